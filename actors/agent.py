@@ -1,0 +1,442 @@
+"""The agent actor: one agent, its state, and its private conversations."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from actors.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, from_row, to_row
+from actors.durable import DurableActor
+from actors.engines.engine import InstantEngine, Persona, Reply, StreamingEngine, Turn, Utterance
+from actors.engines.window import CAPACITY
+from actors.errors import (
+    EngineFailed,
+    NotFound,
+    NotPermitted,
+    Overloaded,
+    ServiceError,
+    StateConflict,
+    StorageUnavailable,
+)
+from actors.ids import Clock, new_id
+from actors.runtime import Ask, AsyncFuture, Progress, Tell, handles
+from actors.user import ForgetUser, name_taken
+from persistence import agents, conversations
+from persistence.agents import AgentChanges, AgentRow
+from persistence.store import ROWS, Store, StoreUnavailable, Write
+
+Engine = InstantEngine | StreamingEngine
+
+WARM_CONVERSATIONS = 256
+"""Conversations that one agent remembers at rest; others are read again when they go on."""
+
+log = logging.getLogger("parley.agent")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentView:
+    """An agent as one who may see it sees it, and the number of its messages."""
+
+    row: AgentRow
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAgent(Ask[AgentView]):
+    """Answer the agent, to a user who may see it."""
+
+    viewer_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateAgent(Ask[AgentView]):
+    """Change the members given (AP_Update, AP_Modify), for its owner."""
+
+    viewer_id: str
+    changes: AgentChanges
+
+
+@dataclass(frozen=True, slots=True)
+class SetOnline(Ask[AgentView]):
+    """Log the agent on or off, for its owner; where nothing changes, that is fine."""
+
+    viewer_id: str
+    online: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DestroyAgent(Ask[AgentView]):
+    """End the agent for all, for its owner."""
+
+    viewer_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SendChat(Ask[ChatSent]):
+    """Say something to the agent in the private conversation of a user, and have its reply."""
+
+    viewer_id: str
+    user_name: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded(Tell):
+    """A conversation was read from the store; `error` where it could not be."""
+
+    conversation: Conversation
+    stored: tuple[str, int] | None = None
+    messages: tuple[Utterance, ...] = ()
+    error: ServiceError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _EngineEnded(Tell):
+    """A slow engine is done with a chat: with a reply, or an error."""
+
+    conversation: Conversation
+    chat: Chat
+    message: Utterance
+    outcome: Reply | ServiceError
+
+
+class AgentActor(DurableActor):
+    """Owns one agent; its key is the agent's id.
+
+    A chat is answered in the actor's own step where the engine is instant, as one unit of both messages. A
+    streaming engine works in a task of its own: the message is stored first, the reply when it is there, and other
+    conversations go on meanwhile.
+    """
+
+    kind = "agent"
+
+    def __init__(self, key: str, store: Store, clock: Clock, engine: Engine) -> None:
+        super().__init__(key, store)
+        self._clock = clock
+        self._instant = None if isinstance(engine, StreamingEngine) else engine
+        self._streaming = engine if isinstance(engine, StreamingEngine) else None
+        self._agent: AgentRow | None = None
+        self._messages = 0
+        self._conversations: dict[str, Conversation] = {}
+        self._tasks: set[asyncio.Task[None]] | None = None
+
+    async def on_begin(self) -> None:
+        """Load the agent.
+
+        Raises:
+            NotFound: there is no such agent.
+        """
+        found = await self.store.fetch(agents.by_id(self.key))
+        if not found:
+            raise no_such_agent()
+        self._agent = found[0]
+        (self._messages,) = await self.store.fetch(conversations.message_count(self.key))
+
+    def _seen_by(self, viewer_id: str) -> AgentRow:
+        """The agent, for one who may see it; for others it is not there."""
+        agent = self._agent
+        if agent is None or (agent.owner_id != viewer_id and agent.access != "public"):
+            raise no_such_agent()
+        return agent
+
+    def _owned_by(self, viewer_id: str) -> AgentRow:
+        agent = self._seen_by(viewer_id)
+        if agent.owner_id != viewer_id:
+            raise NotPermitted(f"Only the owner of {agent.name} may do this; ask {agent.owner}.")
+        return agent
+
+    def _view(self) -> AgentView:
+        assert self._agent is not None
+        return AgentView(self._agent, self._messages)
+
+    @handles(ReadAgent)
+    def _read(self, message: ReadAgent) -> AgentView:
+        return AgentView(self._seen_by(message.viewer_id), self._messages)
+
+    @handles(UpdateAgent)
+    def _update(self, message: UpdateAgent) -> AsyncFuture[AgentView]:
+        self._owned_by(message.viewer_id)
+        changes, now = message.changes, self._clock()
+
+        def applied() -> None:
+            if self._agent is not None:
+                self._agent = replace(
+                    self._agent,
+                    name=changes.name or self._agent.name,
+                    description=changes.description or self._agent.description,
+                    profile=changes.profile or self._agent.profile,
+                    access=changes.access or self._agent.access,
+                    updated_at=now,
+                )
+
+        return self.commit(
+            agents.update(self.key, changes, now),
+            reply=self._view,
+            applied=applied,
+            refusals={"agents.name_key": name_taken, ROWS: no_such_agent},
+        )
+
+    @handles(SetOnline)
+    def _set_online(self, message: SetOnline) -> AsyncFuture[AgentView] | AgentView:
+        agent = self._owned_by(message.viewer_id)
+        if agent.online == message.online:
+            return self._view()
+        self._agent = replace(agent, online=message.online, updated_at=self._clock())
+        view = self._view()
+        write = agents.set_online(self.key, message.online, self._agent.updated_at)
+        return self.commit(write, reply=lambda: view)
+
+    @handles(DestroyAgent)
+    def _destroy(self, message: DestroyAgent) -> AsyncFuture[AgentView]:
+        self._owned_by(message.viewer_id)
+        view = self._view()
+        self._agent = None
+        return self.commit(
+            *agents.destroy(self.key, self._clock()), reply=lambda: view, applied=self.retire
+        )
+
+    # chat
+
+    @handles(SendChat)
+    def _send_chat(self, message: SendChat) -> AsyncFuture[ChatSent]:
+        agent = self._seen_by(message.viewer_id)
+        if not agent.online:
+            raise StateConflict(f"{agent.name} is offline; its owner logs it on with AP_LogOn.")
+        conversation = self._conversation_of(message.viewer_id)
+        if len(conversation.waiting) >= WAITING_LIMIT:
+            raise Overloaded("Too many messages wait in this conversation already; try again in a second.")
+        progress: Progress | None = self.envelope.progress if self.envelope else None
+        chat = Chat(message.user_name, message.content, AsyncFuture(), progress)
+        if conversation.loaded and not conversation.at_work:
+            self._begin_chat(agent, conversation, chat)
+        else:
+            conversation.waiting.append(chat)
+        return chat.answer
+
+    def _conversation_of(self, user_id: str) -> Conversation:
+        """Find a conversation, or begin to load it."""
+        known = self._conversations.pop(user_id, None)
+        conversation = known or Conversation(user_id)
+        self._conversations[user_id] = conversation  # last used, last in the dict
+        if known is None:
+            self._in_background(self._load(conversation))
+            self._drop_resting()
+        return conversation
+
+    def _drop_resting(self) -> None:
+        """Keep the number of remembered conversations bounded: the longest unused at rest go."""
+        excess = len(self._conversations) - WARM_CONVERSATIONS
+        if excess > 0:
+            resting = [user_id for user_id, known in self._conversations.items() if known.at_rest]
+            for user_id in resting[:excess]:
+                del self._conversations[user_id]
+
+    async def _load(self, conversation: Conversation) -> None:
+        try:
+            found = await self.store.fetch(conversations.between(self.key, conversation.user_id))
+            rows = await self.store.fetch(conversations.page_before(*found[0], CAPACITY)) if found else []
+        except StoreUnavailable:
+            error = StorageUnavailable("The gateway could not read this conversation; try again.")
+            self.tell_self(_Loaded(conversation, error=error))
+        else:
+            messages = tuple(from_row(row) for row in reversed(rows))
+            self.tell_self(_Loaded(conversation, found[0] if found else None, messages))
+
+    @handles(_Loaded)
+    def _loaded(self, message: _Loaded) -> None:
+        conversation = message.conversation
+        if message.error is not None:
+            del self._conversations[conversation.user_id]
+            for chat in conversation.waiting:
+                chat.answer.fail(message.error)
+            return
+        if message.stored is not None:
+            conversation.id, conversation.last_seq = message.stored
+        for utterance in message.messages:
+            conversation.window.append(utterance)
+        conversation.loaded = True
+        self._go_on(conversation)
+
+    def _go_on(self, conversation: Conversation) -> None:
+        """Answer the chats that waited, until one needs a slow engine."""
+        while conversation.waiting and not conversation.at_work:
+            chat = conversation.waiting.popleft()
+            if self._agent is None or not self._agent.online:
+                chat.answer.fail(StateConflict("The agent went offline before this message's turn came."))
+            else:
+                self._begin_chat(self._agent, conversation, chat)
+
+    def _begin_chat(self, agent: AgentRow, conversation: Conversation, chat: Chat) -> None:
+        message = self._utterance(conversation, "user", chat.user_name, chat.content)
+        persona = Persona(agent.id, agent.name, agent.description, agent.profile or "")
+        turn = Turn(persona, agent.name, (), conversation.window, chat.content)
+        if self._instant is None:
+            self._store_messages(conversation, message)
+            conversation.at_work = chat
+            self._in_background(self._run_engine(turn, conversation, chat, message))
+            return
+        try:
+            reply = self._instant.reply(turn)
+        except Exception:
+            log.exception("the engine %s failed", self._instant.name)
+            stored = self._store_messages(conversation, message)
+            stored.then(lambda done: chat.answer.fail(done.error or engine_failed()))
+            return
+        answer = self._utterance(conversation, "agent", agent.name, reply.text, reply, after=message)
+        _deliver(chat, message, answer, reply, self._store_messages(conversation, message, answer))
+
+    async def _run_engine(
+        self, turn: Turn, conversation: Conversation, chat: Chat, message: Utterance
+    ) -> None:
+        assert self._streaming is not None
+        outcome: Reply | ServiceError
+        try:
+            pieces: list[str] = []
+            async for piece in self._streaming.stream(turn):
+                pieces.append(piece)
+                if chat.progress is not None:
+                    chat.progress(piece)
+            outcome = Reply("".join(pieces))
+        except ServiceError as error:
+            outcome = error
+        except Exception:
+            log.exception("the engine %s failed", self._streaming.name)
+            outcome = engine_failed()
+        self.tell_self(_EngineEnded(conversation, chat, message, outcome))
+
+    @handles(_EngineEnded)
+    def _engine_ended(self, ended: _EngineEnded) -> None:
+        conversation, chat, outcome = ended.conversation, ended.chat, ended.outcome
+        conversation.at_work = None
+        if isinstance(outcome, ServiceError):
+            chat.answer.fail(outcome)
+        elif self._agent is None:
+            chat.answer.fail(no_such_agent())
+        else:
+            answer = self._utterance(conversation, "agent", self._agent.name, outcome.text, outcome)
+            stored = self._store_messages(conversation, answer)
+            _deliver(chat, ended.message, answer, Reply(""), stored)
+        self._go_on(conversation)
+
+    def _utterance(
+        self,
+        conversation: Conversation,
+        role: Literal["user", "agent"],
+        name: str,
+        content: str,
+        reply: Reply | None = None,
+        *,
+        after: Utterance | None = None,
+    ) -> Utterance:
+        """Make the conversation's next message, or the one after one that is not stored yet."""
+        seq = (after.seq if after else conversation.last_seq) + 1
+        sources = reply.sources if reply else ()
+        return Utterance(new_id("msg"), role, name, content, seq, self._clock(), sources)
+
+    def _store_messages(self, conversation: Conversation, *messages: Utterance) -> AsyncFuture[None]:
+        """Add messages to the conversation, in memory and as one unit."""
+        conversation.last_seq = messages[-1].seq
+        self._messages += len(messages)
+        for message in messages:
+            conversation.window.append(message)
+        count: Write
+        if conversation.id is None:
+            conversation.id = new_id("cnv")
+            count = conversations.begin(
+                conversation.id, conversation.user_id, self.key, conversation.last_seq
+            )
+        else:
+            count = conversations.advance(conversation.id, conversation.last_seq)
+        conversation.open_units += 1
+
+        def applied() -> None:
+            conversation.open_units -= 1
+
+        rows = tuple(to_row(message) for message in messages)
+        return self.commit(count, conversations.append(conversation.id, rows), applied=applied)
+
+    @handles(ForgetUser)
+    def _forget_user(self, message: ForgetUser) -> None:
+        conversation = self._conversations.pop(message.user_id, None)
+        self._messages -= conversation.last_seq if conversation and conversation.loaded else message.messages
+
+    # life
+
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        self._tasks = self._tasks or set()
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    @property
+    def engaged(self) -> bool:
+        """Tell whether an engine is at work or a conversation is being loaded."""
+        return bool(self._tasks)
+
+    async def on_end(self) -> None:
+        """Stop the engines and answer the chats that still wait."""
+        for task in self._tasks or ():
+            task.cancel()
+        stopped = Overloaded("The agent was stopped before it answered; look at AP_History, then try again.")
+        for conversation in self._conversations.values():
+            for chat in conversation.under_way():
+                chat.answer.fail(stopped)
+
+    def concerns(self, user_id: str) -> bool:
+        """Tell whether it is an agent of this user's."""
+        return self._agent is not None and self._agent.owner_id == user_id
+
+    @property
+    def title(self) -> str | None:
+        """The agent's name."""
+        return self._agent and self._agent.name
+
+    def snapshot(self) -> dict[str, Any]:
+        """Show state and conversations; never what was said."""
+        agent = self._agent
+        if agent is None:
+            return {"destroyed": True}
+        return {
+            "name": agent.name,
+            "owner": agent.owner,
+            "access": agent.access,
+            "state": "online" if agent.online else "offline",
+            "messages": self._messages,
+            "conversations": [
+                {
+                    "user_id": conversation.user_id,
+                    "last_seq": conversation.last_seq,
+                    "remembered": len(conversation.window),
+                    "waiting": len(conversation.waiting),
+                    "engine_at_work": conversation.at_work is not None,
+                }
+                for conversation in self._conversations.values()
+            ],
+        }
+
+
+def _deliver(
+    chat: Chat, message: Utterance, answer: Utterance, reply: Reply, stored: AsyncFuture[None]
+) -> None:
+    """Answer a chat once its messages are stored; a reply that came whole is streamed whole."""
+
+    def done(stored: AsyncFuture[None]) -> None:
+        if stored.error is not None:
+            chat.answer.fail(stored.error)
+            return
+        if chat.progress is not None and reply.text:
+            chat.progress(reply.text)
+        chat.answer.set(ChatSent(message, answer))
+
+    stored.then(done)
+
+
+def no_such_agent() -> NotFound:
+    """Make the error for an agent that is not there, or not for this user."""
+    return NotFound("There is no such agent that you may see; check the name with AP_List.")
+
+
+def engine_failed() -> EngineFailed:
+    """Make the error for a chat engine that failed."""
+    return EngineFailed("The chat engine failed on this message, which is kept; try again.")

@@ -1,0 +1,176 @@
+"""A call: one command on its way through the core, and its answer."""
+
+import base64
+import binascii
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import orjson
+
+from actors.agent import AgentView, ReadAgent, no_such_agent
+from actors.core import Core
+from actors.directory import ASK_TIMEOUT_S
+from actors.errors import InvalidField, NotFound, NothingSelected
+from actors.request import TPSRequest
+from actors.runtime import Ask, Progress
+from actors.session import Caller
+from persistence import agents
+from persistence.users import name_key
+
+R = TypeVar("R")
+
+DEFAULT_PAGE = 50
+
+
+@dataclass(slots=True)
+class Answer:
+    """What a command answers: records in `profile`, the rest in `content`, a cursor when there is more."""
+
+    profile: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    content: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    next: str | None = None
+
+
+@dataclass(slots=True)
+class Call:
+    """One command: who sends it, from where, and what it says.
+
+    `caller` is None on the public commands. `agent_id` is the selection as this command leaves it.
+    """
+
+    core: Core
+    service: str
+    request: TPSRequest
+    request_id: str
+    address: str
+    caller: Caller | None = None
+    agent_id: str | None = None
+    progress: Progress | None = None
+    _seen: AgentView | None = None
+
+    def sent_by(self, caller: Caller) -> None:
+        """Note who sends it and what is selected."""
+        self.caller = caller
+        self.agent_id = caller.agent_id
+
+    def logged_off(self) -> None:
+        """Note that its session has ended with it."""
+        self.caller = None
+        self.agent_id = None
+
+    @property
+    def user(self) -> Caller:
+        """Who sends it; the table lets nobody but a caller reach a flow that uses this."""
+        assert self.caller is not None
+        return self.caller
+
+    async def ask(self, kind: str, key: str, message: Ask[R], *, timeout: float = ASK_TIMEOUT_S) -> R:
+        """Ask an actor, on behalf of this request."""
+        return await self.core.directory.ask(
+            kind, key, message, timeout=timeout, request_id=self.request_id, progress=self.progress
+        )
+
+    # targets
+
+    async def target_agent(self) -> AgentView:
+        """Read the agent that `target.agent` names, else the selected one, as the caller may see it.
+
+        Raises:
+            NotFound: there is none of that name that the caller may see.
+            NothingSelected: no name was given and nothing is selected.
+        """
+        name = self.request.given("target.agent")
+        return await (self.selected_agent() if name is None else self.agent_named(name))
+
+    async def selected_agent(self) -> AgentView:
+        """Read the selected agent.
+
+        Raises:
+            NothingSelected: none is, or it is gone or out of sight since.
+        """
+        if self.agent_id is not None:
+            try:
+                return await self._read_agent(self.agent_id)
+            except NotFound:
+                self.agent_id = None
+        raise NothingSelected("No agent is selected: name one as target.agent, or select one with AP_Select.")
+
+    async def agent_named(self, name: str) -> AgentView:
+        """Read the agent of a name, in any case.
+
+        Raises:
+            NotFound: there is none that the caller may see, or `target.user` is not its owner.
+        """
+        names = self.core.names
+        hint = names.hint("agent", name)
+        if hint is not None:
+            try:
+                view = await self._read_agent(hint)
+                if name_key(view.row.name) == name_key(name):
+                    return self._of_target_user(view)
+            except NotFound:
+                pass
+            names.forget("agent", name)
+        found = await names.find("agent", name, agents.id_by_name)
+        if found is None:
+            raise no_such_agent()
+        return self._of_target_user(await self._read_agent(found))
+
+    async def _read_agent(self, agent_id: str) -> AgentView:
+        self._seen = view = await self.ask("agent", agent_id, ReadAgent(self.user.user_id))
+        return view
+
+    def _of_target_user(self, view: AgentView) -> AgentView:
+        """Refuse an agent that is neither `target.user`'s nor seen by it as the caller."""
+        user = self.request.given("target.user")
+        if user is None or name_key(user) in (name_key(view.row.owner), name_key(self.user.user_name)):
+            return view
+        raise no_such_agent()
+
+    def saw_agent(self, view: AgentView) -> None:
+        """Note how a command left an agent, so that the context shows its new name."""
+        self._seen = view
+
+    async def context(self) -> dict[str, str | None]:
+        """Name what is selected after the command."""
+        agent: str | None = None
+        if self.agent_id is not None and self.caller is not None:
+            seen = self._seen
+            if seen is not None and seen.row.id == self.agent_id:
+                agent = seen.row.name
+            else:
+                try:
+                    agent = (await self._read_agent(self.agent_id)).row.name
+                except NotFound:
+                    agent = None
+        user = self.caller.user_name if self.caller else None
+        return {"user": user, "agent": agent, "domain": None, "zone": None}
+
+    # pages
+
+    @property
+    def page_limit(self) -> int:
+        """Entries that the caller wants on a page."""
+        page = self.request.page
+        return page.limit if page is not None and page.limit is not None else DEFAULT_PAGE
+
+    def cursor(self, kind: type[R]) -> R | None:
+        """Return what the cursor holds, or None on the first page.
+
+        Raises:
+            InvalidField: it is not a cursor that this command made.
+        """
+        page = self.request.page
+        if page is None or not page.cursor:
+            return None
+        try:
+            service, value = orjson.loads(base64.urlsafe_b64decode(page.cursor.encode()))
+        except (ValueError, TypeError, binascii.Error):
+            service = value = None
+        if service != self.service or not isinstance(value, kind) or isinstance(value, bool):
+            raise InvalidField("Invalid value of page.cursor: send header.next of the page before, unchanged.")
+        return value
+
+    def next_cursor(self, value: str | int) -> str:
+        """Make the cursor of the page after this one."""
+        return base64.urlsafe_b64encode(orjson.dumps((self.service, value))).decode()

@@ -1,0 +1,339 @@
+"""COMMANDS: the one table of services. Route, alias, checks, OpenAPI and dispatch derive from it (design 4)."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from actors.call import Answer, Call
+from actors.errors import NotAvailable
+from actors.flows import agents, users
+
+Flow = Callable[[Call], Awaitable[Answer]]
+
+GROUPS = {
+    "user": "01 - User",
+    "agent": "02 - Agent",
+    "domain": "03 - Domain",
+    "zone": "04 - Zone",
+    "bank": "05 - Bank",
+}
+"""Group words of the aliases, each with its tag (spec 1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One service.
+
+    Args:
+        service: its name on the bus.
+        summary: what it does, in a line.
+        run: its flow; `not_available` for one that is declared but not built yet.
+        uses: the request members it looks at.
+        requires: those that the wrapper demands, in the order of its checks (spec 4.2).
+        profile: the record kind in `profile`; `content`: those in `content`, in order.
+        public: True where no credential is needed; such a call is not counted either.
+        mutates: True where it changes something: what Idempotency-Key and the audit log hold on to.
+        streams: True where an answer may come as server-sent events.
+        errors: the internal codes of the core beyond those that every command can answer.
+        example: a request body that works once its names exist.
+    """
+
+    service: str
+    summary: str
+    run: Flow
+    uses: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
+    profile: str | None = None
+    content: tuple[str, ...] = ()
+    public: bool = False
+    mutates: bool = True
+    streams: bool = False
+    errors: tuple[int, ...] = ()
+    example: dict[str, Any] | None = None
+
+    @property
+    def group(self) -> str:
+        """The group word: the alias's first segment."""
+        return _GROUP_OF_PREFIX[self.service.split("_", maxsplit=1)[0]]
+
+    @property
+    def alias(self) -> str:
+        """The path under the command bus: group word, then the operation in lower case."""
+        return f"/{self.group}/{self.service.split('_', maxsplit=1)[1].lower()}"
+
+    @property
+    def available(self) -> bool:
+        """Tell whether it is built."""
+        return self.run is not not_available
+
+
+_GROUP_OF_PREFIX = {"US": "user", "AP": "agent", "DM": "domain", "ZN": "zone", "MB": "bank"}
+
+
+async def not_available(call: Call) -> Answer:
+    """Refuse a service that is declared but not built yet."""
+    raise NotAvailable(f"The service {call.service} is not available yet.")
+
+
+_NAMED = ("vx.description", "vx.name")
+_AGENT = ("target.user", "target.agent")
+_ENTITY = ("vx.name", "vx.description", "vx.profile", "vx.access")
+_PAGE = ("page",)
+_DOMAIN = ("target.domain", "target.agent")
+_BANK = ("target.bank", "target.agent")
+
+_TABLE = (
+    # 01 - User
+    Command(
+        "US_Create",
+        "Register a user. Needs no credential.",
+        users.create,
+        uses=("vx.name", "vx.secret", "vx.description", "vx.profile"),
+        requires=("vx.name", "vx.secret"),
+        profile="own_user",
+        public=True,
+        errors=(2003, 2004, 3001, 4001),
+        example={"vx": {"name": "lovelace", "secret": "correct horse battery"}},
+    ),
+    Command(
+        "US_LogOn",
+        "Log on with name and password for a session token. Needs no credential.",
+        users.log_on,
+        uses=("target.user", "vx.secret"),
+        requires=("target.user", "vx.secret"),
+        profile="session",
+        content=("token",),
+        public=True,
+        errors=(2002, 4001),
+        example={"target": {"user": "lovelace"}, "vx": {"secret": "correct horse battery"}},
+    ),
+    Command("US_LogOff", "End this session.", users.log_off, example={}),
+    Command(
+        "US_Sessions",
+        "List the user's sessions.",
+        users.list_sessions,
+        uses=_PAGE,
+        profile="session",
+        mutates=False,
+        example={},
+    ),
+    Command(
+        "US_Revoke",
+        "End one session by its id, or `all` others.",
+        users.revoke,
+        uses=("vx.name",),
+        requires=("vx.name",),
+        errors=(3000,),
+        example={"vx": {"name": "all"}},
+    ),
+    Command(
+        "US_Read",
+        "Read the user's own record, with quota and counts.",
+        users.read,
+        profile="own_user",
+        mutates=False,
+        example={},
+    ),
+    Command(
+        "US_Update",
+        "Change description, profile or password; a new password ends the other sessions.",
+        users.update,
+        uses=("vx.description", "vx.profile", "vx.secret"),
+        profile="own_user",
+        example={"vx": {"description": "Mathematician"}},
+    ),
+    Command(
+        "US_Destroy",
+        "Remove the user and all it owns.",
+        users.destroy,
+        uses=("vx.secret",),
+        requires=("vx.secret",),
+        errors=(2002,),
+        example={"vx": {"secret": "correct horse battery"}},
+    ),
+    # 02 - Agent
+    Command(
+        "AP_Add",
+        "Put another owner's agent on the roster.",
+        agents.add,
+        uses=_AGENT,
+        requires=("target.agent",),
+        profile="agent",
+        errors=(3000,),
+        example={"target": {"agent": "scout"}},
+    ),
+    Command(
+        "AP_Chat",
+        "Say something to an agent and have its reply; both are durable before the answer is sent.",
+        agents.chat,
+        uses=("target.agent", "target.domain", "target.zone", "content"),
+        requires=("content",),
+        content=("message", "message"),
+        streams=True,
+        errors=(3000, 3002, 3003, 5001),
+        example={"content": "Hello! What do you know?"},
+    ),
+    Command(
+        "AP_Create",
+        "Make an agent.",
+        agents.create,
+        uses=("target.user", *_ENTITY),
+        requires=_NAMED,
+        profile="agent",
+        errors=(2003, 2004, 3001),
+        example={"vx": {"name": "scout", "description": "Finds things out", "access": "public"}},
+    ),
+    Command(
+        "AP_Destroy",
+        "Remove an own agent for all.",
+        agents.destroy,
+        uses=_AGENT,
+        errors=(2003, 3000, 3003),
+        example={"target": {"agent": "scout"}},
+    ),
+    Command(
+        "AP_History",
+        "Read the private conversation with an agent, newest last.",
+        agents.history,
+        uses=(*_AGENT, *_PAGE),
+        profile="agent",
+        content=("message",),
+        mutates=False,
+        errors=(3000, 3003),
+        example={"target": {"agent": "scout"}},
+    ),
+    Command(
+        "AP_List",
+        "List own agents and the roster, or another user's agents that one may see.",
+        agents.list_agents,
+        uses=(*_AGENT, *_PAGE),
+        profile="agent",
+        mutates=False,
+        errors=(3000,),
+        example={"target": {"agent": "sc"}},
+    ),
+    Command(
+        "AP_LogOff",
+        "Take an own agent offline.",
+        agents.log_off,
+        uses=("target.agent",),
+        profile="agent",
+        errors=(2003, 3000, 3003),
+        example={"target": {"agent": "scout"}},
+    ),
+    Command(
+        "AP_LogOn",
+        "Bring an own agent online.",
+        agents.log_on,
+        uses=("target.agent",),
+        profile="agent",
+        errors=(2003, 3000, 3003),
+        example={"target": {"agent": "scout"}},
+    ),
+    Command(
+        "AP_Modify",
+        "Change just the members given of an own agent.",
+        agents.modify,
+        uses=(*_AGENT, *_ENTITY),
+        profile="agent",
+        errors=(2003, 2004, 3000, 3001, 3003),
+        example={"target": {"agent": "scout"}, "vx": {"access": "public"}},
+    ),
+    Command(
+        "AP_Read",
+        "Read one agent and what it is part of.",
+        agents.read,
+        uses=_AGENT,
+        profile="agent",
+        content=("standing",),
+        mutates=False,
+        errors=(3000, 3003),
+        example={"target": {"agent": "scout"}},
+    ),
+    Command(
+        "AP_Remove",
+        "Take an agent off the roster.",
+        agents.remove,
+        uses=_AGENT,
+        requires=("target.agent",),
+        errors=(3000, 3002),
+        example={"target": {"agent": "scout"}},
+    ),
+    Command(
+        "AP_Select",
+        "Make an agent, own or on the roster, the session's.",
+        agents.select,
+        uses=_AGENT,
+        requires=("target.agent",),
+        profile="agent",
+        errors=(2003, 3000),
+        example={"target": {"agent": "scout"}},
+    ),
+    Command(
+        "AP_Update",
+        "Replace name, description, profile and access of an own agent.",
+        agents.update,
+        uses=(*_AGENT, *_ENTITY),
+        requires=_NAMED,
+        profile="agent",
+        errors=(2003, 2004, 3000, 3001, 3003),
+        example={
+            "target": {"agent": "scout"},
+            "vx": {"name": "scout", "description": "Finds everything out"},
+        },
+    ),
+    # 03 - Domain
+    Command("DM_Ban", "Ban an agent from a domain.", not_available, uses=_DOMAIN),
+    Command(
+        "DM_Create",
+        "Make a domain.",
+        not_available,
+        uses=(*_AGENT, *_ENTITY),
+        requires=_NAMED,
+    ),
+    Command("DM_Destroy", "Remove a domain.", not_available, uses=_DOMAIN),
+    Command("DM_Invite", "Invite an agent into a domain.", not_available, uses=_DOMAIN),
+    Command("DM_Kick", "Put an agent out of a domain.", not_available, uses=_DOMAIN),
+    Command("DM_Read", "Read a domain and its members.", not_available, uses=_DOMAIN, mutates=False),
+    Command("DM_Unban", "Lift an agent's ban.", not_available, uses=_DOMAIN),
+    Command(
+        "DM_Update",
+        "Replace a domain's name, description and access.",
+        not_available,
+        uses=("target.domain", "vx.name", "vx.description", "vx.access"),
+        requires=_NAMED,
+    ),
+    # 05 - Bank
+    Command("MB_AgentList", "List a bank's agents.", not_available, uses=_BANK, mutates=False),
+    Command("MB_Censor", "Redact memories for good.", not_available, uses=_BANK),
+    Command(
+        "MB_Create",
+        "Make a bank.",
+        not_available,
+        uses=("target.user", *_BANK, "vx.name", "vx.description", "vx.access"),
+    ),
+    Command("MB_Delete", "Remove memories from a bank.", not_available, uses=_BANK),
+    Command("MB_Destroy", "Remove a bank.", not_available, uses=_BANK),
+    Command(
+        "MB_Load",
+        "Put a memory in a bank.",
+        not_available,
+        uses=("target.user", *_BANK, "vx.name", "vx.description", "content"),
+        requires=("vx.name",),
+    ),
+    Command(
+        "MB_Permissions",
+        "Read or set who may do what in a bank.",
+        not_available,
+        uses=(*_BANK, "vx.access", "vx.permission"),
+    ),
+)
+
+COMMANDS: dict[str, Command] = {command.service: command for command in _TABLE}
+"""Every service that is routed, by name."""
+
+UNROUTED: dict[str, Command] = {
+    name: Command(name, "A legacy constant that is not routed (spec 4.1).", not_available)
+    for name in ("COMMAND", "DEFAULT")
+}
+"""Names that exist but are not routed; they answer 1005 after the wrapper's checks."""

@@ -1,0 +1,96 @@
+"""A private conversation of a user with an agent, as its agent's actor holds it."""
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from actors.engines.engine import Source, Utterance
+from actors.engines.window import Window
+from actors.ids import iso
+from actors.runtime import AsyncFuture, Progress
+from persistence.conversations import MessageRow
+
+WAITING_LIMIT = 32
+"""Chats that may wait for their turn in one conversation; one more is refused at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSent:
+    """A message and the agent's reply, both durable."""
+
+    message: Utterance
+    reply: Utterance
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A message that waits for its turn, and where the answer goes."""
+
+    user_name: str
+    content: str
+    answer: AsyncFuture[ChatSent]
+    progress: Progress | None
+
+
+@dataclass(slots=True)
+class Conversation:
+    """What is remembered of one conversation while it is in use.
+
+    `id` is None until it is stored; `last_seq` counts its messages. One chat is answered at a time: while a
+    slow engine is `at_work` or not `loaded`, others wait in order.
+    """
+
+    user_id: str
+    window: Window = field(default_factory=Window)
+    id: str | None = None
+    last_seq: int = 0
+    loaded: bool = False
+    at_work: Chat | None = None
+    open_units: int = 0
+    waiting: deque[Chat] = field(default_factory=deque[Chat])
+
+    @property
+    def at_rest(self) -> bool:
+        """Tell whether nothing of it is under way, so that it may be read again from the store later."""
+        return self.loaded and not self.at_work and not self.open_units and not self.waiting
+
+    def under_way(self) -> list[Chat]:
+        """List the chats that are not answered yet."""
+        return [*([self.at_work] if self.at_work else ()), *self.waiting]
+
+
+def message_record(message: Utterance, zone: str | None = None) -> dict[str, Any]:
+    """Show a message to its reader (product 1, "Records")."""
+    return {
+        "id": message.id,
+        "role": message.role,
+        "name": message.name,
+        "content": message.content,
+        "at": iso(message.at),
+        "zone": zone,
+        "seq": message.seq,
+        "sources": [source.record() for source in message.sources],
+    }
+
+
+def to_row(message: Utterance) -> MessageRow:
+    """Make the row that keeps a message."""
+    sources = orjson.dumps([source.record() for source in message.sources]).decode() if message.sources else None
+    return MessageRow(
+        message.seq, message.id, message.role, message.name, message.content, sources, message.at
+    )
+
+
+def from_row(row: MessageRow) -> Utterance:
+    """Make a message of its row."""
+    return Utterance(
+        id=row.id,
+        role="user" if row.role == "user" else "agent",
+        name=row.name,
+        content=row.content,
+        seq=row.seq,
+        at=row.at,
+        sources=tuple(Source.from_record(source) for source in orjson.loads(row.sources or b"[]")),
+    )

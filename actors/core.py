@@ -1,0 +1,63 @@
+"""The core: what the flows of the commands work with, put together in one place."""
+
+from dataclasses import dataclass
+
+from actors.agent import AgentActor, Engine
+from actors.credentials import Credentials
+from actors.directory import IDLE_S, LocalDirectory
+from actors.ids import Clock, system_clock
+from actors.names import Names
+from actors.passwords import PasswordHasher
+from actors.session import SessionActor
+from actors.throttle import Throttle
+from actors.user import UserActor
+from persistence.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class CoreOptions:
+    """What the operator decides of the core; see the settings of the same names."""
+
+    registration_open: bool = True
+    registrations_per_hour: int = 100
+    default_plan: str = "free"
+    session_ttl_s: int = 86_400
+    idle_s: float = IDLE_S
+
+
+class Core:
+    """The actors' side of the gateway: directory, store, credentials, throttles."""
+
+    def __init__(
+        self, store: Store, engine: Engine, options: CoreOptions, clock: Clock = system_clock
+    ) -> None:
+        self.store = store
+        self.options = options
+        self.clock = clock
+        self.engine_name = engine.name
+        self.session_ttl_ms = options.session_ttl_s * 1000
+        self.directory = directory = LocalDirectory(
+            {
+                "session": lambda key: SessionActor(key, store, clock, self.session_ttl_ms),
+                "user": lambda key: UserActor(key, store, clock, directory),
+                "agent": lambda key: AgentActor(key, store, clock, engine),
+            },
+            idle_s=options.idle_s,
+        )
+        self.credentials = Credentials(directory, store)
+        self.names = Names(store)
+        self.hasher = PasswordHasher()
+
+        def seconds() -> float:
+            return clock() / 1000
+
+        self.registrations = Throttle(options.registrations_per_hour, 3600, seconds)
+        self.failed_logons_of_user = Throttle(10, 300, seconds)
+        self.failed_logons_of_address = Throttle(30, 300, seconds)
+
+    async def close(self, grace_s: float) -> int:
+        """Let what is under way end, stop every actor, close the store; return how many were cut off."""
+        unfinished = await self.directory.close(grace_s)
+        self.hasher.close()
+        await self.store.close()
+        return unfinished

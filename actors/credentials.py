@@ -1,0 +1,58 @@
+"""Credentials: from the token that a request carries to the session that it stands for."""
+
+from collections import OrderedDict
+
+from actors.directory import Directory
+from actors.errors import InvalidCredential, NoCredential
+from actors.session import Authorize, Caller, ended
+from actors.tokens import SESSION, token_hash, token_kind
+from persistence import sessions
+from persistence.store import Store
+
+REMEMBERED = 100_000
+"""Tokens whose session is known without a look-up; 200 bytes each."""
+
+
+class Credentials:
+    """Finds the session of a token; the session's actor decides whether it still lives.
+
+    A token belongs to one session for ever, so what is remembered here is never wrong, only of no use once the
+    session has ended.
+    """
+
+    def __init__(self, directory: Directory, store: Store) -> None:
+        self._directory = directory
+        self._store = store
+        self._sessions: OrderedDict[bytes, str] = OrderedDict()
+        self.lookups = 0
+        """Tokens that had to be looked up in the store."""
+
+    async def authenticate(self, token: str | None) -> Caller:
+        """Tell who sends a token.
+
+        Raises:
+            NoCredential: there is no token.
+            InvalidCredential: it is mistyped, expired, revoked or never was.
+        """
+        if not token:
+            raise NoCredential(
+                "This needs a credential: log on with US_LogOn and send its token as `Authorization: Bearer ...`."
+            )
+        digest = token_hash(token)
+        session_id = self._sessions.get(digest) or await self._look_up(token, digest)
+        return await self._directory.ask("session", session_id, Authorize(digest))
+
+    async def _look_up(self, token: str, digest: bytes) -> str:
+        kind = token_kind(token)
+        if kind is None:
+            raise InvalidCredential("This is not a Parley token: a character is wrong or missing; copy it again.")
+        if kind != SESSION:
+            raise InvalidCredential("This key has been revoked, has expired or never was; make a new one.")
+        self.lookups += 1
+        found = await self._store.fetch(sessions.id_by_token_hash(digest))
+        if not found:
+            raise ended()
+        self._sessions[digest] = found[0]
+        if len(self._sessions) > REMEMBERED:
+            self._sessions.popitem(last=False)
+        return found[0]

@@ -1,0 +1,119 @@
+"""What a chat engine is given, what it answers, and the two kinds of engine."""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from actors.engines.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """The agent that answers; texts are "" when absent."""
+
+    id: str
+    name: str
+    description: str
+    profile: str
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A memory of a bank that the agent is attached to; the score only orders memories of one turn."""
+
+    bank: str
+    name: str
+    text: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What a reply was based on.
+
+    `of` is the name of the bank, the label of the conversation or the name of the agent; `id` is the memory's
+    name, the message's id or the agent's id. `quote` stands literally in the text that it was taken from.
+    """
+
+    kind: Literal["bank", "conversation", "profile"]
+    of: str
+    id: str
+    quote: str
+
+    def record(self) -> dict[str, str]:
+        """The source as it stands in a message record (product.md 1)."""
+        return {self.kind: self.of, "name" if self.kind == "bank" else "id": self.id, "quote": self.quote}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, str]) -> "Source":
+        """The inverse of `record`, for messages read from the store."""
+        if "bank" in record:
+            return cls("bank", record["bank"], record["name"], record["quote"])
+        if "conversation" in record:
+            return cls("conversation", record["conversation"], record["id"], record["quote"])
+        return cls("profile", record["profile"], record["id"], record["quote"])
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """One message of a conversation: said by `name`, the `seq`-th, at `at` (Unix time, milliseconds)."""
+
+    id: str
+    role: Literal["user", "agent"]
+    name: str
+    content: str
+    seq: int
+    at: int
+    sources: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message to answer.
+
+    `label` is what the conversation is called in sources, `memories` come best first, `window` holds what was
+    said before the message. `speaker` is who says the message; "" in a conversation that has only one user.
+    """
+
+    persona: Persona
+    label: str
+    memories: tuple[Memory, ...]
+    window: "Window"
+    message: str
+    speaker: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What an instant engine answers, and what it based that on."""
+
+    text: str
+    sources: tuple[Source, ...] = ()
+
+
+class InstantEngine(Protocol):
+    """An engine that answers from memory, with no I/O, within the caller's step."""
+
+    @property
+    def name(self) -> str:
+        """The engine's name in the settings."""
+        ...
+
+    def reply(self, turn: Turn) -> Reply:
+        """Answer the turn's message. Does not change the turn's window."""
+        ...
+
+
+@runtime_checkable
+class StreamingEngine(Protocol):
+    """An engine that awaits the network and yields its answer in pieces."""
+
+    @property
+    def name(self) -> str:
+        """The engine's name in the settings."""
+        ...
+
+    def stream(self, turn: Turn) -> AsyncIterator[str]:
+        """The pieces of text of the answer to the turn's message, in order."""
+        ...

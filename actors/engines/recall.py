@@ -1,0 +1,275 @@
+"""The default engine: answers by quoting what it was told, and says so when it was told nothing."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from actors.engines import speech, words
+from actors.engines.bm25 import Index
+from actors.engines.engine import Persona, Reply, Source, Turn, Utterance
+from actors.engines.words import lexicon
+
+MAX_SOURCES = 3
+"""Sources of a reply."""
+
+_MAX_PERSONAS = 512
+_MAX_HITS = 6  # of the window, that are looked at more closely
+_MAX_ASKED = 6.0  # terms that an answer to a long question has to account for
+_MAX_LATEST = 6
+
+# The share of a question's terms that an answer accounts for: from _MAYBE on it is given, from _SURE on
+# without doubt.
+_MAYBE = 0.34
+_SURE = 0.51
+_UNSURE = "I am not sure, but this may help.\n"
+
+_ABOUT_AGENT = lexicon(
+    "name help helfen hilfst job purpose role skill able agent assistant bot aufgabe aide aider ayudar work"
+)
+_AGENT_WORDS = lexicon(
+    "you your yourself du dich dir dein deine deinen tu toi te vous votre vos tú usted ti ta ton eres"
+)
+_SPEAKER_WORDS = lexicon("i me my mine we us our ich mich mir mein meine wir uns je moi mon ma mes yo mí mi")
+_COPULAS = (" is ", " ist ", " est ", " es ", " heißt ", " s'appelle ", " se llama ")
+
+
+class _Candidate(NamedTuple):
+    """Something that may answer: `text` is where the best passage is chosen from, once it is taken."""
+
+    share: float  # of the question's terms, 0 to 1
+    kind: Literal["bank", "conversation", "profile"]
+    of: str
+    id: str
+    lead: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A persona, split into passages and indexed."""
+
+    persona: Persona
+    name: frozenset[str]  # terms
+    passages: list[str]
+    index: Index
+
+
+class _Query:
+    """What is asked for: distinct terms with their weights."""
+
+    __slots__ = ("_total", "terms")
+
+    def __init__(self, terms: Iterable[str]) -> None:
+        self.terms = dict.fromkeys(terms, 1.0)
+        if "name" in self.terms:  # a question for a name is about the rest of its words
+            self.terms["name"] = 0.5
+        self._total = min(_MAX_ASKED, sum(self.terms.values())) or 1.0
+
+    def share(self, terms: Iterable[str]) -> float:
+        """How much of what is asked for these distinct terms account for, 0 to 1."""
+        weights = self.terms
+        found = sum(map(weights.__getitem__, filter(weights.__contains__, terms)))
+        return found / self._total if found < self._total else 1.0
+
+
+class RecallEngine:
+    """Answers from the persona, the memories and the window of a turn, quoting them and naming its sources.
+
+    Deterministic. Keeps nothing but a bounded cache of indexed personas.
+    """
+
+    name = "recall"
+
+    def __init__(self) -> None:
+        self._personas: dict[str, _Known] = {}
+
+    def reply(self, turn: Turn) -> Reply:
+        """Greets, acknowledges, answers with at most MAX_SOURCES quotes, or says that it knows nothing."""
+        text = speech.spoken(turn.message)
+        said = words.split(text)
+        if speech.is_greeting(said):
+            return Reply(f"Hello! I am {turn.persona.name}. {speech.INVITATION}")
+        if speech.is_thanks(said):
+            return Reply(speech.WELCOME)
+        if speech.asks(text, said):
+            return self._answer(turn, text, said)
+        query = _Query(words.terms(said))
+        if not query.terms:
+            return Reply(f"All right. {speech.INVITATION}")
+        related = self._find(turn, query, _SURE)
+        if not related:
+            return Reply(speech.NOTED)
+        return _quoting(f"{speech.NOTED} I also know this.\n", related, query)
+
+    def _answer(self, turn: Turn, text: str, said: list[str]) -> Reply:
+        known = self._known(turn.persona)
+        query = _Query(_asked(text, said, known))
+        about_agent = _ABOUT_AGENT.issuperset(query.terms) and not _AGENT_WORDS.isdisjoint(said)
+        about_speaker = not _SPEAKER_WORDS.isdisjoint(said)
+        if about_agent and not about_speaker:
+            return _introduction(known)
+        if not query.terms:
+            return _latest(turn, query) if about_speaker else Reply(speech.UNKNOWN)
+        found = self._find(turn, query, _MAYBE)
+        if not found:
+            return _introduction(known) if about_agent else Reply(speech.UNKNOWN)
+        return _quoting("" if found[0].share >= _SURE else _UNSURE, found, query)
+
+    def _find(self, turn: Turn, query: _Query, least: float) -> list[_Candidate]:
+        """What accounts for at least this share, best first; of equals conversation, banks, profile."""
+        found = _in_conversation(turn, query, least)
+        for memory in turn.memories:
+            share = query.share(set(words.terms(words.split(f"{memory.name}\n{memory.text}"))))
+            if share >= least:
+                lead = f"From the bank {memory.bank}"
+                found.append(_Candidate(share, "bank", memory.bank, memory.name, lead, memory.text))
+        known = self._known(turn.persona)
+        for number, _ in known.index.search(query.terms, MAX_SOURCES):
+            share = query.share(known.index.terms(number))
+            if share >= least:
+                found.append(_of_profile(known, share, number))
+        if len(found) > 1:
+            found.sort(key=_by_share, reverse=True)
+        return found
+
+    def _known(self, persona: Persona) -> _Known:
+        known = self._personas.get(persona.id)
+        if known is not None and (known.persona is persona or known.persona == persona):
+            return known
+        passages = speech.passages(persona.description) + speech.passages(persona.profile)
+        known = _Known(persona, frozenset(words.terms(words.split(persona.name))), passages, Index())
+        for number, passage in enumerate(passages):
+            if terms := words.terms(words.split(passage)):
+                known.index.add(number, terms)
+        self._personas.pop(persona.id, None)
+        if len(self._personas) >= _MAX_PERSONAS:
+            del self._personas[next(iter(self._personas))]
+        self._personas[persona.id] = known
+        return known
+
+
+def _by_share(candidate: _Candidate) -> float:
+    return candidate.share
+
+
+def _asked(text: str, said: list[str], known: _Known) -> list[str]:
+    """The terms of the sentences that ask, or of all if those say too little; without the agent's name."""
+    sentences = speech.passages(text)
+    terms: list[str] = []
+    if len(sentences) > 1:
+        for sentence in sentences:
+            split = words.split(sentence)
+            if speech.asks(sentence, split):
+                terms += words.terms(split)
+    terms = terms or words.terms(said)
+    if known.name.isdisjoint(terms):
+        return terms
+    return [term for term in terms if term not in known.name] or terms
+
+
+def _in_conversation(turn: Turn, query: _Query, least: float) -> list[_Candidate]:
+    """The utterances that account for most, best first; of those that do so about as well, the newest."""
+    found: list[tuple[float, float, int, Utterance]] = []
+    leaders: dict[frozenset[str], float] = {}
+    for utterance, score, known in turn.window.search(query.terms, _MAX_HITS):
+        share = query.share(known)
+        if share < least or utterance.content == turn.message:
+            continue
+        matched = frozenset(filter(query.terms.__contains__, known))
+        leader = leaders.setdefault(matched, score)
+        found.append((share, leader if score > leader * 0.7 else score, utterance.seq, utterance))
+    if len(found) > 1:
+        found.sort(key=_by_rank, reverse=True)
+    return [_of_utterance(turn, share, utterance) for share, _, _, utterance in found]
+
+
+def _by_rank(hit: tuple[float, float, int, Utterance]) -> tuple[float, float, int]:
+    return hit[:3]
+
+
+def _of_utterance(turn: Turn, share: float, utterance: Utterance) -> _Candidate:
+    name = utterance.name
+    if utterance.role == "user":
+        lead = "You said" if turn.speaker in ("", name) else f"{name} said"
+    else:
+        lead = "I said" if name == turn.persona.name else f"{name} said"
+    return _Candidate(share, "conversation", turn.label, utterance.id, lead, utterance.content)
+
+
+def _of_profile(known: _Known, share: float, number: int) -> _Candidate:
+    persona = known.persona
+    return _Candidate(share, "profile", persona.name, persona.id, "My profile says", known.passages[number])
+
+
+def _quoting(opening: str, found: list[_Candidate], query: _Query) -> Reply:
+    """Quotes the first candidates, as far as they are about as good as the first and add something to it."""
+    lines: list[str] = []
+    sources: list[Source] = []
+    subjects: set[str] = set()
+    for share, kind, of, id, lead, text in found:
+        if len(sources) == MAX_SOURCES or share < found[0].share * 0.9:
+            break
+        quote = _best_passage(text, query)
+        if len(found) > 1:
+            subject = _subject(quote)
+            if subject in subjects:
+                continue
+            subjects.add(subject)
+        lines.append(f"{lead}: “{quote}”")
+        sources.append(Source(kind, of, id, quote))
+    return Reply(opening + "\n".join(lines), tuple(sources))
+
+
+def _subject(quote: str) -> str:
+    """What a sentence is about: "my favourite colour" is what "My favourite colour is green." is about."""
+    text = quote.casefold()
+    for copula in _COPULAS:
+        subject, found, _ = text.partition(copula)
+        if found:
+            return subject
+    return text
+
+
+def _best_passage(text: str, query: _Query) -> str:
+    """The passage that accounts for most, rather one that tells than one that asks, the first of equals.
+
+    A question that is quoted after all (from a memory of questions and answers) takes its answer with it.
+    """
+    passages = speech.passages(text)
+    if len(passages) < 2:
+        return passages[0] if passages else ""
+    best, highest = 0, (-1.0, False)
+    for place, passage in enumerate(passages):
+        said = words.split(passage)
+        rank = (query.share(set(words.terms(said))), speech.tells(passage, said))
+        if rank > highest:
+            best, highest = place, rank
+    quote = passages[best]
+    if not highest[1] and best + 1 < len(passages):
+        following = passages[best + 1]
+        start = text.index(quote)
+        end = text.index(following, start + len(quote)) + len(following)
+        if end - start <= speech.MAX_QUOTE:
+            return text[start:end]
+    return quote
+
+
+def _latest(turn: Turn, query: _Query) -> Reply:
+    """The answer to "What do you know about me?": what the speaker told last."""
+    found: list[_Candidate] = []
+    for utterance in turn.window.told():
+        candidate = _of_utterance(turn, 1.0, utterance)
+        if candidate.lead == "You said" and utterance.content != turn.message:
+            found.append(candidate)
+        if len(found) == _MAX_LATEST:
+            break
+    return _quoting("", found, query) if found else Reply(speech.UNKNOWN)
+
+
+def _introduction(known: _Known) -> Reply:
+    """The answer to "Who are you?"."""
+    opening = f"I am {known.persona.name}."
+    if not known.passages:
+        return Reply(f"{opening} {speech.INVITATION}")
+    found = [_of_profile(known, 1.0, number) for number in range(min(2, len(known.passages)))]
+    return _quoting(f"{opening}\n", found, _Query(()))

@@ -1,0 +1,171 @@
+"""What kind of message a text is, which parts of it can be quoted, and what it leaves to be remembered.
+
+Deliberately plain rules for English, German, French and Spanish; a wrong guess costs a clumsy answer, never
+an error.
+"""
+
+import re
+
+from actors.engines import words
+from actors.engines.engine import Utterance
+from actors.engines.words import lexicon
+
+MAX_QUOTE = 240
+"""Characters of a passage, and so of a quote."""
+
+MAX_PASSAGES = 512
+"""Passages of a text that are looked at; more than 32,000 characters of prose have."""
+
+_MAX_MENTIONS = 8
+
+UNKNOWN = "I know nothing about that yet. Tell me, and I will remember it in this conversation."
+NOTED = "Noted: I will remember that in this conversation."
+INVITATION = "Ask me something, or tell me something to remember."
+WELCOME = "You are welcome."
+
+_SAYS_NOTHING = (UNKNOWN, NOTED, INVITATION, WELCOME)
+
+_GREETING_STARTS = lexicon(
+    """hello hi hey hiya howdy greetings hallo hoi servus moin grüezi salut bonjour bonsoir coucou hola
+    buenas ciao good guten gute buenos"""
+)
+_GREETINGS = _GREETING_STARTS | lexicon(
+    "morning afternoon evening day tag morgen abend días tardes there again everyone team"
+)
+_THANKS_STARTS = lexicon("thanks thank thx danke merci gracias cheers many vielen muchas")
+_THANKS = _THANKS_STARTS | lexicon("you very much a lot so schön sehr dank beaucoup")
+
+_FILLERS = lexicon("and so but then also ok okay please well hey hi hello und bitte et alors mais y pero")
+_QUESTION_WORDS = lexicon(
+    """what who whom whose which when where why how was wer wen wem wessen wann wo wohin woher warum wieso
+    weshalb wie welche welcher welches welchen qu que qui quoi quand où pourquoi comment combien
+    quel quelle quels quelles qué quién quiénes cuándo cuál cuáles cuánto cuántos cuántas dónde"""
+)
+_VERBS_THAT_ASK = lexicon(
+    """is are was were do does did can could would should has ist sind hast hat kannst kennst weisst bist
+    gibt est peux connais sais"""
+)
+_NO_QUESTION = lexicon("i you we he she they it not ich du er wir ihr")  # When I was young. Do not forget.
+_REQUESTS = lexicon(
+    """find search list explain describe recall summarize summarise erkläre beschreibe suche cherche
+    explique dime cuéntame muéstrame recuérdame explica"""
+)
+_REQUEST_VERBS = lexicon("tell show give remind sag sage zeig erzähl gib dis montre donne rappelle parle")
+_ME = lexicon("me us mir uns moi nous")
+
+_QUESTION_MARK = re.compile(r"[?？؟](?=$|[\s\"'”’»)\]!?]|[^\x00-\x7f])")
+_CJK_QUESTION = re.compile(r"[吗嗎呢か][。.]?$")
+_STOP = re.compile(r"[.!?؟…。！？\r\n\v\f\x85\u2028\u2029]+[\"'”’»)\]]*\s*")
+_UNSPACED_STOP = re.compile(r"[。！？\s]")
+_ABBREVIATION = re.compile(r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|No|Nr|Hr|Fr|z\.\s?B|e\.g|i\.e|bzw|ca)|\b\d\d?)$")
+
+
+def spoken(text: str) -> str:
+    """The text without spaces at its ends and without the agents that it is addressed to (`@scout ...`)."""
+    text = text.strip()
+    for _ in range(_MAX_MENTIONS):
+        if not text.startswith("@"):
+            break
+        text = text.partition(" ")[2].lstrip()
+    return text
+
+
+def is_greeting(said: list[str]) -> bool:
+    """Whether these words (of `words.split`) only greet; a name may follow."""
+    if not said or said[0] not in _GREETING_STARTS or len(said) > 6:
+        return False
+    return sum(word not in _GREETINGS for word in said) <= 1
+
+
+def is_thanks(said: list[str]) -> bool:
+    """Whether these words only give thanks; a name may follow."""
+    if not said or said[0] not in _THANKS_STARTS or len(said) > 6:
+        return False
+    return sum(word not in _THANKS for word in said) <= 1
+
+
+def asks(text: str, said: list[str]) -> bool:
+    """Whether a text, its words being `said`, wants an answer: a question or a request."""
+    if not said:
+        return "?" in text or "？" in text
+    if text.endswith(("?", "？")):
+        return True
+    if ("?" in text or not text.isascii()) and (_QUESTION_MARK.search(text) or _CJK_QUESTION.search(text)):
+        return True
+    start = 0
+    while start < len(said) - 1 and said[start] in _FILLERS:
+        start += 1
+    first = said[start]
+    following = said[start + 1] if start + 1 < len(said) else ""
+    if first in _REQUESTS or (first in _REQUEST_VERBS and following in _ME):
+        return True
+    if first in _QUESTION_WORDS:
+        return following not in _NO_QUESTION and not text.endswith((".", "!"))
+    return first in _VERBS_THAT_ASK and following != "not" and not text.endswith((".", "!"))
+
+
+def passages(text: str) -> list[str]:
+    """The sentences of a text, those above MAX_QUOTE characters in pieces cut between words; none is blank.
+
+    Each stands literally in the text. At most MAX_PASSAGES, the first ones.
+    """
+    text = text.strip()
+    stop = _STOP.search(text)
+    if (stop is None or stop.end() == len(text)) and len(text) <= MAX_QUOTE:
+        return [text] if text else []
+    found: list[str] = []
+    start = 0
+    for stop in _STOP.finditer(text):
+        if _ends_sentence(stop):
+            found += _pieces(text[start : stop.end()])
+            start = stop.end()
+            if len(found) >= MAX_PASSAGES:
+                return found[:MAX_PASSAGES]
+    return (found + _pieces(text[start:]))[:MAX_PASSAGES]
+
+
+def _ends_sentence(stop: re.Match[str]) -> bool:
+    marks = stop.group()
+    if not _UNSPACED_STOP.search(marks):  # 3.5, example.org
+        return False
+    text, start = stop.string, stop.start()
+    return marks.rstrip(" ") != "." or not _ABBREVIATION.search(text, max(0, start - 8), start)
+
+
+def _pieces(sentence: str) -> list[str]:
+    found: list[str] = []
+    sentence = sentence.strip()
+    while len(sentence) > MAX_QUOTE:
+        cut = sentence.rfind(" ", MAX_QUOTE // 2, MAX_QUOTE + 1)
+        if cut < 0:
+            cut = MAX_QUOTE
+        found.append(sentence[:cut].rstrip())
+        sentence = sentence[cut:].lstrip()
+    if sentence:
+        found.append(sentence)
+    return found
+
+
+def tells(text: str, said: list[str]) -> bool:
+    """Whether a text, its words being `said`, tells something: no question, request, greeting or thanks."""
+    return bool(said) and not (asks(text, said) or is_greeting(said) or is_thanks(said))
+
+
+def facts(utterance: Utterance) -> list[str]:
+    """The words of an utterance by which it can be recalled; none if it tells nothing.
+
+    Questions tell nothing, nor do an agent's replies that quote something or say that they know nothing.
+    """
+    text = utterance.content
+    if utterance.role == "agent" and (utterance.sources or text.endswith(_SAYS_NOTHING)):
+        return []
+    text = spoken(text)
+    said = words.split(text)
+    if is_greeting(said) or is_thanks(said):
+        return []
+    if not asks(text, said):
+        return said
+    parts = passages(text)
+    if len(parts) < 2:
+        return []
+    return [word for part in parts if tells(part, told := words.split(part)) for word in told]

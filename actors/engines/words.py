@@ -1,0 +1,151 @@
+"""From any text to the terms that it is found by.
+
+A word is a run of letters and digits, in lower case and compatibility form (NFKC, Unicode Annex 15). Its term
+has no accents and no English plural; words that say too little to search for (in English, German, French and
+Spanish) have none. Scripts that put no spaces between words (Han, Hiragana, Hangul, Thai, ...) become pairs
+of characters, as in Lucene's CJKAnalyzer.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from itertools import pairwise
+
+MAX_WORD = 64
+"""Longer words are known by their first so many characters."""
+
+SELF_NAME = "my name"
+"""The term that "My name is Ada" and "What is my name?" share and "My dog's name is Rex" lacks."""
+
+_MAX_KNOWN_WORDS = 65_536
+
+
+def lexicon(text: str) -> frozenset[str]:
+    """A set of words, written with spaces between them."""
+    return frozenset(text.split())
+
+
+# Words of one language that matter in another (car, man, son, hat, war, bin) are left out.
+_STOP_WORDS = lexicon(
+    """
+    a about after again all also am an and any anything are at be because been before being both but by
+    can could did didn do does doesn doing don done down each else few for from had has hasn have haven
+    having he her here hers him his how i if in into is isn it its just know let like ll m me mean more
+    most much my myself no not now of off ok okay on only or other our ours out over own please re
+    recall remember remind s said same say says she should shouldn so some something such t tell than
+    that the their them then there these they thing things this those to told too under until up us ve
+    very was wasn we were weren what when where which while who whom whose why will with won would
+    wouldn yeah yes you your yours yourself
+
+    aber alle als also am auch auf aus bei bist bitte da damit dann das dass dein deine deinem deinen
+    deiner dem den der des dessen dich die dies diese diesem diesen dieser dieses dir doch du durch ein
+    eine einem einen einer eines er erzähl es etwas euch euer eure für haben hast hatte hier ich ihm ihn
+    ihr ihre ihrem ihren ihrer im in ist ja kann kannst kein keine mal mein meine meinem meinen meiner
+    mich mir mit nach nein nicht noch nur ob oder ohne sag sagen sehr sein seine seinem seinen seiner
+    sich sie sind über um und uns unser unsere unter vom von vor wann warum was weisst wem wen wenn wer
+    werden wessen wie wieso wir wird wo woher wohin zu zum zur
+
+    as au aussi aux avec avez ce ces cet cette comment d dans de des dis du elle elles en es est et eu
+    ils j je l la le les leur leurs lui ma mais mes moi mon même n ne nos notre nous où on ont ou oui
+    par pas pour pourquoi qu quand que quel quelle quelles quels qui quoi sa sais se ses si suis sur ta
+    te tes toi ton tu un une vos votre vous y être
+
+    al algo como con cuál cuáles cuándo cuánto de del dime dónde donde el él ella ellas ellos en era
+    eres es esa ese eso esta está este esto estoy fue ha hay la las le lo los me mi mis mí muy más no
+    nos o para pero por porque qué quién quiénes sabes se ser si sí soy su sus también te tengo ti tiene
+    tienes tu tus tú un una uno unos y ya yo
+    """
+)
+
+_SYNONYMS = dict.fromkeys(
+    lexicon("called named heisse heissen heisst appelle appellent nom nombre llama llamo"), "name"
+) | {"color": "colour", "favorite": "favourite"}
+_SELF = lexicon("my am mein meinen ich bin mon m mi me")
+
+_ASCII = bytes(ord(chr(c).lower()) if c < 128 and chr(c).isalnum() else 32 for c in range(256))
+_MARKS = "".join(chr(c) for c in range(0x300, 0x2000) if unicodedata.category(chr(c)) in ("Mn", "Mc"))
+_WORD = re.compile(rf"[\w{_MARKS}]+")
+_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f]")
+_UNDECOMPOSED = str.maketrans(
+    {"ł": "l", "ø": "o", "đ": "d", "ı": "i", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe"}
+)
+_UNSPACED_SCRIPTS = (
+    "\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",  # Han
+    "\u3041-\u309f",  # Hiragana
+    "\u30a1-\u30ff",  # Katakana
+    "\uac00-\ud7af",  # Hangul
+    "\u0e00-\u0eff",  # Thai, Lao
+    "\u1000-\u109f",  # Myanmar
+    "\u1780-\u17ff",  # Khmer
+)
+_ANY_UNSPACED = re.compile(f"[{''.join(_UNSPACED_SCRIPTS)}]")
+_UNSPACED = re.compile("|".join(f"[{script}]+" for script in _UNSPACED_SCRIPTS))
+_HAN_STOP = re.compile("[的了吗嗎呢吧么麼什是]")
+
+
+def split(text: str) -> list[str]:
+    """The words of any text, in lower case and in order, with their accents."""
+    if text.isascii():
+        return text.encode().translate(_ASCII).decode().split()
+    text = unicodedata.normalize("NFKC", text).casefold().replace("_", " ")
+    if _ANY_UNSPACED.search(text):
+        text = _UNSPACED.sub(_pairs, text)
+    return _WORD.findall(text)
+
+
+def terms(said: list[str]) -> list[str]:
+    """The terms of these words (of `split`), in order and with repetitions."""
+    found: list[str] = list(filter(None, map(_term_of, said)))
+    if "name" in found and any(
+        (_term_of(b) == "name" and a in _SELF) or (a == "heisse" and b == "ich") for a, b in pairwise(said)
+    ):
+        found.append(SELF_NAME)
+    return found
+
+
+def _pairs(run: re.Match[str]) -> str:
+    text = run.group()
+    if "\u30a0" < text[0] < "\u3100":  # Katakana writes words, most of them foreign
+        return f" {text} "
+    if len(text) == 1 and "\u3041" <= text <= "\u309f":  # a lone Hiragana is a particle
+        return " "
+    parts = _HAN_STOP.sub(" ", text).split()
+    pairs = (part[i : i + 2] for part in parts for i in range(max(1, len(part) - 1)))
+    return f" {' '.join(pairs)} "
+
+
+def _plain(word: str) -> str:
+    if word.isascii() or word[0] > "\u2e7f":  # from there on no script has accents
+        return word
+    word = _ACCENTS.sub("", unicodedata.normalize("NFKD", word)).casefold().translate(_UNDECOMPOSED)
+    return unicodedata.normalize("NFC", word)
+
+
+def _term(word: str) -> str:
+    word = _plain(word)
+    if word in _PLAIN_STOP_WORDS:
+        return ""
+    if len(word) > 3 and word[-1] == "s" and word[-2] not in "siu":
+        if word.endswith("ies") and len(word) > 4:
+            word = word[:-3] + "y"
+        elif word.endswith(("sses", "xes", "ches", "shes", "zes")):
+            word = word[:-2]
+        else:
+            word = word[:-1]
+    return _SYNONYMS.get(word, word)
+
+
+class _Terms(dict[str, str]):
+    """Terms of words seen before: a word is folded once, and all windows share one string for its term."""
+
+    def __missing__(self, word: str) -> str:
+        if len(self) >= _MAX_KNOWN_WORDS:
+            self.clear()
+        term = _term(word[:MAX_WORD])
+        if len(word) <= MAX_WORD:
+            self[word] = term
+        return term
+
+
+_PLAIN_STOP_WORDS = frozenset(map(_plain, _STOP_WORDS))
+_term_of: Callable[[str], str] = _Terms().__getitem__

@@ -1,0 +1,227 @@
+"""Every way a request can fail, each a class with its codes (product 1).
+
+    ServiceError
+    +- 1xxx  the request itself: MalformedBody .. UnsupportedMediaType, NotImplementedYet
+    +- 2xxx  who asks: NoCredential .. NeedsPlan
+    +- 3xxx  what it is about: NotFound .. NothingSelected
+    +- 4xxx  how often: QuotaExceeded, TooManyAttempts
+    +- 5xxx  the gateway: InternalError .. Overloaded
+
+`internal_code` is a stable public enum; an error is rebuilt from it with `from_code`.
+"""
+
+from typing import ClassVar
+
+
+class ServiceError(Exception):
+    """What is answered when a command is not carried out.
+
+    Args:
+        note: one sentence that says what is wrong and what to do.
+        retry_after: seconds to wait before another try; given for every 429 and 503.
+    """
+
+    internal_code: ClassVar[int] = 5000
+    http_code: ClassVar[int] = 500
+    default_retry_after: ClassVar[int | None] = None
+
+    def __init__(self, note: str, *, retry_after: int | None = None) -> None:
+        super().__init__(note)
+        self.note = note
+        self.retry_after = self.default_retry_after if retry_after is None else retry_after
+
+
+class MalformedBody(ServiceError):
+    """The body is not a JSON object in valid Unicode."""
+
+    internal_code = 1000
+    http_code = 400
+
+
+class UnknownService(ServiceError):
+    """No service has that name."""
+
+    internal_code = 1001
+    http_code = 400
+
+
+class MissingField(ServiceError):
+    """A required member is absent, null or blank."""
+
+    internal_code = 1002
+    http_code = 400
+
+
+class InvalidField(ServiceError):
+    """A member has the wrong type or value."""
+
+    internal_code = 1003
+    http_code = 400
+
+
+class BodyTooLarge(ServiceError):
+    """The body is larger than the gateway takes."""
+
+    internal_code = 1004
+    http_code = 413
+
+
+class NotAvailable(ServiceError):
+    """The service exists but is not routed, or not yet."""
+
+    internal_code = 1005
+    http_code = 400
+
+
+class NoSuchRoute(ServiceError):
+    """No such path."""
+
+    internal_code = 1006
+    http_code = 404
+
+
+class WrongMethod(ServiceError):
+    """The path exists, but not with this method."""
+
+    internal_code = 1006
+    http_code = 405
+
+
+class RequestTimeout(ServiceError):
+    """The request did not arrive in time."""
+
+    internal_code = 1007
+    http_code = 408
+
+
+class WrongMediaType(ServiceError):
+    """The body's media type is not application/json."""
+
+    internal_code = 1008
+    http_code = 415
+
+
+class NotImplementedYet(ServiceError):
+    """A placeholder route (rules)."""
+
+    internal_code = 1501
+    http_code = 501
+
+
+class NoCredential(ServiceError):
+    """The request carries no credential."""
+
+    internal_code = 2000
+    http_code = 401
+
+
+class InvalidCredential(ServiceError):
+    """The credential is wrong, expired or revoked."""
+
+    internal_code = 2001
+    http_code = 401
+
+
+class WrongPassword(ServiceError):
+    """The user name or the password is wrong."""
+
+    internal_code = 2002
+    http_code = 401
+
+
+class NotPermitted(ServiceError):
+    """The caller may see it but not do that."""
+
+    internal_code = 2003
+    http_code = 403
+
+
+class NeedsPlan(ServiceError):
+    """The command needs an entitlement or a higher plan."""
+
+    internal_code = 2004
+    http_code = 403
+
+
+class NotFound(ServiceError):
+    """There is none of that name that the caller may see."""
+
+    internal_code = 3000
+    http_code = 404
+
+
+class NameTaken(ServiceError):
+    """The name is another's."""
+
+    internal_code = 3001
+    http_code = 409
+
+
+class StateConflict(ServiceError):
+    """The entity's state does not allow it."""
+
+    internal_code = 3002
+    http_code = 409
+
+
+class NothingSelected(ServiceError):
+    """The command needs a selection and there is none."""
+
+    internal_code = 3003
+    http_code = 409
+
+
+class QuotaExceeded(ServiceError):
+    """The day's requests are used up."""
+
+    internal_code = 4000
+    http_code = 429
+    default_retry_after = 60
+
+
+class TooManyAttempts(ServiceError):
+    """Too many tries in a short time."""
+
+    internal_code = 4001
+    http_code = 429
+    default_retry_after = 60
+
+
+class InternalError(ServiceError):
+    """A fault of the gateway's own."""
+
+    internal_code = 5000
+    http_code = 500
+
+
+class EngineFailed(ServiceError):
+    """The chat engine or a tool server failed."""
+
+    internal_code = 5001
+    http_code = 502
+
+
+class StorageUnavailable(ServiceError):
+    """The store did not take the command; nothing of it was kept."""
+
+    internal_code = 5002
+    http_code = 503
+    default_retry_after = 1
+
+
+class Overloaded(ServiceError):
+    """Too much waits already; nothing of the command was kept."""
+
+    internal_code = 5003
+    http_code = 503
+    default_retry_after = 1
+
+
+_BY_CODE: dict[int, type[ServiceError]] = {
+    error.internal_code: error for error in reversed(ServiceError.__subclasses__())
+}
+
+
+def from_code(internal_code: int, note: str, retry_after: int | None = None) -> ServiceError:
+    """Rebuild an error that came from another process as its code and note."""
+    return _BY_CODE.get(internal_code, InternalError)(note, retry_after=retry_after)

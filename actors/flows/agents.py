@@ -1,0 +1,187 @@
+"""The agent group: agents, the roster, selection, chat (product 3)."""
+
+from actors.agent import DestroyAgent, SendChat, SetOnline, UpdateAgent
+from actors.call import Answer, Call
+from actors.conversation import from_row, message_record
+from actors.errors import InvalidField, NotFound, NotPermitted, StateConflict
+from actors.records import agent_record
+from actors.request import require_name
+from actors.session import SelectAgent
+from actors.user import (
+    AddToRoster,
+    CreateAgent,
+    OnRoster,
+    ReadUser,
+    RemoveFromRoster,
+    no_such_user,
+    require_name_allowed,
+)
+from persistence import agents, conversations, users
+from persistence.agents import AgentChanges
+from persistence.users import name_key
+
+CHAT_TIMEOUT_S = 300.0
+"""How long a chat may take in all; engines have shorter bounds of their own."""
+
+NEWEST = 2**62
+
+
+async def create(call: Call) -> Answer:
+    """AP_Create: make an agent that the caller owns."""
+    request = call.request
+    owner = request.given("target.user")
+    if owner is not None and name_key(owner) != name_key(call.user.user_name):
+        raise NotPermitted("You make agents for yourself only: leave target.user out or name yourself.")
+    message = CreateAgent(
+        name=require_name(request.given("vx.name") or ""),
+        description=request.given("vx.description") or "",
+        profile=request.given("vx.profile"),
+        access=_access(call) or "agent",
+    )
+    return Answer(profile=[agent_record(await call.ask("user", call.user.user_id, message))])
+
+
+async def read(call: Call) -> Answer:
+    """AP_Read: one agent, and what it is part of."""
+    view = await call.target_agent()
+    record = agent_record(view.row)
+    standing = {"state": record["state"], "domains": [], "banks": [], "messages": view.messages}
+    return Answer(profile=[record], content=[standing])
+
+
+async def list_agents(call: Call) -> Answer:
+    """AP_List: own agents and the roster, or those of another user that the caller may see."""
+    viewer, limit = call.user.user_id, call.page_limit
+    prefix = call.request.given("target.agent") or ""
+    after = call.cursor(str) or ""
+    owner = call.request.given("target.user")
+    if owner is None or name_key(owner) == name_key(call.user.user_name):
+        query = agents.listed_for(viewer, prefix, after, limit + 1)
+    else:
+        found = await call.core.store.fetch(users.id_by_name(owner))
+        if not found:
+            raise no_such_user()
+        query = agents.visible_of(found[0], viewer, prefix, after, limit + 1)
+    rows = await call.core.store.fetch(query)
+    return Answer(
+        profile=[agent_record(row) for row in rows[:limit]],
+        next=call.next_cursor(name_key(rows[limit - 1].name)) if len(rows) > limit else None,
+    )
+
+
+async def add(call: Call) -> Answer:
+    """AP_Add: put another's agent on the caller's roster."""
+    view = await call.target_agent()
+    if view.row.owner_id != call.user.user_id:
+        await call.ask("user", call.user.user_id, AddToRoster(view.row.id))
+    return Answer(profile=[agent_record(view.row)])
+
+
+async def remove(call: Call) -> Answer:
+    """AP_Remove: take an agent off the caller's roster."""
+    name = call.request.given("target.agent") or ""
+    found = await call.core.store.fetch(agents.id_by_name(name))
+    agent_id = found[0] if found else ""
+    if not await call.ask("user", call.user.user_id, OnRoster(agent_id)):
+        view = await call.target_agent()
+        if view.row.owner_id == call.user.user_id:
+            raise StateConflict("This agent is your own, not on the roster; AP_Destroy removes it for all.")
+    await call.ask("user", call.user.user_id, RemoveFromRoster(agent_id))
+    if call.agent_id == agent_id:
+        call.agent_id = None
+    return Answer()
+
+
+async def select(call: Call) -> Answer:
+    """AP_Select: make an agent the session's."""
+    view = await call.target_agent()
+    agent = view.row
+    own = agent.owner_id == call.user.user_id
+    if not own and not await call.ask("user", call.user.user_id, OnRoster(agent.id)):
+        raise NotPermitted(f"{agent.name} is not on your roster; add it with AP_Add first.")
+    if call.agent_id != agent.id:
+        await call.ask("session", call.user.session_id, SelectAgent(agent.id))
+        call.agent_id = agent.id
+    return Answer(profile=[agent_record(agent)])
+
+
+async def log_on(call: Call) -> Answer:
+    """AP_LogOn: bring an own agent online."""
+    return await _set_online(call, online=True)
+
+
+async def log_off(call: Call) -> Answer:
+    """AP_LogOff: take an own agent offline."""
+    return await _set_online(call, online=False)
+
+
+async def _set_online(call: Call, *, online: bool) -> Answer:
+    target = await call.target_agent()
+    view = await call.ask("agent", target.row.id, SetOnline(call.user.user_id, online))
+    return Answer(profile=[agent_record(view.row)])
+
+
+async def update(call: Call) -> Answer:
+    """AP_Update: replace name, description, profile and access of an own agent."""
+    return await _change(call)
+
+
+async def modify(call: Call) -> Answer:
+    """AP_Modify: change just the members given of an own agent."""
+    if not any(call.request.given(f"vx.{member}") for member in ("name", "description", "profile", "access")):
+        raise InvalidField("Invalid value of vx: give at least one of name, description, profile and access.")
+    return await _change(call)
+
+
+async def _change(call: Call) -> Answer:
+    request = call.request
+    name = request.given("vx.name")
+    target = await call.target_agent()
+    if name is not None and name_key(require_name(name)) != name_key(target.row.name):
+        user = await call.ask("user", call.user.user_id, ReadUser())
+        require_name_allowed(name, user.plan)
+    changes = AgentChanges(name, request.given("vx.description"), request.given("vx.profile"), _access(call))
+    view = await call.ask("agent", target.row.id, UpdateAgent(call.user.user_id, changes))
+    call.saw_agent(view)
+    return Answer(profile=[agent_record(view.row)])
+
+
+async def destroy(call: Call) -> Answer:
+    """AP_Destroy: remove an own agent for all."""
+    target = await call.target_agent()
+    await call.ask("agent", target.row.id, DestroyAgent(call.user.user_id))
+    if call.agent_id == target.row.id:
+        call.agent_id = None
+    return Answer()
+
+
+async def chat(call: Call) -> Answer:
+    """AP_Chat: say something to an agent and have its reply, both durable."""
+    request = call.request
+    if request.given("target.domain") or request.given("target.zone"):
+        raise NotFound("There is no such domain or zone; chat privately with target.agent.")
+    target = await call.target_agent()
+    message = SendChat(call.user.user_id, call.user.user_name, request.content or "")
+    sent = await call.ask("agent", target.row.id, message, timeout=CHAT_TIMEOUT_S)
+    return Answer(content=[message_record(sent.message), message_record(sent.reply)])
+
+
+async def history(call: Call) -> Answer:
+    """AP_History: the private conversation with an agent, a page of it, newest last."""
+    store, limit = call.core.store, call.page_limit
+    target = await call.target_agent()
+    profile = [agent_record(target.row)]
+    found = await store.fetch(conversations.between(target.row.id, call.user.user_id))
+    if not found:
+        return Answer(profile=profile)
+    before = call.cursor(int)
+    rows = await store.fetch(
+        conversations.page_before(found[0][0], NEWEST if before is None else before, limit + 1)
+    )
+    messages = [message_record(from_row(row)) for row in reversed(rows[:limit])]
+    older = call.next_cursor(rows[limit - 1].seq) if len(rows) > limit else None
+    return Answer(profile=profile, content=messages, next=older)
+
+
+def _access(call: Call) -> str | None:
+    return call.request.vx.access if call.request.vx else None

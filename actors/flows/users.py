@@ -1,0 +1,163 @@
+"""The user group: registration, log-on, sessions, the user itself (product 2)."""
+
+from actors.call import Answer, Call
+from actors.errors import (
+    InvalidCredential,
+    InvalidField,
+    NotFound,
+    NotPermitted,
+)
+from actors.ids import new_id
+from actors.records import own_user_record, session_record
+from actors.request import require_name, require_secret
+from actors.session import EndSession
+from actors.tokens import SESSION, new_token, token_hash
+from actors.user import (
+    DestroyUser,
+    OpenSession,
+    ReadUser,
+    RevokeSessions,
+    UpdateUser,
+    name_taken,
+    require_name_allowed,
+    wrong_password,
+)
+from persistence import conversations, sessions, users
+from persistence.store import Unit
+from persistence.users import UserRow, name_key
+
+TOO_MANY_LOGONS = "Too many failed log-ons; wait a few minutes, then try again."
+
+
+async def create(call: Call) -> Answer:
+    """US_Create: register."""
+    core = call.core
+    if not core.options.registration_open:
+        raise NotPermitted("Registration is closed here; ask the operator for an account.")
+    name = require_name(call.request.given("vx.name") or "")
+    secret = require_secret(call.request.given("vx.secret") or "")
+    require_name_allowed(name, core.options.default_plan)
+    core.registrations.take(
+        call.address, "Too many registrations from this address in the last hour; try again later."
+    )
+    if await core.store.fetch(users.id_by_name(name)):
+        raise name_taken()
+    user = UserRow(
+        id=new_id("usr"),
+        name=name,
+        description=call.request.given("vx.description"),
+        profile=call.request.given("vx.profile"),
+        secret_hash=await core.hasher.hash(secret),
+        plan=core.options.default_plan,
+        plan_limit=None,
+        created_at=core.clock(),
+    )
+    await core.store.commit(Unit((users.insert(user),), refusals={"users.name_key": name_taken}))
+    return Answer(profile=[own_user_record(user, 0, core.clock())])
+
+
+async def log_on(call: Call) -> Answer:
+    """US_LogOn: a password for a session token."""
+    core = call.core
+    name = call.request.given("target.user") or ""
+    secret = call.request.given("vx.secret") or ""
+    of_user = f"{call.address} {name_key(name)}"
+    core.failed_logons_of_user.check(of_user, TOO_MANY_LOGONS)
+    core.failed_logons_of_address.check(call.address, TOO_MANY_LOGONS)
+    # Counted before the slow hash and taken back on success, so that many tries at once can't slip through.
+    core.failed_logons_of_user.record(of_user)
+    core.failed_logons_of_address.record(call.address)
+    user = await _user_named(call, name)
+    if not await core.hasher.verify(secret, user and user.secret_hash) or user is None:
+        raise wrong_password()
+    core.failed_logons_of_user.take_back(of_user)
+    core.failed_logons_of_address.take_back(call.address)
+    token = new_token(SESSION)
+    session = await call.ask("user", user.id, OpenSession(user.secret_hash, token_hash(token)))
+    call.sent_by(await core.credentials.authenticate(token))
+    record = session_record(session, core.session_ttl_ms, current=True)
+    content = {"token": token, "token_type": "Bearer", "expires_at": record["expires_at"]}
+    return Answer(profile=[record], content=[content])
+
+
+async def log_off(call: Call) -> Answer:
+    """US_LogOff: end this session."""
+    await call.ask("session", call.user.session_id, EndSession())
+    call.logged_off()
+    return Answer()
+
+
+async def list_sessions(call: Call) -> Answer:
+    """US_Sessions: the caller's sessions that live, in order of creation."""
+    core, limit = call.core, call.page_limit
+    used_since = core.clock() - core.session_ttl_ms
+    found = await core.store.fetch(
+        sessions.of_user(call.user.user_id, call.cursor(str) or "", used_since, limit + 1)
+    )
+    records = [
+        session_record(session, core.session_ttl_ms, session.id == call.user.session_id)
+        for session in found[:limit]
+    ]
+    return Answer(profile=records, next=call.next_cursor(found[limit - 1].id) if len(found) > limit else None)
+
+
+async def revoke(call: Call) -> Answer:
+    """US_Revoke: end one of the caller's sessions, or all others."""
+    which = call.request.given("vx.name") or ""
+    if which == "all":
+        await call.ask("user", call.user.user_id, RevokeSessions(call.user.session_id))
+        return Answer()
+    found = await call.core.store.fetch(sessions.by_id(which))
+    if not found or found[0].user_id != call.user.user_id:
+        raise NotFound("You have no such session; list yours with US_Sessions.")
+    try:
+        await call.ask("session", which, EndSession())
+    except InvalidCredential:
+        raise NotFound("That session has ended already.") from None
+    if which == call.user.session_id:
+        call.logged_off()
+    return Answer()
+
+
+async def read(call: Call) -> Answer:
+    """US_Read: the caller's own record."""
+    return Answer(profile=[await _own_record(call, await call.ask("user", call.user.user_id, ReadUser()))])
+
+
+async def update(call: Call) -> Answer:
+    """US_Update: change the members given; a new password ends the other sessions."""
+    request = call.request
+    description, profile = request.given("vx.description"), request.given("vx.profile")
+    secret = request.given("vx.secret")
+    if description is None and profile is None and secret is None:
+        raise InvalidField("Invalid value of vx: give at least one of description, profile and secret.")
+    secret_hash = None if secret is None else await call.core.hasher.hash(require_secret(secret))
+    change = UpdateUser(call.user.session_id, description, profile, secret_hash)
+    return Answer(profile=[await _own_record(call, await call.ask("user", call.user.user_id, change))])
+
+
+async def destroy(call: Call) -> Answer:
+    """US_Destroy: remove the caller and all it owns."""
+    core, user_id = call.core, call.user.user_id
+    user = await call.ask("user", user_id, ReadUser())
+    if not await core.hasher.verify(call.request.given("vx.secret") or "", user.secret_hash):
+        raise wrong_password()
+    met = tuple(await core.store.fetch(conversations.agents_met_by(user_id)))
+    await call.ask("user", user_id, DestroyUser(user.secret_hash, met))
+    call.logged_off()
+    return Answer()
+
+
+async def _user_named(call: Call, name: str) -> UserRow | None:
+    found = await call.core.store.fetch(users.id_by_name(name))
+    if not found:
+        return None
+    try:
+        return await call.ask("user", found[0], ReadUser())
+    except NotFound:
+        return None
+
+
+async def _own_record(call: Call, user: UserRow) -> dict[str, object]:
+    (agents,) = await call.core.store.fetch(users.agent_count(user.id))
+    return own_user_record(user, agents, call.core.clock())

@@ -1,0 +1,36 @@
+"""Plans as data: their daily limits and what they entitle to (spec 8, product 7)."""
+
+from dataclasses import dataclass
+
+DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A plan: `limit` requests per UTC day (None: without limit), and what it allows beyond."""
+
+    name: str
+    limit: int | None
+    entitled: bool
+    premium_names: bool
+
+
+PLANS = {
+    plan.name: plan
+    for plan in (
+        Plan("free", 100, entitled=False, premium_names=False),
+        Plan("builder", 10_000, entitled=True, premium_names=False),
+        Plan("scale", 50_000, entitled=True, premium_names=True),
+        Plan("enterprise", None, entitled=True, premium_names=True),
+    )
+}
+
+
+def daily_limit(plan: str, own_limit: int | None) -> int | None:
+    """Tell a user's requests per UTC day: the plan's, or the user's own on enterprise; None is without limit."""
+    return own_limit if own_limit is not None else PLANS[plan].limit
+
+
+def next_midnight(now: int) -> int:
+    """Tell when the UTC day of `now` ends, in ms since the epoch."""
+    return (now // DAY_MS + 1) * DAY_MS

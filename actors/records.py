@@ -1,0 +1,64 @@
+"""Records: entities as they stand in answers (product 1, "Records")."""
+
+from typing import Any
+
+from actors.ids import iso
+from actors.plans import daily_limit, next_midnight
+from persistence.agents import AgentRow
+from persistence.sessions import SessionRow
+from persistence.users import UserRow
+
+Record = dict[str, Any]
+
+
+def user_record(user: UserRow) -> Record:
+    """Show a user as anyone may see it."""
+    return {
+        "id": user.id,
+        "name": user.name,
+        "description": user.description,
+        "profile": user.profile,
+        "plan": user.plan,
+        "created_at": iso(user.created_at),
+    }
+
+
+def own_user_record(user: UserRow, agents: int, now: int) -> Record:
+    """Show a user to itself: with the day's quota and what it owns."""
+    limit = daily_limit(user.plan, user.plan_limit)
+    return user_record(user) | {
+        "quota": {
+            "limit": limit,
+            "used": 0,
+            "remaining": limit,
+            "resets_at": iso(next_midnight(now)),
+            "window": iso(now)[:10],
+        },
+        "counts": {"agents": agents, "domains": 0, "banks": 0, "api_keys": 0},
+    }
+
+
+def session_record(session: SessionRow, ttl_ms: int, current: bool) -> Record:
+    """Show a session to its user."""
+    return {
+        "id": session.id,
+        "created_at": iso(session.created_at),
+        "last_used_at": iso(session.last_used_at),
+        "expires_at": iso(session.last_used_at + ttl_ms),
+        "current": current,
+    }
+
+
+def agent_record(agent: AgentRow) -> Record:
+    """Show an agent to one who may see it."""
+    return {
+        "id": agent.id,
+        "name": agent.name,
+        "owner": agent.owner,
+        "description": agent.description,
+        "profile": agent.profile,
+        "access": agent.access,
+        "state": "online" if agent.online else "offline",
+        "created_at": iso(agent.created_at),
+        "updated_at": iso(agent.updated_at),
+    }

@@ -1,0 +1,152 @@
+"""TPSRequest: the body of every command (spec 2.1, product 1)."""
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+
+from actors.errors import InvalidField, MissingField
+
+MAX_ERRORS = 10
+"""Wrong fields named in one answer at most."""
+
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{1,62}[A-Za-z0-9]$"
+"""An entity's name: 3 to 64 ASCII letters, digits, `_`, `-`, `.`, the first and last a letter or digit."""
+
+SECRET_MIN = 8
+_NO_NUL = r"^[^\x00]*$"
+_name = re.compile(NAME_PATTERN)
+
+
+def _blank_is_missing(value: Any) -> Any:
+    return None if isinstance(value, str) and not value.strip() else value
+
+
+Access = Literal["public", "domain", "bank", "agent"]
+Permission = Literal["none", "read", "write", "admin"]
+Reference = Annotated[str, StringConstraints(max_length=200, pattern=_NO_NUL)]
+Text = Annotated[str, StringConstraints(max_length=8_000, pattern=_NO_NUL)]
+Content = Annotated[str, StringConstraints(max_length=32_000, pattern=_NO_NUL)]
+Secret = Annotated[str, StringConstraints(max_length=256, pattern=_NO_NUL)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+
+
+class Target(_Part):
+    """The entities that a command acts on, by name."""
+
+    user: Reference | None = Field(None, description="A user's name.")
+    agent: Reference | None = Field(None, description="An agent's name.")
+    domain: Reference | None = Field(None, description="A domain's name.")
+    zone: Reference | None = Field(None, description="A zone's name, in its domain.")
+    bank: Reference | None = Field(None, description="A bank's name.")
+
+
+class Definition(_Part):
+    """What is created, updated or loaded."""
+
+    name: Reference | None = Field(
+        None,
+        description="The entity's name: 3 to 64 ASCII letters, digits, `_`, `-`, `.`, "
+        "first and last a letter or digit.",
+    )
+    description: Text | None = Field(None, description="What it is, for people.")
+    profile: Text | None = Field(None, description="What it knows and how it behaves.")
+    access: Annotated[Access | None, BeforeValidator(_blank_is_missing)] = Field(
+        None, description="Who sees it; `agent`, the owner alone, when absent."
+    )
+    secret: Secret | None = Field(None, description="A password of 8 to 256 characters (user group).")
+    permission: Annotated[Permission | None, BeforeValidator(_blank_is_missing)] = Field(
+        None, description="What an agent may do in a bank."
+    )
+
+
+class Page(_Part):
+    """Which part of a list to answer."""
+
+    limit: Annotated[int, Field(ge=1, le=200)] | None = Field(None, description="Entries; 50 when absent.")
+    cursor: Annotated[str, StringConstraints(max_length=500, pattern=_NO_NUL)] | None = Field(
+        None, description="`header.next` of the page before."
+    )
+
+
+class TPSRequest(_Part):
+    """A command's body. Members beyond these are ignored; null and blank count as missing."""
+
+    target: Target | None = Field(None, description="The entities that the command acts on.")
+    vx: Definition | None = Field(None, description="What is created, updated or loaded.")
+    content: Content | None = Field(None, description="The text of a message, 1 to 32,000 characters.")
+    page: Page | None = Field(None, description="Which part of a list to answer.")
+
+    def given(self, path: str) -> str | None:
+        """Return a text member by its path (`vx.name`), or None when it is absent, null or blank."""
+        value: Any = self
+        for member in path.split("."):
+            value = getattr(value, member, None)
+        return value if value and not value.isspace() else None
+
+
+def parse(body: dict[str, Any]) -> TPSRequest:
+    """Check the types of a body's members.
+
+    Raises:
+        InvalidField: the note names each wrong member's path, at most ten.
+    """
+    try:
+        return TPSRequest.model_validate(body)
+    except ValidationError as error:
+        raise InvalidField(wrong_fields(error)) from None
+
+
+def wrong_fields(error: ValidationError) -> str:
+    """Name every wrong field of a body and what is wrong with it, in one sentence."""
+    problems = error.errors(include_url=False, include_input=False)
+    named = [
+        f"{'.'.join(str(part) for part in problem['loc']) or 'the body'}: {_plain(problem['msg'])}"
+        for problem in problems[:MAX_ERRORS]
+    ]
+    more = len(problems) - MAX_ERRORS
+    return "Invalid value of " + "; ".join(named) + (f"; and {more} more" if more > 0 else "") + "."
+
+
+def _plain(message: str) -> str:
+    return "a text must not contain NUL" if _NO_NUL in message else message[:1].lower() + message[1:]
+
+
+def require(request: TPSRequest, paths: tuple[str, ...]) -> None:
+    """Refuse a body that lacks a member which the command needs (spec 4.2).
+
+    Raises:
+        MissingField: the note begins with the words of spec 7.3.
+    """
+    for path in paths:
+        if request.given(path) is None:
+            shown = path.removeprefix("vx.") if path in ("vx.description", "vx.name") else path
+            raise MissingField(f"missing {shown} field: send a text as `{path}`.")
+
+
+def require_name(name: str) -> str:
+    """Check an entity's name and return it.
+
+    Raises:
+        InvalidField: it breaks the rule for names.
+    """
+    if not _name.match(name) or name.endswith("\n"):
+        raise InvalidField(
+            "Invalid value of vx.name: a name has 3 to 64 ASCII letters, digits, `_`, `-` or `.`, "
+            "and begins and ends with a letter or digit."
+        )
+    return name
+
+
+def require_secret(secret: str) -> str:
+    """Check a new password and return it.
+
+    Raises:
+        InvalidField: it is too short.
+    """
+    if len(secret) < SECRET_MIN:
+        raise InvalidField(f"Invalid value of vx.secret: a password has {SECRET_MIN} to 256 characters.")
+    return secret

@@ -1,0 +1,542 @@
+"""pykka's Actor on asyncio: mailbox, future and loop, through pykka's three hooks for new runtimes.
+
+What differs from pykka's threads, and why, is in docs/decisions.md:
+
+- Handlers are plain functions and never wait. An actor needs no thread and no parked task: its loop is a callback
+  that empties the mailbox, scheduled when there is something in it.
+- An ask of an actor that has nothing to do is handled at once, in the asking task's own step.
+- A handler that returns an `AsyncFuture` is answered when that resolves, while the mailbox goes on.
+- What a handler answers while the actor holds state that is not stored yet is held back until it is.
+
+The only file that imports pykka.
+"""
+
+import asyncio
+import enum
+import itertools
+import logging
+from collections import deque
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
+
+import pykka
+
+from actors.errors import InternalError, Overloaded, ServiceError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+MAILBOX_LIMIT = 1_000
+"""Messages that may wait in one mailbox; one more is refused at once (design 2.5)."""
+
+BURST = 64
+"""Messages that an actor handles before others get their turn."""
+
+log = logging.getLogger("parley.actors")
+_incarnations = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask(Generic[R]):
+    """Base of messages that are answered with an `R`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """Base of messages that are not answered."""
+
+
+Progress = Callable[[str], None]
+"""What is called with each piece of an answer that comes in pieces."""
+
+
+class AsyncFuture(pykka.Future[T]):
+    """A pykka future of the event loop: `await` it, or hang a callback on it with `then`.
+
+    Resolving it calls the callbacks at once, in order, in the resolver's own step.
+    """
+
+    _get_hook = None  # pykka's lazy hook is not used
+
+    def __init__(self) -> None:
+        self._done = False
+        self._value: Any = None
+        self._error: BaseException | None = None
+        self._callbacks: list[Callable[[AsyncFuture[T]], None]] | None = None
+
+    def done(self) -> bool:
+        """Tell whether it has a value or an error."""
+        return self._done
+
+    @property
+    def error(self) -> BaseException | None:
+        """The error it was resolved with, if any."""
+        return self._error
+
+    def get(self, *, timeout: float | None = None) -> T:
+        """Return the value or raise the error; an unresolved one is never waited for here.
+
+        Raises:
+            pykka.Timeout: it is not resolved; `await` it instead.
+        """
+        if not self._done:
+            raise pykka.Timeout("not resolved yet; await it")
+        if self._error is not None:
+            raise self._error
+        return self._value
+
+    def set(self, value: T | None = None) -> None:
+        """Resolve it with a value; a second resolution is ignored, as the first has been acted on."""
+        if not self._done:
+            self._value = value
+            self._resolve()
+
+    def fail(self, error: BaseException) -> None:
+        """Resolve it with an error."""
+        if not self._done:
+            self._error = error
+            self._resolve()
+
+    def set_exception(
+        self,
+        exc_info: tuple[type[BaseException], BaseException, TracebackType | None]
+        | tuple[None, None, None]
+        | None = None,
+    ) -> None:
+        """Resolve it with an error, given as pykka gives it."""
+        error = exc_info[1] if exc_info else None
+        self.fail(error or InternalError("The actor failed; try again."))
+
+    def then(self, callback: "Callable[[AsyncFuture[T]], None]") -> None:
+        """Call back when it is resolved, or now if it is."""
+        if self._done:
+            callback(self)
+        elif self._callbacks is None:
+            self._callbacks = [callback]
+        else:
+            self._callbacks.append(callback)
+
+    def _resolve(self) -> None:
+        self._done = True
+        callbacks, self._callbacks = self._callbacks, None
+        for callback in callbacks or ():
+            callback(self)
+
+    def __await__(self) -> Generator[Any, None, T]:
+        if not self._done:
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self.then(lambda _: None if waiter.done() else waiter.set_result(None))
+            yield from waiter
+        return self.get()
+
+    async def within(self, timeout: float) -> T:
+        """Await it for at most `timeout` seconds.
+
+        Raises:
+            Overloaded: the time is up. What was asked may still be carried out.
+        """
+        if not self._done:
+            loop = asyncio.get_running_loop()
+            waiter: asyncio.Future[None] = loop.create_future()
+
+            def wake(_: object = None) -> None:
+                if not waiter.done():
+                    waiter.set_result(None)
+
+            self.then(wake)
+            timer = loop.call_later(timeout, wake)
+            try:
+                await waiter
+            finally:
+                timer.cancel()
+            if not self._done:
+                raise Overloaded(
+                    "The gateway did not answer in time; the command may still be carried out, so look before "
+                    "you send it again."
+                )
+        return self.get()
+
+
+class Envelope:
+    """A message on its way: where the answer goes, until when it is wanted, and for which request."""
+
+    __slots__ = ("deadline", "message", "progress", "reply_to", "request_id")
+
+    def __init__(
+        self,
+        message: Any,
+        reply_to: AsyncFuture[Any] | None = None,
+        *,
+        deadline: float | None = None,
+        request_id: str = "",
+        progress: Progress | None = None,
+    ) -> None:
+        self.message = message
+        self.reply_to = reply_to
+        self.deadline = deadline
+        self.request_id = request_id
+        self.progress = progress
+
+    def fail(self, error: BaseException) -> None:
+        """Answer with an error, where an answer is wanted."""
+        if self.reply_to is not None:
+            self.reply_to.fail(error)
+
+
+class Mailbox:
+    """A bounded queue of envelopes. An empty one holds no memory but its own."""
+
+    __slots__ = ("_queue", "limit")
+
+    def __init__(self, limit: int = MAILBOX_LIMIT) -> None:
+        self.limit = limit
+        self._queue: deque[Envelope] | None = None
+
+    def __len__(self) -> int:
+        return len(self._queue) if self._queue else 0
+
+    def put(self, envelope: Envelope, /, *, beyond_limit: bool = False) -> None:
+        """Add an envelope at the end; `beyond_limit` for what must not be refused.
+
+        Raises:
+            Overloaded: the mailbox is full.
+        """
+        if self._queue is None:
+            self._queue = deque()
+        elif len(self._queue) >= self.limit and not beyond_limit:
+            raise Overloaded("Too many requests wait for this already; try again in a second.")
+        self._queue.append(envelope)
+
+    def get(self) -> Envelope:
+        """Take the first envelope; the mailbox must not be empty."""
+        assert self._queue
+        envelope = self._queue.popleft()
+        if not self._queue:
+            self._queue = None
+        return envelope
+
+    def empty(self) -> bool:
+        """Tell whether nothing waits."""
+        return not self._queue
+
+    def drain(self) -> list[Envelope]:
+        """Take all that waits."""
+        waiting, self._queue = list(self._queue or ()), None
+        return waiting
+
+
+class _StopFlag:
+    """What pykka keeps in a threading.Event, without its lock and its memory."""
+
+    __slots__ = ("_flag",)
+
+    def __init__(self) -> None:
+        self._flag = False
+
+    def is_set(self) -> bool:
+        return self._flag
+
+    def set(self) -> None:
+        self._flag = True
+
+
+class State(enum.Enum):
+    """Where an actor is in its life."""
+
+    STARTING = "starting"
+    LIVE = "live"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+
+
+Handler = Callable[[Any, Any], Any]
+
+
+def handles(message_type: type[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Mark a method of an actor as the handler of one type of message."""
+
+    def mark(method: Callable[..., Any]) -> Callable[..., Any]:
+        cast(Any, method).handled_type = message_type
+        return method
+
+    return mark
+
+
+class Actor(pykka.Actor):
+    """An actor of the event loop, addressed by (kind, key).
+
+    Subclasses mark their handlers with `handles`, load their state in `on_begin` and leave in `on_end`.
+    """
+
+    kind: ClassVar[str]
+    mailbox_limit: ClassVar[int] = MAILBOX_LIMIT
+    _handlers: ClassVar[dict[type[Any], Handler]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        marked = {
+            method.handled_type: method for method in vars(cls).values() if hasattr(method, "handled_type")
+        }
+        cls._handlers = {**cls._handlers, **marked}
+
+    def __init__(self, key: str) -> None:
+        # pykka's own __init__ is not called: it makes a random URN and a threading.Event for each actor.
+        self.key = key
+        self.actor_urn = f"urn:parley:{self.kind}:{key}"
+        self.actor_inbox = self._create_actor_inbox()
+        self.actor_stopped = cast(Any, _StopFlag())
+        self._actor_ref = pykka.ActorRef(self)
+        self.incarnation = next(_incarnations)
+        self.life = State.STARTING
+        self.handled = 0
+        self.started_at = self.active_at = asyncio.get_running_loop().time()
+        self.stopped: AsyncFuture[None] = AsyncFuture()
+        """Resolved when this incarnation is gone: ended, with every unit of its answered."""
+        self.envelope: Envelope | None = None
+        """The envelope in hand, while a handler runs."""
+        self._busy = False
+        self._scheduled = False
+        self._holds = 0
+        self._unsettled: AsyncFuture[Any] | None = None
+        self._on_stopping: Callable[[Actor, list[Envelope]], None] | None = None
+        self._begin_error: ServiceError | None = None
+
+    # pykka's three hooks
+
+    @staticmethod
+    def _create_actor_inbox() -> Mailbox:
+        return Mailbox()
+
+    @staticmethod
+    def _create_future() -> AsyncFuture[Any]:
+        return AsyncFuture()
+
+    def _start_actor_loop(self) -> None:
+        self.begin(None, None)
+
+    @classmethod
+    def start(cls, *args: Any, **kwargs: Any) -> pykka.ActorRef[Self]:
+        """Create the actor and start it, without pykka's global registry."""
+        actor = cls(*args, **kwargs)
+        actor._start_actor_loop()
+        return actor.actor_ref
+
+    # what subclasses override
+
+    async def on_begin(self) -> None:
+        """Load state; what waits in the mailbox is handled after. A `ServiceError` answers all of it."""
+
+    async def on_end(self) -> None:
+        """Let go of what is held, once no message will come any more."""
+
+    def snapshot(self) -> dict[str, Any]:
+        """Show state to maintainers: plain values, nothing secret, no texts of messages."""
+        return {}
+
+    @property
+    def title(self) -> str | None:
+        """The entity's name, for maintainers."""
+        return None
+
+    @property
+    def engaged(self) -> bool:
+        """Tell whether work goes on outside the mailbox, so that this actor must not be passivated."""
+        return False
+
+    def concerns(self, user_id: str) -> bool:
+        """Tell whether its state has rows of this user's."""
+        return False
+
+    # life
+
+    def begin(
+        self,
+        predecessor: "Actor | None",
+        on_stopping: "Callable[[Actor, list[Envelope]], None] | None",
+    ) -> None:
+        """Start, once `predecessor` (an earlier incarnation of this key) is gone.
+
+        `on_stopping` is called once, when this actor takes no more messages, with those that it leaves unhandled.
+        """
+        self._on_stopping = on_stopping
+        self._hold()
+        self._task = asyncio.create_task(self._begin(predecessor))
+
+    async def _begin(self, predecessor: "Actor | None") -> None:
+        try:
+            if predecessor is not None:
+                await predecessor.stopped
+            await self.on_begin()
+        except ServiceError as error:
+            self._begin_error = error
+        except Exception:
+            log.exception("%s failed to start", self.actor_urn)
+            self._begin_error = InternalError("The gateway failed to load this; try again.")
+        finally:
+            del self._task
+        if self._begin_error is not None:
+            self.retire()
+        elif self.life is State.STARTING:
+            self.life = State.LIVE
+            self._pump()
+        self._release()
+
+    def retire(self) -> None:
+        """Take no more messages: hand back those that wait, and end once no unit is open."""
+        if self.life in (State.STOPPING, State.STOPPED):
+            return
+        begun = self.life is State.LIVE
+        self.life = State.STOPPING
+        self.actor_stopped.set()
+        leftovers = cast(Mailbox, self.actor_inbox).drain()
+        error = self._begin_error
+        if error is not None or self._on_stopping is None:
+            for envelope in leftovers:
+                envelope.fail(error or Overloaded("The gateway is stopping; try again."))
+            leftovers = []
+        if self._on_stopping is not None:
+            self._on_stopping(self, leftovers)
+        if begun and type(self).on_end is not Actor.on_end:
+            self._hold()
+            self._task = asyncio.create_task(self._end())
+        elif self._holds == 0:
+            self._finish()
+
+    async def _end(self) -> None:
+        try:
+            await self.on_end()
+        except Exception:
+            log.exception("%s failed to end", self.actor_urn)
+        finally:
+            del self._task
+            self._release()
+
+    def _finish(self) -> None:
+        self.life = State.STOPPED
+        self.on_finished()
+        self.stopped.set(None)
+
+    def on_finished(self) -> None:
+        """Be told that this incarnation is gone for good."""
+
+    def fail(self, error: BaseException) -> None:
+        """Stop because of a fault: the next ask starts a new incarnation from the store."""
+        if self.life in (State.STARTING, State.LIVE):
+            log.warning("%s stops after a fault: %s", self.actor_urn, error)
+        self.retire()
+
+    def _hold(self) -> None:
+        """Keep this incarnation from ending while something of it is open."""
+        self._holds += 1
+
+    def _release(self) -> None:
+        self._holds -= 1
+        if self._holds == 0 and self.life is State.STOPPING:
+            self._finish()
+
+    @property
+    def idle(self) -> bool:
+        """Tell whether it may be passivated: nothing waits, nothing is open."""
+        return (
+            self.life is State.LIVE
+            and self._holds == 0
+            and not self._busy
+            and self.actor_inbox.empty()
+            and not self.engaged
+        )
+
+    # messages
+
+    def deliver(self, envelope: Envelope) -> None:
+        """Take a message: an ask of an actor with nothing to do is handled at once, all else waits its turn.
+
+        Raises:
+            Overloaded: the mailbox is full.
+        """
+        if (
+            envelope.reply_to is not None
+            and self.life is State.LIVE
+            and not self._busy
+            and self.actor_inbox.empty()
+        ):
+            self._handle(envelope)
+            return
+        self.actor_inbox.put(cast(Any, envelope))
+        self._schedule()
+
+    def tell_self(self, message: Tell) -> None:
+        """Queue the result of this actor's own background work, in a full mailbox too: it must not be lost."""
+        cast(Mailbox, self.actor_inbox).put(Envelope(message), beyond_limit=True)
+        self._schedule()
+
+    def _schedule(self) -> None:
+        if not self._scheduled and self.life is State.LIVE:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._pump)
+
+    def _pump(self) -> None:
+        self._scheduled = False
+        inbox = cast(Mailbox, self.actor_inbox)
+        for _ in range(BURST):
+            if inbox.empty() or self.life is not State.LIVE:
+                return
+            self._handle(inbox.get())
+        if not inbox.empty():
+            self._schedule()
+
+    def _handle(self, envelope: Envelope) -> None:
+        self.active_at = now = asyncio.get_running_loop().time()
+        if envelope.deadline is not None and now > envelope.deadline:
+            envelope.fail(Overloaded("The request waited too long for its turn; try again."))
+            return
+        self.handled += 1
+        self._busy = True
+        self.envelope = envelope
+        try:
+            answer = self.on_receive(envelope.message)
+        except ServiceError as error:
+            self._answer(envelope, None, error)
+        except Exception as error:
+            log.exception("%s failed on %s", self.actor_urn, type(envelope.message).__name__)
+            envelope.fail(InternalError("The gateway failed on this request; it has been logged."))
+            self.fail(error)
+        else:
+            self._answer(envelope, answer, None)
+        finally:
+            self._busy = False
+            self.envelope = None
+
+    def _answer(self, envelope: Envelope, answer: Any, error: ServiceError | None) -> None:
+        reply_to = envelope.reply_to
+        if reply_to is None:
+            return
+        if isinstance(answer, AsyncFuture):
+            future = cast(AsyncFuture[Any], answer)
+            future.then(lambda done: _forward(done, reply_to))
+            return
+        unsettled = self._unsettled
+        if unsettled is not None and not unsettled.done():
+            # The handler saw state that is not stored yet: its answer stands only if that is.
+            unsettled.then(lambda done: _settle(reply_to, answer, done.error or error))
+            return
+        _settle(reply_to, answer, error)
+
+    def on_receive(self, message: Any) -> Any:
+        """Hand a message to its handler; pykka's entry point."""
+        handler = self._handlers.get(type(message))
+        if handler is None:
+            raise TypeError(f"{self.actor_urn} has no handler for {type(message).__name__}")
+        return handler(self, message)
+
+
+def _forward(done: AsyncFuture[Any], reply_to: AsyncFuture[Any]) -> None:
+    _settle(reply_to, None if done.error else done.get(), done.error)
+
+
+def _settle(reply_to: AsyncFuture[Any], answer: Any, error: BaseException | None) -> None:
+    if error is None:
+        reply_to.set(answer)
+    else:
+        reply_to.fail(error)

@@ -1,0 +1,132 @@
+"""The session actor: one log-on of a user, and the context that is selected in it."""
+
+import hmac
+from dataclasses import dataclass, replace
+from typing import Any
+
+from actors.durable import DurableActor
+from actors.errors import InvalidCredential
+from actors.ids import Clock
+from actors.runtime import Ask, AsyncFuture, handles
+from persistence import sessions
+from persistence.sessions import SessionRow
+from persistence.store import FOREIGN_KEY, ROWS, Store
+
+TOUCH_MS = 60_000
+"""Last use is stored at most this often (product 2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sends a request, and what is selected in its session."""
+
+    session_id: str
+    user_id: str
+    user_name: str
+    agent_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Authorize(Ask[Caller]):
+    """Check that a token is this session's and that the session lives; counts as a use of it."""
+
+    token_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class SelectAgent(Ask[None]):
+    """Make an agent the session's, or none."""
+
+    agent_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class EndSession(Ask[None]):
+    """Log off: the session's token is worth nothing from then on."""
+
+
+class SessionActor(DurableActor):
+    """Owns one session; its key is the session's id."""
+
+    kind = "session"
+
+    def __init__(self, key: str, store: Store, clock: Clock, ttl_ms: int) -> None:
+        super().__init__(key, store)
+        self._clock = clock
+        self._ttl_ms = ttl_ms
+        self._session: SessionRow | None = None
+        self._stored_use = 0
+
+    async def on_begin(self) -> None:
+        """Load the session.
+
+        Raises:
+            InvalidCredential: it has ended.
+        """
+        found = await self.store.fetch(sessions.by_id(self.key))
+        if not found:
+            raise ended()
+        self._session = found[0]
+        self._stored_use = found[0].last_used_at
+
+    @property
+    def _live(self) -> SessionRow:
+        """The session, while it has not ended."""
+        if self._session is None:
+            raise ended()
+        return self._session
+
+    @handles(Authorize)
+    def _authorize(self, message: Authorize) -> Caller:
+        session = self._live
+        now = self._clock()
+        if not hmac.compare_digest(session.token_hash, message.token_hash):
+            raise ended()
+        if now >= session.last_used_at + self._ttl_ms:
+            raise InvalidCredential("This session has expired; log on again with US_LogOn.")
+        if now > session.last_used_at:
+            self._session = session = replace(session, last_used_at=now)
+        if now - self._stored_use >= TOUCH_MS:
+            self._stored_use = now
+            # Nobody waits for it: losing a minute's last use to a crash is within the contract.
+            self.commit(sessions.touch(self.key, now), refusals={ROWS: ended})
+        return Caller(session.id, session.user_id, session.user_name, session.agent_id)
+
+    @handles(SelectAgent)
+    def _select_agent(self, message: SelectAgent) -> AsyncFuture[None]:
+        session = self._live
+
+        def applied() -> None:
+            self._session = replace(self._session or session, agent_id=message.agent_id)
+
+        return self.commit(
+            sessions.select_agent(self.key, message.agent_id),
+            applied=applied,
+            refusals={FOREIGN_KEY: ended, ROWS: ended},
+        )
+
+    @handles(EndSession)
+    def _end(self, _: EndSession) -> AsyncFuture[None]:
+        self._session = None
+        return self.commit(sessions.delete(self.key), applied=self.retire)
+
+    def concerns(self, user_id: str) -> bool:
+        """Tell whether it is a session of this user's."""
+        return self._session is not None and self._session.user_id == user_id
+
+    def snapshot(self) -> dict[str, Any]:
+        """Show whose session it is and what is selected; never its token's hash."""
+        session = self._session
+        if session is None:
+            return {"ended": True}
+        return {
+            "user": session.user_name,
+            "agent_id": session.agent_id,
+            "created_at": session.created_at,
+            "last_used_at": session.last_used_at,
+        }
+
+
+def ended() -> InvalidCredential:
+    """Make the error for a token whose session is gone."""
+    return InvalidCredential("This session has ended or never was; log on with US_LogOn for a new token.")

@@ -1,0 +1,47 @@
+"""Opaque credentials: `pls_...` session tokens, `plk_...` API keys, `plx_...` sandbox keys (product 2).
+
+A token is its prefix, 32 random characters of base 62 and a checksum of six, so that scanners recognise one and a
+typo is refused without a look-up. Only its SHA-256 is ever stored.
+"""
+
+import hashlib
+import secrets
+import string
+import zlib
+
+SESSION = "pls"
+API_KEY = "plk"
+SANDBOX_KEY = "plx"
+KINDS = (SESSION, API_KEY, SANDBOX_KEY)
+
+_ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_RANDOM = 32  # characters: 190 bits
+_CHECK = 6  # characters: a CRC-32 in base 62
+
+
+def new_token(kind: str) -> str:
+    """Make a token of one of `KINDS`."""
+    body = f"{kind}_" + "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM))
+    return body + _checksum(body)
+
+
+def token_kind(token: str) -> str | None:
+    """Tell a token's kind, or None when it can't be one: a wrong prefix, length or checksum."""
+    kind, separator, rest = token.partition("_")
+    if kind not in KINDS or not separator or len(rest) != _RANDOM + _CHECK or not token.isascii():
+        return None
+    return kind if token[-_CHECK:] == _checksum(token[:-_CHECK]) else None
+
+
+def token_hash(token: str) -> bytes:
+    """Digest a token to what is stored of it: SHA-256, 32 bytes."""
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
+
+
+def _checksum(body: str) -> str:
+    number = zlib.crc32(body.encode())
+    text = ""
+    for _ in range(_CHECK):
+        number, digit = divmod(number, 62)
+        text = _ALPHABET[digit] + text
+    return text

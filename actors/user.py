@@ -1,0 +1,293 @@
+"""The user actor: what a user's sessions share (password, roster, plan), and what it makes."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from actors.directory import Directory
+from actors.durable import DurableActor
+from actors.errors import NameTaken, NeedsPlan, NotFound, StateConflict, WrongPassword
+from actors.ids import Clock, new_id
+from actors.plans import PLANS
+from actors.runtime import Ask, AsyncFuture, Tell, handles
+from persistence import agents, sessions, users
+from persistence.agents import AgentRow
+from persistence.sessions import SessionRow
+from persistence.store import FOREIGN_KEY, Store
+from persistence.users import UserRow
+
+PREMIUM_NAME_CHARS = 4
+"""Names of so many characters or fewer are for plans with premium names (product 1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadUser(Ask[UserRow]):
+    """Answer the user as it is now, its password's hash included: for flows, never for clients."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession(Ask[SessionRow]):
+    """Start a session, if the password is still the one that was verified."""
+
+    verified_hash: str
+    token_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateUser(Ask[UserRow]):
+    """Change the members given; a new password ends every session but the one that sent this."""
+
+    session_id: str
+    description: str | None
+    profile: str | None
+    secret_hash: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RevokeSessions(Ask[None]):
+    """End every session of the user but one."""
+
+    kept_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class DestroyUser(Ask[None]):
+    """Remove the user and all it owns, if the password is still the one that was verified.
+
+    `met_agents`: the agents it has conversations with, each with the number of messages that go with it.
+    """
+
+    verified_hash: str
+    met_agents: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetPlan(Ask[UserRow]):
+    """Put the user on a plan; `limit` is for enterprise only, in requests a day."""
+
+    plan: str
+    limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetUser(Tell):
+    """What agents are told: a user is gone, and its conversation of so many messages with it."""
+
+    user_id: str
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class CreateAgent(Ask[AgentRow]):
+    """Make an agent that this user owns."""
+
+    name: str
+    description: str
+    profile: str | None
+    access: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddToRoster(Ask[None]):
+    """Put another's agent on the roster; one that is there already stays."""
+
+    agent_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveFromRoster(Ask[None]):
+    """Take an agent off the roster and out of the user's selections."""
+
+    agent_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class OnRoster(Ask[bool]):
+    """Tell whether an agent is on the roster."""
+
+    agent_id: str
+
+
+def require_name_allowed(name: str, plan: str) -> None:
+    """Refuse a premium name to a plan without them.
+
+    Raises:
+        NeedsPlan: the name is too short for this plan.
+    """
+    if len(name) <= PREMIUM_NAME_CHARS and not PLANS[plan].premium_names:
+        raise NeedsPlan(
+            f"Names of {PREMIUM_NAME_CHARS} characters or fewer are for the plans scale and enterprise; "
+            "take a longer name or change the plan."
+        )
+
+
+def name_taken() -> NameTaken:
+    """Make the error for a name that another entity of the kind has."""
+    return NameTaken("This name is taken (names differ in more than case); choose another.")
+
+
+def no_such_user() -> NotFound:
+    """Make the error for a user that is not there."""
+    return NotFound("There is no such user; check the name.")
+
+
+class UserActor(DurableActor):
+    """Owns one user; its key is the user's id."""
+
+    kind = "user"
+
+    def __init__(self, key: str, store: Store, clock: Clock, directory: Directory) -> None:
+        super().__init__(key, store)
+        self._clock = clock
+        self._directory = directory
+        self._user: UserRow | None = None
+        self._roster: set[str] = set()
+
+    async def on_begin(self) -> None:
+        """Load the user and its roster.
+
+        Raises:
+            NotFound: there is no such user.
+        """
+        found = await self.store.fetch(users.by_id(self.key))
+        if not found:
+            raise no_such_user()
+        self._user = found[0]
+        self._roster = set(await self.store.fetch(users.roster(self.key)))
+
+    @property
+    def _live(self) -> UserRow:
+        """The user, while it is not destroyed."""
+        if self._user is None:
+            raise no_such_user()
+        return self._user
+
+    @handles(ReadUser)
+    def _read(self, _: ReadUser) -> UserRow:
+        return self._live
+
+    @handles(OpenSession)
+    def _open_session(self, message: OpenSession) -> AsyncFuture[SessionRow]:
+        user = self._live
+        if user.secret_hash != message.verified_hash:
+            raise wrong_password()
+        now = self._clock()
+        session = SessionRow(new_id("ses"), user.id, user.name, message.token_hash, now, now, None)
+        return self.commit(
+            sessions.insert(session), reply=lambda: session, refusals={FOREIGN_KEY: wrong_password}
+        )
+
+    @handles(UpdateUser)
+    def _update(self, message: UpdateUser) -> AsyncFuture[UserRow]:
+        user = self._live
+        self._user = user = replace(
+            user,
+            description=message.description or user.description,
+            profile=message.profile or user.profile,
+            secret_hash=message.secret_hash or user.secret_hash,
+        )
+        writes = [users.update(user)]
+        if message.secret_hash is None:
+            return self.commit(*writes, reply=lambda: user)
+        writes.append(sessions.delete_others(user.id, message.session_id))
+        return self.commit(
+            *writes, reply=lambda: user, applied=lambda: self._evict_sessions(message.session_id)
+        )
+
+    @handles(RevokeSessions)
+    def _revoke(self, message: RevokeSessions) -> AsyncFuture[None]:
+        user = self._live
+        return self.commit(
+            sessions.delete_others(user.id, message.kept_id),
+            applied=lambda: self._evict_sessions(message.kept_id),
+        )
+
+    @handles(DestroyUser)
+    def _destroy(self, message: DestroyUser) -> AsyncFuture[None]:
+        user = self._live
+        if user.secret_hash != message.verified_hash:
+            raise wrong_password()
+        self._user = None
+
+        def applied() -> None:
+            self._evict_sessions()
+            self._directory.evict_concerning("agent", user.id)
+            for agent_id, messages in message.met_agents:
+                self._directory.tell("agent", agent_id, ForgetUser(user.id, messages))
+            self.retire()
+
+        return self.commit(
+            *agents.destroy_all_of(user.id, self._clock()), users.delete(user.id), applied=applied
+        )
+
+    @handles(SetPlan)
+    def _set_plan(self, message: SetPlan) -> AsyncFuture[UserRow]:
+        self._user = user = replace(self._live, plan=message.plan, plan_limit=message.limit)
+        return self.commit(users.update(user), reply=lambda: user)
+
+    @handles(CreateAgent)
+    def _create_agent(self, message: CreateAgent) -> AsyncFuture[AgentRow]:
+        user = self._live
+        require_name_allowed(message.name, user.plan)
+        now = self._clock()
+        agent = AgentRow(
+            id=new_id("agt"),
+            owner_id=user.id,
+            owner=user.name,
+            name=message.name,
+            description=message.description,
+            profile=message.profile,
+            access=message.access,
+            online=False,
+            created_at=now,
+            updated_at=now,
+        )
+        return self.commit(
+            agents.insert(agent),
+            reply=lambda: agent,
+            refusals={"agents.name_key": name_taken, FOREIGN_KEY: no_such_user},
+        )
+
+    @handles(AddToRoster)
+    def _add_to_roster(self, message: AddToRoster) -> AsyncFuture[None] | None:
+        user = self._live
+        if message.agent_id in self._roster:
+            return None
+        self._roster.add(message.agent_id)
+        return self.commit(users.add_to_roster(user.id, message.agent_id, self._clock()))
+
+    @handles(RemoveFromRoster)
+    def _remove_from_roster(self, message: RemoveFromRoster) -> AsyncFuture[None]:
+        user = self._live
+        if message.agent_id not in self._roster:
+            raise StateConflict("This agent is not on your roster, so there is nothing to take off.")
+        self._roster.remove(message.agent_id)
+        return self.commit(
+            users.remove_from_roster(user.id, message.agent_id),
+            sessions.unselect_agent(message.agent_id, user.id),
+            applied=self._evict_sessions,
+        )
+
+    @handles(OnRoster)
+    def _on_roster(self, message: OnRoster) -> bool:
+        return message.agent_id in self._roster
+
+    def _evict_sessions(self, kept_id: str = "") -> None:
+        """Stop the live sessions of this user, but one: their rows went or changed with a unit of the user's."""
+        self._directory.evict_concerning("session", self.key, but=kept_id)
+
+    @property
+    def title(self) -> str | None:
+        """The user's name."""
+        return self._user and self._user.name
+
+    def snapshot(self) -> dict[str, Any]:
+        """Show plan and roster; never the password's hash."""
+        user = self._user
+        if user is None:
+            return {"destroyed": True}
+        return {"name": user.name, "plan": user.plan, "plan_limit": user.plan_limit, "roster": len(self._roster)}
+
+
+def wrong_password() -> WrongPassword:
+    """Make the one error for an unknown user and for a wrong password."""
+    return WrongPassword("The user name or the password is wrong; check both.")

@@ -1,0 +1,354 @@
+"""The gateway's settings: declared here, read once at the start, frozen from then on.
+
+A setting comes from an environment variable or from the TOML file that ``PARLEY_CONFIG`` names; the
+environment wins, and an empty string counts as unset in both. Meaning and unit of every key stand in
+``defaults.toml``; a field's ``description`` says what is allowed: the operator reads it when a value is not.
+"""
+
+import base64
+import difflib
+import ipaddress
+import os
+import re
+import ssl
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, cast
+
+from pydantic import (
+    AfterValidator,
+    AnyHttpUrl,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretBytes,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+CONFIG_VARIABLE = "PARLEY_CONFIG"
+UNPREFIXED = frozenset({"internal_secret", "dev_mocks_enabled"})
+
+_SQLITE = "sqlite:///"
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?"
+_HOST_NAME = re.compile(rf"(?=.{{1,253}}\Z)(?:{_LABEL}\.)*(?![0-9]+\Z){_LABEL}")
+_HEADER_TEXT = re.compile(r"[!-~](?:[ -~]*[!-~])?")
+_MAX_DELAY_S = 30 * 86400
+
+
+class SettingsError(ValueError):
+    """The settings can't be used. The message has one line per problem, without any secret."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+
+def _text(parse: Callable[[str], object]) -> BeforeValidator:
+    """Parse text as environment variables hold it; leave TOML's own types to the strict model."""
+    return BeforeValidator(lambda value: parse(value) if isinstance(value, str) else value)
+
+
+def _flag(text: str) -> bool:
+    word = text.strip().lower()
+    if word in {"true", "1", "yes", "on"}:
+        return True
+    if word in {"false", "0", "no", "off"}:
+        return False
+    raise ValueError("not a boolean")
+
+
+def _items(value: object) -> object:
+    """Make a tuple of comma-separated text or of a TOML array."""
+    if isinstance(value, str):
+        return tuple(item.strip() for item in value.split(","))
+    return tuple(cast(list[object], value)) if isinstance(value, list) else value
+
+
+def _host(text: str) -> str:
+    if not _HOST_NAME.fullmatch(text):
+        ipaddress.ip_address(text)
+    return text
+
+
+def _path(text: str) -> Path:
+    if "\0" in text:
+        raise ValueError("a path holds no NUL")
+    return Path(text)
+
+
+def _directory(path: Path) -> Path:
+    if os.path.exists(path) and not os.path.isdir(path):
+        raise ValueError("not a directory")
+    return path
+
+
+def _certificates(path: Path) -> Path:
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=path)
+    except OSError as error:
+        raise ValueError("not a readable PEM file of certificates") from error
+    return path
+
+
+def _master_key(text: str) -> SecretBytes:
+    key = base64.b64decode(text, validate=True)
+    if len(key) != 32:
+        raise ValueError("not 32 bytes")
+    return SecretBytes(key)
+
+
+def _header_text(secret: SecretStr) -> SecretStr:
+    if not _HEADER_TEXT.fullmatch(secret.get_secret_value()):
+        raise ValueError("can't stand in an HTTP header")
+    return secret
+
+
+def _base_url(text: str) -> str:
+    url = AnyHttpUrl(text)
+    if url.username or url.password or url.query is not None or url.fragment is not None:
+        raise ValueError("holds more than scheme, host and path")
+    return str(url).rstrip("/")
+
+
+def _store_url(text: str) -> str:
+    path = text.removeprefix(_SQLITE)
+    if path == text or path == ":memory:" or not re.fullmatch(r"[^?#\0]*[^?#/\0]", path):
+        raise ValueError("not a sqlite URL with the path of a file")
+    return text
+
+
+Flag = Annotated[bool, _text(_flag), Field(description="true or false (or 1/0, yes/no, on/off)")]
+Whole = Annotated[int, _text(int)]
+Number = Annotated[float, _text(float), Field(allow_inf_nan=False)]
+Delay = Annotated[Number, Field(ge=0, le=_MAX_DELAY_S)]
+Network = Annotated[ipaddress.IPv4Network | ipaddress.IPv6Network, _text(ipaddress.ip_network)]
+FsPath = Annotated[Path, _text(_path)]
+Catalog = Annotated[
+    FsPath,
+    AfterValidator(lambda path: CHECKOUT / path),
+    Field(description="a path; a relative one is taken from the checkout"),
+]
+PerHour = Annotated[
+    Whole, Field(ge=0, le=1_000_000, description="a whole number 0 to 1000000; 0 is no limit")
+]
+HeaderSecret = Annotated[
+    Annotated[SecretStr, AfterValidator(_header_text)] | None,
+    Field(repr=False, description="printable ASCII, with no space at either end"),
+]
+
+
+class Settings(BaseModel):
+    """Every setting of the gateway, valid and frozen. Durations are in seconds.
+
+    Secrets are pydantic's secret types: neither ``repr`` nor ``str`` shows them. ``model_fields_set`` holds
+    the keys that the operator gave, for a caller that has to tell a default from a choice.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, validate_default=True, hide_input_in_errors=True
+    )
+
+    host: Annotated[str, AfterValidator(_host)] = Field(
+        "127.0.0.1", description="an IP address (0.0.0.0 or :: for all interfaces) or a host name"
+    )
+    port: Whole = Field(8000, ge=0, le=65535, description="a whole number 1 to 65535, or 0 for any free port")
+    data_dir: Annotated[FsPath, AfterValidator(_directory)] = Field(
+        Path("data"), description="the path of a directory, made at the start if there is none"
+    )
+    brand: str = Field(
+        "Svc",
+        pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,31}$",
+        description="1 to 32 letters, digits, '_', '-' or '.', not beginning with '.'",
+    )
+    header_brand: str = Field(
+        "Service",
+        pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$",
+        description="1 to 64 characters of an HTTP token: letters, digits or !#$%&'*+-.^_`|~",
+    )
+    master_key: Annotated[SecretBytes, _text(_master_key)] | None = Field(
+        None, repr=False, description="base64 of exactly 32 bytes, as 'openssl rand -base64 32' prints"
+    )
+    internal_secret: HeaderSecret = None
+    dev_mocks_enabled: Flag = False
+
+    sandbox_keys_enabled: Flag = False
+    sandbox_keys_per_hour: PerHour = 20
+    registration: Literal["open", "closed"] = Field("open", description="open or closed")
+    registrations_per_hour: PerHour = 100
+    trusted_proxies: Annotated[tuple[Network, ...], BeforeValidator(_items)] = Field(
+        (),
+        description="IP addresses or CIDR networks (no bit set beyond the prefix), separated by commas",
+    )
+    default_plan: Literal["free", "builder", "scale", "enterprise"] = Field(
+        "free", description="free, builder, scale or enterprise"
+    )
+    session_ttl_s: Whole = Field(
+        86400, ge=1, le=315_360_000, description="a whole number of seconds, 1 to 315360000 (ten years)"
+    )
+    max_body_bytes: Whole = Field(
+        1_048_576, ge=1, le=1_073_741_824, description="a whole number of bytes, 1 to 1073741824 (1 GiB)"
+    )
+
+    webhooks_allow_insecure: Flag = False
+    webhooks_retry_delays_s: Annotated[tuple[Delay, ...], BeforeValidator(_items)] = Field(
+        (5, 300, 1800, 7200, 18000, 36000, 36000),
+        max_length=100,
+        description="up to 100 numbers of seconds, each 0 to 2592000 (30 days), separated by commas",
+    )
+    webhooks_timeout_s: Number = Field(
+        15, gt=0, le=3600, description="a number of seconds, more than 0 and at most 3600"
+    )
+    webhooks_ca_file: Annotated[FsPath, AfterValidator(_certificates)] | None = Field(
+        None, description="the path of a readable PEM file of certificates"
+    )
+
+    chat_engine: Literal["recall", "openai"] = Field("recall", description="recall or openai")
+    openai_base_url: Annotated[str, AfterValidator(_base_url)] | None = Field(
+        None,
+        description="an http or https URL without credentials, query or fragment; the openai engine needs it",
+    )
+    openai_api_key: HeaderSecret = None
+    openai_model: str | None = Field(
+        None, pattern=r"^\S+$", description="the name of a model, without spaces; the openai engine needs it"
+    )
+
+    mcp_catalog: Catalog = Path("config/mcp-catalog.toml")
+    skills_dir: Catalog = Path("config/skills")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="debug, info, warning or error"
+    )
+    log_format: Literal["console", "json"] = Field("console", description="console or json")
+    store_url: Annotated[str, AfterValidator(_store_url)] | None = Field(
+        None,
+        description="sqlite:///relative.db or sqlite:////absolute.db; "
+        "only sqlite is available in this version",
+    )
+
+    @field_validator("openai_base_url", "openai_model")
+    @classmethod
+    def _openai_engine_needs(cls, value: str | None, info: ValidationInfo) -> str | None:
+        if value is None and info.data.get("chat_engine") == "openai":
+            raise ValueError("the openai engine needs it")
+        return value
+
+    @property
+    def database_path(self) -> Path:
+        """The SQLite file: the one ``store_url`` names, else ``parley.db`` in the data directory."""
+        if self.store_url is None:
+            return self.data_dir / "parley.db"
+        return Path(self.store_url.removeprefix(_SQLITE))
+
+
+def variable(key: str) -> str:
+    """Name the environment variable of a settings key, e.g. ``PARLEY_PORT`` of ``port``."""
+    return key.upper() if key in UNPREFIXED else f"PARLEY_{key.upper()}"
+
+
+VARIABLES: Mapping[str, str] = {variable(key): key for key in Settings.model_fields}
+_KEYS = {key: key for key in Settings.model_fields}
+_NAMES = {key: variable(key) for key in Settings.model_fields} | {"config": CONFIG_VARIABLE}
+
+
+def load_settings(environ: Mapping[str, str]) -> Settings:
+    """Read the settings from environment variables and the TOML file that ``PARLEY_CONFIG`` names, if any.
+
+    Raises SettingsError that lists every wrong value and unknown name at once, and a file that can't be read.
+    """
+    return _Sources(environ).settings()
+
+
+class _Sources:
+    """What the operator gave, where each value stands, and what is wrong with it."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self.values: dict[str, object] = {}
+        self.places: dict[str, str] = {}
+        self.problems: list[str] = []
+        self.complete = True
+        if environ.get(CONFIG_VARIABLE):
+            self._add_file(environ[CONFIG_VARIABLE])
+        self._add_environment(environ)
+
+    def settings(self) -> Settings:
+        settings = None
+        try:
+            settings = Settings.model_validate(self.values)
+        except ValidationError as error:
+            wrong = dict.fromkeys(str(detail["loc"][0]) for detail in error.errors(include_input=False))
+            # Without the file nobody can tell that a value is missing, only that a given one is wrong.
+            self.problems += [self._wrong(key) for key in wrong if self.complete or key in self.values]
+        # Raised outside the except clause, so that no traceback holds pydantic's error and with it a secret.
+        if settings is None or self.problems:
+            raise SettingsError(self.problems)
+        return settings
+
+    def _add_file(self, path: str) -> None:
+        table: dict[str, object] = {}
+        try:
+            with open(path, "rb") as file:
+                table = tomllib.load(file)
+        except OSError as error:
+            self._unusable(path, error.strerror or str(error))
+        except ValueError as error:
+            self._unusable(path, str(error))
+        for key, value in table.items():
+            if key in Settings.model_fields:
+                self._add(key, f"{key} in {path}", value)
+            else:
+                self._unknown(f"{key} in {path}", _nearest(key, _KEYS))
+
+    def _add_environment(self, environ: Mapping[str, str]) -> None:
+        for name, value in environ.items():
+            if name in VARIABLES:
+                self._add(VARIABLES[name], name, value)
+            elif name.upper().startswith("PARLEY_") and name != CONFIG_VARIABLE:
+                self._unknown(name, _nearest(name, _NAMES))
+
+    def _add(self, key: str, place: str, value: object) -> None:
+        if value != "":
+            self.values[key] = value
+            self.places[key] = place
+
+    def _unusable(self, path: str, reason: str) -> None:
+        self.complete = False
+        self.problems.append(
+            f"{CONFIG_VARIABLE} is {path!r} ({reason}); allowed: the path of a readable TOML file"
+        )
+
+    def _unknown(self, place: str, nearest: str | None) -> None:
+        # The value stays untold: it may be a secret whose name was mistyped.
+        hint = f"did you mean {nearest}?" if nearest else "config/defaults.toml lists every setting"
+        self.problems.append(f"{_one_line(place)} is unknown; {hint}")
+
+    def _wrong(self, key: str) -> str:
+        field = Settings.model_fields[key]
+        place = self.places.get(key, variable(key))
+        shown = "not set"
+        if key in self.values:
+            shown = _shown(self.values[key]) if field.repr else "(hidden)"
+        return f"{_one_line(place)} is {shown}; allowed: {field.description}"
+
+
+def _nearest(name: str, known: Mapping[str, str]) -> str | None:
+    """Find the known name most like a wrong one, whatever its case and with or without the prefix."""
+    matches = difflib.get_close_matches(name.lower().removeprefix("parley_"), known, n=1)
+    return known[matches[0]] if matches else None
+
+
+def _shown(value: object) -> str:
+    """Show a value on one short line, without the password or token that a URL may hold."""
+    text = value if isinstance(value, str) else repr(value)
+    text = re.sub(r"(?s)(:/*).*@", r"\1(hidden)@", text)
+    text = re.sub(r"(?s)(://[^?]*\?).*", r"\1(hidden)", text)
+    text = text if len(text) <= 100 else f"{text[:100]}..."
+    return repr(text) if isinstance(value, str) else text
+
+
+def _one_line(text: str) -> str:
+    return text.encode("unicode_escape").decode("ascii")

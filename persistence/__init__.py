@@ -1,0 +1,1 @@
+"""Where state is kept: the store's interface, and SQLite as its first implementation."""

@@ -1,0 +1,96 @@
+"""Private conversations of a user with an agent, and their messages."""
+
+from dataclasses import dataclass
+
+from persistence.store import Query, Write
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRow:
+    """A message as stored; `sources` is a JSON array or None, `at` in ms since the epoch."""
+
+    seq: int
+    id: str
+    role: str
+    name: str
+    content: str
+    sources: str | None
+    at: int
+
+
+_COLUMNS = "seq, id, role, name, content, sources, at"
+
+
+def begin(conversation_id: str, user_id: str, agent_id: str, last_seq: int) -> Write:
+    """Add a conversation with the number of messages that the same unit adds."""
+    return Write(
+        "INSERT INTO conversations (id, user_id, agent_id, last_seq) VALUES (?, ?, ?, ?)",
+        (conversation_id, user_id, agent_id, last_seq),
+    )
+
+
+def advance(conversation_id: str, last_seq: int) -> Write:
+    """Store the number of a conversation's messages after this unit."""
+    return Write(
+        "UPDATE conversations SET last_seq = ? WHERE id = ?", (last_seq, conversation_id), rows=1
+    )
+
+
+def append(conversation_id: str, messages: tuple[MessageRow, ...]) -> Write:
+    """Add messages, each at its own seq."""
+    params: list[object] = []
+    for message in messages:
+        params += (
+            conversation_id,
+            message.seq,
+            message.id,
+            message.role,
+            message.name,
+            message.content,
+            message.sources,
+            message.at,
+        )
+    return Write(_APPEND[len(messages)], tuple(params))
+
+
+_APPEND = {
+    count: f"INSERT INTO messages (conversation_id, {_COLUMNS}) VALUES "
+    + ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?)"] * count)
+    for count in (1, 2)
+}
+
+
+def between(agent_id: str, user_id: str) -> Query[tuple[str, int]]:
+    """Find the conversation of a user with an agent: its id and last seq."""
+    return Query(
+        "SELECT id, last_seq FROM conversations WHERE agent_id = ? AND user_id = ?",
+        (agent_id, user_id),
+        lambda row: (row[0], row[1]),
+    )
+
+
+def message_count(agent_id: str) -> Query[int]:
+    """Count the messages of all conversations with an agent."""
+    return Query(
+        "SELECT coalesce(sum(last_seq), 0) FROM conversations WHERE agent_id = ?",
+        (agent_id,),
+        lambda row: row[0],
+    )
+
+
+def page_before(conversation_id: str, before_seq: int, limit: int) -> Query[MessageRow]:
+    """Read the last messages before a seq, newest first."""
+    return Query(
+        f"SELECT {_COLUMNS} FROM messages WHERE conversation_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
+        (conversation_id, before_seq, limit),
+        lambda row: MessageRow(*row),
+    )
+
+
+def agents_met_by(user_id: str) -> Query[tuple[str, int]]:
+    """List the agents with which a user has a conversation, each with its number of messages."""
+    return Query(
+        "SELECT agent_id, last_seq FROM conversations WHERE user_id = ?",
+        (user_id,),
+        lambda row: (row[0], row[1]),
+    )

@@ -1,0 +1,193 @@
+"""SQLite: connections, migrations, and the `Store` made of one writer and a few readers."""
+
+import asyncio
+import fcntl
+import itertools
+import logging
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Self, TypeVar
+
+import aiosqlite
+
+from persistence.store import Query, Settled, StoreLocked, StoreStats, StoreTooNew, StoreUnavailable, Unit, Write
+from persistence.writer import Writer
+
+T = TypeVar("T")
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+READERS = 2
+
+log = logging.getLogger("parley.store")
+
+
+class SqliteStore:
+    """A `Store` in one SQLite file, in WAL mode with `synchronous=FULL`: a commit that returned is on disk.
+
+    Use `await SqliteStore.open(path)`; the file and its folder are made when absent.
+    """
+
+    def __init__(
+        self, path: Path, lock: IO[bytes], writer: Writer, connections: list[aiosqlite.Connection]
+    ) -> None:
+        self._path = path
+        self._lock = lock
+        self._writer = writer
+        self._connections = connections  # the writer's first, then the readers
+        self._readers: Iterator[aiosqlite.Connection] = itertools.cycle(connections[1:])
+
+    @classmethod
+    async def open(cls, path: Path, *, before_commit: Callable[[], None] | None = None) -> Self:
+        """Open the database, bring its schema up to date and start the writer.
+
+        Raises:
+            StoreLocked: another process has it open.
+            StoreTooNew: a newer version of the code wrote it.
+        """
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = _lock(path)
+        connections: list[aiosqlite.Connection] = []
+        try:
+            connections.append(await _connect(path))
+            await migrate(connections[0])
+            for _ in range(READERS):
+                reader = await _connect(path)
+                await reader.execute("PRAGMA query_only = ON")
+                connections.append(reader)
+        except BaseException:
+            # aiosqlite's threads keep the process alive until they are closed
+            for connection in connections:
+                await connection.close()
+            lock.close()
+            raise
+        return cls(path, lock, Writer(connections[0], before_commit), connections)
+
+    @property
+    def description(self) -> str:
+        """Name the file and its mode."""
+        return f"sqlite {self._path}"
+
+    def submit(self, unit: Unit, settled: Settled) -> None:
+        """Queue a unit for the next commit; see `Store.submit`."""
+        self._writer.submit(unit, settled)
+
+    async def commit(self, unit: Unit) -> None:
+        """Submit a unit and wait until it is durable; see `Store.commit`."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def settled(error: Exception | None) -> None:
+            if future.done():
+                return
+            if error is None:
+                future.set_result(None)
+            else:
+                future.set_exception(error)
+
+        self._writer.submit(unit, settled)
+        await future
+
+    async def fetch(self, query: Query[T]) -> list[T]:
+        """Run a read on one of the readers; see `Store.fetch`."""
+        try:
+            rows = await next(self._readers).execute_fetchall(query.sql, query.params)
+        except (sqlite3.Error, ValueError) as error:
+            log.error("a read failed: %s", error)
+            raise StoreUnavailable(str(error)) from error
+        return [query.build(tuple(row)) for row in rows]
+
+    def forget(self, incarnation: int) -> None:
+        """Drop the fence of a stopped incarnation; see `Store.forget`."""
+        self._writer.forget(incarnation)
+
+    def stats(self) -> StoreStats:
+        """Tell what the writer did so far; see `Store.stats`."""
+        return StoreStats(self._writer.depth, self._writer.units, self._writer.batches)
+
+    async def writable(self) -> bool:
+        """Commit a row of its own and tell whether that went well."""
+        try:
+            await self.commit(Unit((Write("UPDATE health SET checks = checks + 1", ()),)))
+        except StoreUnavailable:
+            return False
+        return True
+
+    async def close(self) -> None:
+        """Commit what waits and close every connection; the last one folds the WAL into the file."""
+        await self._writer.close()
+        for connection in reversed(self._connections):
+            await connection.close()
+        self._lock.close()
+
+
+async def _connect(path: Path) -> aiosqlite.Connection:
+    connection = await aiosqlite.connect(
+        path, isolation_level=None, cached_statements=512, check_same_thread=False
+    )
+    for pragma in (
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "foreign_keys = ON",
+        "busy_timeout = 5000",
+        "cache_size = -32000",
+        "temp_store = MEMORY",
+    ):
+        await connection.execute(f"PRAGMA {pragma}")
+    return connection
+
+
+def _lock(path: Path) -> IO[bytes]:
+    """Hold the database for this process: two of them would run two actors of one key."""
+    lock = open(path.with_name(path.name + ".lock"), "ab")  # noqa: SIM115 - held until close
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        lock.close()
+        raise StoreLocked(
+            f"{path} is in use by another process; stop that one or set another PARLEY_DATA_DIR"
+        ) from None
+    return lock
+
+
+async def migrate(connection: aiosqlite.Connection, folder: Path = MIGRATIONS) -> int:
+    """Apply each numbered migration that the database lacks, each in a transaction; return its version.
+
+    Files are named `0001_what.sql`; the database keeps its version in `PRAGMA user_version`.
+
+    Raises:
+        StoreTooNew: the database's version is higher than any file's.
+    """
+    migrations = {int(file.name.split("_", maxsplit=1)[0]): file for file in sorted(folder.glob("*.sql"))}
+    newest = max(migrations, default=0)
+    row = await (await connection.execute("PRAGMA user_version")).fetchone()
+    version = int(row[0]) if row is not None else 0
+    if version > newest:
+        raise StoreTooNew(
+            f"the database is at schema version {version}, this code knows {newest}: "
+            "start the newer Parley that wrote it"
+        )
+    for number in range(version + 1, newest + 1):
+        await connection.execute("BEGIN IMMEDIATE")
+        try:
+            for statement in _statements(migrations[number].read_text(encoding="utf-8")):
+                await connection.execute(statement)
+            await connection.execute(f"PRAGMA user_version = {number}")
+        except BaseException:
+            await connection.rollback()
+            raise
+        await connection.commit()
+        log.info("schema brought to version %d by %s", number, os.path.basename(migrations[number]))
+    return newest
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Split a script into statements; `executescript` would commit the open transaction."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+    if statement.strip():
+        raise ValueError(f"a migration ends in an unfinished statement: {statement.strip()[:80]}")

@@ -1,0 +1,100 @@
+"""Sessions: a user's log-ons, each with its selected context."""
+
+from dataclasses import dataclass, field
+
+from persistence.store import Query, Write
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """A session as stored, with its user's name; times in ms since the epoch."""
+
+    id: str
+    user_id: str
+    user_name: str
+    token_hash: bytes = field(repr=False)
+    created_at: int
+    last_used_at: int
+    agent_id: str | None
+
+
+_SELECT = """
+    SELECT sessions.id, sessions.user_id, users.name, sessions.token_hash, sessions.created_at,
+           sessions.last_used_at, sessions.agent_id
+    FROM sessions JOIN users ON users.id = sessions.user_id
+"""
+
+
+def insert(session: SessionRow) -> Write:
+    """Add a session; refused as `FOREIGN_KEY` when the user is gone."""
+    return Write(
+        "INSERT INTO sessions (id, user_id, token_hash, created_at, last_used_at, agent_id)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            session.id,
+            session.user_id,
+            session.token_hash,
+            session.created_at,
+            session.last_used_at,
+            session.agent_id,
+        ),
+    )
+
+
+def touch(session_id: str, last_used_at: int) -> Write:
+    """Store when a session was last used."""
+    return Write("UPDATE sessions SET last_used_at = ? WHERE id = ?", (last_used_at, session_id))
+
+
+def select_agent(session_id: str, agent_id: str | None) -> Write:
+    """Store a session's selected agent; refused as `FOREIGN_KEY` or `ROWS` when either is gone."""
+    return Write("UPDATE sessions SET agent_id = ? WHERE id = ?", (agent_id, session_id), rows=1)
+
+
+def unselect_agent(agent_id: str, user_id: str | None = None) -> Write:
+    """Take an agent out of the selections of one user's sessions, or of all."""
+    if user_id is None:
+        return Write("UPDATE sessions SET agent_id = NULL WHERE agent_id = ?", (agent_id,))
+    return Write(
+        "UPDATE sessions SET agent_id = NULL WHERE agent_id = ? AND user_id = ?", (agent_id, user_id)
+    )
+
+
+def delete(session_id: str) -> Write:
+    """Remove a session."""
+    return Write("DELETE FROM sessions WHERE id = ?", (session_id,))
+
+
+def delete_others(user_id: str, kept_id: str) -> Write:
+    """Remove all of a user's sessions but one."""
+    return Write("DELETE FROM sessions WHERE user_id = ? AND id <> ?", (user_id, kept_id))
+
+
+def delete_unused_since(before: int) -> Write:
+    """Remove sessions that were last used before a time."""
+    return Write("DELETE FROM sessions WHERE last_used_at < ?", (before,))
+
+
+def by_id(session_id: str) -> Query[SessionRow]:
+    """Read one session."""
+    return Query(f"{_SELECT} WHERE sessions.id = ?", (session_id,), lambda row: SessionRow(*row))
+
+
+def id_by_token_hash(token_hash: bytes) -> Query[str]:
+    """Find the session of a token by its SHA-256."""
+    return Query("SELECT id FROM sessions WHERE token_hash = ?", (token_hash,), lambda row: row[0])
+
+
+def of_user(user_id: str, after_id: str, used_since: int, limit: int) -> Query[SessionRow]:
+    """List a user's sessions used since a time, in order of creation, after a cursor."""
+    return Query(
+        f"{_SELECT} WHERE sessions.user_id = ? AND sessions.id > ? AND sessions.last_used_at >= ?"
+        " ORDER BY sessions.id LIMIT ?",
+        (user_id, after_id, used_since, limit),
+        lambda row: SessionRow(*row),
+    )
+
+
+def ids_of_user(user_id: str) -> Query[str]:
+    """List the ids of all of a user's sessions."""
+    return Query("SELECT id FROM sessions WHERE user_id = ?", (user_id,), lambda row: row[0])

@@ -1,0 +1,133 @@
+"""The store's interface: what actors submit and what they read, with no word of where it is kept.
+
+A `Unit` is all the writes of one command; it is stored whole or not at all. A `Query` is one read of
+committed state. `Store` is the seam that a second implementation (PostgreSQL) will fill.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+T = TypeVar("T")
+Params = tuple[Any, ...]
+
+ROWS = "rows"
+"""The refusal key of a `Write` that touched another number of rows than it expected."""
+
+FOREIGN_KEY = "foreign key"
+"""The refusal key of a row that refers to one which is gone."""
+
+
+class StoreError(Exception):
+    """Base of what a store raises."""
+
+
+class StoreUnavailable(StoreError):
+    """The unit was not stored, or could not be: disk full, I/O error, failed batch, wrong statement."""
+
+
+class Fenced(StoreUnavailable):
+    """An earlier unit of the same incarnation failed, so this one was refused unseen."""
+
+
+class StoreTooNew(StoreError):
+    """The database was written by a newer version of the code than this one."""
+
+
+class StoreLocked(StoreError):
+    """Another process has this database open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One statement with its parameters.
+
+    `rows`: how many rows it must touch; another number refuses the unit under the key `ROWS`.
+    """
+
+    sql: str
+    params: Params
+    rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What one command writes: stored whole, or not at all.
+
+    `incarnations`: the activations of actors whose memory already holds this change; when the unit fails, the
+    writer refuses every later unit of theirs (design 2.4).
+    `refusals`: the constraints that may refuse it, as `table.column`, `FOREIGN_KEY` or `ROWS`, each with a maker
+    of the error to answer. A refusal fences nobody.
+    """
+
+    writes: tuple[Write, ...]
+    incarnations: tuple[int, ...] = ()
+    refusals: Mapping[str, Callable[[], Exception]] = field(default_factory=dict[str, Callable[[], Exception]])
+
+
+@dataclass(frozen=True, slots=True)
+class Query(Generic[T]):
+    """One read of committed state: a statement, its parameters, and what makes a `T` of a row."""
+
+    sql: str
+    params: Params
+    build: Callable[[Params], T]
+
+
+Settled = Callable[[Exception | None], None]
+"""Called once on the event loop with None when the unit is durable, else with why it is not stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStats:
+    """What the store did since it was opened: units that wait now, units tried, transactions that held them."""
+
+    waiting: int
+    units: int
+    batches: int
+
+
+class Store(Protocol):
+    """Where state is kept. Writes commit in the order of `submit`; reads see committed state only."""
+
+    @property
+    def description(self) -> str:
+        """Name where the state is, for people."""
+        ...
+
+    def submit(self, unit: Unit, settled: Settled) -> None:
+        """Queue a unit for the next commit and return at once; `settled` tells how it ended."""
+        ...
+
+    async def commit(self, unit: Unit) -> None:
+        """Submit a unit and wait until it is durable.
+
+        Raises:
+            StoreUnavailable: it is not stored.
+            Exception: the refusal that the unit named.
+        """
+        ...
+
+    async def fetch(self, query: Query[T]) -> list[T]:
+        """Run a read and build its rows.
+
+        Raises:
+            StoreUnavailable: the read failed.
+        """
+        ...
+
+    def forget(self, incarnation: int) -> None:
+        """Drop what is remembered of an incarnation that has stopped and has no unit left."""
+        ...
+
+    def stats(self) -> StoreStats:
+        """Tell what it did so far."""
+        ...
+
+    async def writable(self) -> bool:
+        """Tell whether a commit succeeds now."""
+        ...
+
+    async def close(self) -> None:
+        """Commit what waits, then close."""
+        ...

@@ -1,0 +1,91 @@
+"""Users and their rosters."""
+
+from dataclasses import dataclass, field
+
+from persistence.store import Query, Write
+
+Counts = dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class UserRow:
+    """A user as stored; times in ms since the epoch, `plan_limit` in requests a day for enterprise."""
+
+    id: str
+    name: str
+    description: str | None
+    profile: str | None
+    secret_hash: str = field(repr=False)
+    plan: str
+    plan_limit: int | None
+    created_at: int
+
+
+COLUMNS = "id, name, description, profile, secret_hash, plan, plan_limit, created_at"
+
+
+def name_key(name: str) -> str:
+    """Fold a name to what makes it unique: names differ in more than case (product 1)."""
+    return name.lower()
+
+
+def insert(user: UserRow) -> Write:
+    """Add a user; refused as `users.name_key` when the name is taken."""
+    return Write(
+        f"INSERT INTO users ({COLUMNS}, name_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            user.id,
+            user.name,
+            user.description,
+            user.profile,
+            user.secret_hash,
+            user.plan,
+            user.plan_limit,
+            user.created_at,
+            name_key(user.name),
+        ),
+    )
+
+
+def update(user: UserRow) -> Write:
+    """Store what may change of a user."""
+    return Write(
+        "UPDATE users SET description = ?, profile = ?, secret_hash = ?, plan = ?, plan_limit = ? WHERE id = ?",
+        (user.description, user.profile, user.secret_hash, user.plan, user.plan_limit, user.id),
+        rows=1,
+    )
+
+
+def delete(user_id: str) -> Write:
+    """Remove a user, and by cascade its sessions, roster and conversations."""
+    return Write("DELETE FROM users WHERE id = ?", (user_id,), rows=1)
+
+
+def by_id(user_id: str) -> Query[UserRow]:
+    """Read one user."""
+    return Query(f"SELECT {COLUMNS} FROM users WHERE id = ?", (user_id,), lambda row: UserRow(*row))
+
+
+def id_by_name(name: str) -> Query[str]:
+    """Find the id of the user of that name, in any case."""
+    return Query("SELECT id FROM users WHERE name_key = ?", (name_key(name),), lambda row: row[0])
+
+
+def agent_count(user_id: str) -> Query[int]:
+    """Count the agents that a user owns."""
+    return Query("SELECT count(*) FROM agents WHERE owner_id = ?", (user_id,), lambda row: row[0])
+
+
+def add_to_roster(user_id: str, agent_id: str, since: int) -> Write:
+    """Put an agent on a roster; refused as `FOREIGN_KEY` when either is gone."""
+    return Write("INSERT INTO roster (user_id, agent_id, since) VALUES (?, ?, ?)", (user_id, agent_id, since))
+
+
+def remove_from_roster(user_id: str, agent_id: str) -> Write:
+    """Take an agent off a roster."""
+    return Write("DELETE FROM roster WHERE user_id = ? AND agent_id = ?", (user_id, agent_id))
+
+
+def roster(user_id: str) -> Query[str]:
+    """List the ids of the agents on a user's roster."""
+    return Query("SELECT agent_id FROM roster WHERE user_id = ?", (user_id,), lambda row: row[0])

@@ -1,0 +1,57 @@
+"""The address that a request comes from, behind proxies that are trusted or not (product 2)."""
+
+from collections.abc import Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+from sanic import Request
+
+Network = IPv4Network | IPv6Network
+
+
+def client_address(request: Request, trusted: Sequence[Network]) -> str:
+    """Tell who sent a request: the nearest address that is no trusted proxy.
+
+    `Forwarded` (RFC 7239) or else `X-Forwarded-For` is read from its end, and only as far as trusted proxies wrote it.
+    """
+    address = request.conn_info.client_ip if request.conn_info else ""
+    if not trusted or not _is_trusted(address, trusted):
+        return address
+    for hop in reversed(_hops(request)):
+        address = hop
+        if not _is_trusted(hop, trusted):
+            break
+    return address
+
+
+def _hops(request: Request) -> list[str]:
+    """List the senders that the forwarding headers name, the nearest last."""
+    forwarded = ",".join(request.headers.getall("forwarded", []))
+    if forwarded:
+        hops: list[str] = []
+        for element in forwarded.split(","):
+            for pair in element.split(";"):
+                name, _, value = pair.strip().partition("=")
+                if name.lower() == "for":
+                    hops.append(_without_port(value.strip('"')))
+        return hops
+    listed = ",".join(request.headers.getall("x-forwarded-for", []))
+    return [_without_port(hop.strip()) for hop in listed.split(",") if hop.strip()]
+
+
+def _without_port(hop: str) -> str:
+    if hop.startswith("["):
+        return hop[1:].partition("]")[0]
+    return hop.partition(":")[0] if hop.count(":") == 1 else hop
+
+
+def _is_trusted(address: str, trusted: Sequence[Network]) -> bool:
+    parsed = _parse(address)
+    return parsed is not None and any(parsed in network for network in trusted)
+
+
+def _parse(address: str) -> IPv4Address | IPv6Address | None:
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return None
+    return getattr(parsed, "ipv4_mapped", None) or parsed

@@ -1,0 +1,29 @@
+"""Request bodies: media type and JSON, the checks before all others."""
+
+from typing import Any
+
+import orjson
+from sanic import Request
+
+from actors.errors import MalformedBody, WrongMediaType
+
+
+def json_object(request: Request) -> dict[str, Any]:
+    """Read the body as a JSON object.
+
+    Raises:
+        WrongMediaType: the body says that it is something else.
+        MalformedBody: it is no JSON, not valid Unicode, too deep, or no object.
+    """
+    media_type = request.headers.get("content-type")
+    if media_type is not None and media_type != "application/json":
+        named = media_type.partition(";")[0].strip().lower()
+        if named and named != "application/json":
+            raise WrongMediaType("Send the body as Content-Type: application/json.")
+    try:
+        body = orjson.loads(request.body)
+    except orjson.JSONDecodeError as error:
+        raise MalformedBody(f"The body is not JSON in valid Unicode: {error}.") from None
+    if type(body) is not dict:
+        raise MalformedBody("The body is JSON but not an object; send {...}.")
+    return body

@@ -1,0 +1,211 @@
+"""The command bus and its aliases: every command comes through here (spec 4.1, 4.2; order of checks, product 1)."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+import orjson
+from sanic import Blueprint, HTTPResponse, Request
+
+from actors.call import Answer, Call
+from actors.commands import COMMANDS, UNROUTED, Command
+from actors.core import Core
+from actors.errors import (
+    InternalError,
+    InvalidField,
+    MissingField,
+    NotAvailable,
+    ServiceError,
+    StorageUnavailable,
+    UnknownService,
+)
+from actors.request import TPSRequest, parse, require
+from persistence.store import StoreUnavailable
+from routes.access_log import AccessLog
+from routes.addresses import Network, client_address
+from routes.answers import JSON, NOBODY, bus_error, request_id_of, status_of, tps_body
+from routes.bodies import json_object
+from routes.metrics import RequestMetrics
+
+EVENT_STREAM = "text/event-stream"
+
+log = logging.getLogger("parley.bus")
+
+
+def bearer_token(request: Request) -> str | None:
+    """Return the credential that a request carries: Authorization wins over X-Api-Key (product 2)."""
+    authorization = request.headers.get("authorization")
+    if authorization is not None:
+        scheme, _, token = authorization.partition(" ")
+        return token.strip() if scheme.lower() == "bearer" else authorization
+    return request.headers.get("x-api-key")
+
+
+class CommandBus:
+    """Carries requests to the flows of their commands and their answers back."""
+
+    def __init__(
+        self, core: Core, metrics: RequestMetrics, access_log: AccessLog, trusted_proxies: Sequence[Network]
+    ) -> None:
+        self._core = core
+        self._metrics = metrics
+        self._access_log = access_log
+        self._trusted_proxies = trusted_proxies
+        self._chats: set[asyncio.Task[Any]] = set()
+        self._empty = TPSRequest()  # pyright: ignore[reportCallIssue]
+
+    def blueprint(self, brand: str) -> Blueprint:
+        """Make the routes: the bus itself, and one alias per command."""
+        blueprint = Blueprint("bus", url_prefix=f"/demo/v1/{brand}/tps")
+
+        async def bus(request: Request) -> HTTPResponse | None:
+            return await self.serve(request, None)
+
+        blueprint.add_route(bus, "/", methods=["POST"], name="bus", strict_slashes=False)
+        for command in COMMANDS.values():
+            self._add_alias(blueprint, command)
+        return blueprint
+
+    def _add_alias(self, blueprint: Blueprint, command: Command) -> None:
+        async def alias(request: Request) -> HTTPResponse | None:
+            return await self.serve(request, command)
+
+        blueprint.add_route(alias, command.alias, methods=["POST"], name=command.service)
+
+    async def serve(self, request: Request, command: Command | None) -> HTTPResponse | None:
+        """Carry out one request; `command` is what an alias fixes. None when the answer was streamed."""
+        started = perf_counter()
+        request_id = request_id_of(request)
+        call = Call(
+            self._core, "", self._empty, request_id, client_address(request, self._trusted_proxies)
+        )
+        service = command.service if command else None
+        code = 0
+        try:
+            body = json_object(request)
+            command = command or _command_of(body)
+            service = call.service = command.service
+            await self._check(request, call, command, body)
+            if command.streams and EVENT_STREAM in request.headers.get("accept", ""):
+                response = await self._stream(request, call, command)
+            else:
+                response = await self._answered(call, await command.run(call))
+        except Exception as raised:
+            error = _as_service_error(raised, service)
+            code = error.internal_code
+            response = bus_error(request, service, error, await self._context(call))
+        seconds = perf_counter() - started
+        self._metrics.observe(service or "unknown", code, seconds)
+        user = call.caller.user_name if call.caller else None
+        status = response.status if response else 200
+        self._access_log.write(request_id, service or "-", status, code, seconds, user, call.address)
+        return response
+
+    async def _check(self, request: Request, call: Call, command: Command, body: dict[str, Any]) -> None:
+        """Make the checks that come before the core, in the order of product 1."""
+        if not command.public:
+            call.sent_by(await self._core.credentials.authenticate(bearer_token(request)))
+        call.request = parse(body)
+        require(call.request, command.requires)
+        if not command.available:
+            raise NotAvailable(f"The service {command.service} exists but is not available; see /docs.")
+
+    async def _answered(self, call: Call, answer: Answer) -> HTTPResponse:
+        body = await self._body(call, answer)
+        return HTTPResponse(body, 200, {"X-Request-Id": call.request_id}, JSON)
+
+    async def _body(self, call: Call, answer: Answer) -> bytes:
+        return tps_body(
+            call.service,
+            call.request_id,
+            await call.context(),
+            profile=answer.profile,
+            content=answer.content,
+            next_cursor=answer.next,
+        )
+
+    async def _context(self, call: Call) -> dict[str, str | None]:
+        try:
+            return await call.context()
+        except (ServiceError, StoreUnavailable):
+            return NOBODY
+
+    async def _stream(self, request: Request, call: Call, command: Command) -> HTTPResponse | None:
+        """Answer as server-sent events: `delta` pieces, then the whole `response`, or an `error` after a piece.
+
+        The command runs in a task of its own, so that a client which goes away doesn't cancel it.
+        """
+        events: asyncio.Queue[bytes | None] = asyncio.Queue()
+        pieces = 0
+
+        def progress(piece: str) -> None:
+            nonlocal pieces
+            pieces += 1
+            events.put_nowait(_event("delta", orjson.dumps({"text": piece})))
+
+        call.progress = progress
+
+        async def run() -> None:
+            try:
+                answer = await command.run(call)
+                events.put_nowait(_event("response", await self._body(call, answer)))
+            except Exception as raised:
+                error = _as_service_error(raised, call.service)
+                if not pieces:
+                    raise error from None
+                events.put_nowait(_event("error", orjson.dumps(status_of(error))))
+            finally:
+                events.put_nowait(None)
+
+        task = asyncio.create_task(run())
+        self._chats.add(task)
+        task.add_done_callback(self._chats.discard)
+        first = await events.get()
+        if first is None:
+            await task  # raises: there was an error before the first byte
+        response = await request.respond(
+            content_type=EVENT_STREAM,
+            headers={"X-Request-Id": call.request_id, "Cache-Control": "no-store"},
+        )
+        assert response is not None
+        event = first
+        while event is not None:
+            await response.send(event)
+            event = await events.get()
+        await response.eof()
+        return None
+
+
+def _command_of(body: dict[str, Any]) -> Command:
+    """Find the command that a bus request names.
+
+    Raises:
+        MissingField: it names none.
+        InvalidField: `service` is no text.
+        UnknownService: there is none of that name.
+    """
+    service = body.get("service")
+    if service is None or (isinstance(service, str) and not service.strip()):
+        raise MissingField("missing service field: name the command as `service`.")
+    if not isinstance(service, str):
+        raise InvalidField("Invalid value of service: it must be a text.")
+    command = COMMANDS.get(service) or UNROUTED.get(service)
+    if command is None:
+        raise UnknownService("There is no such service (names are case-sensitive); see /docs for all of them.")
+    return command
+
+
+def _as_service_error(raised: Exception, service: str | None) -> ServiceError:
+    if isinstance(raised, ServiceError):
+        return raised
+    if isinstance(raised, StoreUnavailable):
+        return StorageUnavailable("The gateway's storage is unavailable, so nothing was done; try again.")
+    log.error("%s failed", service, exc_info=raised)
+    return InternalError("The gateway failed on this request; it has been logged. Try again.")
+
+
+def _event(name: str, data: bytes) -> bytes:
+    """Write one server-sent event (WHATWG HTML, 9.2); JSON has no line breaks."""
+    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"

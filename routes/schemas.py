@@ -1,0 +1,218 @@
+"""JSON Schemas of records and answers, in OpenAPI 3.0's dialect (product 1, "Records")."""
+
+from typing import Any
+
+from actors.errors import ServiceError
+from actors.request import NAME_PATTERN
+
+Schema = dict[str, Any]
+
+
+def text(description: str = "", **more: Any) -> Schema:
+    """Describe a string."""
+    return {"type": "string", **({"description": description} if description else {}), **more}
+
+
+def number(description: str = "", **more: Any) -> Schema:
+    """Describe an integer."""
+    return {"type": "integer", **({"description": description} if description else {}), **more}
+
+
+def flag(description: str = "") -> Schema:
+    """Describe a boolean."""
+    return {"type": "boolean", **({"description": description} if description else {})}
+
+
+def nullable(schema: Schema) -> Schema:
+    """Allow null: OpenAPI 3.0 has no null type."""
+    return {**schema, "nullable": True}
+
+
+def record(description: str, /, **properties: Schema) -> Schema:
+    """Describe an object all of whose members are always there."""
+    return {
+        "type": "object",
+        "description": description,
+        "required": list(properties),
+        "properties": properties,
+    }
+
+
+def ref(name: str) -> Schema:
+    """Refer to a schema of the document."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def array(items: Schema) -> Schema:
+    """Describe a list."""
+    return {"type": "array", "items": items}
+
+
+TIME = text(format="date-time", example="2026-11-20T10:00:00.000Z")
+PLAN = text(enum=["free", "builder", "scale", "enterprise"])
+ACCESS = text(
+    "`public`: everyone; `domain`, `bank`: those who share one; `agent`: the owner alone.",
+    enum=["public", "domain", "bank", "agent"],
+)
+
+
+def ident(prefix: str) -> Schema:
+    """Describe an identifier: its prefix and a sortable unique part."""
+    return text(pattern=f"^{prefix}_[0-9a-f]{{32}}$")
+
+
+NAME = text(pattern=NAME_PATTERN, example="lovelace")
+
+_USER = {
+    "id": ident("usr"),
+    "name": NAME,
+    "description": nullable(text()),
+    "profile": nullable(text()),
+    "plan": PLAN,
+    "created_at": TIME,
+}
+
+RECORDS: dict[str, tuple[str, Schema]] = {
+    "user": ("User", record("A user.", **_USER)),
+    "own_user": (
+        "OwnUser",
+        record(
+            "A user as it sees itself.",
+            **_USER,
+            quota=record(
+                "Requests of this UTC day; null where the plan has no limit.",
+                limit=nullable(number()),
+                used=number(),
+                remaining=nullable(number()),
+                resets_at=TIME,
+                window=text(format="date"),
+            ),
+            counts=record(
+                "What the user owns.", agents=number(), domains=number(), banks=number(), api_keys=number()
+            ),
+        ),
+    ),
+    "session": (
+        "Session",
+        record(
+            "A log-on of a user.",
+            id=ident("ses"),
+            created_at=TIME,
+            last_used_at=TIME,
+            expires_at=TIME,
+            current=flag("Whether this request came with it."),
+        ),
+    ),
+    "token": (
+        "Token",
+        record(
+            "A session token, shown this once.",
+            token=text("Send it as `Authorization: Bearer ...`.", pattern="^pls_[0-9A-Za-z]{38}$"),
+            token_type=text(enum=["Bearer"]),
+            expires_at=TIME,
+        ),
+    ),
+    "agent": (
+        "Agent",
+        record(
+            "An agent.",
+            id=ident("agt"),
+            name=NAME,
+            owner=text("The owner's name."),
+            description=text(),
+            profile=nullable(text()),
+            access=ACCESS,
+            state=text(enum=["online", "offline"]),
+            created_at=TIME,
+            updated_at=TIME,
+        ),
+    ),
+    "standing": (
+        "AgentStanding",
+        record(
+            "What an agent is part of.",
+            state=text(enum=["online", "offline"]),
+            domains=array(text()),
+            banks=array(text()),
+            messages=number("Messages in its conversations.", minimum=0),
+        ),
+    ),
+    "message": (
+        "Message",
+        record(
+            "A message of a conversation.",
+            id=ident("msg"),
+            role=text(enum=["user", "agent"]),
+            name=text("The name of who said it, then."),
+            content=text(),
+            at=TIME,
+            zone=nullable(text()),
+            seq=number("Its place in the conversation, without gaps.", minimum=1),
+            sources=array(
+                {
+                    "type": "object",
+                    "description": "What a reply was based on: a bank's memory, a message, or the profile.",
+                    "required": ["quote"],
+                    "properties": {
+                        "bank": text("The bank's name."),
+                        "conversation": text("Whose conversation it is of."),
+                        "profile": text("The agent's name."),
+                        "name": text("The memory's name."),
+                        "id": text("The message's or agent's id."),
+                        "quote": text("The words that were used."),
+                    },
+                }
+            ),
+        ),
+    ),
+}
+"""Record kinds of the commands table, each with its schema's name and schema."""
+
+
+def all_codes() -> list[int]:
+    """List every internal code, in order."""
+    return [0, *sorted({error.internal_code for error in ServiceError.__subclasses__()})]
+
+
+STATUS = {
+    "type": "object",
+    "description": "The outcome. `note` is there on errors and says what to do.",
+    "required": ["success", "internal_code", "http_code"],
+    "properties": {
+        "success": flag(),
+        "internal_code": number("0, or what went wrong.", enum=all_codes()),
+        "http_code": number("The precise HTTP code.", minimum=200, maximum=599),
+        "note": text(),
+    },
+}
+
+HEADER = record(
+    "Which request this answers.",
+    service=nullable(text()),
+    request_id=text("`X-Request-Id` of the request, or one that was made."),
+    time=TIME,
+    context=record(
+        "The names selected after the command.",
+        user=nullable(text()),
+        agent=nullable(text()),
+        domain=nullable(text()),
+        zone=nullable(text()),
+    ),
+    next=nullable(text("Cursor of the next page, on lists.")),
+)
+
+
+def response(profile: Schema | None = None, content: Schema | None = None, *, success: bool | None = None) -> Schema:
+    """Describe a TPSResponse whose lists hold such records; None holds none or any, as `success` says."""
+    status = ref("Status")
+    nothing: Schema = {"type": "array", "items": {"type": "object"}, **({"maxItems": 0} if success else {})}
+    return {
+        "type": "object",
+        "required": ["header", "status", "profile", "content"],
+        "properties": {
+            "header": ref("Header"),
+            "status": status,
+            "profile": array(profile) if profile else nothing,
+            "content": array(content) if content else nothing,
+        },
+    }

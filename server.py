@@ -1,0 +1,207 @@
+"""Parley's composition root: settings, store, actors, routes; stopped in reverse.
+
+Run it as `python server.py`; `make run` does the set-up first.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable
+from ipaddress import ip_address
+
+import uvloop
+from sanic.server.async_server import AsyncioServer
+
+from actors.agent import Engine
+from actors.core import Core, CoreOptions
+from actors.engines.recall import RecallEngine
+from actors.housekeeping import keep_house
+from config.settings import Settings, SettingsError, load_settings
+from persistence.database import SqliteStore
+from persistence.store import StoreError
+from routes.access_log import AccessLog
+from routes.app import App, HttpOptions, build_app
+
+from version import VERSION
+
+GRACE_S = 10.0
+"""How long a stop waits for requests under way, and then for actors."""
+
+log = logging.getLogger("parley")
+
+
+class Gateway:
+    """The running gateway: `start`, then `stop`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    async def start(
+        self, *, engine: Engine | None = None, before_commit: Callable[[], None] | None = None
+    ) -> None:
+        """Bring up store, actors and routes, in this order, and listen.
+
+        `engine` and `before_commit` are for tests: another chat engine, and a fault in each commit.
+
+        Raises:
+            StoreError: the database is in use, or too new for this code.
+            OSError: the address is in use.
+        """
+        settings = self.settings
+        self.store = await SqliteStore.open(settings.database_path, before_commit=before_commit)
+        self.core = Core(self.store, engine or _engine(settings), core_options(settings))
+        self._tasks = [
+            asyncio.create_task(self.core.directory.sweep(), name="passivation"),
+            asyncio.create_task(keep_house(self.core), name="housekeeping"),
+        ]
+        stream = sys.stdout if settings.log_level in ("debug", "info") else None
+        self.access_log = AccessLog(stream, json=settings.log_format == "json")
+        try:
+            self.app = build_app(self.core, http_options(settings), self.access_log)
+            self.server = await _listen(self.app, settings.host, settings.port)
+        except BaseException:
+            await self._stop_core()
+            raise
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on; it was chosen by the system where the setting is 0."""
+        assert self.server.server is not None
+        return self.server.server.sockets[0].getsockname()[1]
+
+    async def stop(self) -> int:
+        """Refuse new work, answer what is under way, drain the actors, close the store.
+
+        Returns how many requests and actors were cut off when the grace time was over.
+        """
+        cut_off = await _drain(self.server, GRACE_S)
+        cut_off += await self._stop_core()
+        self.access_log.flush()
+        return cut_off
+
+    async def _stop_core(self) -> int:
+        for task in self._tasks:
+            task.cancel()
+        return await self.core.close(GRACE_S)
+
+
+def core_options(settings: Settings) -> CoreOptions:
+    """Pick what the core is to know of the settings."""
+    return CoreOptions(
+        registration_open=settings.registration == "open",
+        registrations_per_hour=settings.registrations_per_hour,
+        default_plan=settings.default_plan,
+        session_ttl_s=settings.session_ttl_s,
+    )
+
+
+def http_options(settings: Settings) -> HttpOptions:
+    """Pick what the routes are to know of the settings."""
+    secret = settings.internal_secret
+    return HttpOptions(
+        version=VERSION,
+        brand=settings.brand,
+        internal_secret=secret and secret.get_secret_value(),
+        max_body_bytes=settings.max_body_bytes,
+        trusted_proxies=settings.trusted_proxies,
+    )
+
+
+def _engine(settings: Settings) -> Engine:
+    if settings.chat_engine == "recall":
+        return RecallEngine()
+    raise SettingsError(["PARLEY_CHAT_ENGINE is 'openai'; allowed in this version: recall"])
+
+
+async def _listen(app: App, host: str, port: int) -> AsyncioServer:
+    server = await app.create_server(
+        host, port, return_asyncio_server=True, access_log=False, backlog=1024
+    )
+    assert server is not None
+    await server.startup()
+    await server.before_start()
+    await server.after_start()
+    return server
+
+
+async def _drain(server: AsyncioServer, grace_s: float) -> int:
+    """Stop listening, let requests under way end, and return how many did not."""
+    await server.before_stop()
+    closed = server.close()
+    deadline = asyncio.get_running_loop().time() + grace_s
+    while server.connections and asyncio.get_running_loop().time() < deadline:
+        for connection in list(server.connections):
+            connection.close_if_idle()
+        await asyncio.sleep(0.02)
+    cut_off = len(server.connections)
+    for connection in list(server.connections):
+        connection.abort()
+    if closed is not None:
+        await closed
+    await server.after_stop()
+    return cut_off
+
+
+def greet(gateway: Gateway) -> str:
+    """Say where it listens, where the data is and what to try first."""
+    settings = gateway.settings
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    if ip_address_or_none(settings.host) is not None and ip_address(settings.host).is_unspecified:
+        host = "127.0.0.1"
+    base = f"http://{host}:{gateway.port}"
+    return f"""Parley {VERSION} listens on {base}
+Data is in {gateway.store.description}
+Try first: curl {base}/demo/v1/{settings.brand}/tps/user/create -d '{{"vx": {{"name": "lovelace", "secret": "correct horse battery"}}}}'
+All commands, with examples to send: {base}/docs"""
+
+
+def ip_address_or_none(host: str) -> object | None:
+    """Parse an address; a host name is none."""
+    try:
+        return ip_address(host)
+    except ValueError:
+        return None
+
+
+async def run(settings: Settings) -> int:
+    """Serve until SIGINT or SIGTERM; return the process's exit status."""
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopping.set)
+    gateway = Gateway(settings)
+    try:
+        await gateway.start()
+    except (StoreError, SettingsError) as error:
+        print(f"Parley can't start: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"Parley can't listen on {settings.host}:{settings.port}: {error}", file=sys.stderr)
+        return 2
+    print(greet(gateway), flush=True)
+    await stopping.wait()
+    cut_off = await gateway.stop()
+    print(f"Parley has stopped; {cut_off or 'nothing'} was cut off." if cut_off else "Parley has stopped.", flush=True)
+    return 0
+
+
+def main() -> int:
+    """Read the settings and serve."""
+    try:
+        settings = load_settings(os.environ)
+    except SettingsError as error:
+        print(f"Parley can't start, settings are wrong:\n{error}", file=sys.stderr)
+        return 2
+    logging.basicConfig(
+        level=settings.log_level.upper(),
+        format="%(asctime)s %(levelname)s %(name)s %(message)s",
+        stream=sys.stderr,
+    )
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(run(settings))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

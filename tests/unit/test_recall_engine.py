@@ -1,0 +1,472 @@
+"""The window of a conversation and the engine that recalls from it."""
+
+import time
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from actors.engines import speech
+from actors.engines.engine import InstantEngine, Memory, Persona, Reply, Source, Turn, Utterance
+from actors.engines.recall import MAX_SOURCES, RecallEngine
+from actors.engines.window import CAPACITY, Window
+
+SCOUT = Persona(
+    "agt_1",
+    "scout",
+    "Helps visitors of the city archive.",
+    "The archive opens at nine. Dr. Meier is its director.",
+)
+BLANK = Persona("agt_2", "scout", "", "")
+
+
+def user(content: str, seq: int = 0, name: str = "ada") -> Utterance:
+    return Utterance(f"msg_{seq}", "user", name, content, seq, seq)
+
+
+def agent(reply: Reply, seq: int = 0, name: str = "scout") -> Utterance:
+    return Utterance(f"msg_{seq}", "agent", name, reply.text, seq, seq, reply.sources)
+
+
+class Conversation:
+    """A user who talks with the engine, as an agent's actor would let it."""
+
+    def __init__(self, persona: Persona = BLANK, memories: tuple[Memory, ...] = ()) -> None:
+        self.engine: InstantEngine = RecallEngine()
+        self.persona = persona
+        self.memories = memories
+        self.window = Window()
+        self.seq = 0
+
+    def say(self, message: str, name: str = "ada") -> Reply:
+        reply = self.engine.reply(Turn(self.persona, "scout", self.memories, self.window, message, name))
+        self.append(user(message, self.next(), name))
+        self.append(agent(reply, self.next()))
+        return reply
+
+    def next(self) -> int:
+        self.seq += 1
+        return self.seq
+
+    def append(self, utterance: Utterance) -> None:
+        self.window.append(utterance)
+
+
+def after(*messages: str) -> Conversation:
+    conversation = Conversation()
+    for message in messages:
+        conversation.say(message)
+    return conversation
+
+
+def quotes(reply: Reply) -> list[str]:
+    return [source.quote for source in reply.sources]
+
+
+# What it answers
+
+
+FACTS = [
+    "My dog is called Rex.",
+    "My name is Ada Lovelace.",
+    "My favourite colour is green.",
+    "The quarterly meeting starts on Friday at ten.",
+    "I work as a baker in Bern.",
+    "My sister Anna lives in Lisbon.",
+    "The wifi password of the office is hunter2.",
+    "I am allergic to peanuts.",
+    "Our budget for the kitchen is 12,000 francs.",
+    "The train to Geneva leaves from platform 7.",
+    "Mein Fahrrad steht im Keller.",
+    "Anna hat am 3. Mai Geburtstag.",
+    "Der Schlüssel liegt unter der Fußmatte.",
+    "Meine Lieblingsstadt ist Zürich.",
+    "Unser Vermieter heißt Herr Böhm.",
+    "Mon fils s'appelle Théo.",
+    "Le code du portail est 4512.",
+    "Ma voiture est une Peugeot bleue.",
+    "La réunion de l'équipe commence à 14 heures.",
+    "J'habite à Genève depuis 2019.",
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "fact"),
+    [
+        ("What is my dog called?", 0),
+        ("what's the name of my dog", 0),
+        ("Do you remember my dog's name?", 0),
+        ("What is my name?", 1),
+        ("What's my favorite color?", 2),
+        ("When does the meeting start?", 3),
+        ("Where do I work?", 4),
+        ("Tell me about Anna in Lisbon.", 5),
+        ("Where does my sister live?", 5),
+        ("What is the WiFi password?", 6),
+        ("Am I allergic to anything?", 7),
+        ("How much is the budget of the kitchen?", 8),
+        ("Which platform does the train to Geneva leave from?", 9),
+        ("Wo steht mein Fahrrad?", 10),
+        ("Wann hat Anna Geburtstag?", 11),
+        ("Wo liegt der Schlüssel?", 12),
+        ("wo ist der schluessel unter der fussmatte", 12),
+        ("Was ist meine Lieblingsstadt?", 13),
+        ("Wie heisst unser Vermieter?", 14),
+        ("Comment s'appelle mon fils ?", 15),
+        ("Quel est le code du portail ?", 16),
+        ("Quelle est ma voiture ?", 17),
+        ("À quelle heure commence la reunion de l'equipe ?", 18),
+        ("Où est-ce que j'habite ?", 19),
+    ],
+)
+def test_the_right_fact_is_recalled_first(question: str, fact: int) -> None:
+    reply = after(*FACTS).say(question)
+    assert reply.sources, reply
+    assert reply.sources[0].quote == FACTS[fact]
+
+
+def test_an_answer_quotes_its_sources() -> None:
+    reply = after("My dog is called Rex.").say("What is my dog called?")
+    assert reply == Reply(
+        "You said: “My dog is called Rex.”",
+        (Source("conversation", "scout", "msg_1", "My dog is called Rex."),),
+    )
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What is my cat called?", "Who won the match?", "Where?", "???", "Et mon chat ?", "Wem?", "Why not?"],
+)
+def test_an_unknown_thing_is_declined_plainly(question: str) -> None:
+    assert after("My dog is called Rex.").say(question) == Reply(speech.UNKNOWN)
+
+
+def test_a_statement_is_acknowledged() -> None:
+    assert Conversation().say("My dog is called Rex.") == Reply(speech.NOTED)
+
+
+def test_a_statement_shows_what_was_known_of_it() -> None:
+    reply = after("My favourite colour is blue.").say("My favourite colour is green.")
+    assert reply.text.startswith(speech.NOTED)
+    assert quotes(reply) == ["My favourite colour is blue."]
+
+
+def test_the_newest_of_two_statements_on_one_subject_counts() -> None:
+    conversation = after(
+        "My favourite colour is blue.", "It rains.", "My favourite colour is dark green now."
+    )
+    assert quotes(conversation.say("What is my favourite colour?")) == [
+        "My favourite colour is dark green now."
+    ]
+
+
+def test_several_facts_are_told_the_newest_first_and_at_most_three() -> None:
+    conversation = after("I like tea.", "I like trains.", "I like rain.", "I like bread.")
+    assert quotes(conversation.say("What do I like?")) == ["I like bread.", "I like rain.", "I like trains."]
+
+
+def test_a_weak_match_is_told_with_a_doubt() -> None:
+    reply = after("The train departs at nine.").say("When does the train arrive?")
+    assert reply.text == "I am not sure, but this may help.\nYou said: “The train departs at nine.”"
+
+
+def test_a_question_is_no_answer_to_itself() -> None:
+    conversation = after("What is my dog called?", "what is my dog called", "Tell me what my dog is called.")
+    assert conversation.say("What is my dog called?") == Reply(speech.UNKNOWN)
+
+
+def test_a_message_that_is_in_the_window_already_is_no_answer_to_itself() -> None:
+    window = Window([user("My dog is called Rex.")])
+    assert RecallEngine().reply(Turn(BLANK, "scout", (), window, "My dog is called Rex.")) == Reply(
+        speech.NOTED
+    )
+
+
+def test_the_fact_of_a_message_that_also_asks_is_remembered() -> None:
+    conversation = after("My dog is called Rex. What breed is he?")
+    assert quotes(conversation.say("What is my dog called?")) == ["My dog is called Rex."]
+
+
+def test_only_the_sentences_that_ask_are_searched_for() -> None:
+    conversation = after("The meeting is at ten.", "Lunch with Bob was good.")
+    assert quotes(conversation.say("I had lunch with Bob. When is the meeting?")) == [
+        "The meeting is at ten."
+    ]
+
+
+def test_a_subordinate_clause_is_no_question() -> None:
+    assert Conversation().say("When I was young I lived in Paris") == Reply(speech.NOTED)
+
+
+def test_quotes_of_its_own_are_not_recalled_but_replies_of_other_engines_are() -> None:
+    conversation = after("My dog is called Rex.", "What is my dog called?")
+    assert [s.id for s in conversation.say("My dog's name?").sources] == ["msg_1"]
+    conversation.append(agent(Reply("The capital of Mongolia is Ulaanbaatar."), conversation.next()))
+    assert conversation.say("What is the capital of Mongolia?").text == (
+        "I said: “The capital of Mongolia is Ulaanbaatar.”"
+    )
+
+
+def test_nothing_that_it_says_by_itself_is_recalled() -> None:
+    conversation = after(
+        "Hello", "Who are you?", "Thanks!", "Nothing.", "ok", "What is the weather?", "It rains."
+    )
+    for question in (
+        "Who knows nothing about that yet?",
+        "What did you remember in this conversation?",
+        "Welcome?",
+    ):
+        assert not [s for s in conversation.say(question).sources if int(s.id[4:]) % 2 == 0]
+
+
+def test_what_others_said_is_told_with_their_names() -> None:
+    conversation = Conversation()
+    conversation.say("The launch is on Monday.", name="grace")
+    assert conversation.say("When is the launch?").text == "grace said: “The launch is on Monday.”"
+
+
+def test_the_agent_it_is_addressed_to_is_not_searched_for() -> None:
+    conversation = after("The launch is on Monday.")
+    assert quotes(conversation.say("@scout when is the launch")) == ["The launch is on Monday."]
+    assert quotes(conversation.say("Scout, when is the launch?")) == ["The launch is on Monday."]
+
+
+@pytest.mark.parametrize(
+    "greeting", ["Hello", "hi scout!", "Guten Morgen", "Bonjour", "¡Hola!", "Good evening, Scout."]
+)
+def test_a_greeting_is_returned(greeting: str) -> None:
+    assert Conversation().say(greeting) == Reply(f"Hello! I am scout. {speech.INVITATION}")
+
+
+@pytest.mark.parametrize(
+    "thanks", ["Thanks!", "thank you so much", "Vielen Dank", "Merci beaucoup", "gracias"]
+)
+def test_thanks_are_accepted(thanks: str) -> None:
+    assert Conversation().say(thanks) == Reply(speech.WELCOME)
+
+
+@pytest.mark.parametrize("message", ["ok", "👍", "...", "yes"])
+def test_a_message_that_tells_nothing_gets_an_invitation(message: str) -> None:
+    assert Conversation().say(message) == Reply(f"All right. {speech.INVITATION}")
+
+
+@pytest.mark.parametrize(
+    "question", ["Who are you?", "What is your name?", "What can you do?", "Wer bist du?"]
+)
+def test_a_question_about_the_agent_is_answered_from_its_profile(question: str) -> None:
+    reply = Conversation(SCOUT).say(question)
+    assert reply.text.startswith("I am scout.\nMy profile says: “Helps visitors of the city archive.”")
+    assert reply.sources[0].record() == {
+        "profile": "scout",
+        "id": "agt_1",
+        "quote": "Helps visitors of the city archive.",
+    }
+
+
+def test_an_agent_without_a_profile_knows_its_name() -> None:
+    assert Conversation().say("Who are you?") == Reply(f"I am scout. {speech.INVITATION}")
+
+
+def test_the_profile_answers_questions_by_its_sentences() -> None:
+    conversation = Conversation(SCOUT)
+    assert quotes(conversation.say("When does the archive open?")) == ["The archive opens at nine."]
+    assert quotes(conversation.say("Who is the director?")) == ["Dr. Meier is its director."]
+
+
+def test_a_changed_profile_counts_at_once() -> None:
+    conversation = Conversation(SCOUT)
+    conversation.say("When does the archive open?")
+    conversation.persona = Persona(SCOUT.id, SCOUT.name, "", "The archive opens at noon.")
+    assert quotes(conversation.say("When does the archive open?")) == ["The archive opens at noon."]
+
+
+def test_the_cache_of_personas_is_bounded() -> None:
+    engine = RecallEngine()
+    for n in range(2_000):
+        engine.reply(Turn(Persona(f"agt_{n}", "a", "Bakes.", ""), "a", (), Window(), "Who are you?"))
+    assert len(engine._personas) <= 512  # pyright: ignore[reportPrivateUsage]
+
+
+def test_memories_of_banks_are_quoted() -> None:
+    memories = (Memory("handbook", "refunds", "We are kind. Refunds take five days.\nAsk Bob.", 3.0),)
+    reply = Conversation(memories=memories).say("How long do refunds take?")
+    assert reply.text == "From the bank handbook: “Refunds take five days.”"
+    assert [s.record() for s in reply.sources] == [
+        {"bank": "handbook", "name": "refunds", "quote": "Refunds take five days."}
+    ]
+
+
+def test_a_memory_of_questions_and_answers_is_quoted_with_the_answer() -> None:
+    faq = "What does shipping cost? Nothing. When do refunds arrive? After five days. Who pays? We do."
+    reply = Conversation(memories=(Memory("faq", "all", faq, 1.0),)).say("When do refunds arrive?")
+    assert quotes(reply) == ["When do refunds arrive? After five days."]
+
+
+def test_a_memory_that_has_nothing_of_the_question_is_not_quoted() -> None:
+    memories = (Memory("handbook", "refunds", "Refunds take five days.", 3.0),)
+    assert Conversation(memories=memories).say("Who is the mayor of Lisbon?") == Reply(speech.UNKNOWN)
+
+
+def test_what_the_user_told_last_answers_what_is_known_about_them() -> None:
+    conversation = after("My dog is called Rex.", "I work in Bern.", "What time is it?")
+    assert quotes(conversation.say("What do you know about me?")) == [
+        "I work in Bern.",
+        "My dog is called Rex.",
+    ]
+    assert Conversation().say("What do you know about me?") == Reply(speech.UNKNOWN)
+
+
+def test_the_matching_sentence_of_a_long_message_is_quoted() -> None:
+    conversation = after("I am Ada. " * 50 + "My boat is called Argo. " + "It is windy today. " * 500)
+    assert quotes(conversation.say("What is my boat called?")) == ["My boat is called Argo."]
+
+
+def test_a_long_sentence_is_cut_between_words_around_the_match() -> None:
+    conversation = after("so " * 300 + "the boat is called Argo " + "and " * 300)
+    (quote,) = quotes(conversation.say("What is the boat called?"))
+    assert len(quote) <= speech.MAX_QUOTE
+    assert "boat" in quote
+    assert quote.split()[0] in ("so", "the")
+
+
+def test_a_date_or_an_abbreviation_ends_no_sentence() -> None:
+    assert speech.passages("Dr. Wu comes on 3. Mai at 4.30. She stays. See example.org!") == [
+        "Dr. Wu comes on 3. Mai at 4.30. She stays.",
+        "See example.org!",
+    ]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        Source("bank", "b", "m", "q"),
+        Source("conversation", "c", "msg_1", "q"),
+        Source("profile", "p", "agt_1", "q"),
+    ],
+)
+def test_a_source_is_read_back_from_its_record(source: Source) -> None:
+    assert Source.from_record(source.record()) == source
+
+
+# The window
+
+
+def test_a_window_keeps_the_last_utterances_oldest_first() -> None:
+    window = Window(user(str(n), n) for n in range(CAPACITY + 5))
+    window.append(user("last", 999))
+    assert len(window) == CAPACITY
+    assert [u.seq for u in window] == [*range(6, CAPACITY + 5), 999]
+
+
+def test_what_left_the_window_is_forgotten() -> None:
+    conversation = after("My dog is called Rex.")
+    assert conversation.say("What is my dog called?").sources
+    for n in range(CAPACITY):
+        conversation.append(user(f"Line {n}.", n))
+    assert conversation.say("What is my dog called?") == Reply(speech.UNKNOWN)
+
+
+def test_a_compacted_window_finds_the_same() -> None:
+    window = Window(user(f"I like tea number {n}.", n) for n in range(CAPACITY))
+    window.append(user("I like milk.", CAPACITY))
+    before = window.search({"tea", "milk"}, 5)
+    window.compact()
+    assert window.search({"tea", "milk"}, 5) == before
+
+
+def test_a_window_without_room_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one utterance, not 0"):
+        Window(capacity=0)
+
+
+WORDS = ["tea", "milk", "dog", "Rex", "train", "name", "is", "the", "what", "my", "Hello", "?", ".", "!"]
+SAID = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
+
+
+@given(
+    st.lists(st.tuples(SAID, st.booleans(), st.booleans())),
+    st.integers(1, 8),
+    st.sets(st.sampled_from(["tea", "milk", "dog"])),
+)
+def test_a_window_searched_at_any_time_equals_one_built_anew(
+    said: list[tuple[str, bool, bool]], capacity: int, query: set[str]
+) -> None:
+    window = Window(capacity=capacity)
+    for seq, (content, by_user, search) in enumerate(said):
+        window.append(user(content, seq) if by_user else agent(Reply(content), seq))
+        if search:
+            window.search(query, 5)
+    anew = Window(window, capacity)
+    assert window.search(query, 5) == anew.search(query, 5)
+    assert list(window.told()) == list(anew.told())
+
+
+# Any text
+
+
+def talk(messages: Iterable[str], persona: Persona, memories: tuple[Memory, ...]) -> list[Reply]:
+    conversation = Conversation(persona, memories)
+    return [conversation.say(message) for message in messages]
+
+
+MESSAGE = st.text(max_size=200) | SAID
+
+
+@given(st.lists(MESSAGE, max_size=12), MESSAGE, MESSAGE, MESSAGE)
+def test_any_texts_are_answered_and_always_the_same(
+    messages: list[str], description: str, profile: str, memory: str
+) -> None:
+    persona = Persona("agt_1", "scout", description, profile)
+    memories = (Memory("facts", "note", memory, 1.0),)
+    replies = talk(messages, persona, memories)
+    assert replies == talk(messages, persona, memories)
+    told = {f"msg_{2 * n + 1}": message for n, message in enumerate(messages)}
+    for reply in replies:
+        assert reply.text
+        assert len(reply.sources) <= MAX_SOURCES
+        for source in reply.sources:
+            assert source.quote
+            assert len(source.quote) <= speech.MAX_QUOTE
+            assert source.quote in reply.text
+            taken_from = {
+                "bank": memory,
+                "profile": f"{description}\n{profile}",
+                "conversation": told.get(source.id, ""),
+            }
+            assert source.quote in taken_from[source.kind]
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "word{n} ",
+        "what{n}? ",
+        "!?.",
+        "Ab. ",
+        "1. ",
+        "@ ",
+        "😀",
+        "x",
+        "\u0301",
+        "字{n}",
+        " ؟",
+        "”.",
+        "a\n",
+        "Dr. ",
+        "\t",
+    ],
+)
+def test_texts_of_32000_characters_are_answered_in_no_time(unit: str) -> None:
+    text = "".join(unit.format(n=n) for n in range(32_000))[:32_000]
+    conversation = Conversation(SCOUT)
+    started = time.perf_counter()
+    for end in ("", "!", "?"):
+        conversation.say(text[:-1] + end)
+    assert time.perf_counter() - started < 2  # a quadratic step takes minutes
+
+
+@settings(max_examples=30)
+@given(st.text(min_size=1, max_size=4))
+def test_any_repeated_text_is_answered(unit: str) -> None:
+    talk([unit * (8_000 // len(unit)), unit, f"{unit}?"], SCOUT, ())
