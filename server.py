@@ -4,9 +4,11 @@ Run it as `python server.py`; `make run` does the set-up first.
 """
 
 import asyncio
+import gc
 import logging
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable
 from ipaddress import ip_address
@@ -23,7 +25,6 @@ from persistence.database import SqliteStore
 from persistence.store import StoreError
 from routes.access_log import AccessLog
 from routes.app import App, HttpOptions, build_app
-
 from version import VERSION
 
 GRACE_S = 10.0
@@ -38,9 +39,7 @@ class Gateway:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
 
-    async def start(
-        self, *, engine: Engine | None = None, before_commit: Callable[[], None] | None = None
-    ) -> None:
+    async def start(self, *, engine: Engine | None = None, before_commit: Callable[[], None] | None = None) -> None:
         """Bring up store, actors and routes, in this order, and listen.
 
         `engine` and `before_commit` are for tests: another chat engine, and a fault in each commit.
@@ -116,9 +115,10 @@ def _engine(settings: Settings) -> Engine:
 
 
 async def _listen(app: App, host: str, port: int) -> AsyncioServer:
-    server = await app.create_server(
-        host, port, return_asyncio_server=True, access_log=False, backlog=1024
-    )
+    # Sanic reads port 0 as its own default, so the socket is made here.
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.create_server((host, port), family=family, backlog=1024)
+    server = await app.create_server(sock=listener, return_asyncio_server=True, access_log=False, backlog=1024)
     assert server is not None
     await server.startup()
     await server.before_start()
@@ -199,6 +199,8 @@ def main() -> int:
         format="%(asctime)s %(levelname)s %(name)s %(message)s",
         stream=sys.stderr,
     )
+    gc.freeze()
+    sys.setswitchinterval(0.001)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(run(settings))
 

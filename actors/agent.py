@@ -192,9 +192,7 @@ class AgentActor(DurableActor):
         self._owned_by(message.viewer_id)
         view = self._view()
         self._agent = None
-        return self.commit(
-            *agents.destroy(self.key, self._clock()), reply=lambda: view, applied=self.retire
-        )
+        return self.commit(*agents.destroy(self.key, self._clock()), reply=lambda: view, applied=self.retire)
 
     # chat
 
@@ -286,9 +284,7 @@ class AgentActor(DurableActor):
         answer = self._utterance(conversation, "agent", agent.name, reply.text, reply, after=message)
         _deliver(chat, message, answer, reply, self._store_messages(conversation, message, answer))
 
-    async def _run_engine(
-        self, turn: Turn, conversation: Conversation, chat: Chat, message: Utterance
-    ) -> None:
+    async def _run_engine(self, turn: Turn, conversation: Conversation, chat: Chat, message: Utterance) -> None:
         assert self._streaming is not None
         outcome: Reply | ServiceError
         try:
@@ -343,9 +339,7 @@ class AgentActor(DurableActor):
         count: Write
         if conversation.id is None:
             conversation.id = new_id("cnv")
-            count = conversations.begin(
-                conversation.id, conversation.user_id, self.key, conversation.last_seq
-            )
+            count = conversations.begin(conversation.id, conversation.user_id, self.key, conversation.last_seq)
         else:
             count = conversations.advance(conversation.id, conversation.last_seq)
         conversation.open_units += 1
@@ -353,8 +347,8 @@ class AgentActor(DurableActor):
         def applied() -> None:
             conversation.open_units -= 1
 
-        rows = tuple(to_row(message) for message in messages)
-        return self.commit(count, conversations.append(conversation.id, rows), applied=applied)
+        rows = [conversations.append(conversation.id, to_row(message)) for message in messages]
+        return self.commit(count, *rows, applied=applied)
 
     @handles(ForgetUser)
     def _forget_user(self, message: ForgetUser) -> None:
@@ -416,9 +410,7 @@ class AgentActor(DurableActor):
         }
 
 
-def _deliver(
-    chat: Chat, message: Utterance, answer: Utterance, reply: Reply, stored: AsyncFuture[None]
-) -> None:
+def _deliver(chat: Chat, message: Utterance, answer: Utterance, reply: Reply, stored: AsyncFuture[None]) -> None:
     """Answer a chat once its messages are stored; a reply that came whole is streamed whole."""
 
     def done(stored: AsyncFuture[None]) -> None:

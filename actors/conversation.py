@@ -78,9 +78,7 @@ def message_record(message: Utterance, zone: str | None = None) -> dict[str, Any
 def to_row(message: Utterance) -> MessageRow:
     """Make the row that keeps a message."""
     sources = orjson.dumps([source.record() for source in message.sources]).decode() if message.sources else None
-    return MessageRow(
-        message.seq, message.id, message.role, message.name, message.content, sources, message.at
-    )
+    return MessageRow(message.seq, message.id, message.role, message.name, message.content, sources, message.at)
 
 
 def from_row(row: MessageRow) -> Utterance:

@@ -28,9 +28,7 @@ class CoreOptions:
 class Core:
     """The actors' side of the gateway: directory, store, credentials, throttles."""
 
-    def __init__(
-        self, store: Store, engine: Engine, options: CoreOptions, clock: Clock = system_clock
-    ) -> None:
+    def __init__(self, store: Store, engine: Engine, options: CoreOptions, clock: Clock = system_clock) -> None:
         self.store = store
         self.options = options
         self.clock = clock

@@ -141,11 +141,7 @@ class LocalDirectory:
         One that is still loading may be reading the old rows, so it starts over too.
         """
         for actor in list(self._actors.values()):
-            if (
-                actor.kind == kind
-                and actor.key != but
-                and (actor.life is State.STARTING or actor.concerns(user_id))
-            ):
+            if actor.kind == kind and actor.key != but and (actor.life is State.STARTING or actor.concerns(user_id)):
                 actor.retire()
 
     # life

@@ -63,9 +63,7 @@ class PasswordHasher:
 
 
 def _hash(secret: str) -> str:
-    kdf = Argon2id(
-        salt=os.urandom(16), length=32, iterations=ITERATIONS, lanes=LANES, memory_cost=MEMORY_KIB
-    )
+    kdf = Argon2id(salt=os.urandom(16), length=32, iterations=ITERATIONS, lanes=LANES, memory_cost=MEMORY_KIB)
     return kdf.derive_phc_encoded(secret.encode())
 
 

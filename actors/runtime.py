@@ -276,9 +276,7 @@ class Actor(pykka.Actor):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        marked = {
-            method.handled_type: method for method in vars(cls).values() if hasattr(method, "handled_type")
-        }
+        marked = {method.handled_type: method for method in vars(cls).values() if hasattr(method, "handled_type")}
         cls._handlers = {**cls._handlers, **marked}
 
     def __init__(self, key: str) -> None:
@@ -455,12 +453,7 @@ class Actor(pykka.Actor):
         Raises:
             Overloaded: the mailbox is full.
         """
-        if (
-            envelope.reply_to is not None
-            and self.life is State.LIVE
-            and not self._busy
-            and self.actor_inbox.empty()
-        ):
+        if envelope.reply_to is not None and self.life is State.LIVE and not self._busy and self.actor_inbox.empty():
             self._handle(envelope)
             return
         self.actor_inbox.put(cast(Any, envelope))

@@ -55,6 +55,7 @@ class SessionActor(DurableActor):
         self._clock = clock
         self._ttl_ms = ttl_ms
         self._session: SessionRow | None = None
+        self._last_used = 0
         self._stored_use = 0
 
     async def on_begin(self) -> None:
@@ -67,7 +68,7 @@ class SessionActor(DurableActor):
         if not found:
             raise ended()
         self._session = found[0]
-        self._stored_use = found[0].last_used_at
+        self._last_used = self._stored_use = found[0].last_used_at
 
     @property
     def _live(self) -> SessionRow:
@@ -82,10 +83,9 @@ class SessionActor(DurableActor):
         now = self._clock()
         if not hmac.compare_digest(session.token_hash, message.token_hash):
             raise ended()
-        if now >= session.last_used_at + self._ttl_ms:
+        if now >= self._last_used + self._ttl_ms:
             raise InvalidCredential("This session has expired; log on again with US_LogOn.")
-        if now > session.last_used_at:
-            self._session = session = replace(session, last_used_at=now)
+        self._last_used = now
         if now - self._stored_use >= TOUCH_MS:
             self._stored_use = now
             # Nobody waits for it: losing a minute's last use to a crash is within the contract.
@@ -123,7 +123,7 @@ class SessionActor(DurableActor):
             "user": session.user_name,
             "agent_id": session.agent_id,
             "created_at": session.created_at,
-            "last_used_at": session.last_used_at,
+            "last_used_at": self._last_used,
         }
 
 

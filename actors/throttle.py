@@ -12,9 +12,7 @@ class Throttle:
     Keys that were quiet for a window are forgotten; at most `max_keys` are remembered, the oldest go first.
     """
 
-    def __init__(
-        self, limit: int, window_s: float, clock: Callable[[], float], *, max_keys: int = 100_000
-    ) -> None:
+    def __init__(self, limit: int, window_s: float, clock: Callable[[], float], *, max_keys: int = 100_000) -> None:
         self._limit = limit
         self._window_s = window_s
         self._clock = clock

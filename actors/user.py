@@ -172,9 +172,7 @@ class UserActor(DurableActor):
             raise wrong_password()
         now = self._clock()
         session = SessionRow(new_id("ses"), user.id, user.name, message.token_hash, now, now, None)
-        return self.commit(
-            sessions.insert(session), reply=lambda: session, refusals={FOREIGN_KEY: wrong_password}
-        )
+        return self.commit(sessions.insert(session), reply=lambda: session, refusals={FOREIGN_KEY: wrong_password})
 
     @handles(UpdateUser)
     def _update(self, message: UpdateUser) -> AsyncFuture[UserRow]:
@@ -189,9 +187,7 @@ class UserActor(DurableActor):
         if message.secret_hash is None:
             return self.commit(*writes, reply=lambda: user)
         writes.append(sessions.delete_others(user.id, message.session_id))
-        return self.commit(
-            *writes, reply=lambda: user, applied=lambda: self._evict_sessions(message.session_id)
-        )
+        return self.commit(*writes, reply=lambda: user, applied=lambda: self._evict_sessions(message.session_id))
 
     @handles(RevokeSessions)
     def _revoke(self, message: RevokeSessions) -> AsyncFuture[None]:
@@ -215,9 +211,7 @@ class UserActor(DurableActor):
                 self._directory.tell("agent", agent_id, ForgetUser(user.id, messages))
             self.retire()
 
-        return self.commit(
-            *agents.destroy_all_of(user.id, self._clock()), users.delete(user.id), applied=applied
-        )
+        return self.commit(*agents.destroy_all_of(user.id, self._clock()), users.delete(user.id), applied=applied)
 
     @handles(SetPlan)
     def _set_plan(self, message: SetPlan) -> AsyncFuture[UserRow]:

@@ -134,9 +134,7 @@ Catalog = Annotated[
     AfterValidator(lambda path: CHECKOUT / path),
     Field(description="a path; a relative one is taken from the checkout"),
 ]
-PerHour = Annotated[
-    Whole, Field(ge=0, le=1_000_000, description="a whole number 0 to 1000000; 0 is no limit")
-]
+PerHour = Annotated[Whole, Field(ge=0, le=1_000_000, description="a whole number 0 to 1000000; 0 is no limit")]
 HeaderSecret = Annotated[
     Annotated[SecretStr, AfterValidator(_header_text)] | None,
     Field(repr=False, description="printable ASCII, with no space at either end"),
@@ -220,14 +218,11 @@ class Settings(BaseModel):
 
     mcp_catalog: Catalog = Path("config/mcp-catalog.toml")
     skills_dir: Catalog = Path("config/skills")
-    log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "info", description="debug, info, warning or error"
-    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="debug, info, warning or error")
     log_format: Literal["console", "json"] = Field("console", description="console or json")
     store_url: Annotated[str, AfterValidator(_store_url)] | None = Field(
         None,
-        description="sqlite:///relative.db or sqlite:////absolute.db; "
-        "only sqlite is available in this version",
+        description="sqlite:///relative.db or sqlite:////absolute.db; only sqlite is available in this version",
     )
 
     @field_validator("openai_base_url", "openai_model")
@@ -317,9 +312,7 @@ class _Sources:
 
     def _unusable(self, path: str, reason: str) -> None:
         self.complete = False
-        self.problems.append(
-            f"{CONFIG_VARIABLE} is {path!r} ({reason}); allowed: the path of a readable TOML file"
-        )
+        self.problems.append(f"{CONFIG_VARIABLE} is {path!r} ({reason}); allowed: the path of a readable TOML file")
 
     def _unknown(self, place: str, nearest: str | None) -> None:
         # The value stays untold: it may be a secret whose name was mistyped.

@@ -96,8 +96,7 @@ def destroy(agent_id: str, at: int) -> tuple[Write, ...]:
     """End an agent: free its name, take it from its owner, every roster and every selection."""
     return (
         Write(
-            "UPDATE agents SET destroyed_at = ?, online = 0, owner_id = NULL"
-            " WHERE id = ? AND destroyed_at IS NULL",
+            "UPDATE agents SET destroyed_at = ?, online = 0, owner_id = NULL WHERE id = ? AND destroyed_at IS NULL",
             (at, agent_id),
             rows=1,
         ),

@@ -32,32 +32,41 @@ def begin(conversation_id: str, user_id: str, agent_id: str, last_seq: int) -> W
 def advance(conversation_id: str, last_seq: int) -> Write:
     """Store the number of a conversation's messages after this unit."""
     return Write(
-        "UPDATE conversations SET last_seq = ? WHERE id = ?", (last_seq, conversation_id), rows=1
+        "UPDATE conversations SET last_seq = max(last_seq, ?) WHERE id = ?",
+        (last_seq, conversation_id),
+        many=_ADVANCE_MANY,
     )
 
 
-def append(conversation_id: str, messages: tuple[MessageRow, ...]) -> Write:
-    """Add messages, each at its own seq."""
-    params: list[object] = []
-    for message in messages:
-        params += (
-            conversation_id,
-            message.seq,
-            message.id,
-            message.role,
-            message.name,
-            message.content,
-            message.sources,
-            message.at,
-        )
-    return Write(_APPEND[len(messages)], tuple(params))
+_ADVANCE_MANY = """
+    UPDATE conversations SET last_seq = max(conversations.last_seq, new.last_seq)
+    FROM (
+        SELECT json_extract(value, '$[1]') AS id, max(json_extract(value, '$[0]')) AS last_seq
+        FROM json_each(?) GROUP BY 1
+    ) AS new
+    WHERE conversations.id = new.id
+"""
 
 
-_APPEND = {
-    count: f"INSERT INTO messages (conversation_id, {_COLUMNS}) VALUES "
-    + ", ".join(["(?, ?, ?, ?, ?, ?, ?, ?)"] * count)
-    for count in (1, 2)
-}
+def append(conversation_id: str, message: MessageRow) -> Write:
+    """Add a message at its own seq; refused as `FOREIGN_KEY` when the conversation is gone."""
+    params = (
+        conversation_id,
+        message.seq,
+        message.id,
+        message.role,
+        message.name,
+        message.content,
+        message.sources,
+        message.at,
+    )
+    return Write(_APPEND, params, many=_APPEND_MANY)
+
+
+_APPEND = f"INSERT INTO messages (conversation_id, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_APPEND_MANY = f"INSERT INTO messages (conversation_id, {_COLUMNS}) SELECT " + (
+    ", ".join(f"json_extract(value, '$[{place}]')" for place in range(8)) + " FROM json_each(?)"
+)
 
 
 def between(agent_id: str, user_id: str) -> Query[tuple[str, int]]:

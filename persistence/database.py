@@ -29,9 +29,7 @@ class SqliteStore:
     Use `await SqliteStore.open(path)`; the file and its folder are made when absent.
     """
 
-    def __init__(
-        self, path: Path, lock: IO[bytes], writer: Writer, connections: list[aiosqlite.Connection]
-    ) -> None:
+    def __init__(self, path: Path, lock: IO[bytes], writer: Writer, connections: list[aiosqlite.Connection]) -> None:
         self._path = path
         self._lock = lock
         self._writer = writer
@@ -122,9 +120,7 @@ class SqliteStore:
 
 
 async def _connect(path: Path) -> aiosqlite.Connection:
-    connection = await aiosqlite.connect(
-        path, isolation_level=None, cached_statements=512, check_same_thread=False
-    )
+    connection = await aiosqlite.connect(path, isolation_level=None, cached_statements=512, check_same_thread=False)
     for pragma in (
         "journal_mode = WAL",
         "synchronous = FULL",

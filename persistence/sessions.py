@@ -28,8 +28,7 @@ _SELECT = """
 def insert(session: SessionRow) -> Write:
     """Add a session; refused as `FOREIGN_KEY` when the user is gone."""
     return Write(
-        "INSERT INTO sessions (id, user_id, token_hash, created_at, last_used_at, agent_id)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO sessions (id, user_id, token_hash, created_at, last_used_at, agent_id) VALUES (?, ?, ?, ?, ?, ?)",
         (
             session.id,
             session.user_id,
@@ -55,9 +54,7 @@ def unselect_agent(agent_id: str, user_id: str | None = None) -> Write:
     """Take an agent out of the selections of one user's sessions, or of all."""
     if user_id is None:
         return Write("UPDATE sessions SET agent_id = NULL WHERE agent_id = ?", (agent_id,))
-    return Write(
-        "UPDATE sessions SET agent_id = NULL WHERE agent_id = ? AND user_id = ?", (agent_id, user_id)
-    )
+    return Write("UPDATE sessions SET agent_id = NULL WHERE agent_id = ? AND user_id = ?", (agent_id, user_id))
 
 
 def delete(session_id: str) -> Write:

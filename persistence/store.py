@@ -43,11 +43,14 @@ class Write:
     """One statement with its parameters.
 
     `rows`: how many rows it must touch; another number refuses the unit under the key `ROWS`.
+    `many`: a statement that does the same for many: its one parameter is a JSON array of their `params`. Only for
+    writes whose order among units of one shape makes no difference.
     """
 
     sql: str
     params: Params
     rows: int | None = None
+    many: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

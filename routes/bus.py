@@ -78,9 +78,7 @@ class CommandBus:
         """Carry out one request; `command` is what an alias fixes. None when the answer was streamed."""
         started = perf_counter()
         request_id = request_id_of(request)
-        call = Call(
-            self._core, "", self._empty, request_id, client_address(request, self._trusted_proxies)
-        )
+        call = Call(self._core, "", self._empty, request_id, client_address(request, self._trusted_proxies))
         service = command.service if command else None
         code = 0
         try:

@@ -7,6 +7,7 @@ from sanic.exceptions import (
     MethodNotAllowed,
     NotFound,
     PayloadTooLarge,
+    RequestCancelled,
     RequestTimeout,
     SanicException,
     ServiceUnavailable,
@@ -56,6 +57,8 @@ def as_service_error(exception: Exception) -> errors.ServiceError:
             return errors.RequestTimeout("The request did not arrive in time; send it whole, at once.")
         case ServiceUnavailable():
             return errors.Overloaded("The gateway did not answer in time; try again.")
+        case RequestCancelled():  # the client went away: nobody reads the answer
+            return errors.RequestTimeout("The client closed the connection.")
         case SanicException() if exception.status_code < 500:
             return errors.MalformedBody(f"The request is not one that the gateway understands: {exception}.")
         case _:

@@ -69,9 +69,7 @@ class CoreMetrics(Collector):
         for kind, count in core.directory.count_by_kind().items():
             actors.add_metric([kind], count)
         yield actors
-        yield CounterMetricFamily(
-            "parley_actor_activations", "Actors started", value=core.directory.activations
-        )
+        yield CounterMetricFamily("parley_actor_activations", "Actors started", value=core.directory.activations)
         yield CounterMetricFamily(
             "parley_credential_lookups",
             "Tokens that had to be looked up in the store",

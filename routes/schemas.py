@@ -87,9 +87,7 @@ RECORDS: dict[str, tuple[str, Schema]] = {
                 resets_at=TIME,
                 window=text(format="date"),
             ),
-            counts=record(
-                "What the user owns.", agents=number(), domains=number(), banks=number(), api_keys=number()
-            ),
+            counts=record("What the user owns.", agents=number(), domains=number(), banks=number(), api_keys=number()),
         ),
     ),
     "session": (

@@ -1,5 +1,6 @@
 """The default engine: answers by quoting what it was told, and says so when it was told nothing."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -31,6 +32,7 @@ _AGENT_WORDS = lexicon(
 )
 _SPEAKER_WORDS = lexicon("i me my mine we us our ich mich mir mein meine wir uns je moi mon ma mes yo mí mi")
 _COPULAS = (" is ", " ist ", " est ", " es ", " heißt ", " s'appelle ", " se llama ")
+_OPENING = re.compile(r"(?:(?:actually|now|no|sorry|correction|remember|note|and|but|that|also|aber)\b[,:]? *)+")
 
 
 class _Candidate(NamedTuple):
@@ -87,10 +89,8 @@ class RecallEngine:
         """Greets, acknowledges, answers with at most MAX_SOURCES quotes, or says that it knows nothing."""
         text = speech.spoken(turn.message)
         said = words.split(text)
-        if speech.is_greeting(said):
-            return Reply(f"Hello! I am {turn.persona.name}. {speech.INVITATION}")
-        if speech.is_thanks(said):
-            return Reply(speech.WELCOME)
+        if courtesy := speech.courtesy(said):
+            return _courteous(courtesy, turn.persona)
         if speech.asks(text, said):
             return self._answer(turn, text, said)
         query = _Query(words.terms(said))
@@ -146,6 +146,12 @@ class RecallEngine:
             del self._personas[next(iter(self._personas))]
         self._personas[persona.id] = known
         return known
+
+
+def _courteous(courtesy: speech.Courtesy, persona: Persona) -> Reply:
+    if courtesy == "greeting":
+        return Reply(f"Hello! I am {persona.name}. {speech.INVITATION}")
+    return Reply(speech.WELCOME if courtesy == "thanks" else speech.GOODBYE)
 
 
 def _by_share(candidate: _Candidate) -> float:
@@ -223,6 +229,8 @@ def _quoting(opening: str, found: list[_Candidate], query: _Query) -> Reply:
 def _subject(quote: str) -> str:
     """What a sentence is about: "my favourite colour" is what "My favourite colour is green." is about."""
     text = quote.casefold()
+    if opening := _OPENING.match(text):
+        text = text[opening.end() :]
     for copula in _COPULAS:
         subject, found, _ = text.partition(copula)
         if found:

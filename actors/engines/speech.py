@@ -4,7 +4,10 @@ Deliberately plain rules for English, German, French and Spanish; a wrong guess 
 an error.
 """
 
+# ruff: noqa: RUF001 (other scripts' characters are the point)
+
 import re
+from typing import Literal
 
 from actors.engines import words
 from actors.engines.engine import Utterance
@@ -17,23 +20,30 @@ MAX_PASSAGES = 512
 """Passages of a text that are looked at; more than 32,000 characters of prose have."""
 
 _MAX_MENTIONS = 8
+_MAX_COURTESY = 6  # words
+
+Courtesy = Literal["greeting", "thanks", "farewell"]
 
 UNKNOWN = "I know nothing about that yet. Tell me, and I will remember it in this conversation."
 NOTED = "Noted: I will remember that in this conversation."
 INVITATION = "Ask me something, or tell me something to remember."
 WELCOME = "You are welcome."
+GOODBYE = "Goodbye."
 
-_SAYS_NOTHING = (UNKNOWN, NOTED, INVITATION, WELCOME)
+_SAYS_NOTHING = (UNKNOWN, NOTED, INVITATION, WELCOME, GOODBYE)
 
-_GREETING_STARTS = lexicon(
-    """hello hi hey hiya howdy greetings hallo hoi servus moin grüezi salut bonjour bonsoir coucou hola
-    buenas ciao good guten gute buenos"""
+_WORDS_OF_COURTESY: dict[Courtesy, str] = {
+    "greeting": """hello hi hey hiya howdy greetings hallo hoi servus moin grüezi salut bonjour bonsoir coucou
+        hola buenas good guten gute buenos""",
+    "thanks": "thanks thank thx danke merci gracias cheers many vielen muchas",
+    "farewell": "bye goodbye ciao tschüss tschüs ade adieu adiós",
+}
+_COURTESIES: dict[str, Courtesy] = {word: kind for kind, text in _WORDS_OF_COURTESY.items() for word in lexicon(text)}
+_HALF_COURTESIES = lexicon("good guten gute buenos many vielen muchas")  # good morning, but not: good idea
+_COURTEOUS = _COURTESIES.keys() | lexicon(
+    """morning afternoon evening day night tag morgen abend nacht días tardes there again everyone team bye
+    you very much a lot so schön sehr dank beaucoup"""
 )
-_GREETINGS = _GREETING_STARTS | lexicon(
-    "morning afternoon evening day tag morgen abend días tardes there again everyone team"
-)
-_THANKS_STARTS = lexicon("thanks thank thx danke merci gracias cheers many vielen muchas")
-_THANKS = _THANKS_STARTS | lexicon("you very much a lot so schön sehr dank beaucoup")
 
 _FILLERS = lexicon("and so but then also ok okay please well hey hi hello und bitte et alors mais y pero")
 _QUESTION_WORDS = lexicon(
@@ -70,18 +80,14 @@ def spoken(text: str) -> str:
     return text
 
 
-def is_greeting(said: list[str]) -> bool:
-    """Whether these words (of `words.split`) only greet; a name may follow."""
-    if not said or said[0] not in _GREETING_STARTS or len(said) > 6:
-        return False
-    return sum(word not in _GREETINGS for word in said) <= 1
-
-
-def is_thanks(said: list[str]) -> bool:
-    """Whether these words only give thanks; a name may follow."""
-    if not said or said[0] not in _THANKS_STARTS or len(said) > 6:
-        return False
-    return sum(word not in _THANKS for word in said) <= 1
+def courtesy(said: list[str]) -> Courtesy | None:
+    """What these words (of `words.split`) are if they only greet, thank or take leave; a name may follow."""
+    kind = _COURTESIES.get(said[0]) if said else None
+    if kind is None or len(said) > _MAX_COURTESY:
+        return None
+    if said[0] in _HALF_COURTESIES and (len(said) == 1 or said[1] not in _COURTEOUS):
+        return None
+    return kind if sum(word not in _COURTEOUS for word in said) <= 1 else None
 
 
 def asks(text: str, said: list[str]) -> bool:
@@ -148,7 +154,7 @@ def _pieces(sentence: str) -> list[str]:
 
 def tells(text: str, said: list[str]) -> bool:
     """Whether a text, its words being `said`, tells something: no question, request, greeting or thanks."""
-    return bool(said) and not (asks(text, said) or is_greeting(said) or is_thanks(said))
+    return bool(said) and not asks(text, said) and courtesy(said) is None
 
 
 def facts(utterance: Utterance) -> list[str]:
@@ -161,7 +167,7 @@ def facts(utterance: Utterance) -> list[str]:
         return []
     text = spoken(text)
     said = words.split(text)
-    if is_greeting(said) or is_thanks(said):
+    if courtesy(said):
         return []
     if not asks(text, said):
         return said

@@ -6,6 +6,8 @@ Spanish) have none. Scripts that put no spaces between words (Han, Hiragana, Han
 of characters, as in Lucene's CJKAnalyzer.
 """
 
+# ruff: noqa: RUF001 (other scripts' characters are the point)
+
 import re
 import unicodedata
 from collections.abc import Callable
@@ -28,14 +30,14 @@ def lexicon(text: str) -> frozenset[str]:
 # Words of one language that matter in another (car, man, son, hat, war, bin) are left out.
 _STOP_WORDS = lexicon(
     """
-    a about after again all also am an and any anything are at be because been before being both but by
-    can could did didn do does doesn doing don done down each else few for from had has hasn have haven
-    having he her here hers him his how i if in into is isn it its just know let like ll m me mean more
-    most much my myself no not now of off ok okay on only or other our ours out over own please re
-    recall remember remind s said same say says she should shouldn so some something such t tell than
-    that the their them then there these they thing things this those to told too under until up us ve
-    very was wasn we were weren what when where which while who whom whose why will with won would
-    wouldn yeah yes you your yours yourself
+    a about actually after again all also am an and any anything are at be because been before being
+    both but by can could did didn do does doesn doing don done down each else few for from had has hasn
+    have haven having he her here hers him his how i if in into is isn it its just know let like ll m me
+    mean more most much my myself no not now of off ok okay on only or other our ours out over own
+    please re recall remember remind s said same say says she should shouldn so some something such t
+    tell than that the their them then there these they thing things this those to told too under until
+    up us ve very was wasn we were weren what when where which while who whom whose why will with won
+    would wouldn yeah yes you your yours yourself summarize summarise repeat
 
     aber alle als also am auch auf aus bei bist bitte da damit dann das dass dein deine deinem deinen
     deiner dem den der des dessen dich die dies diese diesem diesen dieser dieses dir doch du durch ein
@@ -66,9 +68,7 @@ _ASCII = bytes(ord(chr(c).lower()) if c < 128 and chr(c).isalnum() else 32 for c
 _MARKS = "".join(chr(c) for c in range(0x300, 0x2000) if unicodedata.category(chr(c)) in ("Mn", "Mc"))
 _WORD = re.compile(rf"[\w{_MARKS}]+")
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f]")
-_UNDECOMPOSED = str.maketrans(
-    {"ł": "l", "ø": "o", "đ": "d", "ı": "i", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe"}
-)
+_UNDECOMPOSED = str.maketrans({"ł": "l", "ø": "o", "đ": "d", "ı": "i", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe"})
 _UNSPACED_SCRIPTS = (
     "\u3005\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",  # Han
     "\u3041-\u309f",  # Hiragana

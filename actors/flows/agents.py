@@ -175,9 +175,7 @@ async def history(call: Call) -> Answer:
     if not found:
         return Answer(profile=profile)
     before = call.cursor(int)
-    rows = await store.fetch(
-        conversations.page_before(found[0][0], NEWEST if before is None else before, limit + 1)
-    )
+    rows = await store.fetch(conversations.page_before(found[0][0], NEWEST if before is None else before, limit + 1))
     messages = [message_record(from_row(row)) for row in reversed(rows[:limit])]
     older = call.next_cursor(rows[limit - 1].seq) if len(rows) > limit else None
     return Answer(profile=profile, content=messages, next=older)

@@ -37,9 +37,7 @@ async def create(call: Call) -> Answer:
     name = require_name(call.request.given("vx.name") or "")
     secret = require_secret(call.request.given("vx.secret") or "")
     require_name_allowed(name, core.options.default_plan)
-    core.registrations.take(
-        call.address, "Too many registrations from this address in the last hour; try again later."
-    )
+    core.registrations.take(call.address, "Too many registrations from this address in the last hour; try again later.")
     if await core.store.fetch(users.id_by_name(name)):
         raise name_taken()
     user = UserRow(
@@ -91,12 +89,9 @@ async def list_sessions(call: Call) -> Answer:
     """US_Sessions: the caller's sessions that live, in order of creation."""
     core, limit = call.core, call.page_limit
     used_since = core.clock() - core.session_ttl_ms
-    found = await core.store.fetch(
-        sessions.of_user(call.user.user_id, call.cursor(str) or "", used_since, limit + 1)
-    )
+    found = await core.store.fetch(sessions.of_user(call.user.user_id, call.cursor(str) or "", used_since, limit + 1))
     records = [
-        session_record(session, core.session_ttl_ms, session.id == call.user.session_id)
-        for session in found[:limit]
+        session_record(session, core.session_ttl_ms, session.id == call.user.session_id) for session in found[:limit]
     ]
     return Answer(profile=records, next=call.next_cursor(found[limit - 1].id) if len(found) > limit else None)
 

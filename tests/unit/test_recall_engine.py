@@ -153,11 +153,14 @@ def test_a_statement_shows_what_was_known_of_it() -> None:
 
 
 def test_the_newest_of_two_statements_on_one_subject_counts() -> None:
-    conversation = after(
-        "My favourite colour is blue.", "It rains.", "My favourite colour is dark green now."
-    )
-    assert quotes(conversation.say("What is my favourite colour?")) == [
-        "My favourite colour is dark green now."
+    conversation = after("My favourite colour is blue.", "It rains.", "My favourite colour is dark green now.")
+    assert quotes(conversation.say("What is my favourite colour?")) == ["My favourite colour is dark green now."]
+
+
+def test_a_correction_counts() -> None:
+    conversation = after("The deadline of the report is June 12.", "Actually, the deadline of the report is June 15.")
+    assert quotes(conversation.say("When is the deadline of the report?")) == [
+        "Actually, the deadline of the report is June 15."
     ]
 
 
@@ -178,9 +181,7 @@ def test_a_question_is_no_answer_to_itself() -> None:
 
 def test_a_message_that_is_in_the_window_already_is_no_answer_to_itself() -> None:
     window = Window([user("My dog is called Rex.")])
-    assert RecallEngine().reply(Turn(BLANK, "scout", (), window, "My dog is called Rex.")) == Reply(
-        speech.NOTED
-    )
+    assert RecallEngine().reply(Turn(BLANK, "scout", (), window, "My dog is called Rex.")) == Reply(speech.NOTED)
 
 
 def test_the_fact_of_a_message_that_also_asks_is_remembered() -> None:
@@ -190,9 +191,7 @@ def test_the_fact_of_a_message_that_also_asks_is_remembered() -> None:
 
 def test_only_the_sentences_that_ask_are_searched_for() -> None:
     conversation = after("The meeting is at ten.", "Lunch with Bob was good.")
-    assert quotes(conversation.say("I had lunch with Bob. When is the meeting?")) == [
-        "The meeting is at ten."
-    ]
+    assert quotes(conversation.say("I had lunch with Bob. When is the meeting?")) == ["The meeting is at ten."]
 
 
 def test_a_subordinate_clause_is_no_question() -> None:
@@ -210,7 +209,7 @@ def test_quotes_of_its_own_are_not_recalled_but_replies_of_other_engines_are() -
 
 def test_nothing_that_it_says_by_itself_is_recalled() -> None:
     conversation = after(
-        "Hello", "Who are you?", "Thanks!", "Nothing.", "ok", "What is the weather?", "It rains."
+        "Hello", "Who are you?", "Thanks!", "Bye", "Nothing.", "ok", "What is the weather?", "It rains."
     )
     for question in (
         "Who knows nothing about that yet?",
@@ -239,11 +238,19 @@ def test_a_greeting_is_returned(greeting: str) -> None:
     assert Conversation().say(greeting) == Reply(f"Hello! I am scout. {speech.INVITATION}")
 
 
-@pytest.mark.parametrize(
-    "thanks", ["Thanks!", "thank you so much", "Vielen Dank", "Merci beaucoup", "gracias"]
-)
+@pytest.mark.parametrize("thanks", ["Thanks!", "thank you so much", "Vielen Dank", "Merci beaucoup", "gracias"])
 def test_thanks_are_accepted(thanks: str) -> None:
     assert Conversation().say(thanks) == Reply(speech.WELCOME)
+
+
+@pytest.mark.parametrize("farewell", ["bye", "Goodbye, Scout!", "Tschüss", "Adiós"])
+def test_a_farewell_is_returned(farewell: str) -> None:
+    assert Conversation().say(farewell) == Reply(speech.GOODBYE)
+
+
+def test_a_statement_that_begins_like_a_greeting_is_none() -> None:
+    assert Conversation().say("Good dogs get treats.") == Reply(speech.NOTED)
+    assert Conversation().say("Hello Kitty is my favourite.") == Reply(speech.NOTED)
 
 
 @pytest.mark.parametrize("message", ["ok", "👍", "...", "yes"])
@@ -251,9 +258,7 @@ def test_a_message_that_tells_nothing_gets_an_invitation(message: str) -> None:
     assert Conversation().say(message) == Reply(f"All right. {speech.INVITATION}")
 
 
-@pytest.mark.parametrize(
-    "question", ["Who are you?", "What is your name?", "What can you do?", "Wer bist du?"]
-)
+@pytest.mark.parametrize("question", ["Who are you?", "What is your name?", "What can you do?", "Wer bist du?"])
 def test_a_question_about_the_agent_is_answered_from_its_profile(question: str) -> None:
     reply = Conversation(SCOUT).say(question)
     assert reply.text.startswith("I am scout.\nMy profile says: “Helps visitors of the city archive.”")
@@ -311,6 +316,10 @@ def test_a_memory_that_has_nothing_of_the_question_is_not_quoted() -> None:
 def test_what_the_user_told_last_answers_what_is_known_about_them() -> None:
     conversation = after("My dog is called Rex.", "I work in Bern.", "What time is it?")
     assert quotes(conversation.say("What do you know about me?")) == [
+        "I work in Bern.",
+        "My dog is called Rex.",
+    ]
+    assert quotes(conversation.say("Summarize what I told you.")) == [
         "I work in Bern.",
         "My dog is called Rex.",
     ]

@@ -239,9 +239,7 @@ def test_a_file_of_certificate_authorities_is_taken(tmp_path: Path):
 
 
 def test_all_problems_are_told_at_once_one_a_line():
-    told = problems(
-        {"PARLEY_PORT": "x", "PARLEY_LOG_LEVEL": "x", "PARLEY_NOPE": "x", "PARLEY_CONFIG": "/no/file"}
-    )
+    told = problems({"PARLEY_PORT": "x", "PARLEY_LOG_LEVEL": "x", "PARLEY_NOPE": "x", "PARLEY_CONFIG": "/no/file"})
     assert [line.split()[0] for line in told] == [
         "PARLEY_CONFIG",
         "PARLEY_NOPE",
@@ -295,9 +293,7 @@ def test_an_unknown_variable_stops_the_start_and_the_nearest_name_is_suggested(u
 
 
 def test_an_unknown_variable_like_no_other_points_to_the_file_of_defaults():
-    assert problems({"PARLEY_ZZZ": ""}) == (
-        "PARLEY_ZZZ is unknown; config/defaults.toml lists every setting",
-    )
+    assert problems({"PARLEY_ZZZ": ""}) == ("PARLEY_ZZZ is unknown; config/defaults.toml lists every setting",)
 
 
 def test_variables_of_other_programs_are_left_alone():
@@ -368,7 +364,7 @@ def test_an_empty_array_of_delays_means_no_retries(toml: Path):
 def test_a_wrong_type_in_the_file_is_told_with_key_and_file(toml: Path, line: str, shown: str):
     toml.write_text(line)
     (problem,) = problems({"PARLEY_CONFIG": str(toml)})
-    assert problem.startswith(f"{line.split()[0]} in {toml} is {shown}; allowed: ")
+    assert problem.startswith(f"{line.split(maxsplit=1)[0]} in {toml} is {shown}; allowed: ")
 
 
 def test_an_unknown_key_in_the_file_stops_the_start_and_the_nearest_is_suggested(toml: Path):
@@ -409,9 +405,7 @@ def test_an_unreadable_file_makes_no_other_value_count_as_missing(toml: Path):
 
 def test_no_secret_shows_in_the_settings():
     key = base64.b64encode(KEY).decode()
-    settings = load_settings(
-        {"PARLEY_MASTER_KEY": key, "INTERNAL_SECRET": "hunter2", "PARLEY_OPENAI_API_KEY": "sk-77"}
-    )
+    settings = load_settings({"PARLEY_MASTER_KEY": key, "INTERNAL_SECRET": "hunter2", "PARLEY_OPENAI_API_KEY": "sk-77"})
     for shown in (repr(settings), str(settings), repr(settings.model_dump()), settings.model_dump_json()):
         for secret in (key, repr(KEY)[2:-1], "hunter2", "sk-77"):
             assert secret not in shown
@@ -468,9 +462,7 @@ def test_settings_tell_what_was_given_from_what_is_default():
         ({"PARLEY_STORE_URL": "sqlite:////srv/p.db", "PARLEY_DATA_DIR": "/x"}, "/srv/p.db"),
     ],
 )
-def test_the_database_is_in_the_data_directory_unless_the_store_url_names_it(
-    environ: dict[str, str], path: str
-):
+def test_the_database_is_in_the_data_directory_unless_the_store_url_names_it(environ: dict[str, str], path: str):
     assert load_settings(environ).database_path == Path(path)
 
 
@@ -488,7 +480,5 @@ def test_the_file_of_defaults_holds_every_key_and_comments_out_those_without_def
 
 def test_the_examples_in_the_file_of_defaults_are_good_values(toml: Path):
     examples = re.sub(r"^# ([a-z_]+ = )", r"\1", DEFAULTS_FILE.read_text(), flags=re.MULTILINE)
-    toml.write_text(
-        "\n".join(line for line in examples.splitlines() if not line.startswith("webhooks_ca_file"))
-    )
+    toml.write_text("\n".join(line for line in examples.splitlines() if not line.startswith("webhooks_ca_file")))
     load_settings({"PARLEY_CONFIG": str(toml)})

@@ -1,0 +1,136 @@
+# Parley's development loop. `make help` lists the targets.
+#
+# Every environment is made from one lock file and carries a stamp named for that file's content: set-up needs the
+# network once, then never again until the lock changes. Tools run as `python -m`, so a checkout may be moved.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# The first of these that is a Python the project runs on; PYTHON=... on the command line overrides the search.
+SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
+	$$p -c '$(SUPPORTED)' 2>/dev/null && { echo $$p; break; }; done)
+
+VENV := .venv
+PY := $(VENV)/bin/python
+stamp = $(1)/.made-from-$(2)-$(firstword $(shell cksum < $(2)))
+
+RUNTIME := $(call stamp,$(VENV),requirements.lock)
+DEV := $(call stamp,$(VENV),requirements-dev.lock)
+SCHEMATHESIS := $(call stamp,.venv-schemathesis,requirements-schemathesis.lock)
+BENCH := $(call stamp,.venv-bench,requirements-bench.lock)
+
+# Both Node.js and pyright's own code are in wheels that requirements-dev.lock pins: nothing is fetched at the first run.
+PYRIGHT := PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(PY) -m pyright
+
+UV_VERSION := 0.13.8
+UV := .venv-uv/bin/uv
+SWAGGER_UI := console/swagger-ui
+SWAGGER_UI_VERSION := 5.35.0
+
+# $(call make-venv,folder,lock): a new environment with exactly what the lock pins
+define make-venv
+	@[ -n "$(PYTHON)" ] && $(PYTHON) -c '$(SUPPORTED)' || { \
+		echo "Parley needs Python 3.11 to 3.13; found: $$($(or $(PYTHON),python3) --version 2>&1)." \
+			"Install python3.11, or name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@echo "Making $(1) from $(2)"
+	@$(PYTHON) -m venv --clear $(1)
+	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(2)
+	@touch $@
+endef
+
+.PHONY: help
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 14
+
+.PHONY: run
+run: $(RUNTIME) ## Start the gateway for development (sandbox keys on unless PARLEY_SANDBOX_KEYS_ENABLED is set)
+	@if [ -z "$${PARLEY_SANDBOX_KEYS_ENABLED:-}" ]; then \
+		export PARLEY_SANDBOX_KEYS_ENABLED=true; \
+		echo "Development start: PARLEY_SANDBOX_KEYS_ENABLED=true (set it to false to turn sandbox keys off)"; \
+	fi; \
+	exec $(PY) server.py
+
+.PHONY: test
+test: $(DEV) $(SCHEMATHESIS) browser ## Run every test but the soak tests
+	@$(PY) -m pytest $(ARGS)
+
+.PHONY: check
+check: $(DEV) ## Format, lint, types, import directions, OpenAPI drift
+	$(PY) -m ruff format --check
+	$(PY) -m ruff check
+	$(PYRIGHT)
+	$(PY) -m pytest -q tests/unit/test_imports.py
+	$(PY) -m routes.openapi --check
+
+.PHONY: format
+format: $(DEV) ## Format the code and apply ruff's safe fixes
+	$(PY) -m ruff check --fix-only --quiet
+	$(PY) -m ruff format
+
+.PHONY: openapi
+openapi: $(DEV) ## Write openapi.json anew from the command table
+	$(PY) -m routes.openapi --write
+
+.PHONY: soak
+soak: $(DEV) ## Run the soak tests (minutes)
+	$(PY) -m pytest -m soak $(ARGS)
+
+.PHONY: bench
+bench: $(RUNTIME) $(BENCH) ## Measure the gateway on this machine
+	$(PY) -m bench $(ARGS)
+
+# Browser tests use the system's Chromium: Playwright's own download of a browser is not wanted here.
+.PHONY: browser
+browser:
+	@if ! command -v chromium >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "Installing Debian's chromium for the browser tests"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+			apt-get install -qq -y --no-install-recommends chromium; } >/dev/null || \
+			echo "chromium could not be installed: the browser tests will say so" >&2; \
+	fi
+
+.PHONY: lock
+lock: $(UV) ## Remake the lock files (UPGRADE=1: with the newest versions)
+	$(LOCK) pyproject.toml -o requirements.lock
+	$(LOCK) pyproject.toml --group dev -c requirements.lock -o requirements-dev.lock
+	$(LOCK) requirements-schemathesis.in -o requirements-schemathesis.lock
+	$(LOCK) requirements-bench.in -o requirements-bench.lock
+
+LOCK = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
+
+.PHONY: swagger-ui
+swagger-ui: ## Fetch the files of SWAGGER_UI_VERSION from the npm registry into console/swagger-ui
+	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
+	npm pack --silent --pack-destination "$$tmp" swagger-ui-dist@$(SWAGGER_UI_VERSION) >/dev/null; \
+	tar -xzf "$$tmp"/*.tgz -C "$$tmp"; mkdir -p $(SWAGGER_UI); \
+	cd "$$tmp/package"; cp LICENSE NOTICE swagger-ui-bundle.js swagger-ui-bundle.js.LICENSE.txt swagger-ui.css \
+		favicon-32x32.png $(CURDIR)/$(SWAGGER_UI)/
+	@printf '%s\n' 'swagger-ui-dist $(SWAGGER_UI_VERSION), unchanged files of the npm package (Apache-2.0).' \
+		'To renew them: SWAGGER_UI_VERSION in the Makefile, then `make swagger-ui`.' > $(SWAGGER_UI)/VERSION
+
+.PHONY: clean
+clean: ## Remove the environments and caches (data/ stays)
+	rm -rf .venv .venv-schemathesis .venv-bench .venv-uv .ruff_cache .pytest_cache .hypothesis .coverage htmlcov
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(RUNTIME):
+	$(call make-venv,$(VENV),requirements.lock)
+
+$(DEV): $(RUNTIME)
+	@echo "Adding what requirements-dev.lock pins"
+	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+$(SCHEMATHESIS):
+	$(call make-venv,.venv-schemathesis,requirements-schemathesis.lock)
+
+$(BENCH):
+	$(call make-venv,.venv-bench,requirements-bench.lock)
+
+$(UV):
+	@$(PYTHON) -m venv --clear .venv-uv
+	@.venv-uv/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
