@@ -1,7 +1,7 @@
 """Fixtures of the names that pytest-sanic gave them, over a real gateway on a real socket (docs/decisions.md)."""
 
 import itertools
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -29,9 +29,9 @@ test_cli = sanic_client
 
 
 @pytest.fixture
-def unique() -> Iterator[str]:
+def unique() -> str:
     """A name that no other test uses, to build others on."""
-    yield f"t{next(_numbers):05d}"
+    return f"t{next(_numbers):05d}"
 
 
 @pytest.fixture
