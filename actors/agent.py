@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from actors.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, from_row, to_row
 from actors.durable import DurableActor
@@ -20,7 +20,8 @@ from actors.errors import (
     StorageUnavailable,
 )
 from actors.ids import Clock, new_id
-from actors.runtime import Ask, AsyncFuture, Progress, Tell, handles
+from actors.records import Record, agent_record
+from actors.runtime import Ask, AsyncFuture, Tell, handles
 from actors.user import ForgetUser, name_taken
 from persistence import agents, conversations
 from persistence.agents import AgentChanges, AgentRow
@@ -34,11 +35,11 @@ WARM_CONVERSATIONS = 256
 log = logging.getLogger("parley.agent")
 
 
-@dataclass(frozen=True, slots=True)
-class AgentView:
-    """An agent as one who may see it sees it, and the number of its messages."""
+class AgentView(NamedTuple):
+    """An agent as one who may see it sees it: its row, its record and the number of its messages."""
 
     row: AgentRow
+    record: Record
     messages: int
 
 
@@ -117,6 +118,8 @@ class AgentActor(DurableActor):
         self._instant = None if isinstance(engine, StreamingEngine) else engine
         self._streaming = engine if isinstance(engine, StreamingEngine) else None
         self._agent: AgentRow | None = None
+        self._record: Record = {}
+        self._persona = Persona("", "", "", "")
         self._messages = 0
         self._conversations: dict[str, Conversation] = {}
         self._tasks: set[asyncio.Task[None]] | None = None
@@ -130,8 +133,14 @@ class AgentActor(DurableActor):
         found = await self.store.fetch(agents.by_id(self.key))
         if not found:
             raise no_such_agent()
-        self._agent = found[0]
+        self._hold_agent(found[0])
         (self._messages,) = await self.store.fetch(conversations.message_count(self.key))
+
+    def _hold_agent(self, agent: AgentRow) -> None:
+        """Keep the agent, with its record and persona made once per change."""
+        self._agent = agent
+        self._record = agent_record(agent)
+        self._persona = Persona(agent.id, agent.name, agent.description, agent.profile or "")
 
     def _seen_by(self, viewer_id: str) -> AgentRow:
         """The agent, for one who may see it; for others it is not there."""
@@ -148,11 +157,11 @@ class AgentActor(DurableActor):
 
     def _view(self) -> AgentView:
         assert self._agent is not None
-        return AgentView(self._agent, self._messages)
+        return AgentView(self._agent, self._record, self._messages)
 
     @handles(ReadAgent)
     def _read(self, message: ReadAgent) -> AgentView:
-        return AgentView(self._seen_by(message.viewer_id), self._messages)
+        return AgentView(self._seen_by(message.viewer_id), self._record, self._messages)
 
     @handles(UpdateAgent)
     def _update(self, message: UpdateAgent) -> AsyncFuture[AgentView]:
@@ -161,7 +170,7 @@ class AgentActor(DurableActor):
 
         def applied() -> None:
             if self._agent is not None:
-                self._agent = replace(
+                changed = replace(
                     self._agent,
                     name=changes.name or self._agent.name,
                     description=changes.description or self._agent.description,
@@ -169,6 +178,7 @@ class AgentActor(DurableActor):
                     access=changes.access or self._agent.access,
                     updated_at=now,
                 )
+                self._hold_agent(changed)
 
         return self.commit(
             agents.update(self.key, changes, now),
@@ -182,9 +192,10 @@ class AgentActor(DurableActor):
         agent = self._owned_by(message.viewer_id)
         if agent.online == message.online:
             return self._view()
-        self._agent = replace(agent, online=message.online, updated_at=self._clock())
+        now = self._clock()
+        self._hold_agent(replace(agent, online=message.online, updated_at=now))
         view = self._view()
-        write = agents.set_online(self.key, message.online, self._agent.updated_at)
+        write = agents.set_online(self.key, message.online, now)
         return self.commit(write, reply=lambda: view)
 
     @handles(DestroyAgent)
@@ -204,8 +215,7 @@ class AgentActor(DurableActor):
         conversation = self._conversation_of(message.viewer_id)
         if len(conversation.waiting) >= WAITING_LIMIT:
             raise Overloaded("Too many messages wait in this conversation already; try again in a second.")
-        progress: Progress | None = self.envelope.progress if self.envelope else None
-        chat = Chat(message.user_name, message.content, AsyncFuture(), progress)
+        chat = Chat(message.user_name, message.content, AsyncFuture(), self.progress)
         if conversation.loaded and not conversation.at_work:
             self._begin_chat(agent, conversation, chat)
         else:
@@ -267,8 +277,7 @@ class AgentActor(DurableActor):
 
     def _begin_chat(self, agent: AgentRow, conversation: Conversation, chat: Chat) -> None:
         message = self._utterance(conversation, "user", chat.user_name, chat.content)
-        persona = Persona(agent.id, agent.name, agent.description, agent.profile or "")
-        turn = Turn(persona, agent.name, (), conversation.window, chat.content)
+        turn = Turn(self._persona, agent.name, (), conversation.window, chat.content)
         if self._instant is None:
             self._store_messages(conversation, message)
             conversation.at_work = chat

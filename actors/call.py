@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -11,7 +12,7 @@ from actors.agent import AgentView, ReadAgent, no_such_agent
 from actors.core import Core
 from actors.directory import ASK_TIMEOUT_S
 from actors.errors import InvalidField, NotFound, NothingSelected
-from actors.request import TPSRequest
+from actors.request import EMPTY, NO_DEFINITION, NO_TARGET, Definition, Target, TPSRequest
 from actors.runtime import Ask, Progress
 from actors.session import Caller
 from persistence import agents
@@ -20,6 +21,7 @@ from persistence.users import name_key
 R = TypeVar("R")
 
 DEFAULT_PAGE = 50
+NOBODY: dict[str, str | None] = {"user": None, "agent": None, "domain": None, "zone": None}
 
 
 @dataclass(slots=True)
@@ -39,14 +41,22 @@ class Call:
     """
 
     core: Core
-    service: str
-    request: TPSRequest
     request_id: str
     address: str
+    service: str = ""
+    request: TPSRequest = EMPTY
+    target: Target = NO_TARGET
+    vx: Definition = NO_DEFINITION
     caller: Caller | None = None
     agent_id: str | None = None
     progress: Progress | None = None
-    _seen: AgentView | None = None
+    _known_agent: tuple[str, str] | None = None
+
+    def says(self, request: TPSRequest) -> None:
+        """Note what it says."""
+        self.request = request
+        self.target = request.target or NO_TARGET
+        self.vx = request.vx or NO_DEFINITION
 
     def sent_by(self, caller: Caller) -> None:
         """Note who sends it and what is selected."""
@@ -64,9 +74,9 @@ class Call:
         assert self.caller is not None
         return self.caller
 
-    async def ask(self, kind: str, key: str, message: Ask[R], *, timeout: float = ASK_TIMEOUT_S) -> R:
-        """Ask an actor, on behalf of this request."""
-        return await self.core.directory.ask(
+    def ask(self, kind: str, key: str, message: Ask[R], *, timeout: float = ASK_TIMEOUT_S) -> Coroutine[Any, Any, R]:
+        """Ask an actor, on behalf of this request; await what this returns."""
+        return self.core.directory.ask(
             kind, key, message, timeout=timeout, request_id=self.request_id, progress=self.progress
         )
 
@@ -79,8 +89,21 @@ class Call:
             NotFound: there is none of that name that the caller may see.
             NothingSelected: no name was given and nothing is selected.
         """
-        name = self.request.given("target.agent")
+        name = self.target.agent
         return await (self.selected_agent() if name is None else self.agent_named(name))
+
+    async def target_agent_id(self) -> str:
+        """Find the agent that `target.agent` names, else the selected one, without reading that.
+
+        Raises:
+            NotFound: there is none of that name that the caller may see.
+            NothingSelected: no name was given and nothing is selected.
+        """
+        if self.target.agent is not None:
+            return (await self.agent_named(self.target.agent)).row.id
+        if self.agent_id is None:
+            raise nothing_selected()
+        return self.agent_id
 
     async def selected_agent(self) -> AgentView:
         """Read the selected agent.
@@ -93,7 +116,7 @@ class Call:
                 return await self._read_agent(self.agent_id)
             except NotFound:
                 self.agent_id = None
-        raise NothingSelected("No agent is selected: name one as target.agent, or select one with AP_Select.")
+        raise nothing_selected()
 
     async def agent_named(self, name: str) -> AgentView:
         """Read the agent of a name, in any case.
@@ -117,34 +140,34 @@ class Call:
         return self._of_target_user(await self._read_agent(found))
 
     async def _read_agent(self, agent_id: str) -> AgentView:
-        self._seen = view = await self.ask("agent", agent_id, ReadAgent(self.user.user_id))
+        view = await self.ask("agent", agent_id, ReadAgent(self.user.user_id))
+        self._known_agent = agent_id, view.row.name
         return view
 
     def _of_target_user(self, view: AgentView) -> AgentView:
         """Refuse an agent that is neither `target.user`'s nor seen by it as the caller."""
-        user = self.request.given("target.user")
+        user = self.target.user
         if user is None or name_key(user) in (name_key(view.row.owner), name_key(self.user.user_name)):
             return view
         raise no_such_agent()
 
-    def saw_agent(self, view: AgentView) -> None:
-        """Note how a command left an agent, so that the context shows its new name."""
-        self._seen = view
+    def saw_agent(self, agent_id: str, name: str) -> None:
+        """Note an agent's name as the command left it, so that the context need not ask for it."""
+        self._known_agent = agent_id, name
 
     async def context(self) -> dict[str, str | None]:
         """Name what is selected after the command."""
+        if self.caller is None:
+            return NOBODY
         agent: str | None = None
-        if self.agent_id is not None and self.caller is not None:
-            seen = self._seen
-            if seen is not None and seen.row.id == self.agent_id:
-                agent = seen.row.name
-            else:
+        if self.agent_id is not None:
+            if self._known_agent is None or self._known_agent[0] != self.agent_id:
                 try:
-                    agent = (await self._read_agent(self.agent_id)).row.name
+                    await self._read_agent(self.agent_id)
                 except NotFound:
-                    agent = None
-        user = self.caller.user_name if self.caller else None
-        return {"user": user, "agent": agent, "domain": None, "zone": None}
+                    self._known_agent = None
+            agent = self._known_agent and self._known_agent[1]
+        return {"user": self.caller.user_name, "agent": agent, "domain": None, "zone": None}
 
     # pages
 
@@ -174,3 +197,8 @@ class Call:
     def next_cursor(self, value: str | int) -> str:
         """Make the cursor of the page after this one."""
         return base64.urlsafe_b64encode(orjson.dumps((self.service, value))).decode()
+
+
+def nothing_selected() -> NothingSelected:
+    """Make the error for a command that needs a selected agent."""
+    return NothingSelected("No agent is selected: name one as target.agent, or select one with AP_Select.")

@@ -2,7 +2,7 @@
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -16,16 +16,14 @@ WAITING_LIMIT = 32
 """Chats that may wait for their turn in one conversation; one more is refused at once."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChatSent:
+class ChatSent(NamedTuple):
     """A message and the agent's reply, both durable."""
 
     message: Utterance
     reply: Utterance
 
 
-@dataclass(frozen=True, slots=True)
-class Chat:
+class Chat(NamedTuple):
     """A message that waits for its turn, and where the answer goes."""
 
     user_name: str

@@ -7,10 +7,11 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any, Protocol, TypeVar
 
 from actors.errors import Overloaded
-from actors.runtime import Actor, Ask, AsyncFuture, Envelope, Progress, State, Tell
+from actors.runtime import NOT_NOW, Actor, Ask, AsyncFuture, Envelope, Progress, State, Tell
 
 R = TypeVar("R")
 
@@ -108,14 +109,15 @@ class LocalDirectory:
         progress: Progress | None = None,
     ) -> R:
         """Send a message and wait for its answer; see `Directory.ask`."""
-        reply: AsyncFuture[R] = AsyncFuture()
-        deadline = asyncio.get_running_loop().time() + timeout
-        envelope = Envelope(message, reply, deadline=deadline, request_id=request_id, progress=progress)
         actor = self._actors.get((kind, key)) or self._activate(kind, key)
-        actor.deliver(envelope)
-        if reply.done():
-            return reply.get()
-        return await reply.within(timeout)
+        answer = actor.ask_now(message, progress)
+        if answer is NOT_NOW:
+            answer = AsyncFuture[R]()
+            deadline = monotonic() + timeout
+            actor.deliver(Envelope(message, answer, deadline=deadline, request_id=request_id, progress=progress))
+        if isinstance(answer, AsyncFuture):
+            return await answer.within(timeout)
+        return answer
 
     def tell(self, kind: str, key: str, message: Tell) -> None:
         """Send a message to an actor if it is live; see `Directory.tell`."""
@@ -181,7 +183,7 @@ class LocalDirectory:
 
         Looks at a slice of the actors at a time, so that a hundred thousand of them hold nobody up.
         """
-        now = asyncio.get_running_loop().time()
+        now = monotonic()
         before = now - self._idle_s
         excess = len(self._actors) - self._max_active
         if excess > 0:
@@ -206,8 +208,8 @@ class LocalDirectory:
 
     async def close(self, grace_s: float) -> int:
         """Let every mailbox run empty for up to `grace_s` seconds, then stop all; return how many were not done."""
-        deadline = asyncio.get_running_loop().time() + grace_s
-        while self._open() and asyncio.get_running_loop().time() < deadline:
+        deadline = monotonic() + grace_s
+        while self._open() and monotonic() < deadline:
             await asyncio.sleep(0.01)
         unfinished = len(self._open())
         self._closing = True
@@ -233,7 +235,7 @@ class LocalDirectory:
 
     def statuses(self, kind: str | None = None) -> Iterator[ActorStatus]:
         """Describe every live actor, or those of one kind."""
-        now = asyncio.get_running_loop().time()
+        now = monotonic()
         for actor in list(self._actors.values()):
             if kind is None or actor.kind == kind:
                 yield _status(actor, now)
@@ -243,7 +245,7 @@ class LocalDirectory:
         actor = self._actors.get((kind, key))
         if actor is None:
             return None
-        return _status(actor, asyncio.get_running_loop().time()), actor.snapshot()
+        return _status(actor, monotonic()), actor.snapshot()
 
 
 def _status(actor: Actor, now: float) -> ActorStatus:

@@ -5,7 +5,7 @@ from typing import Any
 
 from actors.errors import ServiceError, StorageUnavailable
 from actors.runtime import Actor, AsyncFuture
-from persistence.store import Store, Unit, Write
+from persistence.store import NO_REFUSALS, Store, Unit, Write
 
 Refusals = Mapping[str, Callable[[], ServiceError]]
 
@@ -59,7 +59,7 @@ class DurableActor(Actor):
 
         # Without refusals memory has changed already, so a failure must fence this incarnation.
         incarnations = (self.incarnation,) if refusals is None else ()
-        self.store.submit(Unit(writes, incarnations, refusals or {}), settled)
+        self.store.submit(Unit(writes, incarnations, NO_REFUSALS if refusals is None else refusals), settled)
         return answered
 
     def on_finished(self) -> None:

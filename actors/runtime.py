@@ -18,6 +18,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from time import monotonic
 from types import TracebackType
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
@@ -251,6 +252,14 @@ class State(enum.Enum):
     STOPPED = "stopped"
 
 
+class NotNow(enum.Enum):
+    """The type of `NOT_NOW`: an ask that has to wait its turn."""
+
+    NOT_NOW = "not now"
+
+
+NOT_NOW = NotNow.NOT_NOW
+
 Handler = Callable[[Any, Any], Any]
 
 
@@ -289,11 +298,11 @@ class Actor(pykka.Actor):
         self.incarnation = next(_incarnations)
         self.life = State.STARTING
         self.handled = 0
-        self.started_at = self.active_at = asyncio.get_running_loop().time()
+        self.started_at = self.active_at = monotonic()
         self.stopped: AsyncFuture[None] = AsyncFuture()
         """Resolved when this incarnation is gone: ended, with every unit of its answered."""
-        self.envelope: Envelope | None = None
-        """The envelope in hand, while a handler runs."""
+        self.progress: Progress | None = None
+        """What takes the pieces of the answer in hand, while a handler runs."""
         self._busy = False
         self._scheduled = False
         self._holds = 0
@@ -447,15 +456,22 @@ class Actor(pykka.Actor):
 
     # messages
 
+    def ask_now(self, message: Ask[R], progress: Progress | None) -> "R | AsyncFuture[R] | NotNow":
+        """Handle an ask within this step where nothing is ahead of it; `NOT_NOW` where it must wait its turn.
+
+        Raises:
+            ServiceError: what the handler answered.
+        """
+        if self.life is not State.LIVE or self._busy or not self.actor_inbox.empty():
+            return NOT_NOW
+        return self._perform(message, progress)
+
     def deliver(self, envelope: Envelope) -> None:
-        """Take a message: an ask of an actor with nothing to do is handled at once, all else waits its turn.
+        """Queue a message.
 
         Raises:
             Overloaded: the mailbox is full.
         """
-        if envelope.reply_to is not None and self.life is State.LIVE and not self._busy and self.actor_inbox.empty():
-            self._handle(envelope)
-            return
         self.actor_inbox.put(cast(Any, envelope))
         self._schedule()
 
@@ -480,41 +496,56 @@ class Actor(pykka.Actor):
             self._schedule()
 
     def _handle(self, envelope: Envelope) -> None:
-        self.active_at = now = asyncio.get_running_loop().time()
-        if envelope.deadline is not None and now > envelope.deadline:
+        """Carry out a queued message and see that it is answered."""
+        if envelope.deadline is not None and monotonic() > envelope.deadline:
             envelope.fail(Overloaded("The request waited too long for its turn; try again."))
             return
-        self.handled += 1
-        self._busy = True
-        self.envelope = envelope
         try:
-            answer = self.on_receive(envelope.message)
+            answer = self._perform(envelope.message, envelope.progress)
         except ServiceError as error:
-            self._answer(envelope, None, error)
-        except Exception as error:
-            log.exception("%s failed on %s", self.actor_urn, type(envelope.message).__name__)
-            envelope.fail(InternalError("The gateway failed on this request; it has been logged."))
-            self.fail(error)
-        else:
-            self._answer(envelope, answer, None)
-        finally:
-            self._busy = False
-            self.envelope = None
-
-    def _answer(self, envelope: Envelope, answer: Any, error: ServiceError | None) -> None:
+            envelope.fail(error)
+            return
         reply_to = envelope.reply_to
         if reply_to is None:
             return
         if isinstance(answer, AsyncFuture):
-            future = cast(AsyncFuture[Any], answer)
-            future.then(lambda done: _forward(done, reply_to))
-            return
+            cast(AsyncFuture[Any], answer).then(lambda done: _forward(done, reply_to))
+        else:
+            reply_to.set(answer)
+
+    def _perform(self, message: Any, progress: Progress | None) -> Any:
+        """Run a message's handler; an `AsyncFuture` where the answer must wait for the store.
+
+        Raises:
+            ServiceError: the handler's, or InternalError for any other exception, which also stops the actor.
+        """
+        self.active_at = monotonic()
+        self.handled += 1
+        self._busy = True
+        self.progress = progress
+        try:
+            answer = self.on_receive(message)
+        except ServiceError as error:
+            if self._unsettled is None or self._unsettled.done():
+                raise
+            return self._held_back(None, error)
+        except Exception as error:
+            log.exception("%s failed on %s", self.actor_urn, type(message).__name__)
+            self.fail(error)
+            raise InternalError("The gateway failed on this request; it has been logged.") from error
+        finally:
+            self._busy = False
         unsettled = self._unsettled
-        if unsettled is not None and not unsettled.done():
-            # The handler saw state that is not stored yet: its answer stands only if that is.
-            unsettled.then(lambda done: _settle(reply_to, answer, done.error or error))
-            return
-        _settle(reply_to, answer, error)
+        if unsettled is None or unsettled.done() or type(answer) is AsyncFuture:
+            return answer
+        return self._held_back(answer, None)
+
+    def _held_back(self, answer: Any, error: ServiceError | None) -> AsyncFuture[Any]:
+        """Hold an answer back that saw state which is not stored yet: it stands only if that is."""
+        assert self._unsettled is not None
+        held: AsyncFuture[Any] = AsyncFuture()
+        self._unsettled.then(lambda done: _settle(held, answer, done.error or error))
+        return held
 
     def on_receive(self, message: Any) -> Any:
         """Hand a message to its handler; pykka's entry point."""

@@ -55,6 +55,7 @@ class SessionActor(DurableActor):
         self._clock = clock
         self._ttl_ms = ttl_ms
         self._session: SessionRow | None = None
+        self._caller: Caller | None = None
         self._last_used = 0
         self._stored_use = 0
 
@@ -67,21 +68,18 @@ class SessionActor(DurableActor):
         found = await self.store.fetch(sessions.by_id(self.key))
         if not found:
             raise ended()
-        self._session = found[0]
+        self._hold_session(found[0])
         self._last_used = self._stored_use = found[0].last_used_at
 
-    @property
-    def _live(self) -> SessionRow:
-        """The session, while it has not ended."""
-        if self._session is None:
-            raise ended()
-        return self._session
+    def _hold_session(self, session: SessionRow) -> None:
+        self._session = session
+        self._caller = Caller(session.id, session.user_id, session.user_name, session.agent_id)
 
     @handles(Authorize)
     def _authorize(self, message: Authorize) -> Caller:
-        session = self._live
+        session, caller = self._session, self._caller
         now = self._clock()
-        if not hmac.compare_digest(session.token_hash, message.token_hash):
+        if session is None or caller is None or not hmac.compare_digest(session.token_hash, message.token_hash):
             raise ended()
         if now >= self._last_used + self._ttl_ms:
             raise InvalidCredential("This session has expired; log on again with US_LogOn.")
@@ -90,14 +88,16 @@ class SessionActor(DurableActor):
             self._stored_use = now
             # Nobody waits for it: losing a minute's last use to a crash is within the contract.
             self.commit(sessions.touch(self.key, now), refusals={ROWS: ended})
-        return Caller(session.id, session.user_id, session.user_name, session.agent_id)
+        return caller
 
     @handles(SelectAgent)
     def _select_agent(self, message: SelectAgent) -> AsyncFuture[None]:
-        session = self._live
+        if self._session is None:
+            raise ended()
 
         def applied() -> None:
-            self._session = replace(self._session or session, agent_id=message.agent_id)
+            if self._session is not None:
+                self._hold_session(replace(self._session, agent_id=message.agent_id))
 
         return self.commit(
             sessions.select_agent(self.key, message.agent_id),

@@ -1,12 +1,11 @@
 """Private conversations of a user with an agent, and their messages."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from persistence.store import Query, Write
 
 
-@dataclass(frozen=True, slots=True)
-class MessageRow:
+class MessageRow(NamedTuple):
     """A message as stored; `sources` is a JSON array or None, `at` in ms since the epoch."""
 
     seq: int
@@ -50,17 +49,7 @@ _ADVANCE_MANY = """
 
 def append(conversation_id: str, message: MessageRow) -> Write:
     """Add a message at its own seq; refused as `FOREIGN_KEY` when the conversation is gone."""
-    params = (
-        conversation_id,
-        message.seq,
-        message.id,
-        message.role,
-        message.name,
-        message.content,
-        message.sources,
-        message.at,
-    )
-    return Write(_APPEND, params, many=_APPEND_MANY)
+    return Write(_APPEND, (conversation_id, *message), many=_APPEND_MANY)
 
 
 _APPEND = f"INSERT INTO messages (conversation_id, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"

@@ -5,8 +5,9 @@ committed state. `Store` is the seam that a second implementation (PostgreSQL) w
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 T = TypeVar("T")
 Params = tuple[Any, ...]
@@ -16,6 +17,9 @@ ROWS = "rows"
 
 FOREIGN_KEY = "foreign key"
 """The refusal key of a row that refers to one which is gone."""
+
+
+NO_REFUSALS: Mapping[str, Callable[[], Exception]] = MappingProxyType({})
 
 
 class StoreError(Exception):
@@ -38,8 +42,7 @@ class StoreLocked(StoreError):
     """Another process has this database open."""
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """One statement with its parameters.
 
     `rows`: how many rows it must touch; another number refuses the unit under the key `ROWS`.
@@ -53,8 +56,7 @@ class Write:
     many: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """What one command writes: stored whole, or not at all.
 
     `incarnations`: the activations of actors whose memory already holds this change; when the unit fails, the
@@ -65,7 +67,7 @@ class Unit:
 
     writes: tuple[Write, ...]
     incarnations: tuple[int, ...] = ()
-    refusals: Mapping[str, Callable[[], Exception]] = field(default_factory=dict[str, Callable[[], Exception]])
+    refusals: Mapping[str, Callable[[], Exception]] = NO_REFUSALS
 
 
 @dataclass(frozen=True, slots=True)

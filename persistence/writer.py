@@ -13,8 +13,8 @@ import logging
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterator
-from functools import partial
 from itertools import groupby
+from typing import TypeVar
 
 import aiosqlite
 import orjson
@@ -24,13 +24,10 @@ from persistence.store import FOREIGN_KEY, ROWS, Fenced, Params, Settled, StoreU
 MAX_BATCH = 512
 """Units in one transaction at most: bounds how long the first of them waits for the last."""
 
-EARLY = 16
-"""Units that start a batch in the middle of a loop step, so that the disk works while the rest of the step runs."""
-
 log = logging.getLogger("parley.writer")
 
+T = TypeVar("T")
 Outcome = Exception | None
-Submitted = tuple[Unit, Settled]
 
 
 class _RowsRefused(Exception):
@@ -47,10 +44,8 @@ class Writer:
     def __init__(self, connection: aiosqlite.Connection, before_commit: Callable[[], None] | None = None) -> None:
         self._connection = connection
         self._before_commit = before_commit
-        self._loop = asyncio.get_running_loop()
-        self._queue: deque[Submitted] = deque()
+        self._queue: deque[tuple[Unit, Settled]] = deque()
         self._fenced: set[int] = set()
-        self._scheduled = False
         self._at_work = False
         self._closing = False
         self._idle = asyncio.Event()
@@ -69,14 +64,8 @@ class Writer:
             settled(StoreUnavailable("the store is closed"))
             return
         self._queue.append((unit, settled))
-        if self._at_work:
-            return
-        if len(self._queue) >= EARLY:
+        if not self._at_work:
             self._start_batch()
-        elif not self._scheduled:
-            self._scheduled = True
-            self._idle.clear()
-            self._loop.call_soon(self._start_batch)
 
     def forget(self, incarnation: int) -> None:
         """Drop the fence of an incarnation that can submit no more."""
@@ -88,46 +77,49 @@ class Writer:
         await self._idle.wait()
 
     def _start_batch(self) -> None:
-        """Hand all that waits to the connection's thread, unless a batch is there already."""
-        self._scheduled = False
-        queue = self._queue
-        if self._at_work or not queue:
-            return
+        """Wake the connection's thread; it takes what waits by the time it has the interpreter."""
         self._at_work = True
         self._idle.clear()
-        if len(queue) <= MAX_BATCH:
-            batch = list(queue)
-            queue.clear()
-        else:
-            batch = [queue.popleft() for _ in range(MAX_BATCH)]
-        future = _on_connection_thread(self._connection, partial(self._commit, [unit for unit, _ in batch]), self._loop)
-        future.add_done_callback(partial(self._ended, batch))
+        future = _on_connection_thread(self._connection, self._commit)
+        future.add_done_callback(self._ended)
 
-    def _ended(self, batch: list[Submitted], future: asyncio.Future[list[Outcome]]) -> None:
+    def _ended(self, future: "asyncio.Future[list[tuple[Settled, Outcome]]]") -> None:
         """Answer the callers of a batch, once the next one is on its way."""
-        error = future.exception()
-        units = [unit for unit, _ in batch]
-        outcomes = future.result() if error is None else self._all_failed(units, error)
+        settlements = future.result()
         self.batches += 1
-        self.units += len(batch)
-        self._at_work = False
-        self._start_batch()
-        for (_, settled), outcome in zip(batch, outcomes, strict=True):
+        self.units += len(settlements)
+        if self._queue:
+            self._start_batch()
+        else:
+            self._at_work = False
+        for settled, outcome in settlements:
             try:
                 settled(outcome)
             except Exception:
                 log.exception("a unit's caller failed on its outcome")
-        if not self._at_work and not self._queue:
+        if not self._at_work:
             self._idle.set()
 
     # What follows runs in the connection's thread.
 
-    def _commit(self, units: list[Unit]) -> list[Outcome]:
-        """Store the units in one transaction and tell each one's outcome."""
-        connection = self._connection._conn  # pyright: ignore[reportPrivateUsage]
+    def _commit(self) -> list[tuple[Settled, Outcome]]:
+        """Take what waits, store it in one transaction, and tell each unit's outcome."""
+        queue = self._queue
+        batch = [queue.popleft() for _ in range(min(len(queue), MAX_BATCH))]
+        units = [unit for unit, _ in batch]
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            outcomes: list[Outcome] = []
+            outcomes = self._transact(self._connection._conn, units)  # pyright: ignore[reportPrivateUsage]
+        except Exception as error:
+            log.error("a batch of %d units failed: %s", len(units), error)
+            for unit in units:
+                self._fenced.update(unit.incarnations)
+            outcomes = [StoreUnavailable(str(error))] * len(units)
+        return [(settled, outcome) for (_, settled), outcome in zip(batch, outcomes, strict=True)]
+
+    def _transact(self, connection: sqlite3.Connection, units: list[Unit]) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        connection.execute("BEGIN IMMEDIATE")
+        try:
             for run in _runs(units):
                 if self._apply_together(connection, run):
                     outcomes += [None] * len(run)
@@ -136,10 +128,10 @@ class Writer:
             if self._before_commit is not None:
                 self._before_commit()
             connection.execute("COMMIT")
-        except Exception as error:
+        except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            return self._all_failed(units, error)
+            raise
         return outcomes
 
     def _apply_together(self, connection: sqlite3.Connection, run: list[Unit]) -> bool:
@@ -199,12 +191,6 @@ class Writer:
         self._fenced.update(unit.incarnations)
         return StoreUnavailable(str(error))
 
-    def _all_failed(self, units: list[Unit], error: BaseException) -> list[Outcome]:
-        log.error("a batch of %d units failed: %s", len(units), error)
-        for unit in units:
-            self._fenced.update(unit.incarnations)
-        return [StoreUnavailable(str(error))] * len(units)
-
 
 def _runs(units: list[Unit]) -> Iterator[list[Unit]]:
     """Split a batch, in order, into runs of units of one shape that can be stored together, and the single others."""
@@ -234,11 +220,9 @@ def _refusal_key(error: Exception) -> str:
     return ""
 
 
-def _on_connection_thread(
-    connection: aiosqlite.Connection, work: Callable[[], list[Outcome]], loop: asyncio.AbstractEventLoop
-) -> asyncio.Future[list[Outcome]]:
+def _on_connection_thread(connection: aiosqlite.Connection, work: Callable[[], T]) -> "asyncio.Future[T]":
     # The only use of aiosqlite's private queue (its version is pinned): a batch as one hop to its thread, begun
     # within this step of the loop, where its coroutine would begin in the next.
-    future: asyncio.Future[list[Outcome]] = loop.create_future()
+    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
     connection._tx.put_nowait((future, work))  # pyright: ignore
     return future

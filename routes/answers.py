@@ -6,11 +6,11 @@ from typing import Any
 import orjson
 from sanic import HTTPResponse, Request
 
+from actors.call import NOBODY
 from actors.errors import RequestTimeout, ServiceError, WrongMediaType, WrongMethod
 from actors.ids import iso, random_bytes, system_clock
 
 JSON = "application/json"
-NOBODY: dict[str, str | None] = {"user": None, "agent": None, "domain": None, "zone": None}
 OK_STATUS = {"success": True, "internal_code": 0, "http_code": 200}
 
 BUS_STATUSES = (200, 400, 401, 429, 500)

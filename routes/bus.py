@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from sanic import Blueprint, HTTPResponse, Request
 
-from actors.call import Answer, Call
+from actors.call import NOBODY, Answer, Call
 from actors.commands import COMMANDS, UNROUTED, Command
 from actors.core import Core
 from actors.errors import (
@@ -21,11 +21,11 @@ from actors.errors import (
     StorageUnavailable,
     UnknownService,
 )
-from actors.request import TPSRequest, parse, require
+from actors.request import parse, require
 from persistence.store import StoreUnavailable
 from routes.access_log import AccessLog
 from routes.addresses import Network, client_address
-from routes.answers import JSON, NOBODY, bus_error, request_id_of, status_of, tps_body
+from routes.answers import JSON, bus_error, request_id_of, status_of, tps_body
 from routes.bodies import json_object
 from routes.metrics import RequestMetrics
 
@@ -54,7 +54,6 @@ class CommandBus:
         self._access_log = access_log
         self._trusted_proxies = trusted_proxies
         self._chats: set[asyncio.Task[Any]] = set()
-        self._empty = TPSRequest()  # pyright: ignore[reportCallIssue]
 
     def blueprint(self, brand: str) -> Blueprint:
         """Make the routes: the bus itself, and one alias per command."""
@@ -78,7 +77,7 @@ class CommandBus:
         """Carry out one request; `command` is what an alias fixes. None when the answer was streamed."""
         started = perf_counter()
         request_id = request_id_of(request)
-        call = Call(self._core, "", self._empty, request_id, client_address(request, self._trusted_proxies))
+        call = Call(self._core, request_id, client_address(request, self._trusted_proxies))
         service = command.service if command else None
         code = 0
         try:
@@ -105,7 +104,7 @@ class CommandBus:
         """Make the checks that come before the core, in the order of product 1."""
         if not command.public:
             call.sent_by(await self._core.credentials.authenticate(bearer_token(request)))
-        call.request = parse(body)
+        call.says(parse(body))
         require(call.request, command.requires)
         if not command.available:
             raise NotAvailable(f"The service {command.service} exists but is not available; see /docs.")

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from actors.engines.window import Window
@@ -55,8 +55,7 @@ class Source:
         return cls("profile", record["profile"], record["id"], record["quote"])
 
 
-@dataclass(frozen=True, slots=True)
-class Utterance:
+class Utterance(NamedTuple):
     """One message of a conversation: said by `name`, the `seq`-th, at `at` (Unix time, milliseconds)."""
 
     id: str
@@ -68,8 +67,7 @@ class Utterance:
     sources: tuple[Source, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(NamedTuple):
     """One message to answer.
 
     `label` is what the conversation is called in sources, `memories` come best first, `window` holds what was
@@ -84,8 +82,7 @@ class Turn:
     speaker: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):
     """What an instant engine answers, and what it based that on."""
 
     text: str

@@ -28,15 +28,14 @@ NEWEST = 2**62
 
 async def create(call: Call) -> Answer:
     """AP_Create: make an agent that the caller owns."""
-    request = call.request
-    owner = request.given("target.user")
+    owner = call.target.user
     if owner is not None and name_key(owner) != name_key(call.user.user_name):
         raise NotPermitted("You make agents for yourself only: leave target.user out or name yourself.")
     message = CreateAgent(
-        name=require_name(request.given("vx.name") or ""),
-        description=request.given("vx.description") or "",
-        profile=request.given("vx.profile"),
-        access=_access(call) or "agent",
+        name=require_name(call.vx.name or ""),
+        description=call.vx.description or "",
+        profile=call.vx.profile,
+        access=call.vx.access or "agent",
     )
     return Answer(profile=[agent_record(await call.ask("user", call.user.user_id, message))])
 
@@ -44,7 +43,7 @@ async def create(call: Call) -> Answer:
 async def read(call: Call) -> Answer:
     """AP_Read: one agent, and what it is part of."""
     view = await call.target_agent()
-    record = agent_record(view.row)
+    record = view.record
     standing = {"state": record["state"], "domains": [], "banks": [], "messages": view.messages}
     return Answer(profile=[record], content=[standing])
 
@@ -52,9 +51,9 @@ async def read(call: Call) -> Answer:
 async def list_agents(call: Call) -> Answer:
     """AP_List: own agents and the roster, or those of another user that the caller may see."""
     viewer, limit = call.user.user_id, call.page_limit
-    prefix = call.request.given("target.agent") or ""
+    prefix = call.target.agent or ""
     after = call.cursor(str) or ""
-    owner = call.request.given("target.user")
+    owner = call.target.user
     if owner is None or name_key(owner) == name_key(call.user.user_name):
         query = agents.listed_for(viewer, prefix, after, limit + 1)
     else:
@@ -74,12 +73,12 @@ async def add(call: Call) -> Answer:
     view = await call.target_agent()
     if view.row.owner_id != call.user.user_id:
         await call.ask("user", call.user.user_id, AddToRoster(view.row.id))
-    return Answer(profile=[agent_record(view.row)])
+    return Answer(profile=[view.record])
 
 
 async def remove(call: Call) -> Answer:
     """AP_Remove: take an agent off the caller's roster."""
-    name = call.request.given("target.agent") or ""
+    name = call.target.agent or ""
     found = await call.core.store.fetch(agents.id_by_name(name))
     agent_id = found[0] if found else ""
     if not await call.ask("user", call.user.user_id, OnRoster(agent_id)):
@@ -102,7 +101,7 @@ async def select(call: Call) -> Answer:
     if call.agent_id != agent.id:
         await call.ask("session", call.user.session_id, SelectAgent(agent.id))
         call.agent_id = agent.id
-    return Answer(profile=[agent_record(agent)])
+    return Answer(profile=[view.record])
 
 
 async def log_on(call: Call) -> Answer:
@@ -118,7 +117,7 @@ async def log_off(call: Call) -> Answer:
 async def _set_online(call: Call, *, online: bool) -> Answer:
     target = await call.target_agent()
     view = await call.ask("agent", target.row.id, SetOnline(call.user.user_id, online))
-    return Answer(profile=[agent_record(view.row)])
+    return Answer(profile=[view.record])
 
 
 async def update(call: Call) -> Answer:
@@ -128,22 +127,21 @@ async def update(call: Call) -> Answer:
 
 async def modify(call: Call) -> Answer:
     """AP_Modify: change just the members given of an own agent."""
-    if not any(call.request.given(f"vx.{member}") for member in ("name", "description", "profile", "access")):
+    if not any((call.vx.name, call.vx.description, call.vx.profile, call.vx.access)):
         raise InvalidField("Invalid value of vx: give at least one of name, description, profile and access.")
     return await _change(call)
 
 
 async def _change(call: Call) -> Answer:
-    request = call.request
-    name = request.given("vx.name")
+    name = call.vx.name
     target = await call.target_agent()
     if name is not None and name_key(require_name(name)) != name_key(target.row.name):
         user = await call.ask("user", call.user.user_id, ReadUser())
         require_name_allowed(name, user.plan)
-    changes = AgentChanges(name, request.given("vx.description"), request.given("vx.profile"), _access(call))
+    changes = AgentChanges(name, call.vx.description, call.vx.profile, call.vx.access)
     view = await call.ask("agent", target.row.id, UpdateAgent(call.user.user_id, changes))
-    call.saw_agent(view)
-    return Answer(profile=[agent_record(view.row)])
+    call.saw_agent(view.row.id, view.row.name)
+    return Answer(profile=[view.record])
 
 
 async def destroy(call: Call) -> Answer:
@@ -157,12 +155,12 @@ async def destroy(call: Call) -> Answer:
 
 async def chat(call: Call) -> Answer:
     """AP_Chat: say something to an agent and have its reply, both durable."""
-    request = call.request
-    if request.given("target.domain") or request.given("target.zone"):
+    if call.target.domain or call.target.zone:
         raise NotFound("There is no such domain or zone; chat privately with target.agent.")
-    target = await call.target_agent()
-    message = SendChat(call.user.user_id, call.user.user_name, request.content or "")
-    sent = await call.ask("agent", target.row.id, message, timeout=CHAT_TIMEOUT_S)
+    message = SendChat(call.user.user_id, call.user.user_name, call.request.content or "")
+    agent_id = await call.target_agent_id()
+    sent = await call.ask("agent", agent_id, message, timeout=CHAT_TIMEOUT_S)
+    call.saw_agent(agent_id, sent.reply.name)
     return Answer(content=[message_record(sent.message), message_record(sent.reply)])
 
 
@@ -170,7 +168,7 @@ async def history(call: Call) -> Answer:
     """AP_History: the private conversation with an agent, a page of it, newest last."""
     store, limit = call.core.store, call.page_limit
     target = await call.target_agent()
-    profile = [agent_record(target.row)]
+    profile = [target.record]
     found = await store.fetch(conversations.between(target.row.id, call.user.user_id))
     if not found:
         return Answer(profile=profile)
@@ -179,7 +177,3 @@ async def history(call: Call) -> Answer:
     messages = [message_record(from_row(row)) for row in reversed(rows[:limit])]
     older = call.next_cursor(rows[limit - 1].seq) if len(rows) > limit else None
     return Answer(profile=profile, content=messages, next=older)
-
-
-def _access(call: Call) -> str | None:
-    return call.request.vx.access if call.request.vx else None

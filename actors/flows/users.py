@@ -34,8 +34,8 @@ async def create(call: Call) -> Answer:
     core = call.core
     if not core.options.registration_open:
         raise NotPermitted("Registration is closed here; ask the operator for an account.")
-    name = require_name(call.request.given("vx.name") or "")
-    secret = require_secret(call.request.given("vx.secret") or "")
+    name = require_name(call.vx.name or "")
+    secret = require_secret(call.vx.secret or "")
     require_name_allowed(name, core.options.default_plan)
     core.registrations.take(call.address, "Too many registrations from this address in the last hour; try again later.")
     if await core.store.fetch(users.id_by_name(name)):
@@ -43,8 +43,8 @@ async def create(call: Call) -> Answer:
     user = UserRow(
         id=new_id("usr"),
         name=name,
-        description=call.request.given("vx.description"),
-        profile=call.request.given("vx.profile"),
+        description=call.vx.description,
+        profile=call.vx.profile,
         secret_hash=await core.hasher.hash(secret),
         plan=core.options.default_plan,
         plan_limit=None,
@@ -57,8 +57,8 @@ async def create(call: Call) -> Answer:
 async def log_on(call: Call) -> Answer:
     """US_LogOn: a password for a session token."""
     core = call.core
-    name = call.request.given("target.user") or ""
-    secret = call.request.given("vx.secret") or ""
+    name = call.target.user or ""
+    secret = call.vx.secret or ""
     of_user = f"{call.address} {name_key(name)}"
     core.failed_logons_of_user.check(of_user, TOO_MANY_LOGONS)
     core.failed_logons_of_address.check(call.address, TOO_MANY_LOGONS)
@@ -98,7 +98,7 @@ async def list_sessions(call: Call) -> Answer:
 
 async def revoke(call: Call) -> Answer:
     """US_Revoke: end one of the caller's sessions, or all others."""
-    which = call.request.given("vx.name") or ""
+    which = call.vx.name or ""
     if which == "all":
         await call.ask("user", call.user.user_id, RevokeSessions(call.user.session_id))
         return Answer()
@@ -121,9 +121,8 @@ async def read(call: Call) -> Answer:
 
 async def update(call: Call) -> Answer:
     """US_Update: change the members given; a new password ends the other sessions."""
-    request = call.request
-    description, profile = request.given("vx.description"), request.given("vx.profile")
-    secret = request.given("vx.secret")
+    description, profile = call.vx.description, call.vx.profile
+    secret = call.vx.secret
     if description is None and profile is None and secret is None:
         raise InvalidField("Invalid value of vx: give at least one of description, profile and secret.")
     secret_hash = None if secret is None else await call.core.hasher.hash(require_secret(secret))
@@ -135,7 +134,7 @@ async def destroy(call: Call) -> Answer:
     """US_Destroy: remove the caller and all it owns."""
     core, user_id = call.core, call.user.user_id
     user = await call.ask("user", user_id, ReadUser())
-    if not await core.hasher.verify(call.request.given("vx.secret") or "", user.secret_hash):
+    if not await core.hasher.verify(call.vx.secret or "", user.secret_hash):
         raise wrong_password()
     met = tuple(await core.store.fetch(conversations.agents_met_by(user_id)))
     await call.ask("user", user_id, DestroyUser(user.secret_hash, met))

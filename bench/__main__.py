@@ -1,0 +1,51 @@
+"""`python -m bench [http|actors|activation|all]`: measure the gateway on this machine.
+
+Exits with 0 whether or not the marks are met, with 1 when a measurement failed: a refused request, a lost row.
+"""
+
+import argparse
+import signal
+import sys
+
+from bench import activation, actors, http
+from bench.report import BenchError, describe_machine
+
+BENCHES = ("http", "actors", "activation")
+
+
+def main() -> int:
+    """Read the command line and measure."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure the gateway on this machine.")
+    parser.add_argument("bench", nargs="?", choices=(*BENCHES, "all"), default="all")
+    parser.add_argument("--seconds", type=float, default=5.0, help="length of each timed run (default: 5)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of the HTTP and asks benches (default: 3)")
+    parser.add_argument("--agents", type=int, default=100_000, help="actors and stored agents (default: 100000)")
+    chosen = parser.parse_args()
+    if chosen.seconds <= 0 or chosen.rounds < 1 or chosen.agents < 1_000:
+        parser.error("--seconds and --rounds must be positive, --agents at least 1000")
+    signal.signal(signal.SIGTERM, _terminated)
+    describe_machine()
+    try:
+        for bench in BENCHES if chosen.bench == "all" else (chosen.bench,):
+            match bench:
+                case "http":
+                    http.measure(chosen.seconds, chosen.rounds)
+                case "actors":
+                    actors.measure(chosen.seconds, chosen.rounds, chosen.agents)
+                case _:
+                    activation.measure(chosen.agents)
+    except BenchError as error:
+        print(f"\nThe bench failed: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nStopped.", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _terminated(_number: int, _frame: object) -> None:
+    sys.exit(143)  # as an exception, so that the servers are stopped
+
+
+if __name__ == "__main__":
+    sys.exit(main())

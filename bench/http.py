@@ -1,0 +1,216 @@
+"""Requests a second of durable AP_Chat and of AP_Read, side by side with a bare Sanic echo of the same bodies.
+
+One `wrk` thread with 64 connections, one server process each. A round is four short runs: echo of the reads' bodies,
+AP_Read, echo of the chats' bodies, AP_Chat. Only figures of one round are compared, as the machine may be slower in
+the next; what is shown is the median over the rounds.
+"""
+
+import asyncio
+import json
+import shutil
+import sqlite3
+import statistics
+import subprocess
+import tempfile
+from collections import defaultdict
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from bench.bare_echo import PATH
+from bench.messages import everyday_messages
+from bench.report import BenchError, say, table, verdict
+from bench.servers import CHECKOUT, bare_echo, gateway
+
+CONNECTIONS = 64
+SESSIONS = 64
+"""Sessions of one user, each with an agent of its own selected: as many conversations go on."""
+BODIES = 4_999
+"""Distinct messages; a prime, so that every session comes to send every message."""
+PASSWORD = "correct horse battery"
+
+CHAT_MARK = 0.4
+READ_MARK = 0.6
+P99_MARK = 4.0
+
+BARE_READ = "bare echo of reads"
+READ = "AP_Read"
+BARE_CHAT = "bare echo of chats"
+CHAT = "AP_Chat, durable"
+MARKS = {READ: (BARE_READ, READ_MARK), CHAT: (BARE_CHAT, CHAT_MARK)}
+"""What is compared, with what, and the share of its requests a second that it should reach."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one run of wrk came to; times in ms."""
+
+    requests: int
+    rate: float
+    p50: float
+    p99: float
+    refused: int
+    """Answers that were not 2xx."""
+    broken: int
+    """Connections that failed, and time-outs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """A server's URL, and the files of tokens and bodies to send to it."""
+
+    url: str
+    tokens: Path
+    bodies: Path
+
+    def run(self, seconds: float) -> Run:
+        """Send requests for so long, over all connections."""
+        command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{max(1, round(seconds))}s", "--timeout", "10s"]
+        command += ["-s", str(CHECKOUT / "bench" / "wrk.lua"), self.url, "--", str(self.tokens), str(self.bodies)]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 30, check=False)
+        _, found, result = ended.stdout.partition("RESULT ")
+        if ended.returncode or not found:
+            raise BenchError(f"wrk ended with {ended.returncode}:\n{ended.stdout}{ended.stderr}")
+        said = json.loads(result)
+        return Run(
+            requests=said["requests"],
+            rate=said["requests"] / said["duration"] * 1e6,
+            p50=said["p50"] / 1000,
+            p99=said["p99"] / 1000,
+            refused=said["refused"],
+            broken=said["broken"],
+        )
+
+
+def measure(seconds: float, rounds: int) -> None:
+    """Measure and print.
+
+    Raises:
+        BenchError: wrk is missing, a request was refused, or rows are missing.
+    """
+    if shutil.which("wrk") is None:
+        raise BenchError("`wrk` is not installed; on Debian: apt-get install wrk")
+    with tempfile.TemporaryDirectory(prefix="parley-bench-") as name:
+        folder = Path(name)
+        with gateway(folder) as base, bare_echo(folder) as bare:
+            loads = _prepare(folder, base, bare)
+            runs = _rounds(loads, seconds, rounds)
+        _print(runs)
+        _verify(folder / "data" / "parley.db", runs[CHAT])
+
+
+def _prepare(folder: Path, base: str, bare: str) -> dict[str, Load]:
+    """Set the sessions up and write what they send; in the order of a round."""
+    tokens, chats, reads = folder / "tokens", folder / "chats", folder / "reads"
+    names = [f"scout-{number:02}" for number in range(SESSIONS)]
+    tokens.write_text("".join(f"{token}\n" for token in asyncio.run(_set_up(base, names))), encoding="ascii")
+    messages = everyday_messages(BODIES)
+    chats.write_text("".join(_line(service="AP_Chat", content=text) for text in messages), encoding="ascii")
+    reads.write_text(
+        "".join(_line(service="AP_Read", target={"agent": names[place % SESSIONS]}) for place in range(BODIES)),
+        encoding="ascii",
+    )
+    return {
+        BARE_READ: Load(bare + PATH, tokens, reads),
+        READ: Load(base + PATH, tokens, reads),
+        BARE_CHAT: Load(bare + PATH, tokens, chats),
+        CHAT: Load(base + PATH, tokens, chats),
+    }
+
+
+def _line(**body: Any) -> str:
+    return json.dumps(body, separators=(",", ":")) + "\n"
+
+
+async def _set_up(base: str, agents: list[str]) -> list[str]:
+    """Register a user and log it on once per agent, which is then made, online and selected; return the tokens."""
+    few = asyncio.Semaphore(4)
+    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60)) as http:
+
+        async def send(service: str, token: str | None = None, **body: Any) -> Any:
+            headers = {"Authorization": f"Bearer {token}"} if token else {}
+            async with http.post(base + PATH, json={"service": service, **body}, headers=headers) as response:
+                answer = await response.json()
+            if response.status != 200:
+                raise BenchError(f"{service} was answered {answer['status']}")
+            return answer
+
+        async def session(agent: str) -> str:
+            async with few:  # a log-on counts as a failed one until its password is verified
+                answer = await send("US_LogOn", target={"user": "bench-user"}, vx={"secret": PASSWORD})
+            token: str = answer["content"][0]["token"]
+            described = f"Keeps the notes of its owner's week, number {agent[-2:]} of many."
+            await send("AP_Create", token, vx={"name": agent, "description": described})
+            await send("AP_LogOn", token, target={"agent": agent})
+            await send("AP_Select", token, target={"agent": agent})
+            return token
+
+        await send("US_Create", vx={"name": "bench-user", "secret": PASSWORD})
+        return await asyncio.gather(*map(session, agents))
+
+
+def _rounds(loads: dict[str, Load], seconds: float, rounds: int) -> dict[str, list[Run]]:
+    """Run everything once to warm up, then round after round; the warm-up is the first run of each."""
+    runs: dict[str, list[Run]] = defaultdict(list)
+    for number in range(rounds + 1):
+        for what, load in loads.items():
+            run = load.run(seconds if number else 1)
+            runs[what].append(run)
+            if run.refused or run.broken:
+                raise BenchError(f"{what}: {run.refused} answers were not 2xx, {run.broken} connections failed")
+        if number:
+            shown = ", ".join(f"{what} {runs[what][-1].rate:,.0f}/s" for what in loads)
+            say(f"round {number} of {rounds}: {shown}")
+    return runs
+
+
+def _print(runs: dict[str, list[Run]]) -> None:
+    rows: list[list[str]] = []
+    for what, measured in runs.items():
+        timed = measured[1:]
+        rate, p50, p99 = (statistics.median(getattr(run, name) for run in timed) for name in ("rate", "p50", "p99"))
+        refused = sum(run.refused for run in measured)
+        row = [what, f"{rate:,.0f}", f"{p50:.2f}", f"{p99:.2f}", str(refused)]
+        if what in MARKS:
+            yardstick, mark = MARKS[what]
+            pairs = list(zip(timed, runs[yardstick][1:], strict=True))
+            share = statistics.median(run.rate / bare.rate for run, bare in pairs)
+            slower = statistics.median(run.p99 / bare.p99 for run, bare in pairs)
+            row += [f"{share:.2f}", verdict(share, mark), f"{slower:.1f}", verdict(slower, P99_MARK, at_most=True)]
+        else:
+            row += ["1", "", "1", ""]
+        rows.append(row)
+    table(
+        f"HTTP: wrk -t1 -c{CONNECTIONS}, medians of {len(runs[CHAT]) - 1} rounds",
+        ["", "requests/s", "p50 ms", "p99 ms", "not 2xx", "of bare", "", "p99 of bare's", ""],
+        rows,
+    )
+
+
+def _verify(database: Path, chats: list[Run]) -> None:
+    """Compare what is stored with what was acknowledged.
+
+    A chat that was under way when a run ended is stored and not counted by wrk, so there may be a few more.
+
+    Raises:
+        BenchError: rows are missing, there are too many, or a conversation has a gap.
+    """
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+        (stored,) = connection.execute("SELECT count(*) FROM messages").fetchone()
+        (wrong,) = connection.execute(
+            "SELECT count(*) FROM (SELECT last_seq, count(seq) AS messages, max(seq) AS newest FROM conversations"
+            " LEFT JOIN messages ON messages.conversation_id = conversations.id GROUP BY conversations.id)"
+            " WHERE last_seq <> messages OR last_seq <> newest"
+        ).fetchone()
+    acknowledged = sum(run.requests for run in chats)
+    more = stored - 2 * acknowledged
+    say("")
+    say(
+        f"{acknowledged:,} chats acknowledged, {stored:,} messages stored: "
+        f"{more / 2:g} chats were under way at the end of a run"
+    )
+    if wrong or not 0 <= more <= 2 * CONNECTIONS * len(chats):
+        raise BenchError(f"stored and acknowledged chats differ; {wrong} conversations have a gap")

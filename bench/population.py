@@ -1,0 +1,105 @@
+"""A store full of agents, a directory over it, and a process of its own to measure memory in."""
+
+import asyncio
+import multiprocessing
+import sqlite3
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import asynccontextmanager, closing
+from pathlib import Path
+from typing import Any, TypeVar
+
+import uvloop
+
+from actors.agent import AgentActor
+from actors.directory import LocalDirectory
+from actors.durable import DurableActor
+from actors.engines.recall import RecallEngine
+from actors.ids import system_clock
+from actors.runtime import Ask, handles
+from persistence import agents, users
+from persistence.agents import AgentRow
+from persistence.database import SqliteStore
+from persistence.users import UserRow
+
+R = TypeVar("R")
+
+OWNER = "usr_of_the_bench"
+AT = 1_700_000_000_000
+LIMIT_S = 300.0
+"""How long a measurement in a process of its own may take."""
+
+
+class Touch(Ask[int]):
+    """Answer how many messages were handled."""
+
+
+class MinimalActor(DurableActor):
+    """The least that a durable actor can be: it has nothing to load, and keeps nothing."""
+
+    kind = "minimal"
+
+    @handles(Touch)
+    def _touch(self, _: Touch) -> int:
+        return self.handled
+
+
+def agent_id(number: int) -> str:
+    """Name a stored agent, in the length of a real id."""
+    return f"agt_{number:032x}"
+
+
+@asynccontextmanager
+async def opened(path: Path, *, idle_s: float = 3600, max_active: int = 1_000_000) -> AsyncGenerator[LocalDirectory]:
+    """Open a store with a directory over it; by default nothing is passivated."""
+    store, engine = await SqliteStore.open(path), RecallEngine()
+    factories: dict[str, Callable[[str], AgentActor | MinimalActor]] = {
+        "agent": lambda key: AgentActor(key, store, system_clock, engine),
+        "minimal": lambda key: MinimalActor(key, store),
+    }
+    directory = LocalDirectory(factories, idle_s=idle_s, max_active=max_active)
+    sweeping = asyncio.create_task(directory.sweep())
+    try:
+        yield directory
+    finally:
+        sweeping.cancel()
+        await directory.close(grace_s=10)
+        await store.close()
+
+
+async def populate(path: Path, count: int) -> None:
+    """Make a database with one user and `count` agents of its."""
+    await (await SqliteStore.open(path)).close()  # brings the schema
+    owner = UserRow(OWNER, "bench-user", None, None, "no hash", "enterprise", None, AT)
+    insert_owner = users.insert(owner)
+    rows = [agents.insert(_agent(number)) for number in range(count)]
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(insert_owner.sql, insert_owner.params)
+        connection.executemany(rows[0].sql, (row.params for row in rows))
+
+
+def _agent(number: int) -> AgentRow:
+    return AgentRow(
+        id=agent_id(number),
+        owner_id=OWNER,
+        owner="bench-user",
+        name=f"scout-{number:06}",
+        description=f"Keeps the notes of its owner's week, number {number} of many.",
+        profile="Speaks plainly. Knows when the library opens, which bus goes to the harbour and who waters the "
+        f"plants in room {number % 400}. Asks back when a date is missing.",
+        access="agent",
+        online=True,
+        created_at=AT,
+        updated_at=AT,
+    )
+
+
+def in_own_process(measure: Callable[..., Coroutine[Any, Any, R]], *arguments: Any) -> R:
+    """Run a coroutine function of a module in a fresh process, so that no earlier garbage hides in its memory."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(_run, measure, arguments).result(LIMIT_S)
+
+
+def _run(measure: Callable[..., Coroutine[Any, Any, R]], arguments: tuple[Any, ...]) -> R:
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(asyncio.wait_for(measure(*arguments), LIMIT_S))

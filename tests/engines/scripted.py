@@ -1,0 +1,43 @@
+"""A gateway whose chat engine does what the message says, a word at a time:
+
+`say:TEXT` yields a piece, `wait:PATH` waits until that file is there (and makes PATH.reached), `fail` raises.
+"""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import server
+from actors.engines.engine import Turn
+
+
+class ScriptedEngine:
+    name = "scripted"
+
+    async def stream(self, turn: Turn) -> AsyncIterator[str]:
+        for step in turn.message.split():
+            verb, _, argument = step.partition(":")
+            if verb == "say":
+                yield argument
+            elif verb == "wait":
+                await _wait_for(Path(argument))
+            else:
+                raise RuntimeError(f"the engine was told to {verb}")
+
+
+async def _wait_for(gate: Path) -> None:
+    gate.with_name(f"{gate.name}.reached").touch()
+    while not gate.exists():
+        await asyncio.sleep(0.01)
+
+
+class ScriptedGateway(server.Gateway):
+    async def start(self, **_: Any) -> None:
+        await super().start(engine=ScriptedEngine())
+
+
+if __name__ == "__main__":
+    server.Gateway = ScriptedGateway
+    sys.exit(server.main())

@@ -1,0 +1,81 @@
+"""Gateways of the service tests that differ from the shared one in their settings or their parts."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.gateway import CHECKOUT, Client, GatewayProcess, running
+
+ENGINES = CHECKOUT / "tests" / "engines"
+
+
+class Gate:
+    """Holds a scripted engine up: `wait:{gate}` in a message waits until it is opened."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __str__(self) -> str:
+        return str(self._path)
+
+    async def reached(self) -> None:
+        """Wait until an engine waits at it."""
+        reached = self._path.with_name(f"{self._path.name}.reached")
+        while not reached.exists():  # noqa: ASYNC110 - another process makes the file
+            await asyncio.sleep(0.01)
+
+    def open(self) -> None:
+        """Let the engine go on."""
+        self._path.touch()
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Gate:
+    return Gate(tmp_path / "gate")
+
+
+@pytest.fixture(scope="session")
+async def scripted_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
+    """A gateway whose engine does what the message says; see tests/engines/scripted.py."""
+    data = tmp_path_factory.mktemp("scripted") / "data"
+    async with running(data, script=ENGINES / "scripted.py") as gateway:
+        yield gateway
+
+
+@pytest.fixture
+async def scripted_user(scripted_server: GatewayProcess, unique: str) -> AsyncIterator[Client]:
+    """A user of the scripted gateway."""
+    async with scripted_server.client() as client:
+        yield await client.register(f"{unique}-user")
+
+
+@pytest.fixture(scope="session")
+async def faulty_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
+    """A gateway whose parts fail; see tests/engines/faulty.py."""
+    data = tmp_path_factory.mktemp("faulty") / "data"
+    async with running(data, script=ENGINES / "faulty.py") as gateway:
+        yield gateway
+
+
+@pytest.fixture
+async def faulty_user(faulty_server: GatewayProcess, unique: str) -> AsyncIterator[Client]:
+    """A user of the faulty gateway."""
+    async with faulty_server.client() as client:
+        yield await client.register(f"{unique}-user")
+
+
+@pytest.fixture(scope="session")
+async def proxied_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
+    """A gateway that believes X-Forwarded-For, so that tests of throttles don't share an address."""
+    data = tmp_path_factory.mktemp("proxied") / "data"
+    async with running(data, PARLEY_TRUSTED_PROXIES="127.0.0.1") as gateway:
+        yield gateway
+
+
+@pytest.fixture
+async def proxied(proxied_server: GatewayProcess) -> AsyncIterator[Client]:
+    """A client of the proxied gateway that is nobody yet."""
+    async with proxied_server.client() as client:
+        yield client
