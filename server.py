@@ -8,13 +8,10 @@ import gc
 import logging
 import os
 import signal
-import socket
 import sys
 from collections.abc import Callable
-from ipaddress import ip_address
 
 import uvloop
-from sanic.server.async_server import AsyncioServer
 
 from actors.agent import Engine
 from actors.core import Core, CoreOptions
@@ -24,7 +21,8 @@ from config.settings import Settings, SettingsError, load_settings
 from persistence.database import SqliteStore
 from persistence.store import StoreError
 from routes.access_log import AccessLog
-from routes.app import App, HttpOptions, build_app
+from routes.app import HttpOptions, build_app
+from routes.listener import Listener
 from version import VERSION
 
 GRACE_S = 10.0
@@ -58,24 +56,18 @@ class Gateway:
         stream = sys.stdout if settings.log_level in ("debug", "info") else None
         self.access_log = AccessLog(stream, json=settings.log_format == "json")
         try:
-            self.app = build_app(self.core, http_options(settings), self.access_log)
-            self.server = await _listen(self.app, settings.host, settings.port)
+            app = build_app(self.core, http_options(settings), self.access_log)
+            self.listener = await Listener.open(app, settings.host, settings.port)
         except BaseException:
             await self._stop_core()
             raise
-
-    @property
-    def port(self) -> int:
-        """The port that it listens on; it was chosen by the system where the setting is 0."""
-        assert self.server.server is not None
-        return self.server.server.sockets[0].getsockname()[1]
 
     async def stop(self) -> int:
         """Refuse new work, answer what is under way, drain the actors, close the store.
 
         Returns how many requests and actors were cut off when the grace time was over.
         """
-        cut_off = await _drain(self.server, GRACE_S)
+        cut_off = await self.listener.drain(GRACE_S)
         cut_off += await self._stop_core()
         self.access_log.flush()
         return cut_off
@@ -102,7 +94,7 @@ def http_options(settings: Settings) -> HttpOptions:
     return HttpOptions(
         version=VERSION,
         brand=settings.brand,
-        internal_secret=secret and secret.get_secret_value(),
+        internal_secret=None if secret is None else secret.get_secret_value(),
         max_body_bytes=settings.max_body_bytes,
         trusted_proxies=settings.trusted_proxies,
     )
@@ -114,55 +106,18 @@ def _engine(settings: Settings) -> Engine:
     raise SettingsError(["PARLEY_CHAT_ENGINE is 'openai'; allowed in this version: recall"])
 
 
-async def _listen(app: App, host: str, port: int) -> AsyncioServer:
-    # Sanic reads port 0 as its own default, so the socket is made here.
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.create_server((host, port), family=family, backlog=1024)
-    server = await app.create_server(sock=listener, return_asyncio_server=True, access_log=False, backlog=1024)
-    assert server is not None
-    await server.startup()
-    await server.before_start()
-    await server.after_start()
-    return server
-
-
-async def _drain(server: AsyncioServer, grace_s: float) -> int:
-    """Stop listening, let requests under way end, and return how many did not."""
-    await server.before_stop()
-    closed = server.close()
-    deadline = asyncio.get_running_loop().time() + grace_s
-    while server.connections and asyncio.get_running_loop().time() < deadline:
-        for connection in list(server.connections):
-            connection.close_if_idle()
-        await asyncio.sleep(0.02)
-    cut_off = len(server.connections)
-    for connection in list(server.connections):
-        connection.abort()
-    if closed is not None:
-        await closed
-    await server.after_stop()
-    return cut_off
-
-
 def greet(gateway: Gateway) -> str:
     """Say where it listens, where the data is and what to try first."""
     settings = gateway.settings
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    if ip_address_or_none(settings.host) is not None and ip_address(settings.host).is_unspecified:
+    if settings.host in ("0.0.0.0", "::"):
         host = "127.0.0.1"
-    base = f"http://{host}:{gateway.port}"
+    base = f"http://{host}:{gateway.listener.port}"
     return f"""Parley {VERSION} listens on {base}
 Data is in {gateway.store.description}
-Try first: curl {base}/demo/v1/{settings.brand}/tps/user/create -d '{{"vx": {{"name": "lovelace", "secret": "correct horse battery"}}}}'
+Try first: curl {base}/demo/v1/{settings.brand}/tps/user/create -H 'Content-Type: application/json' \\
+  -d '{{"vx": {{"name": "lovelace", "secret": "correct horse battery"}}}}'
 All commands, with examples to send: {base}/docs"""
-
-
-def ip_address_or_none(host: str) -> object | None:
-    """Parse an address; a host name is none."""
-    try:
-        return ip_address(host)
-    except ValueError:
-        return None
 
 
 async def run(settings: Settings) -> int:
@@ -183,7 +138,7 @@ async def run(settings: Settings) -> int:
     print(greet(gateway), flush=True)
     await stopping.wait()
     cut_off = await gateway.stop()
-    print(f"Parley has stopped; {cut_off or 'nothing'} was cut off." if cut_off else "Parley has stopped.", flush=True)
+    print(f"Parley has stopped; {cut_off} requests were cut off." if cut_off else "Parley has stopped.", flush=True)
     return 0
 
 
@@ -199,8 +154,9 @@ def main() -> int:
         format="%(asctime)s %(levelname)s %(name)s %(message)s",
         stream=sys.stderr,
     )
+    # Few objects here form cycles, and many live long: collect seldom, and never what the imports made.
     gc.freeze()
-    sys.setswitchinterval(0.001)
+    gc.set_threshold(50_000, 20, 50)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(run(settings))
 

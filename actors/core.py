@@ -34,15 +34,19 @@ class Core:
         self.clock = clock
         self.engine_name = engine.name
         self.session_ttl_ms = options.session_ttl_s * 1000
-        self.directory = directory = LocalDirectory(
-            {
-                "session": lambda key: SessionActor(key, store, clock, self.session_ttl_ms),
-                "user": lambda key: UserActor(key, store, clock, directory),
-                "agent": lambda key: AgentActor(key, store, clock, engine),
-            },
-            idle_s=options.idle_s,
-        )
-        self.credentials = Credentials(directory, store)
+
+        def session(key: str) -> SessionActor:
+            return SessionActor(key, store, clock, self.session_ttl_ms)
+
+        def user(key: str) -> UserActor:
+            return UserActor(key, store, clock, self.directory)
+
+        def agent(key: str) -> AgentActor:
+            return AgentActor(key, store, clock, engine)
+
+        kinds = {"session": session, "user": user, "agent": agent}
+        self.directory = LocalDirectory(kinds, idle_s=options.idle_s)
+        self.credentials = Credentials(self.directory, store)
         self.names = Names(store)
         self.hasher = PasswordHasher()
 

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from actors.errors import Overloaded
 from actors.runtime import NOT_NOW, Actor, Ask, AsyncFuture, Envelope, Progress, State, Tell
@@ -116,7 +116,7 @@ class LocalDirectory:
             deadline = monotonic() + timeout
             actor.deliver(Envelope(message, answer, deadline=deadline, request_id=request_id, progress=progress))
         if isinstance(answer, AsyncFuture):
-            return await answer.within(timeout)
+            return await cast(AsyncFuture[R], answer).within(timeout)
         return answer
 
     def tell(self, kind: str, key: str, message: Tell) -> None:
@@ -153,7 +153,7 @@ class LocalDirectory:
             raise Overloaded("The gateway is stopping; try again in a few seconds.", retry_after=5)
         actor = self._factories[kind](key)
         for envelope in waiting:
-            actor.actor_inbox.put(envelope)  # pyright: ignore[reportArgumentType]
+            actor.deliver(envelope)
         self._actors[kind, key] = actor
         self.activations += 1
         actor.begin(self._leaving.get((kind, key)), self._retired)
@@ -255,7 +255,7 @@ def _status(actor: Actor, now: float) -> ActorStatus:
         key=actor.key,
         name=actor.title,
         life=life,
-        mailbox=len(actor.actor_inbox),  # pyright: ignore[reportArgumentType]
+        mailbox=actor.waiting,
         handled=actor.handled,
         age_s=round(now - actor.started_at, 3),
         idle_s=round(now - actor.active_at, 3),

@@ -15,7 +15,6 @@ def system_clock() -> int:
     return time.time_ns() // 1_000_000
 
 
-_last = 0
 _entropy = b""
 _used = 0
 
@@ -34,18 +33,29 @@ def random_bytes(count: int) -> bytes:
     return taken
 
 
+_last_ms = 0
+_in_ms = 0
+
+
 def new_id(prefix: str) -> str:
     """Make an identifier: the prefix and a UUIDv7 in hex, so that ids sort in order of creation.
 
-    The time field counts up within a process even where the clock stands still or goes back (RFC 9562, 6.2).
+    The 12 bits after the version count the ids of a millisecond; where the clock stands still or goes back, or the
+    bits run out, the time field runs ahead of it (RFC 9562, 6.2, method 1).
     """
-    global _last
-    ticks = max(time.time_ns() >> 8, _last + 1)  # a quarter microsecond each
-    _last = ticks
-    ms, fraction = divmod(ticks << 8, 1_000_000)
-    rand_a = fraction >> 8  # 3,906 steps in a millisecond fit the 12 bits
-    rand_b = int.from_bytes(random_bytes(8)) >> 2
-    return f"{prefix}_{ms:012x}7{rand_a:03x}{0x8000000000000000 | rand_b:016x}"
+    global _last_ms, _in_ms
+    ms = time.time_ns() // 1_000_000
+    if ms > _last_ms:
+        _last_ms, _in_ms = ms, 0
+    elif _in_ms < 0xFFF:
+        _in_ms += 1
+    else:
+        _last_ms, _in_ms = _last_ms + 1, 0
+    entropy = random_bytes(8).hex()
+    return f"{prefix}_{_last_ms:012x}7{_in_ms:03x}{_VARIANT[entropy[0]]}{entropy[1:]}"
+
+
+_VARIANT = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 
 
 @lru_cache(maxsize=8_192)

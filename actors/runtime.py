@@ -100,7 +100,7 @@ class AsyncFuture(pykka.Future[T]):
             self._error = error
             self._resolve()
 
-    def set_exception(
+    def set_exception(  # pyright: ignore[reportIncompatibleMethodOverride]
         self,
         exc_info: tuple[type[BaseException], BaseException, TracebackType | None]
         | tuple[None, None, None]
@@ -292,7 +292,8 @@ class Actor(pykka.Actor):
         # pykka's own __init__ is not called: it makes a random URN and a threading.Event for each actor.
         self.key = key
         self.actor_urn = f"urn:parley:{self.kind}:{key}"
-        self.actor_inbox = self._create_actor_inbox()
+        self._mailbox = self._create_actor_inbox()
+        self.actor_inbox = cast(Any, self._mailbox)  # pykka's name for it
         self.actor_stopped = cast(Any, _StopFlag())
         self._actor_ref = pykka.ActorRef(self)
         self.incarnation = next(_incarnations)
@@ -313,7 +314,7 @@ class Actor(pykka.Actor):
     # pykka's three hooks
 
     @staticmethod
-    def _create_actor_inbox() -> Mailbox:
+    def _create_actor_inbox() -> Mailbox:  # pyright: ignore[reportIncompatibleMethodOverride]
         return Mailbox()
 
     @staticmethod
@@ -324,7 +325,9 @@ class Actor(pykka.Actor):
         self.begin(None, None)
 
     @classmethod
-    def start(cls, *args: Any, **kwargs: Any) -> pykka.ActorRef[Self]:
+    def start(  # pyright: ignore[reportIncompatibleMethodOverride]
+        cls, *args: Any, **kwargs: Any
+    ) -> pykka.ActorRef[Self]:
         """Create the actor and start it, without pykka's global registry."""
         actor = cls(*args, **kwargs)
         actor._start_actor_loop()
@@ -397,7 +400,7 @@ class Actor(pykka.Actor):
         begun = self.life is State.LIVE
         self.life = State.STOPPING
         self.actor_stopped.set()
-        leftovers = cast(Mailbox, self.actor_inbox).drain()
+        leftovers = self._mailbox.drain()
         error = self._begin_error
         if error is not None or self._on_stopping is None:
             for envelope in leftovers:
@@ -444,13 +447,18 @@ class Actor(pykka.Actor):
             self._finish()
 
     @property
+    def waiting(self) -> int:
+        """Messages that wait in the mailbox."""
+        return len(self._mailbox)
+
+    @property
     def idle(self) -> bool:
         """Tell whether it may be passivated: nothing waits, nothing is open."""
         return (
             self.life is State.LIVE
             and self._holds == 0
             and not self._busy
-            and self.actor_inbox.empty()
+            and self._mailbox.empty()
             and not self.engaged
         )
 
@@ -462,7 +470,7 @@ class Actor(pykka.Actor):
         Raises:
             ServiceError: what the handler answered.
         """
-        if self.life is not State.LIVE or self._busy or not self.actor_inbox.empty():
+        if self.life is not State.LIVE or self._busy or not self._mailbox.empty():
             return NOT_NOW
         return self._perform(message, progress)
 
@@ -472,12 +480,12 @@ class Actor(pykka.Actor):
         Raises:
             Overloaded: the mailbox is full.
         """
-        self.actor_inbox.put(cast(Any, envelope))
+        self._mailbox.put(envelope)
         self._schedule()
 
     def tell_self(self, message: Tell) -> None:
         """Queue the result of this actor's own background work, in a full mailbox too: it must not be lost."""
-        cast(Mailbox, self.actor_inbox).put(Envelope(message), beyond_limit=True)
+        self._mailbox.put(Envelope(message), beyond_limit=True)
         self._schedule()
 
     def _schedule(self) -> None:
@@ -487,7 +495,7 @@ class Actor(pykka.Actor):
 
     def _pump(self) -> None:
         self._scheduled = False
-        inbox = cast(Mailbox, self.actor_inbox)
+        inbox = self._mailbox
         for _ in range(BURST):
             if inbox.empty() or self.life is not State.LIVE:
                 return
@@ -536,8 +544,8 @@ class Actor(pykka.Actor):
         finally:
             self._busy = False
         unsettled = self._unsettled
-        if unsettled is None or unsettled.done() or type(answer) is AsyncFuture:
-            return answer
+        if unsettled is None or unsettled.done() or isinstance(answer, AsyncFuture):
+            return cast(Any, answer)
         return self._held_back(answer, None)
 
     def _held_back(self, answer: Any, error: ServiceError | None) -> AsyncFuture[Any]:
@@ -549,7 +557,7 @@ class Actor(pykka.Actor):
 
     def on_receive(self, message: Any) -> Any:
         """Hand a message to its handler; pykka's entry point."""
-        handler = self._handlers.get(type(message))
+        handler = self._handlers.get(cast(type[Any], type(message)))
         if handler is None:
             raise TypeError(f"{self.actor_urn} has no handler for {type(message).__name__}")
         return handler(self, message)

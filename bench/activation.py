@@ -8,6 +8,7 @@ import asyncio
 import gc
 import tempfile
 import time
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +38,7 @@ class Outcome:
     """What a run came to: its moments, and how long each first ask took, in ms."""
 
     moments: list[Moment]
-    taken: list[float]
+    taken: "array[float]"
     seconds: float
     activations: int
 
@@ -52,10 +53,10 @@ def measure(agents: int) -> None:
         database = Path(folder) / "parley.db"
         asyncio.run(populate(database, agents))
         outcomes = {
-            f"idle {IDLE_S:g} s, at most {MAX_ACTIVE:,} live": in_own_process(
-                _touch_all, database, agents, IDLE_S, MAX_ACTIVE
+            f"passivated when idle {IDLE_S:g} s or above {MAX_ACTIVE:,}": in_own_process(
+                _touch_all, database, agents, True
             ),
-            "nothing passivated meanwhile": in_own_process(_touch_all, database, agents, 3600, 1_000_000),
+            "for comparison, all passivated only at the end": in_own_process(_touch_all, database, agents, False),
         }
     for setting, outcome in outcomes.items():
         table(
@@ -64,43 +65,45 @@ def measure(agents: int) -> None:
             [[moment.what, f"{moment.live:,}", f"{moment.rss:.0f}", ""] for moment in outcome.moments],
         )
         p50, p99 = percentile(outcome.taken, 50), percentile(outcome.taken, 99)
-        say("")
-        say(
-            f"activation {agents / outcome.seconds:,.0f}/s, p50 {p50:.2f} ms, p99 {p99:.2f} ms: "
-            f"{verdict(p99, P99_MARK_MS, at_most=True)}"
-        )
+        rate = agents / outcome.seconds
+        print()
+        say(f"activation {rate:,.0f}/s, p50 {p50:.2f} ms, p99 {p99:.2f} ms: {verdict(p99, P99_MARK_MS, at_most=True)}")
         if outcome.activations != agents:
             raise BenchError(f"{agents} agents were touched, and {outcome.activations} actors started")
 
 
-async def _touch_all(database: Path, count: int, idle_s: float, max_active: int) -> Outcome:
-    """Ask every agent once, and look at the memory now and then; at the end passivate all that still live."""
-    async with opened(database, idle_s=idle_s, max_active=max_active) as directory:
-        gc.collect()
-        moments = [Moment("before", len(directory), rss_mib())]
-        taken: list[float] = []
+async def _touch_all(database: Path, count: int, sweeping: bool) -> Outcome:
+    """Ask every agent once and look at the memory now and then; at the end wait until all are passivated."""
+    max_active = MAX_ACTIVE if sweeping else count
+    async with opened(database, idle_s=IDLE_S, max_active=max_active, sweeping=sweeping) as directory:
+
+        def now(what: str) -> Moment:
+            return Moment(what, len(directory), rss_mib())
+
+        moments = [now("before")]
+        most = moments[0]
+        taken = array("d", bytes(8 * count))  # whole, as one that grows would lie above freed memory and hold it
         numbers = iter(range(count))
         started = time.perf_counter()
-        asking = [asyncio.create_task(_ask_next(directory, numbers, taken)) for _ in range(ASKERS)]
-        most = moments[0]
-        for quarter in range(1, 5):
-            while len(taken) < count * quarter // 4:
-                await asyncio.wait(asking, timeout=0.02)
-                most = max(most, Moment("the most seen", len(directory), rss_mib()), key=lambda moment: moment.rss)
-                if not any(not task.done() for task in asking) and len(taken) < count:
-                    break
-            moments.append(Moment(f"{quarter * 25} % touched", len(directory), rss_mib()))
-        await asyncio.gather(*asking)
+        asking = asyncio.gather(*(_ask_next(directory, numbers, taken) for _ in range(ASKERS)))
+        while not asking.done():
+            await asyncio.wait([asking], timeout=0.02)
+            most = max(most, now("the most seen"), key=lambda moment: moment.rss)
+            while len(moments) < 4 and directory.activations >= count * len(moments) // 4:
+                moments.append(now(f"{25 * len(moments)} % touched"))
+        await asking
         seconds, activations = time.perf_counter() - started, directory.activations
-        moments.append(most)
-        await directory.close(grace_s=10)
+        moments += [now("all touched"), most]
+        while len(directory):
+            await asyncio.sleep(IDLE_S)
+            await directory.passivate_idle()
         gc.collect()
-        moments.append(Moment("after passivation", len(directory), rss_mib()))
+        moments.append(now("after passivation"))
         return Outcome(moments, taken, seconds, activations)
 
 
-async def _ask_next(directory: LocalDirectory, numbers: Iterator[int], taken: list[float]) -> None:
+async def _ask_next(directory: LocalDirectory, numbers: Iterator[int], taken: "array[float]") -> None:
     for number in numbers:
         started = time.perf_counter()
         await directory.ask("agent", agent_id(number), ReadAgent(OWNER))
-        taken.append((time.perf_counter() - started) * 1000)
+        taken[number] = (time.perf_counter() - started) * 1000

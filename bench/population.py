@@ -50,19 +50,22 @@ def agent_id(number: int) -> str:
 
 
 @asynccontextmanager
-async def opened(path: Path, *, idle_s: float = 3600, max_active: int = 1_000_000) -> AsyncGenerator[LocalDirectory]:
-    """Open a store with a directory over it; by default nothing is passivated."""
+async def opened(
+    path: Path, *, idle_s: float = 3600, max_active: int = 1_000_000, sweeping: bool = False
+) -> AsyncGenerator[LocalDirectory]:
+    """Open a store with a directory over it; nothing is passivated by itself unless it is to be `sweeping`."""
     store, engine = await SqliteStore.open(path), RecallEngine()
     factories: dict[str, Callable[[str], AgentActor | MinimalActor]] = {
         "agent": lambda key: AgentActor(key, store, system_clock, engine),
         "minimal": lambda key: MinimalActor(key, store),
     }
     directory = LocalDirectory(factories, idle_s=idle_s, max_active=max_active)
-    sweeping = asyncio.create_task(directory.sweep())
+    sweeper = asyncio.create_task(directory.sweep()) if sweeping else None
     try:
         yield directory
     finally:
-        sweeping.cancel()
+        if sweeper is not None:
+            sweeper.cancel()
         await directory.close(grace_s=10)
         await store.close()
 

@@ -118,7 +118,7 @@ def _base_url(text: str) -> str:
 
 def _store_url(text: str) -> str:
     path = text.removeprefix(_SQLITE)
-    if path == text or path == ":memory:" or not re.fullmatch(r"[^?#\0]*[^?#/\0]", path):
+    if path in {text, ":memory:"} or not re.fullmatch(r"[^?#\0]*[^?#/\0]", path):
         raise ValueError("not a sqlite URL with the path of a file")
     return text
 

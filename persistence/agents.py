@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from persistence.store import Query, Write
+from persistence.store import Params, Query, Write
 from persistence.users import name_key
 
 
@@ -29,9 +29,8 @@ _SELECT = """
 """
 
 
-def _row(row: tuple[object, ...]) -> AgentRow:
-    agent = AgentRow(*row)  # pyright: ignore[reportArgumentType]
-    return AgentRow(*row[:7], bool(agent.online), agent.created_at, agent.updated_at)  # pyright: ignore
+def _row(row: Params) -> AgentRow:
+    return AgentRow(*row)
 
 
 def insert(agent: AgentRow) -> Write:

@@ -14,7 +14,7 @@ import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import groupby
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import aiosqlite
 import orjson
@@ -224,5 +224,6 @@ def _on_connection_thread(connection: aiosqlite.Connection, work: Callable[[], T
     # The only use of aiosqlite's private queue (its version is pinned): a batch as one hop to its thread, begun
     # within this step of the loop, where its coroutine would begin in the next.
     future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-    connection._tx.put_nowait((future, work))  # pyright: ignore
+    thread: Any = connection
+    thread._tx.put_nowait((future, work))
     return future

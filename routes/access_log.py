@@ -9,6 +9,9 @@ from actors.ids import iso, system_clock
 
 FLUSH_S = 0.1
 
+Line = tuple[int, str, str, int, int, float, str | None, str]
+"""When (ms), request id, what, HTTP status, internal code, seconds, user, address."""
+
 
 class AccessLog:
     """Writes lines in blocks, at most a tenth of a second late: a write a line would cost a tenth of a request.
@@ -19,7 +22,7 @@ class AccessLog:
     def __init__(self, stream: TextIO | None, *, json: bool = False) -> None:
         self._stream = stream
         self._json = json
-        self._lines: list[str] = []
+        self._lines: list[Line] = []
 
     def write(
         self, request_id: str, what: str, status: int, code: int, seconds: float, user: str | None, address: str
@@ -32,29 +35,36 @@ class AccessLog:
             return
         if not self._lines:
             asyncio.get_running_loop().call_later(FLUSH_S, self.flush)
-        now, ms = iso(system_clock()), round(seconds * 1000, 2)
-        if self._json:
-            line = orjson.dumps(
-                {
-                    "time": now,
-                    "level": "info",
-                    "logger": "parley.access",
-                    "request_id": request_id,
-                    "what": what,
-                    "status": status,
-                    "internal_code": code,
-                    "ms": ms,
-                    "user": user,
-                    "address": address,
-                }
-            ).decode()
-        else:
-            line = f"{now} {status} {code} {what} {ms}ms {user or '-'} {address} {request_id}"
-        self._lines.append(line)
+        self._lines.append((system_clock(), request_id, what, status, code, seconds, user, address))
 
     def flush(self) -> None:
         """Write what waits."""
         if self._lines and self._stream is not None:
-            self._stream.write("\n".join(self._lines) + "\n")
+            format_line = _as_json if self._json else _as_text
+            self._stream.write("".join([format_line(*line) for line in self._lines]))
             self._stream.flush()
         self._lines.clear()
+
+
+def _as_text(
+    at: int, request_id: str, what: str, status: int, code: int, seconds: float, user: str | None, address: str
+) -> str:
+    return f"{iso(at)} {status} {code} {what} {int(seconds * 1e6)}us {user or '-'} {address} {request_id}\n"
+
+
+def _as_json(
+    at: int, request_id: str, what: str, status: int, code: int, seconds: float, user: str | None, address: str
+) -> str:
+    line = {
+        "time": iso(at),
+        "level": "info",
+        "logger": "parley.access",
+        "request_id": request_id,
+        "what": what,
+        "status": status,
+        "internal_code": code,
+        "us": int(seconds * 1e6),
+        "user": user,
+        "address": address,
+    }
+    return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE).decode()

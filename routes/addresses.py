@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from typing import Any, cast
 
 from sanic import Request
 
@@ -13,7 +14,7 @@ def client_address(request: Request, trusted: Sequence[Network]) -> str:
 
     `Forwarded` (RFC 7239) or else `X-Forwarded-For` is read from its end, and only as far as trusted proxies wrote it.
     """
-    address = request.conn_info.client_ip if request.conn_info else ""
+    address: str = cast(Any, request.conn_info).client_ip
     if not trusted or not _is_trusted(address, trusted):
         return address
     for hop in reversed(_hops(request)):
@@ -25,7 +26,8 @@ def client_address(request: Request, trusted: Sequence[Network]) -> str:
 
 def _hops(request: Request) -> list[str]:
     """List the senders that the forwarding headers name, the nearest last."""
-    forwarded = ",".join(request.headers.getall("forwarded", []))
+    headers: Any = request.headers
+    forwarded = ",".join(headers.getall("forwarded", []))
     if forwarded:
         hops: list[str] = []
         for element in forwarded.split(","):
@@ -34,7 +36,7 @@ def _hops(request: Request) -> list[str]:
                 if name.lower() == "for":
                     hops.append(_without_port(value.strip('"')))
         return hops
-    listed = ",".join(request.headers.getall("x-forwarded-for", []))
+    listed = ",".join(headers.getall("x-forwarded-for", []))
     return [_without_port(hop.strip()) for hop in listed.split(",") if hop.strip()]
 
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from sanic import Blueprint, HTTPResponse, Request
@@ -25,8 +25,8 @@ from actors.request import parse, require
 from persistence.store import StoreUnavailable
 from routes.access_log import AccessLog
 from routes.addresses import Network, client_address
-from routes.answers import JSON, bus_error, request_id_of, status_of, tps_body
-from routes.bodies import json_object
+from routes.answers import JsonAnswer, bus_error, request_id_of, status_of, tps_body
+from routes.bodies import header, json_object
 from routes.metrics import RequestMetrics
 
 EVENT_STREAM = "text/event-stream"
@@ -36,11 +36,11 @@ log = logging.getLogger("parley.bus")
 
 def bearer_token(request: Request) -> str | None:
     """Return the credential that a request carries: Authorization wins over X-Api-Key (product 2)."""
-    authorization = request.headers.get("authorization")
+    authorization = header(request, "authorization")
     if authorization is not None:
         scheme, _, token = authorization.partition(" ")
         return token.strip() if scheme.lower() == "bearer" else authorization
-    return request.headers.get("x-api-key")
+    return header(request, "x-api-key")
 
 
 class CommandBus:
@@ -85,7 +85,7 @@ class CommandBus:
             command = command or _command_of(body)
             service = call.service = command.service
             await self._check(request, call, command, body)
-            if command.streams and EVENT_STREAM in request.headers.get("accept", ""):
+            if command.streams and EVENT_STREAM in (header(request, "accept") or ""):
                 response = await self._stream(request, call, command)
             else:
                 response = await self._answered(call, await command.run(call))
@@ -111,7 +111,7 @@ class CommandBus:
 
     async def _answered(self, call: Call, answer: Answer) -> HTTPResponse:
         body = await self._body(call, answer)
-        return HTTPResponse(body, 200, {"X-Request-Id": call.request_id}, JSON)
+        return JsonAnswer(body, 200, {"X-Request-Id": call.request_id})
 
     async def _body(self, call: Call, answer: Answer) -> bytes:
         return tps_body(
@@ -162,11 +162,10 @@ class CommandBus:
         first = await events.get()
         if first is None:
             await task  # raises: there was an error before the first byte
-        response = await request.respond(
+        response = await cast(Any, request).respond(
             content_type=EVENT_STREAM,
             headers={"X-Request-Id": call.request_id, "Cache-Control": "no-store"},
         )
-        assert response is not None
         event = first
         while event is not None:
             await response.send(event)

@@ -40,7 +40,7 @@ class Faults(ErrorHandler):
         return gateway_error(request, error, extra)
 
 
-def as_service_error(exception: Exception) -> errors.ServiceError:
+def as_service_error(exception: BaseException) -> errors.ServiceError:
     """Name what an exception means to the caller; what nobody foresaw is logged and answered 5000."""
     match exception:
         case errors.ServiceError():

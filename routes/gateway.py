@@ -24,8 +24,8 @@ from actors.records import own_user_record
 from actors.request import wrong_fields
 from actors.user import SetPlan, no_such_user
 from persistence import users
-from routes.answers import JSON, json_response, request_id_of
-from routes.bodies import json_object
+from routes.answers import JsonAnswer, json_response, request_id_of
+from routes.bodies import header, json_object
 
 Handler = Callable[..., Awaitable[HTTPResponse]]
 
@@ -60,7 +60,7 @@ class InternalDoor:
     def _check(self, request: Request) -> None:
         if self._secret is None:
             raise NoSuchRoute("There is no such route.")
-        sent = request.headers.get("x-internal-secret")
+        sent = header(request, "x-internal-secret")
         if not sent:
             raise NoCredential("This is an internal route: send X-Internal-Secret.")
         if not hmac.compare_digest(sent.encode("utf-8", "surrogateescape"), self._secret):
@@ -83,7 +83,7 @@ def health_blueprint(core: Core, version: str) -> Blueprint:
             "actors": len(core.directory),
         }
         headers = {"X-Request-Id": request_id_of(request)} | ({} if writable else {"Retry-After": "1"})
-        return HTTPResponse(orjson.dumps(body), 200 if writable else 503, headers, JSON)
+        return JsonAnswer(orjson.dumps(body), 200 if writable else 503, headers)
 
     return blueprint
 

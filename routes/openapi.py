@@ -353,13 +353,13 @@ def _openapi_30(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     schema = cast(dict[str, Any], value)
-    made = {
+    made: Schema = {
         key: _openapi_30(item)
         for key, item in schema.items()
         if not (key == "title" and isinstance(item, str)) and not (key == "default" and item is None)
     }
-    branches = made.get("anyOf")
-    if branches and {"type": "null"} in branches:
+    branches: list[Schema] = made.get("anyOf") or []
+    if {"type": "null"} in branches:
         (branch,) = [branch for branch in branches if branch != {"type": "null"}]
         del made["anyOf"]
         # a reference allows no siblings in 3.0

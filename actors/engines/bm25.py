@@ -6,6 +6,7 @@ in n of N documents is ln((N + 1) / (n + 0.5)), which is never negative; the ave
 what length and frequency contribute is computed once, when a document is added.
 """
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from math import log
 
@@ -102,33 +103,53 @@ class Index:
             else:
                 postings[term] = known[:place] + known[place + 1 :] if place else known[1:]
 
-    def search(self, terms: Collection[str], limit: int) -> list[tuple[int, float]]:
+    def search(self, terms: Collection[str], limit: int, least: int = 1) -> list[tuple[int, float]]:
         """The best documents and their scores (> 0), best first; of equals the higher number first.
 
         The rarest of the distinct `terms` lead; those in more than half of the documents count only when no
-        rarer one is in any. Documents that score less than a quarter of the best one are left out.
+        rarer one is in any. Left out are documents with fewer than `least` of the terms that count, and those that
+        score less than a quarter of the best one.
         """
         postings = self._postings
-        wanted = [(len(postings[term]), term) for term in terms if term in postings]
-        if not wanted:
+        found = [known for term in terms if (known := postings.get(term))]
+        if len(found) < least or not found:
             return []
-        wanted.sort()
+        found.sort(key=len)
+        half = len(self._terms) // 2
+        left = MAX_POSTINGS
+        counted: list[tuple[int, ...]] = []
+        for known in found[:MAX_QUERY_TERMS]:
+            size = len(known)
+            if counted and (size > left or size > half):
+                break
+            counted.append(known)
+            left -= size
+        # Terms that are too common to count might still be in a document: they are given the benefit of the doubt.
+        least -= len(found) - len(counted)
+        if least > 1:
+            matches = Counter([posting >> _FREQUENCY_BITS for known in counted for posting in known[-MAX_POSTINGS:]])
+            wanted = {number for number, count in matches.items() if count >= least}
+            if not wanted:
+                return []
+        else:
+            wanted = None
+        return self._ranked(counted, wanted, limit)
+
+    def _ranked(self, found: list[tuple[int, ...]], wanted: set[int] | None, limit: int) -> list[tuple[int, float]]:
         impacts = self._impacts
         count = len(self._terms)
         scores: dict[int, float] = {}
-        left = MAX_POSTINGS
-        for size, term in wanted[:MAX_QUERY_TERMS]:
-            if scores and (size > left or size * 2 > count):
-                break
-            weight = log((count + 1) / (size + 0.5))
-            for posting in postings[term][-MAX_POSTINGS:]:
+        for known in found:
+            weight = log((count + 1) / (len(known) + 0.5))
+            for posting in known[-MAX_POSTINGS:]:
                 number = posting >> _FREQUENCY_BITS
+                if wanted is not None and number not in wanted:
+                    continue
                 if number in scores:
                     scores[number] += weight * impacts[posting]
                 else:
                     scores[number] = weight * impacts[posting]
-            left -= size
-        least = max(scores.values()) / 4
-        best = [(score, number) for number, score in scores.items() if score >= least]
+        least_score = max(scores.values()) / 4
+        best = [(score, number) for number, score in scores.items() if score >= least_score]
         best.sort(reverse=True)
         return [(number, score) for score, number in best[:limit]]

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import ceil
 from typing import Literal, NamedTuple
 
 from actors.engines import speech, words
@@ -66,6 +67,10 @@ class _Query:
         if "name" in self.terms:  # a question for a name is about the rest of its words
             self.terms["name"] = 0.5
         self._total = min(_MAX_ASKED, sum(self.terms.values())) or 1.0
+
+    def fewest(self, share: float) -> int:
+        """How many of the terms it takes at least to account for this share."""
+        return ceil(self._total * share - 1e-9)
 
     def share(self, terms: Iterable[str]) -> float:
         """How much of what is asked for these distinct terms account for, 0 to 1."""
@@ -177,7 +182,7 @@ def _in_conversation(turn: Turn, query: _Query, least: float) -> list[_Candidate
     """The utterances that account for most, best first; of those that do so about as well, the newest."""
     found: list[tuple[float, float, int, Utterance]] = []
     leaders: dict[frozenset[str], float] = {}
-    for utterance, score, known in turn.window.search(query.terms, _MAX_HITS):
+    for utterance, score, known in turn.window.search(query.terms, _MAX_HITS, query.fewest(least)):
         share = query.share(known)
         if share < least or utterance.content == turn.message:
             continue

@@ -46,15 +46,17 @@ class Window:
             _add(index, self._oldest + len(utterances), utterance)
         utterances.append(utterance)
 
-    def search(self, terms: Collection[str], limit: int) -> list[tuple[Utterance, float, tuple[str, ...]]]:
+    def search(
+        self, terms: Collection[str], limit: int, least: int = 1
+    ) -> list[tuple[Utterance, float, tuple[str, ...]]]:
         """The utterances that match these distinct terms best (see `Index.search`), newest of equals first.
 
-        Each with its BM25 score (> 0) and the distinct terms that it is known by.
+        Only those with at least `least` of the terms, each with its BM25 score (> 0) and its distinct terms.
         """
         index = self._indexed()
         utterances = self._utterances
         oldest = self._oldest
-        return [(utterances[n - oldest], score, index.terms(n)) for n, score in index.search(terms, limit)]
+        return [(utterances[n - oldest], score, index.terms(n)) for n, score in index.search(terms, limit, least)]
 
     def told(self) -> Iterator[Utterance]:
         """The utterances that tell something, newest first."""

@@ -1,10 +1,10 @@
 """The agent group: agents, the roster, selection, chat (product 3)."""
 
 from actors.agent import DestroyAgent, SendChat, SetOnline, UpdateAgent
-from actors.call import Answer, Call
+from actors.call import Answer, Call, nothing_selected
 from actors.conversation import from_row, message_record
 from actors.errors import InvalidField, NotFound, NotPermitted, StateConflict
-from actors.records import agent_record
+from actors.records import Record, agent_record
 from actors.request import require_name
 from actors.session import SelectAgent
 from actors.user import (
@@ -43,9 +43,13 @@ async def create(call: Call) -> Answer:
 async def read(call: Call) -> Answer:
     """AP_Read: one agent, and what it is part of."""
     view = await call.target_agent()
-    record = view.record
-    standing = {"state": record["state"], "domains": [], "banks": [], "messages": view.messages}
-    return Answer(profile=[record], content=[standing])
+    standing: Record = {
+        "state": view.record["state"],
+        "domains": [],
+        "banks": [],
+        "messages": view.messages,
+    }
+    return Answer(profile=[view.record], content=[standing])
 
 
 async def list_agents(call: Call) -> Answer:
@@ -159,7 +163,12 @@ async def chat(call: Call) -> Answer:
         raise NotFound("There is no such domain or zone; chat privately with target.agent.")
     message = SendChat(call.user.user_id, call.user.user_name, call.request.content or "")
     agent_id = await call.target_agent_id()
-    sent = await call.ask("agent", agent_id, message, timeout=CHAT_TIMEOUT_S)
+    try:
+        sent = await call.ask("agent", agent_id, message, timeout=CHAT_TIMEOUT_S)
+    except NotFound:
+        if call.target.agent is None:  # the selected agent is gone, or out of sight
+            raise nothing_selected() from None
+        raise
     call.saw_agent(agent_id, sent.reply.name)
     return Answer(content=[message_record(sent.message), message_record(sent.reply)])
 

@@ -1,28 +1,35 @@
-"""Hooks of schemathesis (SCHEMATHESIS_HOOKS): what would end the fuzzer's own session is sent under another one."""
+"""Hooks of schemathesis (SCHEMATHESIS_HOOKS): it logs on, and again whenever a command has ended its session.
+
+Each time as a new user, since a command may have changed the password or removed the user; and from an address of its
+own, since failed log-ons are limited per address.
+"""
 
 import json
 import os
-import urllib.request
+import uuid
 from typing import Any
+from urllib.request import Request, urlopen
 
 import schemathesis  # pyright: ignore[reportMissingImports] - it lives in an environment of its own
 
-BASE = os.environ["PARLEY_BASE"]
-USER, PASSWORD = os.environ["PARLEY_USER"], os.environ["PARLEY_PASSWORD"]
-ENDS_SESSION = ("US_LogOff", "US_Destroy")
+BUS = os.environ["FUZZED_BUS"]
+SECRET = "a password of the fuzzer"
 
 
-@schemathesis.hook
-def before_call(_context: Any, case: Any, _kwargs: Any) -> None:
-    body = case.body if isinstance(case.body, dict) else {}
-    services = (case.operation.definition.raw.get("operationId"), body.get("service"))
-    if any(service in ENDS_SESSION for service in services) and "Authorization" in case.headers:
-        case.headers["Authorization"] = f"Bearer {_fresh_token()}"
+@schemathesis.auth(retry_on=[401]).skip_for(path_regex="^/(api|docs|metrics|debug)")
+class Session:
+    """A session of a new user."""
+
+    def get(self, _case: Any, _context: Any) -> str:
+        name = f"fuzzer-{uuid.uuid4()}"
+        _send("US_Create", vx={"name": name, "secret": SECRET})
+        return _send("US_LogOn", target={"user": name}, vx={"secret": SECRET})["content"][0]["token"]
+
+    def set(self, case: Any, token: str, _context: Any) -> None:
+        case.headers["Authorization"] = f"Bearer {token}"
 
 
-def _fresh_token() -> str:
-    body = {"target": {"user": USER}, "vx": {"secret": PASSWORD}}
-    headers = {"Content-Type": "application/json"}
-    request = urllib.request.Request(f"{BASE}/demo/v1/Svc/tps/user/logon", json.dumps(body).encode(), headers)
-    with urllib.request.urlopen(request) as response:
-        return json.load(response)["content"][0]["token"]
+def _send(service: str, **body: Any) -> dict[str, Any]:
+    headers = {"Content-Type": "application/json", "X-Forwarded-For": "192.0.2.1"}
+    with urlopen(Request(BUS, json.dumps({"service": service, **body}).encode(), headers)) as response:
+        return json.load(response)

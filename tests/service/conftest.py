@@ -23,7 +23,7 @@ class Gate:
     async def reached(self) -> None:
         """Wait until an engine waits at it."""
         reached = self._path.with_name(f"{self._path.name}.reached")
-        while not reached.exists():  # noqa: ASYNC110 - another process makes the file
+        while not reached.exists():
             await asyncio.sleep(0.01)
 
     def open(self) -> None:

@@ -516,28 +516,46 @@ async def test_a_future_keeps_its_first_resolution_and_calls_back_in_order():
     assert await future == future.get() == 1
 
 
+async def answer_to(reference: pykka.ActorRef[Any], message: Any) -> Any:
+    """Ask through pykka's reference; it must not take for ever."""
+    future = reference.ask(message, block=False)
+    assert isinstance(future, AsyncFuture)
+    return await future.within(3)
+
+
 async def test_pykka_s_own_reference_asks_and_tells():
-    reference = Scribe.start("by pykka")
+    scribe = Scribe("by pykka")
+    scribe.begin(None, None)
+    reference = scribe.actor_ref
     reference.tell(Hear("told"))
-    answer = reference.ask(Say("asked"), block=False)
-    assert await answer == ["told", "asked"]  # pyright: ignore[reportGeneralTypeIssues]
+    assert await answer_to(reference, Say("asked")) == ["told", "asked"]
     reference.tell(Hear("told again"))
     await spin()
-    assert await reference.ask(Say("last"), block=False) == ["told", "asked", "told again", "last"]  # pyright: ignore
+    assert scribe.words == ["told", "asked", "told again"]
+    assert await answer_to(reference, Say("last")) == ["told", "asked", "told again", "last"]
+    with pytest.raises(StateConflict):
+        await answer_to(reference, Refuse())
     assert reference.is_alive()
     assert reference.actor_urn == "urn:parley:scribe:by pykka"
-    reference._actor.retire()
+    scribe.retire()
+    await scribe.stopped
+
+
+async def test_pykka_s_own_start_makes_an_actor_that_answers():
+    reference = Scribe.start("by pykka")
+    assert await answer_to(reference, Say("asked")) == ["asked"]
 
 
 async def test_pykka_s_own_reference_refuses_a_dead_actor():
-    reference = Scribe.start("by pykka")
-    await reference.ask(Say("asked"), block=False)  # pyright: ignore[reportGeneralTypeIssues]
-    reference._actor.retire()
-    assert not reference.is_alive()
+    scribe = Scribe("by pykka")
+    scribe.begin(None, None)
+    await spin()
+    scribe.retire()
+    assert not scribe.actor_ref.is_alive()
     with pytest.raises(pykka.ActorDeadError):
-        reference.tell(Hear("to nobody"))
+        scribe.actor_ref.tell(Hear("to nobody"))
     with pytest.raises(pykka.ActorDeadError):
-        await reference.ask(Say("to nobody"), block=False)  # pyright: ignore[reportGeneralTypeIssues]
+        await answer_to(scribe.actor_ref, Say("to nobody"))
 
 
 # Durable actors
@@ -720,5 +738,3 @@ async def test_a_stopping_durable_actor_is_gone_only_when_its_units_are_answered
     assert await read == 2
     assert first.stopped.done()
     assert counters.last is not first
-
-

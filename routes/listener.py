@@ -1,0 +1,56 @@
+"""The listening socket: from its opening to the last answer."""
+
+import asyncio
+import socket
+from time import monotonic
+from typing import Any, Self, cast
+
+from routes.app import App
+
+BACKLOG = 1024
+
+
+class Listener:
+    """An application that listens; `drain` ends it in an orderly way."""
+
+    def __init__(self, server: Any, port: int) -> None:
+        # Any: Sanic's AsyncioServer leaves its connections untyped
+        self._server = server
+        self.port = port
+        """The port it listens on; the system's choice where 0 was asked for."""
+
+    @classmethod
+    async def open(cls, app: App, host: str, port: int) -> Self:
+        """Listen on an address.
+
+        Raises:
+            OSError: it is in use, or not this machine's.
+        """
+        # Sanic reads port 0 as its own default, so the socket is made here.
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.create_server((host, port), family=family, backlog=BACKLOG)
+        untyped: Any = cast(Any, app)
+        server = await untyped.create_server(
+            sock=listening, return_asyncio_server=True, access_log=False, backlog=BACKLOG
+        )
+        await server.startup()
+        await server.before_start()
+        await server.after_start()
+        return cls(server, listening.getsockname()[1])
+
+    async def drain(self, grace_s: float) -> int:
+        """Take no more connections, let requests under way be answered; return how many were cut off."""
+        server = self._server
+        await server.before_stop()
+        closed = server.close()
+        deadline = monotonic() + grace_s
+        while server.connections and monotonic() < deadline:
+            for connection in list(server.connections):
+                connection.close_if_idle()
+            await asyncio.sleep(0.02)
+        cut_off = len(server.connections)
+        for connection in list(server.connections):
+            connection.abort()
+        await closed
+        await server.after_stop()
+        return cut_off

@@ -1,0 +1,124 @@
+"""The OpenAPI document: valid, committed as it is served, and in step with the routes."""
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml
+from openapi_spec_validator import OpenAPIV30SpecValidator
+from sanic import Sanic
+
+from actors.commands import COMMANDS, GROUPS
+from actors.core import Core, CoreOptions
+from actors.engines.recall import RecallEngine
+from persistence.database import SqliteStore
+from routes.access_log import AccessLog
+from routes.app import HttpOptions, build_app
+from tests.gateway import BUS, CHECKOUT, Client, running
+
+NOT_IN_THE_DOCUMENT = {("GET", "/docs/assets/{name}")}
+"""Files of the documentation page."""
+
+
+@pytest.fixture
+async def document(sanic_client: Client) -> dict[str, Any]:
+    answer = await sanic_client.request("GET", "/api/tps/openapi.json")
+    assert answer.http == 200
+    return answer.body
+
+
+async def routes_of_the_app(folder: Path) -> set[tuple[str, str]]:
+    """List method and path of every route, in OpenAPI's notation."""
+    store = await SqliteStore.open(folder / "parley.db")
+    core = Core(store, RecallEngine(), CoreOptions())
+    try:
+        app = build_app(core, HttpOptions(version="0"), AccessLog(None))
+        Sanic.unregister_app(app)
+        return {
+            (method, re.sub(r"<(\w+):\w+>", r"{\1}", f"/{route.path.strip('/')}"))
+            for route in app.router.routes
+            for method in route.methods
+        }
+    finally:
+        await core.close(1)
+
+
+async def test_the_document_is_valid_openapi_3_0_3(document: dict[str, Any]):
+    assert document["openapi"] == "3.0.3"
+    assert document["info"]["version"] == "2026-03-19"
+    assert [str(error) for error in OpenAPIV30SpecValidator(document).iter_errors()] == []
+
+
+async def test_the_served_document_is_the_committed_one(sanic_client: Client):
+    async with sanic_client.http.get(sanic_client.base + "/api/tps/openapi.json") as served:
+        assert await served.read() == (CHECKOUT / "openapi.json").read_bytes()
+
+
+async def test_json_and_yaml_say_the_same(sanic_client: Client, document: dict[str, Any]):
+    async with sanic_client.http.get(sanic_client.base + "/api/tps/openapi.yaml") as served:
+        assert served.content_type == "application/yaml"
+        assert yaml.safe_load(await served.read()) == document
+
+
+async def test_another_brand_stands_in_the_paths(tmp_path: Path):
+    async with running(tmp_path / "data", PARLEY_BRAND="Acme") as gateway, gateway.client() as client:
+        document = (await client.request("GET", "/api/tps/openapi.json")).body
+        assert "/demo/v1/Acme/tps/agent/chat" in document["paths"]
+        assert not any("Svc" in path for path in document["paths"])
+        assert (await client.request("POST", "/demo/v1/Acme/tps/user/read", json={})).code == 2000
+        assert (await client.request("POST", f"{BUS}/user/read", json={})).http == 404
+
+
+async def test_every_route_is_in_the_document_and_the_reverse(tmp_path: Path, document: dict[str, Any]):
+    documented = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
+    assert documented == await routes_of_the_app(tmp_path) - NOT_IN_THE_DOCUMENT
+
+
+def test_every_alias_is_its_group_and_its_operation():
+    groups = {"US": "user", "AP": "agent", "DM": "domain", "ZN": "zone", "MB": "bank"}
+    for service, command in COMMANDS.items():
+        prefix, operation = service.split("_")
+        assert command.alias == f"/{groups[prefix]}/{operation.lower()}"
+
+
+async def test_every_command_has_an_operation_of_its_name_under_its_group_s_tag(document: dict[str, Any]):
+    for service, command in COMMANDS.items():
+        operation = document["paths"][BUS + command.alias]["post"]
+        assert (operation["operationId"], operation["tags"]) == (service, [GROUPS[command.group]])
+    bus = document["paths"][BUS]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    assert bus["allOf"][1]["properties"]["service"]["enum"] == list(COMMANDS)
+
+
+async def test_commands_declare_the_statuses_of_the_spec(document: dict[str, Any]):
+    for path, methods in document["paths"].items():
+        if path.startswith(BUS):
+            assert {"200", "400", "401", "429", "500"} <= methods["post"]["responses"].keys(), path
+
+
+async def test_only_public_operations_need_no_credential(document: dict[str, Any]):
+    open_to_all = SimpleNamespace(
+        commands={service for service, command in COMMANDS.items() if command.public},
+        routes={"getHealth", "getOpenapiJson", "getOpenapiYaml", "getDocs", "getMetrics"},
+    )
+    without = {
+        operation["operationId"]
+        for methods in document["paths"].values()
+        for operation in methods.values()
+        if operation["security"] == []
+    }
+    assert without == open_to_all.commands | open_to_all.routes
+    assert open_to_all.commands == {"US_Create", "US_LogOn"}
+
+
+@pytest.mark.parametrize("service", [service for service, command in COMMANDS.items() if command.example is not None])
+async def test_every_example_is_a_request_that_its_own_schema_allows(service: str, document: dict[str, Any]):
+    operation = document["paths"][BUS + COMMANDS[service].alias]["post"]
+    media = operation["requestBody"]["content"]["application/json"]
+    assert media["example"] == COMMANDS[service].example
+    for path in COMMANDS[service].requires:
+        value: Any = media["example"]
+        for member in path.split("."):
+            value = value[member]
+        assert value

@@ -1,0 +1,51 @@
+"""The gateway keeps what its OpenAPI document says, whatever schemathesis sends it."""
+
+import asyncio
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.gateway import BUS, CHECKOUT, INTERNAL_SECRET, running
+
+SCHEMATHESIS = CHECKOUT / ".venv-schemathesis" / "bin" / "schemathesis"
+OPTIONS = (
+    # Positive data is refused all the time: there is no agent of a made-up name.
+    *("--exclude-checks", "positive_data_acceptance"),
+    *("--phases", "examples,coverage,fuzzing,stateful"),
+    *("--max-examples", "20"),
+    *("--seed", "1"),
+    *("--warnings", "off"),
+    "--no-color",
+)
+
+
+@pytest.mark.timeout(400)
+async def test_schemathesis_finds_no_answer_that_the_document_does_not_allow(tmp_path: Path):
+    if not SCHEMATHESIS.exists():
+        missing = "no .venv-schemathesis: `make test` makes it"
+        pytest.fail(missing) if os.environ.get("CI") else pytest.skip(missing)
+    async with running(
+        tmp_path / "data", PARLEY_TRUSTED_PROXIES="127.0.0.1", PARLEY_DEFAULT_PLAN="enterprise"
+    ) as gateway:
+        process = await asyncio.create_subprocess_exec(
+            *(str(SCHEMATHESIS), "run", f"{gateway.base}/api/tps/openapi.json", *OPTIONS),
+            *("-H", f"X-Internal-Secret: {INTERNAL_SECRET}"),
+            env=os.environ
+            | {
+                "SCHEMATHESIS_HOOKS": "hooks",
+                "PYTHONPATH": str(Path(__file__).parent),
+                "FUZZED_BUS": gateway.base + BUS,
+            },
+            cwd=tmp_path,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        said = (await process.communicate())[0].decode()
+        assert process.returncode == 0, said[said.find("= FAILURES =") :]
+        assert re.search(r"Tested: (\d+)", said), said
+        # The phases are of use only while it is logged on and can do something.
+        log = gateway.log.read_text()
+        for service in ("AP_Create", "AP_LogOn", "AP_History", "US_Update", "US_LogOff"):
+            assert re.search(rf" 200 0 {service} ", log), f"{service} never succeeded"
