@@ -15,14 +15,15 @@ import uvloop
 
 from actors.agent import Engine
 from actors.core import Core, CoreOptions
+from actors.engines.absent import AbsentEngine
 from actors.engines.recall import RecallEngine
 from actors.housekeeping import keep_house
 from config.settings import Settings, SettingsError, load_settings
 from persistence.database import SqliteStore
 from persistence.store import StoreError
-from routes.access_log import AccessLog
 from routes.app import HttpOptions, build_app
 from routes.listener import Listener
+from routes.logs import AccessLog, JsonFormatter
 from version import VERSION
 
 GRACE_S = 10.0
@@ -48,7 +49,7 @@ class Gateway:
         """
         settings = self.settings
         self.store = await SqliteStore.open(settings.database_path, before_commit=before_commit)
-        self.core = Core(self.store, engine or _engine(settings), core_options(settings))
+        self.core = Core(self.store, engine or chat_engine(settings), core_options(settings))
         self._tasks = [
             asyncio.create_task(self.core.directory.sweep(), name="passivation"),
             asyncio.create_task(keep_house(self.core), name="housekeeping"),
@@ -100,10 +101,19 @@ def http_options(settings: Settings) -> HttpOptions:
     )
 
 
-def _engine(settings: Settings) -> Engine:
-    if settings.chat_engine == "recall":
-        return RecallEngine()
-    raise SettingsError(["PARLEY_CHAT_ENGINE is 'openai'; allowed in this version: recall"])
+def chat_engine(settings: Settings) -> Engine:
+    """Make the chat engine that the settings name."""
+    return RecallEngine() if settings.chat_engine == "recall" else AbsentEngine(settings.chat_engine)
+
+
+def set_up_logging(settings: Settings) -> None:
+    """Send the log to stderr, as lines for people or as JSON objects."""
+    handler = logging.StreamHandler()
+    if settings.log_format == "json":
+        handler.setFormatter(JsonFormatter())
+    else:
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logging.basicConfig(level=settings.log_level.upper(), handlers=[handler])
 
 
 def greet(gateway: Gateway) -> str:
@@ -129,7 +139,7 @@ async def run(settings: Settings) -> int:
     gateway = Gateway(settings)
     try:
         await gateway.start()
-    except (StoreError, SettingsError) as error:
+    except StoreError as error:
         print(f"Parley can't start: {error}", file=sys.stderr)
         return 2
     except OSError as error:
@@ -149,11 +159,7 @@ def main() -> int:
     except SettingsError as error:
         print(f"Parley can't start, settings are wrong:\n{error}", file=sys.stderr)
         return 2
-    logging.basicConfig(
-        level=settings.log_level.upper(),
-        format="%(asctime)s %(levelname)s %(name)s %(message)s",
-        stream=sys.stderr,
-    )
+    set_up_logging(settings)
     # Few objects here form cycles, and many live long: collect seldom, and never what the imports made.
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)

@@ -8,8 +8,8 @@ from typing import Any, Literal, NamedTuple
 
 from actors.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, from_row, to_row
 from actors.durable import DurableActor
-from actors.engines.engine import InstantEngine, Persona, Reply, StreamingEngine, Turn, Utterance
-from actors.engines.window import CAPACITY
+from actors.engines.engine import InstantEngine, Persona, Source, StreamingEngine, Turn, Utterance
+from actors.engines.window import CAPACITY, Window
 from actors.errors import (
     EngineFailed,
     NotFound,
@@ -98,8 +98,9 @@ class _EngineEnded(Tell):
 
     conversation: Conversation
     chat: Chat
-    message: Utterance
-    outcome: Reply | ServiceError
+    said: Utterance
+    stored: AsyncFuture[None]
+    outcome: str | ServiceError
 
 
 class AgentActor(DurableActor):
@@ -276,67 +277,72 @@ class AgentActor(DurableActor):
                 self._begin_chat(self._agent, conversation, chat)
 
     def _begin_chat(self, agent: AgentRow, conversation: Conversation, chat: Chat) -> None:
-        message = self._utterance(conversation, "user", chat.user_name, chat.content)
+        said = self._utterance("user", chat.user_name, chat.content, conversation.last_seq + 1)
         turn = Turn(self._persona, agent.name, (), conversation.window, chat.content)
         if self._instant is None:
-            self._store_messages(conversation, message)
+            turn = turn._replace(window=Window(conversation.window))  # as it was before this message
+            stored = self._store_messages(conversation, said)
             conversation.at_work = chat
-            self._in_background(self._run_engine(turn, conversation, chat, message))
+            self._in_background(self._run_engine(turn, conversation, chat, said, stored))
             return
         try:
             reply = self._instant.reply(turn)
-        except Exception:
-            log.exception("the engine %s failed", self._instant.name)
-            stored = self._store_messages(conversation, message)
-            stored.then(lambda done: chat.answer.fail(done.error or engine_failed()))
-            return
-        answer = self._utterance(conversation, "agent", agent.name, reply.text, reply, after=message)
-        _deliver(chat, message, answer, reply, self._store_messages(conversation, message, answer))
+        except Exception as raised:
+            _fail_once_stored(chat, self._engine_error(raised), self._store_messages(conversation, said))
+        else:
+            answer = self._utterance("agent", agent.name, reply.text, said.seq + 1, reply.sources)
+            _answer_once_stored(chat, said, answer, self._store_messages(conversation, said, answer))
 
-    async def _run_engine(self, turn: Turn, conversation: Conversation, chat: Chat, message: Utterance) -> None:
+    async def _run_engine(
+        self,
+        turn: Turn,
+        conversation: Conversation,
+        chat: Chat,
+        said: Utterance,
+        stored: AsyncFuture[None],
+    ) -> None:
         assert self._streaming is not None
-        outcome: Reply | ServiceError
+        outcome: str | ServiceError
         try:
             pieces: list[str] = []
             async for piece in self._streaming.stream(turn):
                 pieces.append(piece)
                 if chat.progress is not None:
                     chat.progress(piece)
-            outcome = Reply("".join(pieces))
-        except ServiceError as error:
-            outcome = error
-        except Exception:
-            log.exception("the engine %s failed", self._streaming.name)
-            outcome = engine_failed()
-        self.tell_self(_EngineEnded(conversation, chat, message, outcome))
+            outcome = "".join(pieces)
+        except Exception as raised:
+            outcome = self._engine_error(raised)
+        self.tell_self(_EngineEnded(conversation, chat, said, stored, outcome))
+
+    def _engine_error(self, raised: Exception) -> ServiceError:
+        """Say what an engine's failure means to the caller; what it did not say itself is logged."""
+        if isinstance(raised, ServiceError):
+            return raised
+        log.error("the chat engine failed for %s", self.actor_urn, exc_info=raised)
+        return EngineFailed("The chat engine failed on this message, which is kept; try again.")
 
     @handles(_EngineEnded)
     def _engine_ended(self, ended: _EngineEnded) -> None:
         conversation, chat, outcome = ended.conversation, ended.chat, ended.outcome
         conversation.at_work = None
         if isinstance(outcome, ServiceError):
-            chat.answer.fail(outcome)
+            _fail_once_stored(chat, outcome, ended.stored)
         elif self._agent is None:
             chat.answer.fail(no_such_agent())
         else:
-            answer = self._utterance(conversation, "agent", self._agent.name, outcome.text, outcome)
+            answer = self._utterance("agent", self._agent.name, outcome, conversation.last_seq + 1)
             stored = self._store_messages(conversation, answer)
-            _deliver(chat, ended.message, answer, Reply(""), stored)
+            _answer_once_stored(chat, ended.said, answer, stored, streamed=True)
         self._go_on(conversation)
 
     def _utterance(
         self,
-        conversation: Conversation,
         role: Literal["user", "agent"],
         name: str,
         content: str,
-        reply: Reply | None = None,
-        *,
-        after: Utterance | None = None,
+        seq: int,
+        sources: tuple[Source, ...] = (),
     ) -> Utterance:
-        """Make the conversation's next message, or the one after one that is not stored yet."""
-        seq = (after.seq if after else conversation.last_seq) + 1
-        sources = reply.sources if reply else ()
         return Utterance(new_id("msg"), role, name, content, seq, self._clock(), sources)
 
     def _store_messages(self, conversation: Conversation, *messages: Utterance) -> AsyncFuture[None]:
@@ -419,25 +425,27 @@ class AgentActor(DurableActor):
         }
 
 
-def _deliver(chat: Chat, message: Utterance, answer: Utterance, reply: Reply, stored: AsyncFuture[None]) -> None:
-    """Answer a chat once its messages are stored; a reply that came whole is streamed whole."""
+def _answer_once_stored(
+    chat: Chat, said: Utterance, answer: Utterance, stored: AsyncFuture[None], *, streamed: bool = False
+) -> None:
+    """Answer a chat when its messages are stored; a reply that came whole is passed on as one piece."""
 
     def done(stored: AsyncFuture[None]) -> None:
         if stored.error is not None:
             chat.answer.fail(stored.error)
             return
-        if chat.progress is not None and reply.text:
-            chat.progress(reply.text)
-        chat.answer.set(ChatSent(message, answer))
+        if chat.progress is not None and not streamed:
+            chat.progress(answer.content)
+        chat.answer.set(ChatSent(said, answer))
 
     stored.then(done)
+
+
+def _fail_once_stored(chat: Chat, error: ServiceError, stored: AsyncFuture[None]) -> None:
+    """Refuse a chat whose engine failed when the user's message is stored, since the error says that it is kept."""
+    stored.then(lambda done: chat.answer.fail(done.error or error))
 
 
 def no_such_agent() -> NotFound:
     """Make the error for an agent that is not there, or not for this user."""
     return NotFound("There is no such agent that you may see; check the name with AP_List.")
-
-
-def engine_failed() -> EngineFailed:
-    """Make the error for a chat engine that failed."""
-    return EngineFailed("The chat engine failed on this message, which is kept; try again.")

@@ -9,12 +9,12 @@ from sanic import Sanic
 from sanic.config import Config
 
 from actors.core import Core
-from routes.access_log import AccessLog
 from routes.addresses import Network
 from routes.bus import CommandBus
 from routes.docs import docs_blueprint
 from routes.faults import Faults
 from routes.gateway import InternalDoor, admin_blueprint, debug_blueprint, health_blueprint
+from routes.logs import AccessLog
 from routes.metrics import RequestMetrics, metrics_blueprint
 from routes.openapi import openapi_blueprint
 

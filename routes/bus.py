@@ -23,10 +23,10 @@ from actors.errors import (
 )
 from actors.request import parse, require
 from persistence.store import StoreUnavailable
-from routes.access_log import AccessLog
 from routes.addresses import Network, client_address
 from routes.answers import JsonAnswer, bus_error, request_id_of, status_of, tps_body
 from routes.bodies import header, json_object
+from routes.logs import AccessLog
 from routes.metrics import RequestMetrics
 
 EVENT_STREAM = "text/event-stream"

@@ -109,7 +109,9 @@ async def test_checks_come_in_the_order_of_the_contract(
 # services
 
 
-@pytest.mark.parametrize("service", ["ap_list", "AP_LIST", "AP_list", " AP_List", "AP_List ", "AP-List", "", "_", "list"])
+@pytest.mark.parametrize(
+    "service", ["ap_list", "AP_LIST", "AP_list", " AP_List", "AP_List ", "AP-List", "", "_", "list"]
+)
 async def test_service_names_are_case_sensitive_and_exact(user: Client, service: str):
     answer = await user.command(service)
     answer.refused(1001 if service else 1002, 400)
@@ -206,7 +208,9 @@ async def test_services_of_the_spec_make_their_wrapper_checks(
     assert answer.note.startswith(then[1])
 
 
-@pytest.mark.parametrize("empty", [{"vx": None}, {"vx": {}}, {"vx": {"name": None, "description": None}}, {"target": None}])
+@pytest.mark.parametrize(
+    "empty", [{"vx": None}, {"vx": {}}, {"vx": {"name": None, "description": None}}, {"target": None}]
+)
 async def test_with_both_missing_the_description_is_named_first(user: Client, empty: dict[str, Any]):
     for service, _, checks in ((row[1], row[0], row[2]) for row in SPEC_TABLE):
         if checks == NAMED:
@@ -224,8 +228,10 @@ async def test_null_and_blank_members_count_as_missing(user: Client, unique: str
     made = (await user.command("AP_Create", vx=vx, target=of(user=missing))).ok().profile[0]
     assert (made["profile"], made["access"]) == (None, "agent")
     (await user.command("AP_Read", target=of(agent=missing))).refused(3003, 409)
-    assert (await user.command("AP_Chat", **of(content=missing))).refused(1002, 400).note.startswith(
-        "missing content field"
+    assert (
+        (await user.command("AP_Chat", **of(content=missing)))
+        .refused(1002, 400)
+        .note.startswith("missing content field")
     )
     listed = await user.command("AP_List", target=of(agent=missing, user=missing), page=of(cursor=missing))
     assert [agent["name"] for agent in listed.ok().profile] == [name]
@@ -234,7 +240,9 @@ async def test_null_and_blank_members_count_as_missing(user: Client, unique: str
 # HTTP statuses
 
 
-async def test_precise_codes_fold_to_the_five_http_statuses_of_the_spec(user: Client, sanic_client: Client, unique: str):
+async def test_precise_codes_fold_to_the_five_http_statuses_of_the_spec(
+    user: Client, sanic_client: Client, unique: str
+):
     await user.agent(f"{unique}-agent", online=False)
     definition = {"name": f"{unique}-agent", "description": "d"}
     answers = {

@@ -98,7 +98,9 @@ async def test_valid_json_is_understood_however_odd(user: Client, body: bytes):
         answer.ok()
 
 
-@pytest.mark.parametrize("text", ["日本語", "\U0001f600" * 10, "a\u0301", "\u202e", "\ufffe", "\x7f", "'; DROP TABLE users --"])
+@pytest.mark.parametrize(
+    "text", ["日本語", "\U0001f600" * 10, "a\u0301", "\u202e", "\ufffe", "\x7f", "'; DROP TABLE users --"]
+)
 async def test_any_valid_text_is_kept_as_it_is(user: Client, unique: str, text: str):
     vx = {"name": f"{unique}-agent", "description": text, "profile": text}
     made = (await user.command("AP_Create", vx=vx)).ok().profile[0]
@@ -220,7 +222,8 @@ async def test_two_requests_sent_at_once_are_answered_in_order(user: Client):
     authorization = f"Authorization: Bearer {user.token}"
     async with connected(user.base) as (reader, writer):
         writer.write(
-            raw_post(BUS, b'{"service": "AP_List"}', authorization) + raw_post(BUS, b'{"service": "US_Read"}', authorization)
+            raw_post(BUS, b'{"service": "AP_List"}', authorization)
+            + raw_post(BUS, b'{"service": "US_Read"}', authorization)
         )
         services = [(await read_answer(reader)).ok().body["header"]["service"] for _ in range(2)]
     assert services == ["AP_List", "US_Read"]
@@ -250,7 +253,9 @@ async def test_what_is_no_http_is_refused_with_a_client_error_or_cut_off(user: C
     assert said == b"" or said.startswith(b"HTTP/1.1 4"), said
 
 
-@pytest.mark.parametrize("header", ["Authorization", "X-Api-Key", "X-Request-Id", "Accept", "Content-Type", "X-Forwarded-For"])
+@pytest.mark.parametrize(
+    "header", ["Authorization", "X-Api-Key", "X-Request-Id", "Accept", "Content-Type", "X-Forwarded-For"]
+)
 async def test_bytes_beyond_ascii_in_a_header_are_no_internal_error(user: Client, header: str):
     answer = await send_raw(user.base, raw_post(BUS, b'{"service": "AP_List"}', f"{header}: \xff\xfe caf\xe9"))
     assert 400 <= answer.http < 500
@@ -262,7 +267,14 @@ async def test_bytes_beyond_ascii_in_a_header_are_no_internal_error(user: Client
 
 @pytest.mark.parametrize(
     "media_type",
-    ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/xml", "json", "*/*"],
+    [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/xml",
+        "json",
+        "*/*",
+    ],
 )
 async def test_another_media_type_is_415(user: Client, media_type: str):
     for path in (BUS, f"{BUS}/agent/list"):
@@ -270,7 +282,9 @@ async def test_another_media_type_is_415(user: Client, media_type: str):
         assert answer.refused(1008, 415).http == 415
 
 
-@pytest.mark.parametrize("media_type", ["application/json", "application/json; charset=utf-8", "APPLICATION/JSON", None])
+@pytest.mark.parametrize(
+    "media_type", ["application/json", "application/json; charset=utf-8", "APPLICATION/JSON", None]
+)
 async def test_json_and_an_absent_media_type_are_taken(user: Client, media_type: str | None):
     headers = [f"Authorization: Bearer {user.token}"]
     if media_type is not None:

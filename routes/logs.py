@@ -1,6 +1,7 @@
-"""The access log: one line a request, with its request id; never a secret, a token or a text."""
+"""Logs: one line a request, with its request id; never a secret, a token or a text."""
 
 import asyncio
+import logging
 from typing import TextIO
 
 import orjson
@@ -68,3 +69,19 @@ def _as_json(
         "address": address,
     }
     return orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE).decode()
+
+
+class JsonFormatter(logging.Formatter):
+    """Writes a log record as one JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Write the record; an exception's traceback is in `exception`."""
+        line = {
+            "time": iso(int(record.created * 1000)),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return orjson.dumps(line).decode()
