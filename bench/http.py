@@ -23,7 +23,7 @@ import aiohttp
 from bench.bare_echo import PATH
 from bench.messages import everyday_messages
 from bench.report import BenchError, say, table, verdict
-from bench.servers import CHECKOUT, bare_echo, gateway
+from bench.servers import CHECKOUT, Server, bare_echo, gateway
 
 CONNECTIONS = 64
 SESSIONS = 64
@@ -52,6 +52,8 @@ class Run:
     rate: float
     p50: float
     p99: float
+    cpu: float
+    """Processor time of the server's process for one request, in µs: hardly changed by what else the machine does."""
     refused: int
     """Answers that were not 2xx."""
     broken: int
@@ -60,16 +62,24 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A server's URL, and the files of tokens and bodies to send to it."""
+    """A server, and the files of tokens and bodies to send to it."""
 
-    url: str
+    server: Server
     tokens: Path
     bodies: Path
 
     def run(self, seconds: float) -> Run:
         """Send requests for so long, over all connections."""
         command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{max(1, round(seconds))}s", "--timeout", "10s"]
-        command += ["-s", str(CHECKOUT / "bench" / "wrk.lua"), self.url, "--", str(self.tokens), str(self.bodies)]
+        command += [
+            "-s",
+            str(CHECKOUT / "bench" / "wrk.lua"),
+            self.server.base + PATH,
+            "--",
+            str(self.tokens),
+            str(self.bodies),
+        ]
+        cpu_before = self.server.cpu_s()
         ended = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 30, check=False)
         _, found, result = ended.stdout.partition("RESULT ")
         if ended.returncode or not found:
@@ -80,6 +90,7 @@ class Load:
             rate=said["requests"] / said["duration"] * 1e6,
             p50=said["p50"] / 1000,
             p99=said["p99"] / 1000,
+            cpu=(self.server.cpu_s() - cpu_before) / max(1, said["requests"]) * 1e6,
             refused=said["refused"],
             broken=said["broken"],
         )
@@ -95,18 +106,18 @@ def measure(seconds: float, rounds: int) -> None:
         raise BenchError("`wrk` is not installed; on Debian: apt-get install wrk")
     with tempfile.TemporaryDirectory(prefix="parley-bench-") as name:
         folder = Path(name)
-        with gateway(folder) as base, bare_echo(folder) as bare:
-            loads = _prepare(folder, base, bare)
+        with gateway(folder) as parley, bare_echo(folder) as bare:
+            loads = _prepare(folder, parley, bare)
             runs = _rounds(loads, seconds, rounds)
         _print(runs)
         _verify(folder / "data" / "parley.db", runs[CHAT])
 
 
-def _prepare(folder: Path, base: str, bare: str) -> dict[str, Load]:
+def _prepare(folder: Path, parley: Server, bare: Server) -> dict[str, Load]:
     """Set the sessions up and write what they send; in the order of a round."""
     tokens, chats, reads = folder / "tokens", folder / "chats", folder / "reads"
     names = [f"scout-{number:02}" for number in range(SESSIONS)]
-    tokens.write_text("".join(f"{token}\n" for token in asyncio.run(_set_up(base, names))), encoding="ascii")
+    tokens.write_text("".join(f"{token}\n" for token in asyncio.run(_set_up(parley.base, names))), encoding="ascii")
     messages = everyday_messages(BODIES)
     chats.write_text("".join(_line(service="AP_Chat", content=text) for text in messages), encoding="ascii")
     reads.write_text(
@@ -114,10 +125,10 @@ def _prepare(folder: Path, base: str, bare: str) -> dict[str, Load]:
         encoding="ascii",
     )
     return {
-        BARE_READ: Load(bare + PATH, tokens, reads),
-        READ: Load(base + PATH, tokens, reads),
-        BARE_CHAT: Load(bare + PATH, tokens, chats),
-        CHAT: Load(base + PATH, tokens, chats),
+        BARE_READ: Load(bare, tokens, reads),
+        READ: Load(parley, tokens, reads),
+        BARE_CHAT: Load(bare, tokens, chats),
+        CHAT: Load(parley, tokens, chats),
     }
 
 
@@ -171,9 +182,11 @@ def _print(runs: dict[str, list[Run]]) -> None:
     rows: list[list[str]] = []
     for what, measured in runs.items():
         timed = measured[1:]
-        rate, p50, p99 = (statistics.median(getattr(run, name) for run in timed) for name in ("rate", "p50", "p99"))
+        rate, p50, p99, cpu = (
+            statistics.median(getattr(run, name) for run in timed) for name in ("rate", "p50", "p99", "cpu")
+        )
         refused = sum(run.refused for run in measured)
-        row = [what, f"{rate:,.0f}", f"{p50:.2f}", f"{p99:.2f}", str(refused)]
+        row = [what, f"{rate:,.0f}", f"{p50:.2f}", f"{p99:.2f}", f"{cpu:.0f}", str(refused)]
         if what in MARKS:
             yardstick, mark = MARKS[what]
             pairs = list(zip(timed, runs[yardstick][1:], strict=True))
@@ -185,7 +198,7 @@ def _print(runs: dict[str, list[Run]]) -> None:
         rows.append(row)
     table(
         f"HTTP: wrk -t1 -c{CONNECTIONS}, medians of {len(runs[CHAT]) - 1} rounds",
-        ["", "requests/s", "p50 ms", "p99 ms", "not 2xx", "of bare", "", "p99 of bare's", ""],
+        ["", "requests/s", "p50 ms", "p99 ms", "CPU µs", "not 2xx", "of bare", "", "p99 of bare's", ""],
         rows,
     )
 

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from bench.report import BenchError
@@ -17,9 +18,22 @@ START_S = 20.0
 STOP_S = 30.0
 
 
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server: where it listens, and its process."""
+
+    base: str
+    pid: int
+
+    def cpu_s(self) -> float:
+        """Read how much processor time all its threads took so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @contextmanager
-def gateway(folder: Path) -> Generator[str]:
-    """Run the gateway with its default settings on an empty database; yields its base URL.
+def gateway(folder: Path) -> Generator[Server]:
+    """Run the gateway with its default settings on an empty database.
 
     Registrations are not throttled and the user's plan has no daily limit; all that it logs goes to a file.
 
@@ -32,26 +46,26 @@ def gateway(folder: Path) -> Generator[str]:
         "PARLEY_REGISTRATIONS_PER_HOUR": "0",
         "PARLEY_DEFAULT_PLAN": "enterprise",
     }
-    with _serving(["server.py"], settings, folder / "gateway.log") as base:
-        yield base
+    with _serving(["server.py"], settings, folder / "gateway.log") as server:
+        yield server
 
 
 @contextmanager
-def bare_echo(folder: Path) -> Generator[str]:
-    """Run the bare Sanic echo; yields its base URL."""
-    with _serving(["-m", "bench.bare_echo"], {}, folder / "bare.log") as base:
-        yield base
+def bare_echo(folder: Path) -> Generator[Server]:
+    """Run the bare Sanic echo."""
+    with _serving(["-m", "bench.bare_echo"], {}, folder / "bare.log") as server:
+        yield server
 
 
 @contextmanager
-def _serving(arguments: list[str], settings: Mapping[str, str], log: Path) -> Generator[str]:
+def _serving(arguments: list[str], settings: Mapping[str, str], log: Path) -> Generator[Server]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PARLEY_", "SANIC_"))}
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, *arguments], cwd=CHECKOUT, env={**inherited, **settings}, stdout=output, stderr=output
         )
     try:
-        yield _base_url(process, log)
+        yield Server(_base_url(process, log), process.pid)
     except BaseException:
         process.kill()
         process.wait()

@@ -6,7 +6,6 @@ in n of N documents is ln((N + 1) / (n + 0.5)), which is never negative; the ave
 what length and frequency contribute is computed once, when a document is added.
 """
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from math import log
 
@@ -127,7 +126,11 @@ class Index:
         # Terms that are too common to count might still be in a document: they are given the benefit of the doubt.
         least -= len(found) - len(counted)
         if least > 1:
-            matches = Counter([posting >> _FREQUENCY_BITS for known in counted for posting in known[-MAX_POSTINGS:]])
+            matches: dict[int, int] = {}
+            for known in counted:
+                for posting in known[-MAX_POSTINGS:]:
+                    number = posting >> _FREQUENCY_BITS
+                    matches[number] = matches.get(number, 0) + 1
             wanted = {number for number, count in matches.items() if count >= least}
             if not wanted:
                 return []

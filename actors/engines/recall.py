@@ -92,13 +92,12 @@ class RecallEngine:
 
     def reply(self, turn: Turn) -> Reply:
         """Greets, acknowledges, answers with at most MAX_SOURCES quotes, or says that it knows nothing."""
-        text = speech.spoken(turn.message)
-        said = words.split(text)
-        if courtesy := speech.courtesy(said):
-            return _courteous(courtesy, turn.persona)
-        if speech.asks(text, said):
-            return self._answer(turn, text, said)
-        query = _Query(words.terms(said))
+        message = speech.analyse(turn.message)
+        if message.courtesy:
+            return _courteous(message.courtesy, turn.persona)
+        if message.asks:
+            return self._answer(turn, message)
+        query = _Query(message.terms)
         if not query.terms:
             return Reply(f"All right. {speech.INVITATION}")
         related = self._find(turn, query, _SURE)
@@ -106,11 +105,11 @@ class RecallEngine:
             return Reply(speech.NOTED)
         return _quoting(f"{speech.NOTED} I also know this.\n", related, query)
 
-    def _answer(self, turn: Turn, text: str, said: list[str]) -> Reply:
+    def _answer(self, turn: Turn, message: speech.Analysis) -> Reply:
         known = self._known(turn.persona)
-        query = _Query(_asked(text, said, known))
-        about_agent = _ABOUT_AGENT.issuperset(query.terms) and not _AGENT_WORDS.isdisjoint(said)
-        about_speaker = not _SPEAKER_WORDS.isdisjoint(said)
+        query = _Query(_asked(message, known))
+        about_agent = _ABOUT_AGENT.issuperset(query.terms) and not _AGENT_WORDS.isdisjoint(message.said)
+        about_speaker = not _SPEAKER_WORDS.isdisjoint(message.said)
         if about_agent and not about_speaker:
             return _introduction(known)
         if not query.terms:
@@ -163,16 +162,16 @@ def _by_share(candidate: _Candidate) -> float:
     return candidate.share
 
 
-def _asked(text: str, said: list[str], known: _Known) -> list[str]:
+def _asked(message: speech.Analysis, known: _Known) -> list[str]:
     """The terms of the sentences that ask, or of all if those say too little; without the agent's name."""
-    sentences = speech.passages(text)
+    sentences = speech.passages(message.text)
     terms: list[str] = []
     if len(sentences) > 1:
         for sentence in sentences:
             split = words.split(sentence)
             if speech.asks(sentence, split):
                 terms += words.terms(split)
-    terms = terms or words.terms(said)
+    terms = terms or message.terms
     if known.name.isdisjoint(terms):
         return terms
     return [term for term in terms if term not in known.name] or terms

@@ -7,7 +7,8 @@ an error.
 # ruff: noqa: RUF001 (other scripts' characters are the point)
 
 import re
-from typing import Literal
+from functools import lru_cache
+from typing import Literal, NamedTuple
 
 from actors.engines import words
 from actors.engines.engine import Utterance
@@ -19,6 +20,7 @@ MAX_QUOTE = 240
 MAX_PASSAGES = 512
 """Passages of a text that are looked at; more than 32,000 characters of prose have."""
 
+_MAX_REMEMBERED = 1_000  # characters of a message whose analysis is kept for a moment
 _MAX_MENTIONS = 8
 _MAX_COURTESY = 6  # words
 
@@ -157,21 +159,44 @@ def tells(text: str, said: list[str]) -> bool:
     return bool(said) and not asks(text, said) and courtesy(said) is None
 
 
+class Analysis(NamedTuple):
+    """What a message is: its words, their terms, and what it wants."""
+
+    text: str  # as `spoken` leaves it
+    said: list[str]
+    terms: list[str]
+    courtesy: Courtesy | None
+    asks: bool
+
+
+def analyse(text: str) -> Analysis:
+    """Look at a message once: it is answered, and then remembered, in one step."""
+    return _analyse_short(text) if len(text) <= _MAX_REMEMBERED else _analyse(text)
+
+
+def _analyse(text: str) -> Analysis:
+    text = spoken(text)
+    said = words.split(text)
+    return Analysis(text, said, words.terms(said), courtesy(said), asks(text, said))
+
+
+_analyse_short = lru_cache(maxsize=64)(_analyse)
+
+
 def facts(utterance: Utterance) -> list[str]:
-    """The words of an utterance by which it can be recalled; none if it tells nothing.
+    """The terms of an utterance by which it can be recalled; none if it tells nothing.
 
     Questions tell nothing, nor do an agent's replies that quote something or say that they know nothing.
     """
     text = utterance.content
     if utterance.role == "agent" and (utterance.sources or text.endswith(_SAYS_NOTHING)):
         return []
-    text = spoken(text)
-    said = words.split(text)
-    if courtesy(said):
+    message = analyse(text)
+    if message.courtesy:
         return []
-    if not asks(text, said):
-        return said
-    parts = passages(text)
+    if not message.asks:
+        return message.terms
+    parts = passages(message.text)
     if len(parts) < 2:
         return []
-    return [word for part in parts if tells(part, told := words.split(part)) for word in told]
+    return words.terms([word for part in parts if tells(part, told := words.split(part)) for word in told])

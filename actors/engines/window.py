@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
-from actors.engines import speech, words
+from actors.engines import speech
 from actors.engines.bm25 import Index
 from actors.engines.engine import Utterance
 
@@ -78,6 +78,6 @@ class Window:
 
 
 def _add(index: Index, number: int, utterance: Utterance) -> None:
-    terms = words.terms(speech.facts(utterance))
+    terms = speech.facts(utterance)
     if terms:
         index.add(number, terms)
