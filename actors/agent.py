@@ -112,6 +112,17 @@ class AgentActor(DurableActor):
     """
 
     kind = "agent"
+    __slots__ = (
+        "_agent",
+        "_clock",
+        "_conversations",
+        "_instant",
+        "_messages",
+        "_persona",
+        "_record",
+        "_streaming",
+        "_tasks",
+    )
 
     def __init__(self, key: str, store: Store, clock: Clock, engine: Engine) -> None:
         super().__init__(key, store)
@@ -377,6 +388,11 @@ class AgentActor(DurableActor):
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    @property
+    def holds_something(self) -> bool:
+        """Tell whether an engine or a load is to be stopped."""
+        return bool(self._tasks)
 
     @property
     def engaged(self) -> bool:

@@ -8,10 +8,10 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar
 
 from actors.errors import Overloaded
-from actors.runtime import NOT_NOW, Actor, Ask, AsyncFuture, Envelope, Progress, State, Tell
+from actors.runtime import NOT_NOW, Actor, Ask, AsyncFuture, Deadlines, Envelope, Progress, State, Tell
 
 R = TypeVar("R")
 
@@ -20,6 +20,9 @@ IDLE_S = 300.0
 """An actor that handled nothing for so long is passivated."""
 MAX_ACTIVE = 200_000
 """Above this many, the longest idle are passivated first, however short their idling."""
+
+CLOSE_S = 1.0
+"""How long a close waits for stopped actors to let go, after its grace time."""
 
 log = logging.getLogger("parley.directory")
 
@@ -93,7 +96,9 @@ class LocalDirectory:
         self._leaving: dict[tuple[str, str], Actor] = {}  # retired, with units still open
         self._idle_s = idle_s
         self._max_active = max_active
+        self._deadlines = Deadlines()
         self._closing = False
+        self._making_room: asyncio.Task[None] | None = None
         self.activations = 0
 
     # the Directory interface
@@ -116,7 +121,8 @@ class LocalDirectory:
             deadline = monotonic() + timeout
             actor.deliver(Envelope(message, answer, deadline=deadline, request_id=request_id, progress=progress))
         if isinstance(answer, AsyncFuture):
-            return await cast(AsyncFuture[R], answer).within(timeout)
+            pending: AsyncFuture[R] = answer  # pyright: ignore[reportUnknownVariableType]
+            return pending.get() if pending.done() else await self._deadlines.wait(pending, timeout)
         return answer
 
     def tell(self, kind: str, key: str, message: Tell) -> None:
@@ -156,6 +162,8 @@ class LocalDirectory:
             actor.deliver(envelope)
         self._actors[kind, key] = actor
         self.activations += 1
+        if len(self._actors) > self._max_active and self._making_room is None:
+            self._making_room = asyncio.create_task(self._make_room())
         actor.begin(self._leaving.get((kind, key)), self._retired)
         return actor
 
@@ -188,7 +196,8 @@ class LocalDirectory:
         excess = len(self._actors) - self._max_active
         if excess > 0:
             ages = sorted(actor.active_at for actor in self._actors.values())
-            before = max(before, ages[excess])
+            # a tenth more than needed, so that the next activation doesn't start over
+            before = max(before, ages[min(excess + self._max_active // 10, len(ages) - 1)])
         stopped = 0
         for count, actor in enumerate(list(self._actors.values()), start=1):
             if actor.active_at < before and actor.idle:
@@ -197,6 +206,10 @@ class LocalDirectory:
             if count % 1_000 == 0:
                 await asyncio.sleep(0)
         return stopped
+
+    async def _make_room(self) -> None:
+        await self.passivate_idle()
+        self._making_room = None
 
     async def sweep(self) -> None:
         """Passivate idle actors for ever; run it as a task."""
@@ -215,7 +228,8 @@ class LocalDirectory:
         self._closing = True
         for actor in list(self._actors.values()):
             actor.retire()
-        await asyncio.gather(*(_gone(actor) for actor in list(self._leaving.values())))
+        while self._leaving and monotonic() < deadline + CLOSE_S:
+            await asyncio.sleep(0.01)
         return unfinished
 
     def _open(self) -> list[Actor]:
@@ -261,7 +275,3 @@ def _status(actor: Actor, now: float) -> ActorStatus:
         idle_s=round(now - actor.active_at, 3),
         incarnation=actor.incarnation,
     )
-
-
-async def _gone(actor: Actor) -> None:
-    await actor.stopped

@@ -1,11 +1,14 @@
 """Actors whose state is kept in the store: every change is one unit, answered when it is durable."""
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from actors.errors import ServiceError, StorageUnavailable
+from actors.errors import InternalError, ServiceError, StorageUnavailable
 from actors.runtime import Actor, AsyncFuture
 from persistence.store import NO_REFUSALS, Store, Unit, Write
+
+log = logging.getLogger("parley.actors")
 
 Refusals = Mapping[str, Callable[[], ServiceError]]
 
@@ -16,6 +19,8 @@ class DurableActor(Actor):
     When a unit fails, memory and store disagree: the actor stops, the writer refuses all that it submitted
     after, and the next ask loads a new incarnation.
     """
+
+    __slots__ = ("store",)
 
     def __init__(self, key: str, store: Store) -> None:
         super().__init__(key)
@@ -32,36 +37,51 @@ class DurableActor(Actor):
 
         Args:
             writes: the rows of the command.
-            reply: makes the answer, after the commit.
+            reply: makes the answer; called now, or after `applied` for a unit that may be refused.
             applied: changes memory after the commit. A unit that may be refused changes it here and nowhere else.
             refusals: the constraints that may refuse the unit, each with its error.
         """
+        # Memory is as this unit leaves it now, and only now, unless the change is yet to be applied.
+        answer = reply() if reply is not None and refusals is None else None
         answered: AsyncFuture[Any] = AsyncFuture()
+        stored: AsyncFuture[None] = AsyncFuture()
         self._hold()
         if refusals is None:
-            self._unsettled = answered
+            self._unsettled = stored
 
         def settled(error: Exception | None) -> None:
             try:
                 if error is None:
                     if applied is not None:
                         applied()
-                    answered.set(None if reply is None else reply())
+                    stored.set(None)
+                    if reply is None or refusals is None:
+                        answered.set(answer)
+                    else:  # memory may hold a later change by now, which the answer must not show before it is stored
+                        self.hold_back(answered, reply())
                 elif isinstance(error, ServiceError):
                     answered.fail(error)
                 else:
                     self.fail(error)
-                    answered.fail(
-                        StorageUnavailable("The gateway could not store this, so it was not done; try again.")
-                    )
+                    stored.fail(not_stored())
+                    answered.fail(not_stored())
+            except Exception as fault:
+                log.exception("%s failed after a commit", self.actor_urn)
+                self.fail(fault)
+                untold = InternalError("The gateway did this but failed to tell of it; it has been logged.")
+                stored.fail(untold)
+                answered.fail(untold)
             finally:
                 self._release()
 
-        # Without refusals memory has changed already, so a failure must fence this incarnation.
-        incarnations = (self.incarnation,) if refusals is None else ()
-        self.store.submit(Unit(writes, incarnations, NO_REFUSALS if refusals is None else refusals), settled)
+        self.store.submit(Unit(writes, (self.incarnation,), NO_REFUSALS if refusals is None else refusals), settled)
         return answered
 
     def on_finished(self) -> None:
         """Let the writer forget this incarnation: it submits no more."""
         self.store.forget(self.incarnation)
+
+
+def not_stored() -> StorageUnavailable:
+    """Make the error for a command whose unit was not stored."""
+    return StorageUnavailable("The gateway could not store this, so it was not done; try again.")

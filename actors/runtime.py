@@ -15,6 +15,7 @@ import asyncio
 import enum
 import itertools
 import logging
+import sys
 from collections import deque
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -107,7 +108,7 @@ class AsyncFuture(pykka.Future[T]):
         | None = None,
     ) -> None:
         """Resolve it with an error, given as pykka gives it."""
-        error = exc_info[1] if exc_info else None
+        error = (exc_info or sys.exc_info())[1]
         self.fail(error or InternalError("The actor failed; try again."))
 
     def then(self, callback: "Callable[[AsyncFuture[T]], None]") -> None:
@@ -132,38 +133,62 @@ class AsyncFuture(pykka.Future[T]):
             yield from waiter
         return self.get()
 
-    async def within(self, timeout: float) -> T:
-        """Await it for at most `timeout` seconds.
+
+class Deadlines:
+    """Awaits futures, each for a bounded time, with one timer for all of them.
+
+    A timer per ask would cost more than the ask; this one looks every `TICK_S` while anything is awaited.
+    """
+
+    TICK_S = 0.25
+
+    def __init__(self) -> None:
+        self._waiters: dict[asyncio.Future[None], float] = {}
+        self._ticking = False
+
+    async def wait(self, future: AsyncFuture[T], timeout: float) -> T:
+        """Await a future for at most `timeout` seconds, or a tick longer.
 
         Raises:
             Overloaded: the time is up. What was asked may still be carried out.
         """
-        if not self._done:
-            loop = asyncio.get_running_loop()
-            waiter: asyncio.Future[None] = loop.create_future()
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[None] = loop.create_future()
 
-            def wake(_: object = None) -> None:
-                if not waiter.done():
-                    waiter.set_result(None)
+        def wake(_: object) -> None:
+            if not waiter.done():
+                waiter.set_result(None)
 
-            self.then(wake)
-            timer = loop.call_later(timeout, wake)
-            try:
-                await waiter
-            finally:
-                timer.cancel()
-            if not self._done:
-                raise Overloaded(
-                    "The gateway did not answer in time; the command may still be carried out, so look before "
-                    "you send it again."
-                )
-        return self.get()
+        future.then(wake)
+        self._waiters[waiter] = monotonic() + timeout
+        if not self._ticking:
+            self._ticking = True
+            loop.call_later(min(timeout, self.TICK_S), self._tick)
+        try:
+            await waiter
+        finally:
+            del self._waiters[waiter]
+        if not future.done():
+            raise Overloaded(
+                "The gateway did not answer in time; the command may still be carried out, so look before you send "
+                "it again."
+            )
+        return future.get()
+
+    def _tick(self) -> None:
+        now = monotonic()
+        for waiter, deadline in self._waiters.items():
+            if now >= deadline and not waiter.done():
+                waiter.set_result(None)
+        self._ticking = bool(self._waiters)
+        if self._ticking:
+            asyncio.get_running_loop().call_later(self.TICK_S, self._tick)
 
 
 class Envelope:
     """A message on its way: where the answer goes, until when it is wanted, and for which request."""
 
-    __slots__ = ("deadline", "message", "progress", "reply_to", "request_id")
+    __slots__ = ("deadline", "message", "own", "progress", "reply_to", "request_id")
 
     def __init__(
         self,
@@ -173,12 +198,15 @@ class Envelope:
         deadline: float | None = None,
         request_id: str = "",
         progress: Progress | None = None,
+        own: bool = False,
     ) -> None:
         self.message = message
         self.reply_to = reply_to
         self.deadline = deadline
         self.request_id = request_id
         self.progress = progress
+        self.own = own
+        """Whether it is the actor's own, about an incarnation's work, and worth nothing to the next one."""
 
     def fail(self, error: BaseException) -> None:
         """Answer with an error, where an answer is wanted."""
@@ -228,21 +256,6 @@ class Mailbox:
         return waiting
 
 
-class _StopFlag:
-    """What pykka keeps in a threading.Event, without its lock and its memory."""
-
-    __slots__ = ("_flag",)
-
-    def __init__(self) -> None:
-        self._flag = False
-
-    def is_set(self) -> bool:
-        return self._flag
-
-    def set(self) -> None:
-        self._flag = True
-
-
 class State(enum.Enum):
     """Where an actor is in its life."""
 
@@ -250,6 +263,33 @@ class State(enum.Enum):
     LIVE = "live"
     STOPPING = "stopping"
     STOPPED = "stopped"
+
+
+class _PykkaInbox:
+    """What pykka takes for an actor's inbox: hands its envelopes on as ours."""
+
+    __slots__ = ("_actor",)
+
+    def __init__(self, actor: "Actor") -> None:
+        self._actor = actor
+
+    def put(self, envelope: Any, /) -> None:
+        self._actor.deliver(Envelope(envelope.message, envelope.reply_to))
+
+    def empty(self) -> bool:
+        return self._actor.waiting == 0
+
+
+class _StopFlag:
+    """What pykka keeps in a threading.Event: whether an actor has stopped."""
+
+    __slots__ = ("_actor",)
+
+    def __init__(self, actor: "Actor") -> None:
+        self._actor = actor
+
+    def is_set(self) -> bool:
+        return self._actor.life in {State.STOPPING, State.STOPPED}
 
 
 class NotNow(enum.Enum):
@@ -267,7 +307,7 @@ def handles(message_type: type[Any]) -> Callable[[Callable[..., Any]], Callable[
     """Mark a method of an actor as the handler of one type of message."""
 
     def mark(method: Callable[..., Any]) -> Callable[..., Any]:
-        cast(Any, method).handled_type = message_type
+        method.handled_type = message_type  # pyright: ignore[reportFunctionMemberAccess]
         return method
 
     return mark
@@ -283,35 +323,50 @@ class Actor(pykka.Actor):
     mailbox_limit: ClassVar[int] = MAILBOX_LIMIT
     _handlers: ClassVar[dict[type[Any], Handler]] = {}
 
+    # Slots, here and in subclasses: a hundred thousand of these may be idle at a time.
+    __slots__ = (
+        "_begin_error",
+        "_busy",
+        "_holds",
+        "_mailbox",
+        "_on_stopping",
+        "_scheduled",
+        "_stopped",
+        "_task",
+        "_unsettled",
+        "active_at",
+        "handled",
+        "incarnation",
+        "key",
+        "life",
+        "progress",
+        "started_at",
+    )
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         marked = {method.handled_type: method for method in vars(cls).values() if hasattr(method, "handled_type")}
         cls._handlers = {**cls._handlers, **marked}
 
     def __init__(self, key: str) -> None:
-        # pykka's own __init__ is not called: it makes a random URN and a threading.Event for each actor.
+        # pykka's own __init__ is not called: it makes a random URN, a threading.Event and a reference for each actor.
         self.key = key
-        self.actor_urn = f"urn:parley:{self.kind}:{key}"
-        self._mailbox = self._create_actor_inbox()
-        self.actor_inbox = cast(Any, self._mailbox)  # pykka's name for it
-        self.actor_stopped = cast(Any, _StopFlag())
-        self._actor_ref = pykka.ActorRef(self)
         self.incarnation = next(_incarnations)
         self.life = State.STARTING
         self.handled = 0
         self.started_at = self.active_at = monotonic()
-        self.stopped: AsyncFuture[None] = AsyncFuture()
-        """Resolved when this incarnation is gone: ended, with every unit of its answered."""
-        self.progress: Progress | None = None
-        """What takes the pieces of the answer in hand, while a handler runs."""
+        self.progress: Progress | None = None  # takes the pieces of the answer in hand, while a handler runs
+        self._mailbox = Mailbox(self.mailbox_limit)
         self._busy = False
         self._scheduled = False
         self._holds = 0
         self._unsettled: AsyncFuture[Any] | None = None
+        self._stopped: AsyncFuture[None] | None = None
         self._on_stopping: Callable[[Actor, list[Envelope]], None] | None = None
         self._begin_error: ServiceError | None = None
+        self._task: asyncio.Task[None] | None = None
 
-    # pykka's three hooks
+    # pykka's three hooks, and its names for what an actor has
 
     @staticmethod
     def _create_actor_inbox() -> Mailbox:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -323,6 +378,26 @@ class Actor(pykka.Actor):
 
     def _start_actor_loop(self) -> None:
         self.begin(None, None)
+
+    @property
+    def actor_urn(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Name the actor by kind and key."""
+        return f"urn:parley:{self.kind}:{self.key}"
+
+    @property
+    def actor_inbox(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What pykka's references put messages in."""
+        return _PykkaInbox(self)
+
+    @property
+    def actor_stopped(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What pykka asks with `is_set()` whether the actor takes no more messages."""
+        return _StopFlag(self)
+
+    @property
+    def actor_ref(self) -> pykka.ActorRef[Self]:  # pyright: ignore
+        """A pykka reference to the actor."""
+        return pykka.ActorRef(self)
 
     @classmethod
     def start(  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -349,6 +424,20 @@ class Actor(pykka.Actor):
     def title(self) -> str | None:
         """The entity's name, for maintainers."""
         return None
+
+    @property
+    def stopped(self) -> AsyncFuture[None]:
+        """Resolved when this incarnation is gone: ended, with every unit of its answered."""
+        if self._stopped is None:
+            self._stopped = AsyncFuture()
+            if self.life is State.STOPPED:
+                self._stopped.set(None)
+        return self._stopped
+
+    @property
+    def holds_something(self) -> bool:
+        """Tell whether `on_end` has anything to let go of."""
+        return type(self).on_end is not Actor.on_end
 
     @property
     def engaged(self) -> bool:
@@ -379,28 +468,29 @@ class Actor(pykka.Actor):
             if predecessor is not None:
                 await predecessor.stopped
             await self.on_begin()
+            if self.life is State.STARTING:
+                self.life = State.LIVE
+                self._pump()
+            else:  # it was retired meanwhile
+                await self._end()
         except ServiceError as error:
             self._begin_error = error
+            self.retire()
         except Exception:
             log.exception("%s failed to start", self.actor_urn)
             self._begin_error = InternalError("The gateway failed to load this; try again.")
-        finally:
-            del self._task
-        if self._begin_error is not None:
             self.retire()
-        elif self.life is State.STARTING:
-            self.life = State.LIVE
-            self._pump()
-        self._release()
+        finally:
+            self._task = None
+            self._release()
 
     def retire(self) -> None:
         """Take no more messages: hand back those that wait, and end once no unit is open."""
         if self.life in (State.STOPPING, State.STOPPED):
             return
-        begun = self.life is State.LIVE
+        live = self.life is State.LIVE
         self.life = State.STOPPING
-        self.actor_stopped.set()
-        leftovers = self._mailbox.drain()
+        leftovers = [envelope for envelope in self._mailbox.drain() if not envelope.own]
         error = self._begin_error
         if error is not None or self._on_stopping is None:
             for envelope in leftovers:
@@ -408,25 +498,28 @@ class Actor(pykka.Actor):
             leftovers = []
         if self._on_stopping is not None:
             self._on_stopping(self, leftovers)
-        if begun and type(self).on_end is not Actor.on_end:
+        if live and self.holds_something:
             self._hold()
-            self._task = asyncio.create_task(self._end())
+            self._task = asyncio.create_task(self._end_and_release())
         elif self._holds == 0:
             self._finish()
+
+    async def _end_and_release(self) -> None:
+        await self._end()
+        self._task = None
+        self._release()
 
     async def _end(self) -> None:
         try:
             await self.on_end()
         except Exception:
             log.exception("%s failed to end", self.actor_urn)
-        finally:
-            del self._task
-            self._release()
 
     def _finish(self) -> None:
         self.life = State.STOPPED
         self.on_finished()
-        self.stopped.set(None)
+        if self._stopped is not None:
+            self._stopped.set(None)
 
     def on_finished(self) -> None:
         """Be told that this incarnation is gone for good."""
@@ -485,7 +578,7 @@ class Actor(pykka.Actor):
 
     def tell_self(self, message: Tell) -> None:
         """Queue the result of this actor's own background work, in a full mailbox too: it must not be lost."""
-        self._mailbox.put(Envelope(message), beyond_limit=True)
+        self._mailbox.put(Envelope(message, own=True), beyond_limit=True)
         self._schedule()
 
     def _schedule(self) -> None:
@@ -545,19 +638,26 @@ class Actor(pykka.Actor):
             self._busy = False
         unsettled = self._unsettled
         if unsettled is None or unsettled.done() or isinstance(answer, AsyncFuture):
-            return cast(Any, answer)
+            return answer  # pyright: ignore[reportUnknownVariableType]
         return self._held_back(answer, None)
 
     def _held_back(self, answer: Any, error: ServiceError | None) -> AsyncFuture[Any]:
         """Hold an answer back that saw state which is not stored yet: it stands only if that is."""
-        assert self._unsettled is not None
         held: AsyncFuture[Any] = AsyncFuture()
-        self._unsettled.then(lambda done: _settle(held, answer, done.error or error))
+        self.hold_back(held, answer, error)
         return held
+
+    def hold_back(self, answered: AsyncFuture[Any], answer: Any, error: ServiceError | None = None) -> None:
+        """Answer at once where all state in memory is stored, else once it is; fail if it could not be."""
+        unsettled = self._unsettled
+        if unsettled is None or unsettled.done():
+            _settle(answered, answer, error)
+        else:
+            unsettled.then(lambda done: _settle(answered, answer, done.error or error))
 
     def on_receive(self, message: Any) -> Any:
         """Hand a message to its handler; pykka's entry point."""
-        handler = self._handlers.get(cast(type[Any], type(message)))
+        handler = self._handlers.get(type(message))  # pyright: ignore[reportUnknownArgumentType]
         if handler is None:
             raise TypeError(f"{self.actor_urn} has no handler for {type(message).__name__}")
         return handler(self, message)

@@ -49,6 +49,7 @@ class SessionActor(DurableActor):
     """Owns one session; its key is the session's id."""
 
     kind = "session"
+    __slots__ = ("_caller", "_clock", "_last_used", "_session", "_stored_use", "_ttl_ms")
 
     def __init__(self, key: str, store: Store, clock: Clock, ttl_ms: int) -> None:
         super().__init__(key, store)

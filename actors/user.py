@@ -134,6 +134,7 @@ class UserActor(DurableActor):
     """Owns one user; its key is the user's id."""
 
     kind = "user"
+    __slots__ = ("_clock", "_directory", "_roster", "_user")
 
     def __init__(self, key: str, store: Store, clock: Clock, directory: Directory) -> None:
         super().__init__(key, store)

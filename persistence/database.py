@@ -12,7 +12,16 @@ from typing import IO, Self, TypeVar
 
 import aiosqlite
 
-from persistence.store import Query, Settled, StoreLocked, StoreStats, StoreTooNew, StoreUnavailable, Unit, Write
+from persistence.store import (
+    Query,
+    Settled,
+    StoreLocked,
+    StoreStats,
+    StoreTooNew,
+    StoreUnavailable,
+    Unit,
+    Write,
+)
 from persistence.writer import Writer
 
 T = TypeVar("T")
@@ -48,12 +57,14 @@ class SqliteStore:
         lock = _lock(path)
         connections: list[aiosqlite.Connection] = []
         try:
-            connections.append(await _connect(path))
-            await migrate(connections[0])
-            for _ in range(READERS):
-                reader = await _connect(path)
-                await reader.execute("PRAGMA query_only = ON")
-                connections.append(reader)
+            for _ in range(1 + READERS):
+                connection = aiosqlite.connect(path, isolation_level=None, cached_statements=512)
+                connections.append(await connection)
+                await _set_up(connection)
+                if len(connections) == 1:
+                    await migrate(connection)
+                else:
+                    await connection.execute("PRAGMA query_only = ON")
         except BaseException:
             # aiosqlite's threads keep the process alive until they are closed
             for connection in connections:
@@ -119,8 +130,7 @@ class SqliteStore:
         self._lock.close()
 
 
-async def _connect(path: Path) -> aiosqlite.Connection:
-    connection = await aiosqlite.connect(path, isolation_level=None, cached_statements=512, check_same_thread=False)
+async def _set_up(connection: aiosqlite.Connection) -> None:
     for pragma in (
         "journal_mode = WAL",
         "synchronous = FULL",
@@ -130,7 +140,6 @@ async def _connect(path: Path) -> aiosqlite.Connection:
         "temp_store = MEMORY",
     ):
         await connection.execute(f"PRAGMA {pragma}")
-    return connection
 
 
 def _lock(path: Path) -> IO[bytes]:
@@ -185,5 +194,5 @@ def _statements(script: str) -> Iterator[str]:
         if sqlite3.complete_statement(statement):
             yield statement
             statement = ""
-    if statement.strip():
+    if any(line.strip() and not line.lstrip().startswith("--") for line in statement.splitlines()):
         raise ValueError(f"a migration ends in an unfinished statement: {statement.strip()[:80]}")

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import groupby
 from typing import Any, TypeVar
 
@@ -24,6 +24,9 @@ from persistence.store import FOREIGN_KEY, ROWS, Fenced, Params, Settled, StoreU
 MAX_BATCH = 512
 """Units in one transaction at most: bounds how long the first of them waits for the last."""
 
+EARLY = 24
+"""Units that start a batch in the middle of a loop step, so that the disk works while the rest of the step runs."""
+
 log = logging.getLogger("parley.writer")
 
 T = TypeVar("T")
@@ -32,6 +35,10 @@ Outcome = Exception | None
 
 class _RowsRefused(Exception):
     """A write touched another number of rows than it named."""
+
+
+class _TakeApart(Exception):
+    """A statement for many units failed: each is to be stored by itself."""
 
 
 class Writer:
@@ -47,6 +54,7 @@ class Writer:
         self._queue: deque[tuple[Unit, Settled]] = deque()
         self._fenced: set[int] = set()
         self._at_work = False
+        self._scheduled = False
         self._closing = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -65,7 +73,7 @@ class Writer:
             return
         self._queue.append((unit, settled))
         if not self._at_work:
-            self._start_batch()
+            self._wake()
 
     def forget(self, incarnation: int) -> None:
         """Drop the fence of an incarnation that can submit no more."""
@@ -75,6 +83,20 @@ class Writer:
         """Commit all that waits and take no more."""
         self._closing = True
         await self._idle.wait()
+
+    def _wake(self) -> None:
+        """Start a batch now if it is worth it, else at the end of this loop step, when more may wait."""
+        if len(self._queue) >= EARLY:
+            self._start_batch()
+        elif not self._scheduled:
+            self._scheduled = True
+            self._idle.clear()
+            asyncio.get_running_loop().call_soon(self._step_ended)
+
+    def _step_ended(self) -> None:
+        self._scheduled = False
+        if self._queue and not self._at_work:
+            self._start_batch()
 
     def _start_batch(self) -> None:
         """Wake the connection's thread; it takes what waits by the time it has the interpreter."""
@@ -88,16 +110,15 @@ class Writer:
         settlements = future.result()
         self.batches += 1
         self.units += len(settlements)
+        self._at_work = False
         if self._queue:
-            self._start_batch()
-        else:
-            self._at_work = False
+            self._wake()
         for settled, outcome in settlements:
             try:
                 settled(outcome)
             except Exception:
                 log.exception("a unit's caller failed on its outcome")
-        if not self._at_work:
+        if not self._at_work and not self._queue:
             self._idle.set()
 
     # What follows runs in the connection's thread.
@@ -117,14 +138,23 @@ class Writer:
         return [(settled, outcome) for (_, settled), outcome in zip(batch, outcomes, strict=True)]
 
     def _transact(self, connection: sqlite3.Connection, units: list[Unit]) -> list[Outcome]:
+        """Store the units in one transaction: many in a statement, or each by itself where that fails."""
+        try:
+            return self._try(connection, units, together=not self._fenced)
+        except _TakeApart:
+            return self._try(connection, units, together=False)
+
+    def _try(self, connection: sqlite3.Connection, units: list[Unit], *, together: bool) -> list[Outcome]:
         outcomes: list[Outcome] = []
         connection.execute("BEGIN IMMEDIATE")
         try:
-            for run in _runs(units):
-                if self._apply_together(connection, run):
-                    outcomes += [None] * len(run)
+            for shape, run in groupby(units, key=_shape):
+                same = list(run)
+                if together and shape is not None and len(same) > 1:
+                    _apply_together(connection, same)
+                    outcomes += [None] * len(same)
                 else:
-                    outcomes += [self._apply(connection, unit) for unit in run]
+                    outcomes += [self._apply(connection, unit) for unit in same]
             if self._before_commit is not None:
                 self._before_commit()
             connection.execute("COMMIT")
@@ -134,34 +164,9 @@ class Writer:
             raise
         return outcomes
 
-    def _apply_together(self, connection: sqlite3.Connection, run: list[Unit]) -> bool:
-        """Store a run of units of one shape with one statement per kind of write; False where that can't be.
-
-        Each call into SQLite lets go of the interpreter lock and waits to have it back, which under load costs more
-        than the statement. Whatever goes wrong is undone, and the units are then stored one by one.
-        """
-        if len(run) == 1 or any(not self._fenced.isdisjoint(unit.incarnations) for unit in run):
-            return False
-        params: dict[str, list[Params]] = {}
-        for unit in run:
-            for write in unit.writes:
-                assert write.many is not None
-                params.setdefault(write.many, []).append(write.params)
-        connection.execute("SAVEPOINT run")
-        try:
-            for sql, rows in params.items():
-                connection.execute(sql, (orjson.dumps(rows).decode(),))
-        except Exception:
-            if not connection.in_transaction:
-                raise
-            connection.execute("ROLLBACK TO run")
-            connection.execute("RELEASE run")
-            return False
-        connection.execute("RELEASE run")
-        return True
-
     def _apply(self, connection: sqlite3.Connection, unit: Unit) -> Outcome:
         if self._fenced and not self._fenced.isdisjoint(unit.incarnations):
+            self._fenced.update(unit.incarnations)  # the others that it carries hold what is not stored, too
             return Fenced("an earlier write of this actor failed")
         # SQLite undoes a failed statement by itself, so only a unit of several needs a savepoint.
         grouped = len(unit.writes) > 1
@@ -192,19 +197,32 @@ class Writer:
         return StoreUnavailable(str(error))
 
 
-def _runs(units: list[Unit]) -> Iterator[list[Unit]]:
-    """Split a batch, in order, into runs of units of one shape that can be stored together, and the single others."""
-    for shape, run in groupby(units, key=_shape):
-        if shape is None:
-            yield from ([unit] for unit in run)
-        else:
-            yield list(run)
+def _apply_together(connection: sqlite3.Connection, units: list[Unit]) -> None:
+    """Store units of one shape with one statement per kind of write.
+
+    Raises:
+        _TakeApart: one of them was refused; the transaction is to be rolled back.
+    """
+    params: dict[str, list[Params]] = {}
+    for unit in units:
+        for write in unit.writes:
+            assert write.many is not None
+            params.setdefault(write.many, []).append(write.params)
+    try:
+        for sql, rows in params.items():
+            array = orjson.dumps(rows)
+            if b"\\u0000" in array:  # SQLite's JSON ends a text at a NUL
+                raise _TakeApart
+            connection.execute(sql, (array.decode(),))
+    except Exception as error:
+        raise _TakeApart from error
 
 
 def _shape(unit: Unit) -> tuple[str | None, ...] | None:
     """Name what a unit writes, or None where some of it can only be stored alone."""
-    shape = tuple(write.many for write in unit.writes)
-    return None if None in shape or unit.refusals else shape
+    if unit.refusals or any(write.many is None or write.rows is not None for write in unit.writes):
+        return None
+    return tuple(write.many for write in unit.writes)
 
 
 def _refusal_key(error: Exception) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from typing import Any, cast
+from typing import Any
 
 from sanic import Request
 
@@ -14,7 +14,8 @@ def client_address(request: Request, trusted: Sequence[Network]) -> str:
 
     `Forwarded` (RFC 7239) or else `X-Forwarded-For` is read from its end, and only as far as trusted proxies wrote it.
     """
-    address: str = cast(Any, request.conn_info).client_ip
+    connection: Any = request.conn_info
+    address: str = connection.client_ip
     if not trusted or not _is_trusted(address, trusted):
         return address
     for hop in reversed(_hops(request)):

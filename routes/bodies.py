@@ -10,8 +10,8 @@ from actors.errors import MalformedBody, WrongMediaType
 
 def header(request: Request, name: str) -> str | None:
     """Return a request header's value; Sanic's headers are untyped."""
-    value: object = cast(Any, request.headers).get(name)
-    return value if isinstance(value, str) else None
+    headers: Any = request.headers
+    return headers.get(name)
 
 
 def json_object(request: Request) -> dict[str, Any]:

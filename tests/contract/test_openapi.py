@@ -14,8 +14,8 @@ from actors.commands import COMMANDS, GROUPS
 from actors.core import Core, CoreOptions
 from actors.engines.recall import RecallEngine
 from persistence.database import SqliteStore
-from routes.access_log import AccessLog
 from routes.app import HttpOptions, build_app
+from routes.logs import AccessLog
 from tests.gateway import BUS, CHECKOUT, Client, running
 
 NOT_IN_THE_DOCUMENT = {("GET", "/docs/assets/{name}")}

@@ -1,5 +1,6 @@
-"""A gateway with faults: no commit succeeds while `broken` is in its data folder, US_Sessions has a bug, and the
-instant engine fails on every message.
+"""A gateway with faults.
+
+No commit succeeds while `broken` is in its data folder, US_Sessions has a bug, and the engine fails on every message.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""A gateway whose chat engine does what the message says, a word at a time:
+"""A gateway whose chat engine does what the message says, a word at a time.
 
 `say:TEXT` yields a piece, `wait:PATH` waits until that file is there (and makes PATH.reached), `fail` raises.
 """

@@ -1,34 +1,12 @@
 """Gateways of the service tests that differ from the shared one in their settings or their parts."""
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from tests.gateway import CHECKOUT, Client, GatewayProcess, running
-
-ENGINES = CHECKOUT / "tests" / "engines"
-
-
-class Gate:
-    """Holds a scripted engine up: `wait:{gate}` in a message waits until it is opened."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __str__(self) -> str:
-        return str(self._path)
-
-    async def reached(self) -> None:
-        """Wait until an engine waits at it."""
-        reached = self._path.with_name(f"{self._path.name}.reached")
-        while not reached.exists():
-            await asyncio.sleep(0.01)
-
-    def open(self) -> None:
-        """Let the engine go on."""
-        self._path.touch()
+from tests.engines.gate import ENGINES, Gate
+from tests.gateway import Client, GatewayProcess, running
 
 
 @pytest.fixture

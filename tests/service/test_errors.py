@@ -10,10 +10,10 @@ import pytest
 
 from actors.errors import ServiceError
 from actors.tokens import API_KEY, SANDBOX_KEY, SESSION, new_token
+from tests.engines.gate import ENGINES, Gate
 from tests.gateway import BUS, INTERNAL_SECRET, PASSWORD, Answer, Client, GatewayProcess, running
 from tests.operator import SECRET, on_plan
-from tests.service.conftest import ENGINES, Gate
-from tests.wire import connected, raw_post, read_answer, send_raw
+from tests.wire import connected, raw_post, read_answer
 
 LATER = {
     1501: "rules",
@@ -93,12 +93,16 @@ async def test_1005_a_service_that_is_not_available(user: Client):
         refused(await user.command(service), 1005, 400)
 
 
-@pytest.mark.parametrize("path", ["/", "/api", "/api/", "/nothing", "/api/users", "/docs/nothing", "/debug", "/%2e%2e/x"])
+@pytest.mark.parametrize(
+    "path", ["/", "/api", "/api/", "/nothing", "/api/users", "/docs/nothing", "/debug", "/%2e%2e/x"]
+)
 async def test_1006_no_such_route(user: Client, path: str):
     of_gateway_route(await user.request("GET", path), 1006, 404)
 
 
-@pytest.mark.parametrize("path", ["/agent", "/agent/fly", "/zone/create", "/agent/list/x", "/Agent/list", "/agent/LIST"])
+@pytest.mark.parametrize(
+    "path", ["/agent", "/agent/fly", "/zone/create", "/agent/list/x", "/Agent/list", "/agent/LIST"]
+)
 async def test_1006_no_such_alias(user: Client, path: str):
     answer = (await user.request("POST", BUS + path, json={})).refused(1006, 404)
     assert answer.http == 404
@@ -321,14 +325,15 @@ async def test_5002_a_store_that_takes_no_writes_keeps_nothing_and_comes_back(
     broken.touch()
     try:
         definition = {"name": f"{unique}-other", "description": "d"}
-        for service, body in (
-            ("AP_Create", {"vx": definition}),
-            ("AP_Modify", {"vx": {"description": "changed"}}),
-            ("AP_LogOff", {}),
-            ("AP_Chat", {"content": "Hello"}),
-            ("US_Create", {"vx": {"name": f"{unique}-new", "secret": PASSWORD}}),
-            ("US_LogOff", {}),
-        ):
+        writing: dict[str, dict[str, Any]] = {
+            "AP_Create": {"vx": definition},
+            "AP_Modify": {"vx": {"description": "changed"}},
+            "AP_LogOff": {},
+            "AP_Chat": {"content": "Hello"},
+            "US_Create": {"vx": {"name": f"{unique}-new", "secret": PASSWORD}},
+            "US_LogOff": {},
+        }
+        for service, body in writing.items():
             refused(await faulty_user.command(service, **body), 5002, 503)
         health = await faulty_user.request("GET", "/api/health")
         assert (health.http, health.body["status"], health.body["storage"]) == (503, "unavailable", "unavailable")

@@ -16,6 +16,7 @@ from tests.gateway import PASSWORD, Answer, Client, running
 
 WRONG = "not the password"
 OTHER = "another horse battery"
+_numbers = itertools.count(1)
 _addresses = (f"192.0.2.{number}" for number in itertools.count(10))
 
 
@@ -62,8 +63,19 @@ async def test_description_and_profile_may_be_left_out(sanic_client: Client, uni
 
 @pytest.mark.parametrize(
     "name",
-    ["ab", "x" * 65, "-abcde", "abcde-", ".abcde", "abcde.", "_abcde", "abc de", "abc/de", "abc@de", "äbcdef", "abcdé"]
-    + ["abcde\n", "abcde\u200b", "ａｂｃｄｅ", "abc:de", "абвгде", "abcd\u0131", "%61bcde"],
+    [
+        *("ab", "x" * 65, "-abcde", "abcde-", ".abcde", "abcde.", "_abcde", "abc de", "abc/de", "abc@de", "abc:de"),
+        *(
+            "äbcdef",
+            "abcdé",
+            "abcde\n",
+            "abcde\u200b",
+            "\uff41\uff42\uff43\uff44\uff45",
+            "абвгде",
+            "abcd\u0131",
+            "%61bcde",
+        ),
+    ],
 )
 async def test_a_name_that_breaks_the_rule_is_refused(user: Client, sanic_client: Client, name: str):
     made = (
@@ -97,10 +109,19 @@ async def test_of_many_that_register_one_name_at_once_one_is_served(sanic_client
     assert sorted(answer.code for answer in answers) == [0, *[3001] * 19]
 
 
+async def test_more_registrations_at_once_than_may_wait_are_refused_as_overload(sanic_client: Client, unique: str):
+    vxs = [{"name": f"{unique}-{number}", "secret": PASSWORD} for number in range(100)]
+    answers = await asyncio.gather(*(sanic_client.command("US_Create", vx=vx) for vx in vxs))
+    refused = [answer.refused(5003, 503) for answer in answers if answer.code]
+    assert refused
+    assert all(int(answer.headers["Retry-After"]) >= 1 for answer in refused)
+    for vx, answer in zip(vxs, answers, strict=True):
+        again = await sanic_client.command("US_Create", vx=vx)  # of a refused one nothing was kept
+        assert again.code == (0 if answer.code else 3001)
+
+
 @pytest.mark.parametrize("secret", ["x" * 8, "x" * 256, "\U0001f600" * 8, " a space at both ends ", "\u0301" * 8])
-async def test_passwords_of_8_to_256_characters_of_any_text_are_taken(
-    sanic_client: Client, unique: str, secret: str
-):
+async def test_passwords_of_8_to_256_characters_of_any_text_are_taken(sanic_client: Client, unique: str, secret: str):
     assert await works(await sanic_client.register(unique, secret))
 
 
@@ -117,7 +138,11 @@ async def test_other_passwords_are_refused(user: Client, sanic_client: Client, u
 
 @pytest.mark.parametrize(
     ("vx", "note"),
-    [({}, "missing name field"), ({"name": "abcde"}, "missing vx.secret field"), ({"secret": PASSWORD}, "missing name")],
+    [
+        ({}, "missing name field"),
+        ({"name": "abcde"}, "missing vx.secret field"),
+        ({"secret": PASSWORD}, "missing name"),
+    ],
 )
 async def test_registration_needs_a_name_and_a_password(sanic_client: Client, vx: dict[str, str], note: str):
     assert (await sanic_client.command("US_Create", vx=vx)).refused(1002, 400).note.startswith(note)
@@ -204,7 +229,9 @@ async def sessions_of(user: Client, **body: Any) -> list[dict[str, Any]]:
     return (await user.command("US_Sessions", **body)).ok().profile
 
 
-async def test_sessions_lists_the_user_s_own_in_order_and_marks_this_one(user: Client, sanic_client: Client, unique: str):
+async def test_sessions_lists_the_user_s_own_in_order_and_marks_this_one(
+    user: Client, sanic_client: Client, unique: str
+):
     await sanic_client.register(f"{unique}-other")
     second, third = await user.log_on(user.name), await user.log_on(user.name)
     for position, client in enumerate((user, second, third)):
@@ -273,10 +300,17 @@ async def test_a_session_lives_while_it_is_used_and_ends_after_its_ttl_without(h
     for _ in range(3):
         await asyncio.sleep(0.9)
         assert await works(user)
-    assert len(await sessions_of(user)) == 1  # the idle one is not listed any more
     assert not await works(idle)
     await asyncio.sleep(2.1)
     assert not await works(user)
+
+
+async def test_sessions_lists_those_that_live_and_no_other_with_their_last_use(hasty: Client, unique: str):
+    user, _idle = await hasty.register(unique), await hasty.log_on(unique)
+    for _ in range(3):
+        await asyncio.sleep(0.9)
+        assert await works(user)
+    assert [session["current"] for session in await sessions_of(user)] == [True]
 
 
 # US_Read, US_Update
@@ -454,7 +488,7 @@ async def test_tries_at_once_don_t_slip_through(proxied: Client, unique: str, ad
 
 
 async def test_registrations_are_limited_per_address(tmp_path: Path):
-    settings = {"PARLEY_REGISTRATIONS_PER_HOUR": "3", "PARLEY_TRUSTED_PROXIES": "127.0.0.1"}
+    settings: dict[str, Any] = {"PARLEY_REGISTRATIONS_PER_HOUR": "3", "PARLEY_TRUSTED_PROXIES": "127.0.0.1"}
     async with running(tmp_path / "data", **settings) as gateway, gateway.client() as client:
 
         async def register(name: str, address: str) -> Answer:
@@ -478,9 +512,10 @@ TRUSTED = "127.0.0.1,10.0.0.0/8,fd00::/8"
 
 async def registers(client: Client, **headers: str) -> bool:
     """Tell whether the address that these headers make is one that has not registered anybody yet."""
-    registers.number = getattr(registers, "number", 0) + 1
-    vx = {"name": f"user-{registers.number}", "secret": PASSWORD}
-    answer = await client.command("US_Create", vx=vx, headers={name.replace("_", "-"): text for name, text in headers.items()})
+    vx = {"name": f"user-{next(_numbers)}", "secret": PASSWORD}
+    answer = await client.command(
+        "US_Create", vx=vx, headers={name.replace("_", "-"): text for name, text in headers.items()}
+    )
     assert answer.code in (0, 4001), answer.body
     return answer.code == 0
 
@@ -488,7 +523,7 @@ async def registers(client: Client, **headers: str) -> bool:
 @pytest.fixture(scope="module")
 async def guarded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Client]:
     """A gateway behind trusted proxies that allows one registration per address."""
-    settings = {"PARLEY_REGISTRATIONS_PER_HOUR": "1", "PARLEY_TRUSTED_PROXIES": TRUSTED}
+    settings: dict[str, Any] = {"PARLEY_REGISTRATIONS_PER_HOUR": "1", "PARLEY_TRUSTED_PROXIES": TRUSTED}
     data = tmp_path_factory.mktemp("guarded") / "data"
     async with running(data, **settings) as gateway, gateway.client() as client:
         yield client
@@ -525,7 +560,7 @@ async def test_what_stands_left_of_the_first_untrusted_address_is_not_believed(g
 
 
 async def test_without_trusted_proxies_the_headers_mean_nothing(tmp_path: Path):
-    settings = {"PARLEY_REGISTRATIONS_PER_HOUR": "1"}
+    settings: dict[str, Any] = {"PARLEY_REGISTRATIONS_PER_HOUR": "1"}
     async with running(tmp_path / "data", **settings) as gateway, gateway.client() as client:
         assert await registers(client, X_Forwarded_For="198.51.100.1")
         assert not await registers(client, X_Forwarded_For="198.51.100.2")

@@ -130,7 +130,7 @@ class Scribe(Actor):
     def _talk_to_self(self, message: TalkToSelf) -> int:
         for number in range(message.words):
             self.tell_self(Hear(f"own {number}"))
-        return len(self.actor_inbox)  # pyright: ignore[reportArgumentType]
+        return self.waiting  # pyright: ignore[reportArgumentType]
 
 
 class Troupe:
@@ -520,7 +520,8 @@ async def answer_to(reference: pykka.ActorRef[Any], message: Any) -> Any:
     """Ask through pykka's reference; it must not take for ever."""
     future = reference.ask(message, block=False)
     assert isinstance(future, AsyncFuture)
-    return await future.within(3)
+    async with asyncio.timeout(3):
+        return await future
 
 
 async def test_pykka_s_own_reference_asks_and_tells():

@@ -251,7 +251,7 @@ async def test_a_unit_of_several_incarnations_fences_all_and_is_fenced_by_any(st
         await store.commit(unit(note(1), by=8))
     with pytest.raises(Fenced):
         await store.commit(unit(note(1), by=(9, 7)))
-    await store.commit(unit(note(2), by=9))
+    await store.commit(unit(note(2), by=10))
     assert await ids(store) == [2]
 
 
@@ -446,9 +446,7 @@ async def test_a_unit_that_expects_a_refusal_has_it_amid_a_run_of_its_shape(stor
 async def test_a_count_of_rows_holds_in_a_merged_run_too(store: SqliteStore, disk: Disk):
     await store.commit(unit(note(1), note(2)))
     retitle = "UPDATE notes SET text = ? WHERE id = ?"
-    retitle_many = (
-        "UPDATE notes SET text = json_extract(value, '$[0]') FROM json_each(?) WHERE notes.id = json_extract(value, '$[1]')"
-    )
+    retitle_many = "UPDATE notes SET text = json_extract(value, '$[0]') FROM json_each(?) WHERE notes.id = json_extract(value, '$[1]')"
     units = [unit(Write(retitle, ("new", id), rows=1, many=retitle_many), by=id) for id in (1, 99, 2)]
     assert kinds(await in_one_batch(store, disk, units)) == [None, StoreUnavailable, None]
 

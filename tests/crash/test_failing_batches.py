@@ -1,0 +1,99 @@
+"""A store that fails now and then: nobody ever reads what is not stored, and no count drifts from its rows."""
+
+import asyncio
+import re
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.crash.load import NOT_CARRIED_OUT, Crowd, Owner, crowd, database_of, verify_rows
+from tests.gateway import running
+
+SCRIPT = Path(__file__).parent / "failing_gateway.py"
+AGENTS = 20
+CHATS = 1_500
+"""Chats that are to be acknowledged before a test ends."""
+
+
+class Watchers:
+    """Readers that compare, at once, what they are shown with what the database holds."""
+
+    def __init__(self, crowd: Crowd, database: sqlite3.Connection) -> None:
+        self.crowd = crowd
+        self.database = database
+        self.reads = 0
+        self.refused = 0
+        self.unstored: list[str] = []
+
+    async def watch(self, owner: Owner, goes_on: Any) -> None:
+        while goes_on():
+            await self._count(owner)
+            await self._history(owner)
+            await asyncio.sleep(0)
+
+    async def _count(self, owner: Owner) -> None:
+        answer = await owner.client.command("AP_Read", target={"agent": owner.agent})
+        if not self._usable(answer):
+            return
+        shown = answer.content[0]["messages"]
+        stored = self._value(
+            "SELECT coalesce(sum(last_seq), 0) FROM conversations JOIN agents ON agents.id = agent_id WHERE name = ?",
+            owner.agent,
+        )
+        if stored < shown:  # stored counts only ever grow
+            self.unstored.append(f"{owner.agent} showed {shown} messages and has {stored}")
+
+    async def _history(self, owner: Owner) -> None:
+        answer = await owner.client.command("AP_History", target={"agent": owner.agent}, page={"limit": 10})
+        if not self._usable(answer):
+            return
+        for message in answer.content:
+            found = self._value("SELECT count(*) FROM messages WHERE id = ? AND seq = ?", message["id"], message["seq"])
+            if not found:
+                self.unstored.append(f"{owner.agent} showed {message}")
+
+    def _usable(self, answer: Any) -> bool:
+        self.reads += 1
+        if answer.code:
+            assert answer.code in NOT_CARRIED_OUT, answer.body
+            self.refused += 1
+        return not answer.code
+
+    def _value(self, sql: str, *params: Any) -> Any:
+        return self.database.execute(sql, params).fetchone()[0]
+
+
+@pytest.mark.parametrize(("seed", "share"), [(1, 0.2), (2, 0.05), (3, 0.6)])
+async def test_nobody_reads_what_is_not_stored_and_no_count_drifts_from_its_rows(
+    tmp_path: Path, seed: int, share: float
+):
+    failing = {"FAILING_SEED": str(seed), "FAILING_SHARE": str(share)}
+    async with running(tmp_path / "data", script=SCRIPT, PARLEY_DEFAULT_PLAN="enterprise", **failing) as gateway:
+        async with crowd(gateway, AGENTS, seed) as clients:
+            with closing(sqlite3.connect(f"file:{database_of(gateway)}?mode=ro", uri=True)) as database:
+                watchers = Watchers(clients, database)
+                chats = CHATS if share < 0.5 else CHATS // 5
+
+                def goes_on() -> bool:
+                    return clients.acknowledged < 2 * chats
+
+                cut_off, *_ = await asyncio.gather(
+                    clients.act(goes_on), *(watchers.watch(owner, goes_on) for owner in clients.owners[::2])
+                )
+            assert cut_off == 0
+            assert watchers.unstored == []
+            assert watchers.reads > watchers.refused
+            await clients.verify()
+            assert await gateway.stop() == 0
+            assert verify_rows(database_of(gateway), clients) == clients.acknowledged
+    (failed,) = re.findall(r"(\d+) batches failed", gateway.log.read_text())
+    refused = sum(len(talk.refused) for talk in clients.talks)
+    assert int(failed) > 10
+    assert refused > 0
+    print(  # noqa: T201
+        f"{clients.acknowledged} messages acknowledged, {refused} chats refused, {failed} batches failed,"
+        f" {watchers.reads} reads, {watchers.refused} of them refused"
+    )

@@ -1,0 +1,132 @@
+"""An orderly stop: what is under way is answered, what was acknowledged is stored, and nothing else is."""
+
+import asyncio
+import re
+import signal
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.crash.load import UNKNOWN, Crowd, crowd, database_of, verify_rows
+from tests.gateway import PASSWORD, GatewayProcess, running
+
+GRACE_S = 25.0
+"""Twice the ten seconds that a stop grants, and some for a busy machine."""
+
+
+async def ended(gateway: GatewayProcess) -> int:
+    """Wait until the gateway has ended by itself; return its exit status."""
+    assert gateway.process is not None
+    return await asyncio.wait_for(gateway.process.wait(), GRACE_S)
+
+
+def tell(gateway: GatewayProcess, number: signal.Signals) -> None:
+    assert gateway.process is not None
+    gateway.process.send_signal(number)
+
+
+async def under_load(clients: Crowd, seconds: float) -> "asyncio.Task[int]":
+    acting = asyncio.create_task(clients.act(lambda: True))
+    await asyncio.sleep(seconds)
+    assert not acting.done()
+    return acting
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_a_stop_under_load_answers_what_is_under_way_and_stores_what_it_acknowledged(
+    tmp_path: Path, number: signal.Signals
+):
+    async with running(tmp_path / "data", PARLEY_DEFAULT_PLAN="enterprise") as gateway:
+        async with crowd(gateway, 20, seed=3) as clients:
+            acting = await under_load(clients, 1.0)
+            tell(gateway, number)
+            assert await ended(gateway) == 0
+            await acting
+            stored = verify_rows(database_of(gateway), clients)
+            # Not one message more: a command whose connection broke was not carried out unanswered.
+            assert stored == clients.acknowledged > 100
+            said = gateway.log.read_text()
+            assert said.rstrip().endswith("Parley has stopped.")
+            assert "Traceback" not in said
+            await gateway.start()
+            clients.meet(gateway)
+            await clients.verify()
+            print(f"{clients.acknowledged} messages acknowledged")  # noqa: T201
+
+
+async def test_stops_under_load_one_after_another_lose_nothing(tmp_path: Path):
+    async with running(tmp_path / "data", PARLEY_DEFAULT_PLAN="enterprise") as gateway:
+        async with crowd(gateway, 10, seed=4) as clients:
+            for _ in range(3):
+                acting = await under_load(clients, 0.4)
+                tell(gateway, signal.SIGTERM)
+                assert await ended(gateway) == 0
+                await acting
+                assert verify_rows(database_of(gateway), clients) == clients.acknowledged
+                await gateway.start()
+                clients.meet(gateway)
+                await clients.verify()
+
+
+async def test_slow_commands_that_are_under_way_are_answered(tmp_path: Path):
+    async with running(tmp_path / "data") as gateway, gateway.client() as nobody:
+        names = [f"user-{number}" for number in range(20)]
+        answered: list[str] = []
+
+        async def register(name: str) -> None:
+            (await nobody.command("US_Create", vx={"name": name, "secret": PASSWORD})).ok()
+            answered.append(name)
+
+        registering = [asyncio.create_task(register(name)) for name in names]
+        await asyncio.wait(registering, return_when=asyncio.FIRST_COMPLETED)
+        assert len(answered) < len(names)
+        tell(gateway, signal.SIGTERM)
+        assert await ended(gateway) == 0
+        await asyncio.gather(*registering)
+        with closing(sqlite3.connect(database_of(gateway))) as database:
+            assert {name for (name,) in database.execute("SELECT name FROM users")} == set(names)
+
+
+async def test_connections_that_are_kept_alive_do_not_hold_up_the_stop(tmp_path: Path):
+    async with running(tmp_path / "data") as gateway, gateway.client() as nobody:
+        (await nobody.request("GET", "/api/health"))
+        silent = await asyncio.open_connection(*listening_at(gateway))
+        half = await asyncio.open_connection(*listening_at(gateway))
+        half[1].write(b"POST /demo/v1/Svc/tps HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
+        await half[1].drain()
+        tell(gateway, signal.SIGTERM)
+        assert await ended(gateway) == 0
+        for _, writer in (silent, half):
+            writer.close()
+        with pytest.raises(UNKNOWN):
+            await nobody.request("GET", "/api/health")
+
+
+async def test_a_second_signal_changes_nothing(tmp_path: Path):
+    async with running(tmp_path / "data", PARLEY_DEFAULT_PLAN="enterprise") as gateway:
+        async with crowd(gateway, 5, seed=5) as clients:
+            acting = await under_load(clients, 0.3)
+            for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGINT):
+                tell(gateway, number)
+            assert await ended(gateway) == 0
+            await acting
+            assert verify_rows(database_of(gateway), clients) == clients.acknowledged
+
+
+async def test_the_log_is_folded_into_the_file_and_the_address_is_free_again(tmp_path: Path):
+    async with running(tmp_path / "data") as gateway:
+        async with gateway.client() as nobody:
+            await nobody.register("lovelace")
+        assert await gateway.stop() == 0
+        assert sorted(path.name for path in gateway.data.iterdir()) == ["parley.db", "parley.db.lock"]
+        await gateway.start(listening_at(gateway)[1])
+        async with gateway.client() as nobody:
+            await nobody.log_on("lovelace")
+
+
+def listening_at(gateway: GatewayProcess) -> tuple[str, int]:
+    found = re.fullmatch(r"http://(.+):(\d+)", gateway.base)
+    assert found is not None
+    return found.group(1), int(found.group(2))

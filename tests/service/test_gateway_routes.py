@@ -1,0 +1,265 @@
+"""Gateway routes of this version: health, OpenAPI, docs, metrics, the billing hook, live actors (product 8)."""
+
+import asyncio
+import hashlib
+import re
+import shutil
+import sqlite3
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.gateway import BUS, INTERNAL_SECRET, Client, GatewayProcess, running
+from tests.operator import SECRET, live_actor, set_plan
+
+OPEN = ("/api/health", "/api/tps/openapi.json", "/api/tps/openapi.yaml", "/docs", "/metrics")
+
+
+# health
+
+
+async def test_health_tells_that_storage_is_writable_and_what_runs(user: Client):
+    answer = await user.request("GET", "/api/health")
+    assert answer.http == 200
+    assert answer.body.keys() == {"status", "version", "uptime_s", "storage", "actors"}
+    assert (answer.body["status"], answer.body["storage"]) == ("ok", "ok")
+    assert answer.body["uptime_s"] > 0
+    assert answer.body["actors"] >= 2  # at least the user and its session
+    assert answer.headers["X-Request-Id"]
+
+
+@pytest.mark.parametrize("path", OPEN)
+async def test_open_routes_need_no_credential_and_mind_no_wrong_one(sanic_client: Client, path: str):
+    for headers in ({}, {"Authorization": "Bearer wrong"}):
+        assert (await sanic_client.request("GET", path, headers=headers)).http == 200
+
+
+async def test_gateway_routes_echo_the_request_id(sanic_client: Client):
+    for path in ("/api/health", "/debug/actors", "/no/such/route"):
+        answer = await sanic_client.request("GET", path, headers={"X-Request-Id": "my-request"} | SECRET)
+        assert answer.headers["X-Request-Id"] == "my-request"
+
+
+# docs
+
+
+async def test_docs_is_a_page_that_names_no_other_host(sanic_client: Client):
+    page = await sanic_client.request("GET", "/docs")
+    assert page.headers["Content-Type"].startswith("text/html")
+    assert "default-src 'self'" in page.headers["Content-Security-Policy"]
+    links = re.findall(r'(?:src|href)="([^"]+)"', page.body)
+    assert links
+    for link in links:
+        assert link.startswith("/")
+        async with sanic_client.http.get(sanic_client.base + link) as asset:
+            assert asset.status == 200
+
+
+# metrics
+
+
+async def test_metrics_count_requests_by_service_and_code_and_live_actors(user: Client):
+    async def sample(line: str) -> float:
+        answer = await user.request("GET", "/metrics")
+        assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+        found = re.search(rf"^{re.escape(line)} (\S+)$", answer.body, re.MULTILINE)
+        return float(found[1]) if found else 0.0
+
+    for line, send in (
+        ('parley_requests_total{internal_code="0",service="US_Read"}', user.command("US_Read")),
+        ('parley_requests_total{internal_code="3003",service="AP_Read"}', user.command("AP_Read")),
+        ('parley_requests_total{internal_code="1001",service="unknown"}', user.command("NO_Such")),
+        ('parley_request_seconds_count{service="AP_List"}', user.command("AP_List")),
+    ):
+        before = await sample(line)
+        await send
+        assert await sample(line) == before + 1, line
+    for kind in ("session", "user", "agent"):
+        assert await sample(f'parley_actors{{kind="{kind}"}}') >= (kind != "agent")
+    assert await sample("process_resident_memory_bytes") > 0
+
+
+async def test_metrics_have_no_label_that_a_caller_can_make_up(user: Client):
+    await user.command("MADE_Up\n{}")
+    await user.request("GET", "/made_up")
+    assert "made_up" not in (await user.request("GET", "/metrics")).body.lower()
+
+
+# the billing hook and the door before internal routes
+
+INTERNAL = [("PUT", "/api/admin/users/nobody/plan"), ("GET", "/debug/actors"), ("GET", "/debug/actors/user/x")]
+
+
+@pytest.mark.parametrize(("method", "path"), INTERNAL)
+async def test_internal_routes_need_the_operator_s_secret(user: Client, method: str, path: str):
+    body = {"json": {"plan": "free"}} if method == "PUT" else {}
+    assert (await user.request(method, path, **body)).refused(2000, 401).http == 401
+    for wrong in ("wrong", INTERNAL_SECRET[:-1], INTERNAL_SECRET + "x", INTERNAL_SECRET.upper(), "é"):
+        answer = await user.request(method, path, headers={"X-Internal-Secret": wrong}, **body)
+        assert answer.refused(2001, 401).http == 401
+    assert (await user.request(method, path, headers=SECRET, **body)).http in (200, 404)
+
+
+async def test_without_a_configured_secret_internal_routes_are_not_there(tmp_path: Path):
+    async with running(tmp_path / "data", INTERNAL_SECRET="") as gateway, gateway.client() as client:
+        for method, path in INTERNAL:
+            for headers in ({}, SECRET, {"X-Internal-Secret": ""}):
+                body = {"json": {"plan": "free"}} if method == "PUT" else {}
+                assert (await client.request(method, path, headers=headers, **body)).refused(1006, 404).http == 404
+
+
+@pytest.mark.parametrize(
+    ("plan", "limit"), [("free", 100), ("builder", 10_000), ("scale", 50_000), ("enterprise", None)]
+)
+async def test_the_billing_hook_puts_a_user_on_a_plan_at_once(user: Client, plan: str, limit: int | None):
+    answer = await set_plan(user, user.name.upper(), plan)
+    assert answer.http == 200
+    assert (answer.body["name"], answer.body["plan"], answer.body["quota"]["limit"]) == (user.name, plan, limit)
+    record = (await user.command("US_Read")).ok().profile[0]
+    assert (record["plan"], record["quota"]["limit"]) == (plan, limit)
+
+
+async def test_an_enterprise_user_may_have_a_limit_of_its_own_which_ends_with_the_plan(user: Client):
+    for plan, limit, expected in (("enterprise", 123, 123), ("enterprise", None, None), ("builder", None, 10_000)):
+        more = {} if limit is None else {"limit": limit}
+        assert (await set_plan(user, user.name, plan, **more)).body["quota"]["limit"] == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({}, "plan"),
+        ({"plan": "gold"}, "plan"),
+        ({"plan": "FREE"}, "plan"),
+        ({"plan": 1}, "plan"),
+        ({"plan": None}, "plan"),
+        *(({"plan": plan, "limit": 5}, "limit") for plan in ("free", "builder", "scale")),
+        *(({"plan": "enterprise", "limit": limit}, "limit") for limit in (0, -1, 1.5, "5", True, 2**53 + 1, 10**30)),
+    ],
+    ids=str,
+)
+async def test_an_invalid_change_of_plan_is_refused_and_changes_nothing(user: Client, body: dict[str, Any], named: str):
+    answer = await user.request("PUT", f"/api/admin/users/{user.name}/plan", json=body, headers=SECRET)
+    assert answer.refused(1003, 400).http == 400
+    assert named in answer.note
+    assert (await user.command("US_Read")).ok().profile[0]["plan"] == "free"
+
+
+@pytest.mark.parametrize("name", ["nobody-at-all", "x" * 300, "%00", "a%2Fb", "%F0%9F%98%80", "..%2f"])
+async def test_a_plan_for_an_unknown_user_is_404(user: Client, name: str):
+    answer = await set_plan(user, name, "free")
+    assert (answer.http, answer.body["status"]["success"]) == (404, False)
+
+
+# live actors
+
+
+async def test_live_actors_are_listed_with_their_fields(user: Client, unique: str):
+    agent = await user.agent(f"{unique}-agent")
+    (await user.command("AP_Chat", content="Hello")).ok()
+    answer = await user.request("GET", "/debug/actors?limit=10000", headers=SECRET)
+    assert answer.http == 200
+    actors = {(actor["kind"], actor["key"]): actor for actor in answer.body["actors"]}
+    assert answer.body["counts"].keys() == {"session", "user", "agent"}
+    assert sum(answer.body["counts"].values()) == len(actors)
+    live = actors["agent", agent["id"]]
+    fields = {"kind", "key", "name", "life", "mailbox", "handled", "age_s", "idle_s", "incarnation"}
+    assert live.keys() == fields
+    assert (live["name"], live["life"], live["mailbox"]) == (agent["name"], "live", 0)
+    assert live["handled"] >= 3
+    assert 0 <= live["idle_s"] <= live["age_s"]
+
+
+async def test_live_actors_are_listed_by_kind_up_to_a_limit(user: Client, unique: str):
+    for number in range(3):
+        await user.agent(f"{unique}-{number}")
+    answer = await user.request("GET", "/debug/actors?kind=agent&limit=2", headers=SECRET)
+    assert [actor["kind"] for actor in answer.body["actors"]] == ["agent"] * 2
+    assert (await user.request("GET", "/debug/actors?kind=no-such-kind", headers=SECRET)).body["actors"] == []
+
+
+@pytest.mark.parametrize("limit", ["0", "10001", "-1", "x", "1.5", "", "%20", "9" * 30, "%D9%A1", "1e3"])
+async def test_a_wrong_limit_of_live_actors_is_refused(user: Client, limit: str):
+    answer = await user.request("GET", f"/debug/actors?limit={limit}", headers=SECRET)
+    assert answer.refused(1003, 400).http == 400
+
+
+async def test_one_actor_shows_its_state(user: Client, unique: str):
+    agent = await user.agent(f"{unique}-agent")
+    (await user.command("AP_Chat", content="Hello")).ok()
+    answer = await live_actor(user, "agent", agent["id"])
+    assert answer.http == 200
+    assert answer.body["state"]["state"] == "online"
+    assert answer.body["state"]["conversations"][0]["last_seq"] == 2
+    assert (await live_actor(user, "agent", "agt_unknown")).refused(3000, 404).http == 404
+    assert (await live_actor(user, "no-such-kind", agent["id"])).refused(3000, 404).http == 404
+
+
+SAID = "the lighthouse is haunted"
+SECRET_WORDS = "a password that stands nowhere else"
+
+
+async def test_no_secret_hash_token_or_text_is_shown_or_logged(tmp_path: Path):
+    async with running(tmp_path / "data", PARLEY_LOG_LEVEL="debug") as gateway, gateway.client() as client:
+        user = await client.register("lovelace", SECRET_WORDS, description="a private description")
+        agent = await user.agent("scout", profile="a private profile")
+        (await user.command("AP_Chat", content=SAID)).ok()
+        (await user.command("US_LogOn", target={"user": "lovelace"}, vx={"secret": SECRET_WORDS + "!"})).refused(
+            2002, 401
+        )
+        listed = (await user.request("GET", "/debug/actors", headers=SECRET)).body
+        live = [await live_actor(user, actor["kind"], actor["key"]) for actor in listed["actors"]]
+        pages = [str(listed), *(str(answer.body) for answer in live)]
+        pages.append((await user.request("GET", "/metrics")).body)
+        assert {actor["kind"] for actor in listed["actors"]} == {"session", "user", "agent"}
+        assert agent["id"] in pages[0]
+        token = user.token or ""
+    pages.append(gateway.log.read_text())
+    hidden = secrets_of(gateway, token)
+    for page in pages:
+        assert not [name for name, secret in hidden.items() if secret.lower() in page.lower()]
+
+
+def secrets_of(gateway: GatewayProcess, token: str) -> dict[str, str]:
+    with sqlite3.connect(gateway.data / "parley.db") as database:
+        ((phc,),) = database.execute("SELECT secret_hash FROM users").fetchall()
+    database.close()
+    digest = hashlib.sha256(token.encode())
+    return {
+        "password": SECRET_WORDS,
+        "hash of the password": phc,
+        "its last part": phc.rsplit("$", maxsplit=1)[-1],
+        "token": token,
+        "hash of the token": digest.hexdigest(),
+        "hash of the token as Python shows bytes": repr(digest.digest())[2:-1],
+        "internal secret": INTERNAL_SECRET,
+        "what was said": SAID,
+        "profile": "a private profile",
+        "description": "a private description",
+    }
+
+
+async def test_neither_password_nor_token_is_in_the_data_folder(tmp_path: Path):
+    async with running(tmp_path / "data") as gateway, gateway.client() as client:
+        token = (await client.register("lovelace", SECRET_WORDS)).token or ""
+    for file in (tmp_path / "data").iterdir():
+        content = file.read_bytes()
+        assert SECRET_WORDS.encode() not in content
+        assert token.encode() not in content
+
+
+# what the gateway says when it starts
+
+
+async def test_the_first_command_that_the_start_names_works_as_it_stands(tmp_path: Path):
+    if shutil.which("curl") is None:
+        pytest.skip("no curl on this machine")
+    async with running(tmp_path / "data") as gateway, gateway.client() as client:
+        said = re.search(r"Try first: (curl .*?)\nAll commands", gateway.log.read_text(), re.DOTALL)
+        assert said
+        ran = await asyncio.create_subprocess_shell(f"{said[1]} --silent", stdout=subprocess.PIPE)
+        assert b'"success":true' in (await ran.communicate())[0]
+        await client.log_on("lovelace")
+        assert (await client.request("POST", f"{BUS}/user/create", json={})).code == 1002

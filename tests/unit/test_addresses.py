@@ -1,0 +1,109 @@
+"""The address that a request comes from, behind proxies that are trusted or not."""
+
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from ipaddress import ip_network
+
+import aiohttp
+import pytest
+from sanic import HTTPResponse, Request, Sanic, text
+
+from routes.addresses import Network, client_address
+
+Ask = Callable[..., Awaitable[str]]
+
+PROXIES = ("127.0.0.1/32", "10.0.0.0/8", "fd00::/8")
+
+
+@pytest.fixture
+async def seen(unique: str) -> AsyncIterator[Ask]:
+    """Send a request with headers to a real server that trusts some networks; tell whom it takes the sender for."""
+    app = Sanic(f"addresses-{unique}")
+    app.config.AUTO_EXTEND = False
+    app.config.MOTD = False
+    app.config.TOUCHUP = False  # it rewrites Sanic's methods, which works once in a process
+    trusted: list[Network] = []
+
+    @app.get("/")
+    async def whom(request: Request) -> HTTPResponse:
+        return text(client_address(request, trusted))
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = await app.create_server(sock=listener, return_asyncio_server=True, access_log=False)
+    assert server is not None
+    await server.startup()
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+
+    async def ask(*headers: tuple[str, str], trusting: Sequence[str] = PROXIES, sent_from: str = "127.0.0.1") -> str:
+        trusted[:] = [ip_network(network) for network in trusting]
+        connector = aiohttp.TCPConnector(local_addr=(sent_from, 0))
+        async with aiohttp.ClientSession(connector=connector) as client, client.get(url, headers=headers) as response:
+            return await response.text()
+
+    yield ask
+    closed = server.close()
+    assert closed is not None
+    await closed
+    Sanic.unregister_app(app)
+
+
+def forwarded_for(value: str) -> tuple[str, str]:
+    return ("X-Forwarded-For", value)
+
+
+def forwarded(value: str) -> tuple[str, str]:
+    return ("Forwarded", value)
+
+
+async def test_without_proxies_the_sender_is_the_peer_whatever_it_claims(seen: Ask):
+    claim = forwarded_for("192.0.2.1")
+    assert await seen(claim, trusting=()) == "127.0.0.1"
+    assert await seen(claim, trusting=("10.0.0.0/8",)) == "127.0.0.1"
+    assert await seen(claim, sent_from="127.0.0.2") == "127.0.0.2"
+
+
+async def test_a_trusted_proxy_tells_who_sent_the_request(seen: Ask):
+    assert await seen(forwarded_for("192.0.2.1")) == "192.0.2.1"
+    assert await seen(forwarded("for=192.0.2.1;proto=https;by=127.0.0.1")) == "192.0.2.1"
+
+
+async def test_a_trusted_proxy_that_tells_nothing_is_the_sender(seen: Ask):
+    assert await seen() == "127.0.0.1"
+    assert await seen(forwarded("proto=https")) == "127.0.0.1"
+    assert await seen(forwarded_for(" , ")) == "127.0.0.1"
+
+
+async def test_the_nearest_address_that_is_no_trusted_proxy_is_the_sender(seen: Ask):
+    assert await seen(forwarded_for("203.0.113.9, 192.0.2.1, 10.1.2.3, 10.4.5.6")) == "192.0.2.1"
+    assert await seen(forwarded("for=203.0.113.9, for=192.0.2.1, for=10.1.2.3")) == "192.0.2.1"
+    assert await seen(forwarded_for("10.1.2.3, 10.4.5.6")) == "10.1.2.3"
+
+
+async def test_what_a_client_claims_before_a_trusted_proxy_added_to_it_is_not_believed(seen: Ask):
+    assert await seen(forwarded_for("127.0.0.1, 10.9.9.9, 192.0.2.1")) == "192.0.2.1"
+    assert await seen(forwarded_for("198.51.100.1"), forwarded_for("192.0.2.1")) == "192.0.2.1"
+    assert await seen(forwarded("for=198.51.100.1"), forwarded("for=192.0.2.1")) == "192.0.2.1"
+
+
+@pytest.mark.parametrize(
+    ("headers", "address"),
+    [
+        ([forwarded_for("192.0.2.1:4711")], "192.0.2.1"),
+        ([forwarded_for("2001:db8::1")], "2001:db8::1"),
+        ([forwarded_for("[2001:db8::1]:4711")], "2001:db8::1"),
+        ([forwarded('for="[2001:db8::1]:4711"')], "2001:db8::1"),
+        ([forwarded('FOR="192.0.2.1:80"')], "192.0.2.1"),
+        ([forwarded_for("192.0.2.1, fd00::5")], "192.0.2.1"),
+        ([forwarded_for("192.0.2.1, ::ffff:10.0.0.7")], "192.0.2.1"),
+    ],
+)
+async def test_ports_brackets_and_quotes_are_not_part_of_an_address(
+    seen: Ask, headers: list[tuple[str, str]], address: str
+):
+    assert await seen(*headers) == address
+
+
+@pytest.mark.parametrize("hop", ["unknown", "_hidden", "nonsense", "999.1.1.1"])
+async def test_a_hop_that_is_no_address_is_trusted_by_nobody(seen: Ask, hop: str):
+    assert await seen(forwarded_for(f"192.0.2.1, {hop}")) == hop
+    assert await seen(forwarded(f"for=192.0.2.1, for={hop}")) == hop
