@@ -114,6 +114,7 @@ def set_up_logging(settings: Settings) -> None:
     else:
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler])
+    logging.getLogger("aiosqlite").setLevel(logging.WARNING)  # at debug it writes every parameter
 
 
 def greet(gateway: Gateway) -> str:

@@ -190,7 +190,8 @@ class Call:
             service, value = orjson.loads(base64.urlsafe_b64decode(page.cursor.encode()))
         except (ValueError, TypeError, binascii.Error):
             service = value = None
-        if service != self.service or not isinstance(value, kind) or isinstance(value, bool):
+        fits = isinstance(value, kind) and (isinstance(value, str) or (type(value) is int and 0 <= value < 2**63))
+        if service != self.service or not fits:
             raise InvalidField("Invalid value of page.cursor: send header.next of the page before, unchanged.")
         return value
 

@@ -9,7 +9,7 @@ from actors.ids import Clock, system_clock
 from actors.names import Names
 from actors.passwords import PasswordHasher
 from actors.session import SessionActor
-from actors.throttle import Throttle
+from actors.throttle import Throttle, Tries
 from actors.user import UserActor
 from persistence.store import Store
 
@@ -54,8 +54,8 @@ class Core:
             return clock() / 1000
 
         self.registrations = Throttle(options.registrations_per_hour, 3600, seconds)
-        self.failed_logons_of_user = Throttle(10, 300, seconds)
-        self.failed_logons_of_address = Throttle(30, 300, seconds)
+        self.logons_of_user = Tries(Throttle(10, 300, seconds))
+        self.logons_of_address = Tries(Throttle(30, 300, seconds))
 
     async def close(self, grace_s: float) -> int:
         """Let what is under way end, stop every actor, close the store; return how many were cut off."""

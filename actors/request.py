@@ -66,7 +66,7 @@ class Page(_Part):
     """Which part of a list to answer."""
 
     limit: Annotated[int, Field(ge=1, le=200)] | None = Field(None, description="Entries; 50 when absent.")
-    cursor: Annotated[str, StringConstraints(max_length=500, pattern=_NO_NUL)] | None = Field(
+    cursor: Annotated[Annotated[str, StringConstraints(max_length=500, pattern=_NO_NUL)] | None, _Blank] = Field(
         None, description="`header.next` of the page before."
     )
 

@@ -395,7 +395,7 @@ class Actor(pykka.Actor):
         return _StopFlag(self)
 
     @property
-    def actor_ref(self) -> pykka.ActorRef[Self]:  # pyright: ignore
+    def actor_ref(self) -> pykka.ActorRef[Self]:  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
         """A pykka reference to the actor."""
         return pykka.ActorRef(self)
 

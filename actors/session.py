@@ -34,6 +34,11 @@ class Authorize(Ask[Caller]):
 
 
 @dataclass(frozen=True, slots=True)
+class ReadSession(Ask[SessionRow]):
+    """Answer the session as it is now; does not count as a use of it."""
+
+
+@dataclass(frozen=True, slots=True)
 class SelectAgent(Ask[None]):
     """Make an agent the session's, or none."""
 
@@ -90,6 +95,13 @@ class SessionActor(DurableActor):
             # Nobody waits for it: losing a minute's last use to a crash is within the contract.
             self.commit(sessions.touch(self.key, now), refusals={ROWS: ended})
         return caller
+
+    @handles(ReadSession)
+    def _read(self, _: ReadSession) -> SessionRow:
+        session = self._session
+        if session is None or self._clock() >= self._last_used + self._ttl_ms:
+            raise ended()
+        return replace(session, last_used_at=self._last_used)
 
     @handles(SelectAgent)
     def _select_agent(self, message: SelectAgent) -> AsyncFuture[None]:

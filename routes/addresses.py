@@ -19,7 +19,7 @@ def client_address(request: Request, trusted: Sequence[Network]) -> str:
     if not trusted or not _is_trusted(address, trusted):
         return address
     for hop in reversed(_hops(request)):
-        address = hop
+        address = str(_parse(hop) or hop)  # one address is one caller, however it is written
         if not _is_trusted(hop, trusted):
             break
     return address

@@ -17,12 +17,8 @@ OK_STATUS = {"success": True, "internal_code": 0, "http_code": 200}
 
 BUS_STATUSES = (200, 400, 401, 429, 500)
 """The HTTP statuses that the spec declares for the command bus (spec 4.1)."""
-PROTOCOL_STATUSES = (
-    404,
-    WrongMethod.http_code,
-    RequestTimeout.http_code,
-    WrongMediaType.http_code,
-)
+KEEPS_STATUS = (WrongMethod.internal_code, RequestTimeout.internal_code, WrongMediaType.internal_code)
+"""Routing and protocol errors keep their HTTP status everywhere (product 1)."""
 
 _request_id = re.compile(r"[A-Za-z0-9_-]{8,64}\Z")
 
@@ -98,7 +94,7 @@ def tps_body(
 
 def bus_status(error: ServiceError) -> int:
     """Fold an error's precise code to the HTTP status that it has on the command bus."""
-    if error.http_code in BUS_STATUSES:
+    if error.http_code in BUS_STATUSES or error.internal_code in KEEPS_STATUS:
         return error.http_code
     return 400 if error.http_code < 500 else 500
 
@@ -124,14 +120,12 @@ def bus_error(
     service: str | None,
     error: ServiceError,
     context: dict[str, str | None] = NOBODY,
-    *,
-    keep_status: bool = False,
     extra: dict[str, str] | None = None,
 ) -> HTTPResponse:
-    """Answer an error on the command bus; `keep_status` for routing and protocol errors."""
+    """Answer an error on the command bus."""
     request_id = request_id_of(request)
     body = tps_body(service, request_id, context, status=status_of(error))
-    status = error.http_code if keep_status else bus_status(error)
+    status = bus_status(error)
     return JsonAnswer(body, status, headers_of(error) | (extra or {}) | {"X-Request-Id": request_id})
 
 

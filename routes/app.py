@@ -18,6 +18,9 @@ from routes.logs import AccessLog
 from routes.metrics import RequestMetrics, metrics_blueprint
 from routes.openapi import openapi_blueprint
 
+HEAD_BYTES = 16_384
+"""A request's head may have so many bytes, however small the bodies that are taken."""
+
 App = Sanic[Config, Any]
 
 
@@ -41,7 +44,7 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     config.AUTO_EXTEND = False  # sanic-ext costs 1.7 times a request
     config.ACCESS_LOG = False
     config.MOTD = False
-    config.REQUEST_MAX_SIZE = options.max_body_bytes
+    config.REQUEST_MAX_SIZE = max(options.max_body_bytes, HEAD_BYTES)  # it bounds the head, too
     config.REQUEST_TIMEOUT = options.request_timeout_s
     config.RESPONSE_TIMEOUT = options.response_timeout_s
     config.KEEP_ALIVE_TIMEOUT = options.keep_alive_timeout_s
@@ -55,9 +58,10 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     )
     requests = RequestMetrics()
     door = InternalDoor(options.internal_secret)
-    app.blueprint(CommandBus(core, requests, access_log, options.trusted_proxies).blueprint(options.brand))
+    bus = CommandBus(core, requests, access_log, options.trusted_proxies, options.max_body_bytes)
+    app.blueprint(bus.blueprint(options.brand))
     app.blueprint(health_blueprint(core, options.version))
-    app.blueprint(admin_blueprint(core, door))
+    app.blueprint(admin_blueprint(core, door, options.max_body_bytes))
     app.blueprint(debug_blueprint(core, door))
     app.blueprint(metrics_blueprint(core, requests))
     app.blueprint(openapi_blueprint(options.brand))

@@ -13,12 +13,10 @@ from actors.call import NOBODY, Answer, Call
 from actors.commands import COMMANDS, UNROUTED, Command
 from actors.core import Core
 from actors.errors import (
-    InternalError,
     InvalidField,
     MissingField,
     NotAvailable,
     ServiceError,
-    StorageUnavailable,
     UnknownService,
 )
 from actors.request import parse, require
@@ -26,6 +24,7 @@ from persistence.store import StoreUnavailable
 from routes.addresses import Network, client_address
 from routes.answers import JsonAnswer, bus_error, request_id_of, status_of, tps_body
 from routes.bodies import header, json_object
+from routes.faults import as_service_error
 from routes.logs import AccessLog
 from routes.metrics import RequestMetrics
 
@@ -47,12 +46,18 @@ class CommandBus:
     """Carries requests to the flows of their commands and their answers back."""
 
     def __init__(
-        self, core: Core, metrics: RequestMetrics, access_log: AccessLog, trusted_proxies: Sequence[Network]
+        self,
+        core: Core,
+        metrics: RequestMetrics,
+        access_log: AccessLog,
+        trusted_proxies: Sequence[Network],
+        max_body_bytes: int,
     ) -> None:
         self._core = core
         self._metrics = metrics
         self._access_log = access_log
         self._trusted_proxies = trusted_proxies
+        self._max_body_bytes = max_body_bytes
         self._chats: set[asyncio.Task[Any]] = set()
 
     def blueprint(self, brand: str) -> Blueprint:
@@ -62,7 +67,7 @@ class CommandBus:
         async def bus(request: Request) -> HTTPResponse | None:
             return await self.serve(request, None)
 
-        blueprint.add_route(bus, "/", methods=["POST"], name="bus", strict_slashes=False)
+        blueprint.add_route(bus, "/", methods=["POST"], name="bus", strict_slashes=False, ignore_body=True)
         for command in COMMANDS.values():
             self._add_alias(blueprint, command)
         return blueprint
@@ -71,7 +76,7 @@ class CommandBus:
         async def alias(request: Request) -> HTTPResponse | None:
             return await self.serve(request, command)
 
-        blueprint.add_route(alias, command.alias, methods=["POST"], name=command.service)
+        blueprint.add_route(alias, command.alias, methods=["POST"], name=command.service, ignore_body=True)
 
     async def serve(self, request: Request, command: Command | None) -> HTTPResponse | None:
         """Carry out one request; `command` is what an alias fixes. None when the answer was streamed."""
@@ -81,7 +86,7 @@ class CommandBus:
         service = command.service if command else None
         code = 0
         try:
-            body = json_object(request)
+            body = await json_object(request, self._max_body_bytes)
             command = command or _command_of(body)
             service = call.service = command.service
             await self._check(request, call, command, body)
@@ -90,7 +95,7 @@ class CommandBus:
             else:
                 response = await self._answered(call, await command.run(call))
         except Exception as raised:
-            error = _as_service_error(raised, service)
+            error = as_service_error(raised)
             code = error.internal_code
             response = bus_error(request, service, error, await self._context(call))
         seconds = perf_counter() - started
@@ -149,7 +154,7 @@ class CommandBus:
                 answer = await command.run(call)
                 events.put_nowait(_event("response", await self._body(call, answer)))
             except Exception as raised:
-                error = _as_service_error(raised, call.service)
+                error = as_service_error(raised)
                 if not pieces:
                     raise error from None
                 events.put_nowait(_event("error", orjson.dumps(status_of(error))))
@@ -191,15 +196,6 @@ def _command_of(body: dict[str, Any]) -> Command:
     if command is None:
         raise UnknownService("There is no such service (names are case-sensitive); see /docs for all of them.")
     return command
-
-
-def _as_service_error(raised: Exception, service: str | None) -> ServiceError:
-    if isinstance(raised, ServiceError):
-        return raised
-    if isinstance(raised, StoreUnavailable):
-        return StorageUnavailable("The gateway's storage is unavailable, so nothing was done; try again.")
-    log.error("%s failed", service, exc_info=raised)
-    return InternalError("The gateway failed on this request; it has been logged. Try again.")
 
 
 def _event(name: str, data: bytes) -> bytes:

@@ -35,8 +35,7 @@ class Faults(ErrorHandler):
         if isinstance(exception, MethodNotAllowed):
             extra["Allow"] = exception.headers.get("Allow", "")
         if request.path.startswith(self._bus_prefix):
-            keep = error.internal_code in (1006, 1007, 1008)
-            return bus_error(request, None, error, keep_status=keep, extra=extra)
+            return bus_error(request, None, error, extra=extra)
         return gateway_error(request, error, extra)
 
 

@@ -88,15 +88,15 @@ def health_blueprint(core: Core, version: str) -> Blueprint:
     return blueprint
 
 
-def admin_blueprint(core: Core, door: InternalDoor) -> Blueprint:
+def admin_blueprint(core: Core, door: InternalDoor, max_body_bytes: int) -> Blueprint:
     """Make PUT /api/admin/users/{name}/plan, the billing hook."""
     blueprint = Blueprint("admin", url_prefix="/api/admin")
 
-    @blueprint.put("/users/<name:str>/plan")
+    @blueprint.put("/users/<name:str>/plan", ignore_body=True)
     @door.guard
     async def set_plan(request: Request, name: str) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
         try:
-            change = PlanChange.model_validate(json_object(request))
+            change = PlanChange.model_validate(await json_object(request, max_body_bytes))
         except ValidationError as error:
             raise InvalidField(wrong_fields(error)) from None
         if change.limit is not None and PLANS[change.plan].limit is not None:
@@ -118,8 +118,9 @@ def debug_blueprint(core: Core, door: InternalDoor) -> Blueprint:
     @blueprint.get("/actors")
     @door.guard
     async def actors(request: Request) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
-        kind = request.args.get("kind")
-        limit = _limit(request.args.get("limit"))
+        query: Any = request.get_args(keep_blank_values=True)
+        kind = query.get("kind") or None
+        limit = _limit(query.get("limit"))
         listed: list[dict[str, Any]] = []
         for status in core.directory.statuses(kind):
             if len(listed) == limit:

@@ -176,12 +176,12 @@ async def chat(call: Call) -> Answer:
 async def history(call: Call) -> Answer:
     """AP_History: the private conversation with an agent, a page of it, newest last."""
     store, limit = call.core.store, call.page_limit
+    before = call.cursor(int)
     target = await call.target_agent()
     profile = [target.record]
     found = await store.fetch(conversations.between(target.row.id, call.user.user_id))
     if not found:
         return Answer(profile=profile)
-    before = call.cursor(int)
     rows = await store.fetch(conversations.page_before(found[0][0], NEWEST if before is None else before, limit + 1))
     messages = [message_record(from_row(row)) for row in reversed(rows[:limit])]
     older = call.next_cursor(rows[limit - 1].seq) if len(rows) > limit else None

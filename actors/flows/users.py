@@ -8,9 +8,9 @@ from actors.errors import (
     NotPermitted,
 )
 from actors.ids import new_id
-from actors.records import own_user_record, session_record
+from actors.records import Record, own_user_record, session_record
 from actors.request import require_name, require_secret
-from actors.session import EndSession
+from actors.session import TOUCH_MS, EndSession, ReadSession
 from actors.tokens import SESSION, new_token, token_hash
 from actors.user import (
     DestroyUser,
@@ -59,23 +59,29 @@ async def log_on(call: Call) -> Answer:
     core = call.core
     name = call.target.user or ""
     secret = call.vx.secret or ""
-    of_user = f"{call.address} {name_key(name)}"
-    core.failed_logons_of_user.check(of_user, TOO_MANY_LOGONS)
-    core.failed_logons_of_address.check(call.address, TOO_MANY_LOGONS)
-    # Counted before the slow hash and taken back on success, so that many tries at once can't slip through.
-    core.failed_logons_of_user.record(of_user)
-    core.failed_logons_of_address.record(call.address)
-    user = await _user_named(call, name)
-    if not await core.hasher.verify(secret, user and user.secret_hash) or user is None:
-        raise wrong_password()
-    core.failed_logons_of_user.take_back(of_user)
-    core.failed_logons_of_address.take_back(call.address)
+    user = await _verified(call, name, secret)
     token = new_token(SESSION)
     session = await call.ask("user", user.id, OpenSession(user.secret_hash, token_hash(token)))
     call.sent_by(await core.credentials.authenticate(token))
     record = session_record(session, core.session_ttl_ms, current=True)
     content = {"token": token, "token_type": "Bearer", "expires_at": record["expires_at"]}
     return Answer(profile=[record], content=[content])
+
+
+async def _verified(call: Call, name: str, secret: str) -> UserRow:
+    """Check a password, as often as the throttles allow; an unknown user takes as long as a wrong password."""
+    core = call.core
+    key = f"{call.address} {name_key(name)}"
+    async with (
+        core.logons_of_address.one(call.address, TOO_MANY_LOGONS),
+        core.logons_of_user.one(key, TOO_MANY_LOGONS),
+    ):
+        user = await _user_named(call, name)
+        if await core.hasher.verify(secret, user and user.secret_hash) and user is not None:
+            return user
+        core.logons_of_address.failed(call.address)
+        core.logons_of_user.failed(key)
+        raise wrong_password()
 
 
 async def log_off(call: Call) -> Answer:
@@ -88,11 +94,16 @@ async def log_off(call: Call) -> Answer:
 async def list_sessions(call: Call) -> Answer:
     """US_Sessions: the caller's sessions that live, in order of creation."""
     core, limit = call.core, call.page_limit
-    used_since = core.clock() - core.session_ttl_ms
+    # What is stored of a session's last use may be a minute old, so its actor has the last word.
+    used_since = core.clock() - core.session_ttl_ms - TOUCH_MS
     found = await core.store.fetch(sessions.of_user(call.user.user_id, call.cursor(str) or "", used_since, limit + 1))
-    records = [
-        session_record(session, core.session_ttl_ms, session.id == call.user.session_id) for session in found[:limit]
-    ]
+    records: list[Record] = []
+    for row in found[:limit]:
+        try:
+            session = await call.ask("session", row.id, ReadSession())
+        except InvalidCredential:
+            continue
+        records.append(session_record(session, core.session_ttl_ms, row.id == call.user.session_id))
     return Answer(profile=records, next=call.next_cursor(found[limit - 1].id) if len(found) > limit else None)
 
 

@@ -71,24 +71,26 @@ async def test_nobody_reads_what_is_not_stored_and_no_count_drifts_from_its_rows
     tmp_path: Path, seed: int, share: float
 ):
     failing = {"FAILING_SEED": str(seed), "FAILING_SHARE": str(share)}
-    async with running(tmp_path / "data", script=SCRIPT, PARLEY_DEFAULT_PLAN="enterprise", **failing) as gateway:
-        async with crowd(gateway, AGENTS, seed) as clients:
-            with closing(sqlite3.connect(f"file:{database_of(gateway)}?mode=ro", uri=True)) as database:
-                watchers = Watchers(clients, database)
-                chats = CHATS if share < 0.5 else CHATS // 5
+    async with (
+        running(tmp_path / "data", script=SCRIPT, PARLEY_DEFAULT_PLAN="enterprise", **failing) as gateway,
+        crowd(gateway, AGENTS, seed) as clients,
+    ):
+        with closing(sqlite3.connect(f"file:{database_of(gateway)}?mode=ro", uri=True)) as database:
+            watchers = Watchers(clients, database)
+            chats = CHATS if share < 0.5 else CHATS // 5
 
-                def goes_on() -> bool:
-                    return clients.acknowledged < 2 * chats
+            def goes_on() -> bool:
+                return clients.acknowledged < 2 * chats
 
-                cut_off, *_ = await asyncio.gather(
-                    clients.act(goes_on), *(watchers.watch(owner, goes_on) for owner in clients.owners[::2])
-                )
-            assert cut_off == 0
-            assert watchers.unstored == []
-            assert watchers.reads > watchers.refused
-            await clients.verify()
-            assert await gateway.stop() == 0
-            assert verify_rows(database_of(gateway), clients) == clients.acknowledged
+            cut_off, *_ = await asyncio.gather(
+                clients.act(goes_on), *(watchers.watch(owner, goes_on) for owner in clients.owners[::2])
+            )
+        assert cut_off == 0
+        assert watchers.unstored == []
+        assert watchers.reads > watchers.refused
+        await clients.verify()
+        assert await gateway.stop() == 0
+        assert verify_rows(database_of(gateway), clients) == clients.acknowledged
     (failed,) = re.findall(r"(\d+) batches failed", gateway.log.read_text())
     refused = sum(len(talk.refused) for talk in clients.talks)
     assert int(failed) > 10

@@ -14,26 +14,28 @@ KILLS = 10
 
 async def test_ten_crashes_under_load_lose_and_double_nothing_that_was_acknowledged(tmp_path: Path):
     rng = random.Random(20_261)
-    async with running(tmp_path / "data", PARLEY_DEFAULT_PLAN="enterprise") as gateway:
-        async with crowd(gateway, AGENTS, seed=20_262) as clients:
-            for kill in range(KILLS):
-                before = clients.acknowledged
-                acting = asyncio.create_task(clients.act(lambda: True))
-                await asyncio.sleep(rng.uniform(0.3, 1.2))
-                assert not acting.done()
-                await gateway.kill()
-                cut_off = await acting
-                assert cut_off == 2 * AGENTS
-                assert clients.acknowledged > before
-                # half of the time where it was, half of the time elsewhere
-                port = urlsplit(gateway.base).port if kill % 2 else 0
-                await gateway.start(port or 0)
-                clients.meet(gateway)
-                await clients.verify()
+    async with (
+        running(tmp_path / "data", PARLEY_DEFAULT_PLAN="enterprise") as gateway,
+        crowd(gateway, AGENTS, seed=20_262) as clients,
+    ):
+        for kill in range(KILLS):
+            before = clients.acknowledged
+            acting = asyncio.create_task(clients.act(lambda: True))
+            await asyncio.sleep(rng.uniform(0.3, 1.2))
+            assert not acting.done()
             await gateway.kill()
-            stored = verify_rows(database_of(gateway), clients)
-            assert stored == clients.acknowledged
-            print(f"{clients.acknowledged} messages acknowledged, {KILLS + 1} kills")  # noqa: T201
+            cut_off = await acting
+            assert cut_off == 2 * AGENTS
+            assert clients.acknowledged > before
+            # half of the time where it was, half of the time elsewhere
+            port = urlsplit(gateway.base).port if kill % 2 else 0
+            await gateway.start(port or 0)
+            clients.meet(gateway)
+            await clients.verify()
+        await gateway.kill()
+        stored = verify_rows(database_of(gateway), clients)
+        assert stored == clients.acknowledged
+        print(f"{clients.acknowledged} messages acknowledged, {KILLS + 1} kills")  # noqa: T201
 
 
 async def test_a_gateway_that_crashes_while_it_starts_starts_the_next_time(tmp_path: Path):

@@ -38,36 +38,40 @@ async def under_load(clients: Crowd, seconds: float) -> "asyncio.Task[int]":
 async def test_a_stop_under_load_answers_what_is_under_way_and_stores_what_it_acknowledged(
     tmp_path: Path, number: signal.Signals
 ):
-    async with running(tmp_path / "data", PARLEY_DEFAULT_PLAN="enterprise") as gateway:
-        async with crowd(gateway, 20, seed=3) as clients:
-            acting = await under_load(clients, 1.0)
-            tell(gateway, number)
-            assert await ended(gateway) == 0
-            await acting
-            stored = verify_rows(database_of(gateway), clients)
-            # Not one message more: a command whose connection broke was not carried out unanswered.
-            assert stored == clients.acknowledged > 100
-            said = gateway.log.read_text()
-            assert said.rstrip().endswith("Parley has stopped.")
-            assert "Traceback" not in said
-            await gateway.start()
-            clients.meet(gateway)
-            await clients.verify()
-            print(f"{clients.acknowledged} messages acknowledged")  # noqa: T201
+    async with (
+        running(tmp_path / "data", PARLEY_DEFAULT_PLAN="enterprise") as gateway,
+        crowd(gateway, 20, seed=3) as clients,
+    ):
+        acting = await under_load(clients, 1.0)
+        tell(gateway, number)
+        assert await ended(gateway) == 0
+        await acting
+        stored = verify_rows(database_of(gateway), clients)
+        # Not one message more: a command whose connection broke was not carried out unanswered.
+        assert stored == clients.acknowledged > 100
+        said = gateway.log.read_text()
+        assert said.rstrip().endswith("Parley has stopped.")
+        assert "Traceback" not in said
+        await gateway.start()
+        clients.meet(gateway)
+        await clients.verify()
+        print(f"{clients.acknowledged} messages acknowledged")  # noqa: T201
 
 
 async def test_stops_under_load_one_after_another_lose_nothing(tmp_path: Path):
-    async with running(tmp_path / "data", PARLEY_DEFAULT_PLAN="enterprise") as gateway:
-        async with crowd(gateway, 10, seed=4) as clients:
-            for _ in range(3):
-                acting = await under_load(clients, 0.4)
-                tell(gateway, signal.SIGTERM)
-                assert await ended(gateway) == 0
-                await acting
-                assert verify_rows(database_of(gateway), clients) == clients.acknowledged
-                await gateway.start()
-                clients.meet(gateway)
-                await clients.verify()
+    async with (
+        running(tmp_path / "data", PARLEY_DEFAULT_PLAN="enterprise") as gateway,
+        crowd(gateway, 10, seed=4) as clients,
+    ):
+        for _ in range(3):
+            acting = await under_load(clients, 0.4)
+            tell(gateway, signal.SIGTERM)
+            assert await ended(gateway) == 0
+            await acting
+            assert verify_rows(database_of(gateway), clients) == clients.acknowledged
+            await gateway.start()
+            clients.meet(gateway)
+            await clients.verify()
 
 
 async def test_slow_commands_that_are_under_way_are_answered(tmp_path: Path):
@@ -105,14 +109,16 @@ async def test_connections_that_are_kept_alive_do_not_hold_up_the_stop(tmp_path:
 
 
 async def test_a_second_signal_changes_nothing(tmp_path: Path):
-    async with running(tmp_path / "data", PARLEY_DEFAULT_PLAN="enterprise") as gateway:
-        async with crowd(gateway, 5, seed=5) as clients:
-            acting = await under_load(clients, 0.3)
-            for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGINT):
-                tell(gateway, number)
-            assert await ended(gateway) == 0
-            await acting
-            assert verify_rows(database_of(gateway), clients) == clients.acknowledged
+    async with (
+        running(tmp_path / "data", PARLEY_DEFAULT_PLAN="enterprise") as gateway,
+        crowd(gateway, 5, seed=5) as clients,
+    ):
+        acting = await under_load(clients, 0.3)
+        for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGINT):
+            tell(gateway, number)
+        assert await ended(gateway) == 0
+        await acting
+        assert verify_rows(database_of(gateway), clients) == clients.acknowledged
 
 
 async def test_the_log_is_folded_into_the_file_and_the_address_is_free_again(tmp_path: Path):

@@ -16,7 +16,7 @@ from tests.gateway import CHECKOUT, GatewayProcess, running
 async def start(data: Path, **settings: str) -> tuple[int, str]:
     """Run the gateway, which should refuse; return its exit status and all that it said."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PARLEY_")}
-    environment |= {"PARLEY_PORT": "0", "PARLEY_DATA_DIR": str(data)} | settings
+    environment |= {"PARLEY_PORT": "0", "PARLEY_DATA_DIR": str(data), "PARLEY_LOG_LEVEL": "warning"} | settings
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         str(CHECKOUT / "server.py"),

@@ -373,7 +373,7 @@ async def test_an_actor_may_tell_itself_more_than_its_mailbox_takes(scribes: Tro
     assert await scribes.ask(TalkToSelf(MAILBOX_LIMIT + 50)) == MAILBOX_LIMIT + 50
     with pytest.raises(Overloaded):
         await scribes.ask(Say("too much"))
-    while scribes.last.actor_inbox:
+    while scribes.last.waiting:
         await asyncio.sleep(0)
     words = await scribes.ask(Say("last"))
     assert words == ["first", *(f"own {number}" for number in range(MAILBOX_LIMIT + 50)), "last"]
@@ -713,7 +713,7 @@ async def test_a_fault_after_the_commit_is_answered_and_leaves_no_actor_that_nev
                 raise ZeroDivisionError("nobody foresaw this")
 
             self.n += 1
-            return self.commit(**{where: trips})
+            return self.commit(applied=trips) if where == "applied" else self.commit(reply=trips)
 
     troupe = Troupe(lambda key: Clumsy(key, store))
     troupe.kind = "counter"

@@ -1,6 +1,6 @@
 """Throttles: so many events per key in a sliding window."""
 
-import random
+import asyncio
 from collections import deque
 
 import pytest
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.errors import TooManyAttempts
-from actors.throttle import Throttle
+from actors.throttle import Throttle, Tries
 
 
 class Watch:
@@ -92,19 +92,9 @@ def test_checking_counts_nothing(watch: Watch):
     assert allowed(throttle)
 
 
-def test_an_event_that_is_taken_back_makes_room(watch: Watch):
-    throttle = Throttle(2, 60, watch)
-    throttle.record("a")
-    throttle.record("a")
-    throttle.take_back("a")
-    assert [allowed(throttle) for _ in range(2)] == [True, False]
-    throttle.take_back("never seen")
-
-
 def test_a_limit_of_0_allows_all(watch: Watch):
     throttle = Throttle(0, 60, watch)
     assert all(allowed(throttle) for _ in range(1_000))
-    throttle.take_back("a")
 
 
 def test_quiet_keys_are_forgotten_and_the_number_of_keys_is_bounded(watch: Watch):
@@ -133,18 +123,30 @@ def test_no_window_ever_holds_more_than_the_limit(limit: int, steps: list[tuple[
             events.append(watch.now)
 
 
-def test_taking_back_on_success_leaves_only_failures(watch: Watch):
-    throttle = Throttle(10, 300, watch)
-    rng = random.Random(1)
-    failures = 0
-    for _ in range(500):
-        throttle.check("a", "slow down")
-        throttle.record("a")
-        if failures < 9 and rng.random() < 0.02:
-            failures += 1
-        else:
-            throttle.take_back("a")
-    assert failures == 9 or failures > 0
-    for _ in range(10 - failures):
-        throttle.take("a", "slow down")
-    assert not allowed(throttle)
+async def one_try(tries: Tries, gate: asyncio.Event, log: list[str], *, fails: bool) -> None:
+    async with tries.one("a", "slow down"):
+        log.append("begun")
+        await gate.wait()
+        if fails:
+            tries.failed("a")
+
+
+async def test_tries_that_succeed_are_never_refused_however_many_come_at_once(watch: Watch):
+    tries, gate, log = Tries(Throttle(3, 60, watch)), asyncio.Event(), list[str]()
+    crowd = [asyncio.create_task(one_try(tries, gate, log, fails=False)) for _ in range(50)]
+    await asyncio.sleep(0.01)
+    assert len(log) == 3  # more at once could fail more often than allowed
+    gate.set()
+    await asyncio.gather(*crowd)
+    assert len(log) == 50
+
+
+async def test_tries_at_once_fail_no_more_often_than_allowed(watch: Watch):
+    tries, gate, log = Tries(Throttle(3, 60, watch)), asyncio.Event(), list[str]()
+    gate.set()
+    crowd = [one_try(tries, gate, log, fails=True) for _ in range(50)]
+    results = await asyncio.gather(*crowd, return_exceptions=True)
+    assert len(log) == 3
+    assert sum(isinstance(result, TooManyAttempts) for result in results) == 47
+    watch.now += 61
+    await one_try(tries, gate, log, fails=True)

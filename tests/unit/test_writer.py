@@ -4,7 +4,7 @@ import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -319,7 +319,7 @@ class Unfenced:
 
 
 async def count_under_failures(counting: Store, store: SqliteStore, disk: Disk, seed: int) -> tuple[int, list[str]]:
-    """Count up on 30 actors while batches and single units fail; return how many changes were stored, and every drift."""
+    """Count up on 30 actors while batches and units fail; return the changes acknowledged, and every drift."""
     rng, disk_rng = random.Random(seed), random.Random(seed + 1)
     directory = LocalDirectory({"counter": lambda key: Counter(key, counting)}, idle_s=0)
     keys = [f"{number}" for number in range(30)]
@@ -388,7 +388,7 @@ async def test_the_sum_of_the_counters_equals_the_rows_applied_whatever_fails(
 
 
 async def test_that_check_finds_a_store_that_does_not_fence(store: SqliteStore, disk: Disk):
-    _, drifts = await count_under_failures(Unfenced(store), store, disk, 0)
+    _, drifts = await count_under_failures(cast(Store, Unfenced(store)), store, disk, 0)
     assert [drift for drift in drifts if "its rows are" in drift]
 
 
@@ -446,7 +446,10 @@ async def test_a_unit_that_expects_a_refusal_has_it_amid_a_run_of_its_shape(stor
 async def test_a_count_of_rows_holds_in_a_merged_run_too(store: SqliteStore, disk: Disk):
     await store.commit(unit(note(1), note(2)))
     retitle = "UPDATE notes SET text = ? WHERE id = ?"
-    retitle_many = "UPDATE notes SET text = json_extract(value, '$[0]') FROM json_each(?) WHERE notes.id = json_extract(value, '$[1]')"
+    retitle_many = (
+        "UPDATE notes SET text = json_extract(value, '$[0]') FROM json_each(?)"
+        " WHERE notes.id = json_extract(value, '$[1]')"
+    )
     units = [unit(Write(retitle, ("new", id), rows=1, many=retitle_many), by=id) for id in (1, 99, 2)]
     assert kinds(await in_one_batch(store, disk, units)) == [None, StoreUnavailable, None]
 
