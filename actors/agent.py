@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from actors.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, from_row, to_row
@@ -22,7 +22,7 @@ from actors.errors import (
 from actors.ids import Clock, new_id
 from actors.records import Record, agent_record
 from actors.runtime import Ask, AsyncFuture, Tell, handles
-from actors.user import ForgetUser, name_taken
+from actors.user import name_taken
 from persistence import agents, conversations
 from persistence.agents import AgentChanges, AgentRow
 from persistence.store import ROWS, Store, StoreUnavailable, Write
@@ -181,16 +181,8 @@ class AgentActor(DurableActor):
         changes, now = message.changes, self._clock()
 
         def applied() -> None:
-            if self._agent is not None:
-                changed = replace(
-                    self._agent,
-                    name=changes.name or self._agent.name,
-                    description=changes.description or self._agent.description,
-                    profile=changes.profile or self._agent.profile,
-                    access=changes.access or self._agent.access,
-                    updated_at=now,
-                )
-                self._hold_agent(changed)
+            given = {member: text for member, text in asdict(changes).items() if text is not None}
+            self._change(now, **given)
 
         return self.commit(
             agents.update(self.key, changes, now),
@@ -199,16 +191,23 @@ class AgentActor(DurableActor):
             refusals={"agents.name_key": name_taken, ROWS: no_such_agent},
         )
 
+    def _change(self, at: int, **changes: Any) -> None:
+        """Follow a stored change of the agent's row; the row in memory is always one that is stored."""
+        if self._agent is not None:
+            self._hold_agent(replace(self._agent, updated_at=at, **changes))
+
     @handles(SetOnline)
     def _set_online(self, message: SetOnline) -> AsyncFuture[AgentView] | AgentView:
         agent = self._owned_by(message.viewer_id)
         if agent.online == message.online:
             return self._view()
         now = self._clock()
-        self._hold_agent(replace(agent, online=message.online, updated_at=now))
-        view = self._view()
-        write = agents.set_online(self.key, message.online, now)
-        return self.commit(write, reply=lambda: view)
+        return self.commit(
+            agents.set_online(self.key, message.online, now),
+            reply=self._view,
+            applied=lambda: self._change(now, online=message.online),
+            refusals={ROWS: no_such_agent},
+        )
 
     @handles(DestroyAgent)
     def _destroy(self, message: DestroyAgent) -> AsyncFuture[AgentView]:
@@ -283,7 +282,8 @@ class AgentActor(DurableActor):
         while conversation.waiting and not conversation.at_work:
             chat = conversation.waiting.popleft()
             if self._agent is None or not self._agent.online:
-                chat.answer.fail(StateConflict("The agent went offline before this message's turn came."))
+                offline = StateConflict("The agent went offline before this message's turn came.")
+                self.hold_back(chat.answer, None, offline)
             else:
                 self._begin_chat(self._agent, conversation, chat)
 
@@ -339,7 +339,7 @@ class AgentActor(DurableActor):
         if isinstance(outcome, ServiceError):
             _fail_once_stored(chat, outcome, ended.stored)
         elif self._agent is None:
-            chat.answer.fail(no_such_agent())
+            self.hold_back(chat.answer, None, no_such_agent())
         else:
             answer = self._utterance("agent", self._agent.name, outcome, conversation.last_seq + 1)
             stored = self._store_messages(conversation, answer)
@@ -376,11 +376,6 @@ class AgentActor(DurableActor):
         rows = [conversations.append(conversation.id, to_row(message)) for message in messages]
         return self.commit(count, *rows, applied=applied)
 
-    @handles(ForgetUser)
-    def _forget_user(self, message: ForgetUser) -> None:
-        conversation = self._conversations.pop(message.user_id, None)
-        self._messages -= conversation.last_seq if conversation and conversation.loaded else message.messages
-
     # life
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
@@ -409,8 +404,8 @@ class AgentActor(DurableActor):
                 chat.answer.fail(stopped)
 
     def concerns(self, user_id: str) -> bool:
-        """Tell whether it is an agent of this user's."""
-        return self._agent is not None and self._agent.owner_id == user_id
+        """Tell whether it is an agent of this user's, or one that the user talks with."""
+        return user_id in self._conversations or (self._agent is not None and self._agent.owner_id == user_id)
 
     @property
     def title(self) -> str | None:

@@ -3,6 +3,7 @@
 import base64
 import binascii
 from collections.abc import Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -11,11 +12,12 @@ import orjson
 from actors.agent import AgentView, ReadAgent, no_such_agent
 from actors.core import Core
 from actors.directory import ASK_TIMEOUT_S
-from actors.errors import InvalidField, NotFound, NothingSelected
+from actors.errors import InvalidField, NotFound, NothingSelected, ServiceError
 from actors.request import EMPTY, NO_DEFINITION, NO_TARGET, Definition, Target, TPSRequest
 from actors.runtime import Ask, Progress
 from actors.session import Caller
 from persistence import agents
+from persistence.store import StoreUnavailable
 from persistence.users import name_key
 
 R = TypeVar("R")
@@ -156,18 +158,24 @@ class Call:
         self._known_agent = agent_id, name
 
     async def context(self) -> dict[str, str | None]:
-        """Name what is selected after the command."""
+        """Name what is selected after the command; never fails, for by now the command is done."""
         if self.caller is None:
             return NOBODY
-        agent: str | None = None
-        if self.agent_id is not None:
-            if self._known_agent is None or self._known_agent[0] != self.agent_id:
-                try:
-                    await self._read_agent(self.agent_id)
-                except NotFound:
-                    self._known_agent = None
-            agent = self._known_agent and self._known_agent[1]
+        agent = None if self.agent_id is None else await self._agent_name(self.agent_id)
         return {"user": self.caller.user_name, "agent": agent, "domain": None, "zone": None}
+
+    async def _agent_name(self, agent_id: str) -> str | None:
+        if self._known_agent is None or self._known_agent[0] != agent_id:
+            try:
+                await self._read_agent(agent_id)
+            except NotFound:
+                return None
+            except ServiceError:  # a unit of that agent's failed just now, or the gateway stops
+                with suppress(StoreUnavailable):
+                    for row in await self.core.store.fetch(agents.by_id(agent_id)):
+                        return row.name
+                return None
+        return self._known_agent[1] if self._known_agent else None
 
     # pages
 

@@ -37,7 +37,8 @@ class DurableActor(Actor):
 
         Args:
             writes: the rows of the command.
-            reply: makes the answer; called now, or after `applied` for a unit that may be refused.
+            reply: makes the answer; called now, or after `applied` for a unit that may be refused. It shows what is
+                kept now and what `applied` has set, never what a later unit may fail to store.
             applied: changes memory after the commit. A unit that may be refused changes it here and nowhere else.
             refusals: the constraints that may refuse the unit, each with its error.
         """
@@ -55,10 +56,7 @@ class DurableActor(Actor):
                     if applied is not None:
                         applied()
                     stored.set(None)
-                    if reply is None or refusals is None:
-                        answered.set(answer)
-                    else:  # memory may hold a later change by now, which the answer must not show before it is stored
-                        self.hold_back(answered, reply())
+                    answered.set(answer if reply is None or refusals is None else reply())
                 elif isinstance(error, ServiceError):
                     answered.fail(error)
                 else:

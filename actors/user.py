@@ -8,7 +8,7 @@ from actors.durable import DurableActor
 from actors.errors import NameTaken, NeedsPlan, NotFound, StateConflict, WrongPassword
 from actors.ids import Clock, new_id
 from actors.plans import PLANS
-from actors.runtime import Ask, AsyncFuture, Tell, handles
+from actors.runtime import Ask, AsyncFuture, handles
 from persistence import agents, sessions, users
 from persistence.agents import AgentRow
 from persistence.sessions import SessionRow
@@ -53,11 +53,11 @@ class RevokeSessions(Ask[None]):
 class DestroyUser(Ask[None]):
     """Remove the user and all it owns, if the password is still the one that was verified.
 
-    `met_agents`: the agents it has conversations with, each with the number of messages that go with it.
+    `met_agents`: the agents it has conversations with, whose message counts change with it.
     """
 
     verified_hash: str
-    met_agents: tuple[tuple[str, int], ...]
+    met_agents: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +66,6 @@ class SetPlan(Ask[UserRow]):
 
     plan: str
     limit: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class ForgetUser(Tell):
-    """What agents are told: a user is gone, and its conversation of so many messages with it."""
-
-    user_id: str
-    messages: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +200,7 @@ class UserActor(DurableActor):
         def applied() -> None:
             self._evict_sessions()
             self._directory.evict_concerning("agent", user.id)
-            for agent_id, messages in message.met_agents:
-                self._directory.tell("agent", agent_id, ForgetUser(user.id, messages))
+            self._directory.evict("agent", message.met_agents)
             self.retire()
 
         return self.commit(*agents.destroy_all_of(user.id, self._clock()), users.delete(user.id), applied=applied)

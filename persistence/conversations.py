@@ -85,10 +85,6 @@ def page_before(conversation_id: str, before_seq: int, limit: int) -> Query[Mess
     )
 
 
-def agents_met_by(user_id: str) -> Query[tuple[str, int]]:
-    """List the agents with which a user has a conversation, each with its number of messages."""
-    return Query(
-        "SELECT agent_id, last_seq FROM conversations WHERE user_id = ?",
-        (user_id,),
-        lambda row: (row[0], row[1]),
-    )
+def agents_met_by(user_id: str) -> Query[str]:
+    """List the agents with which a user has a conversation."""
+    return Query("SELECT agent_id FROM conversations WHERE user_id = ?", (user_id,), lambda row: row[0])

@@ -15,6 +15,7 @@ import aiosqlite
 from persistence.store import (
     Query,
     Settled,
+    StoreError,
     StoreLocked,
     StoreStats,
     StoreTooNew,
@@ -65,11 +66,13 @@ class SqliteStore:
                     await migrate(connection)
                 else:
                     await connection.execute("PRAGMA query_only = ON")
-        except BaseException:
+        except BaseException as error:
             # aiosqlite's threads keep the process alive until they are closed
             for connection in connections:
                 await connection.close()
             lock.close()
+            if isinstance(error, sqlite3.Error):
+                raise StoreError(f"{path} can't be opened: {error}") from error
             raise
         return cls(path, lock, Writer(connections[0], before_commit), connections)
 

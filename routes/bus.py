@@ -9,18 +9,16 @@ from typing import Any, cast
 import orjson
 from sanic import Blueprint, HTTPResponse, Request
 
-from actors.call import NOBODY, Answer, Call
+from actors.call import Answer, Call
 from actors.commands import COMMANDS, UNROUTED, Command
 from actors.core import Core
 from actors.errors import (
     InvalidField,
     MissingField,
     NotAvailable,
-    ServiceError,
     UnknownService,
 )
 from actors.request import parse, require
-from persistence.store import StoreUnavailable
 from routes.addresses import Network, client_address
 from routes.answers import JsonAnswer, bus_error, request_id_of, status_of, tps_body
 from routes.bodies import header, json_object
@@ -97,7 +95,7 @@ class CommandBus:
         except Exception as raised:
             error = as_service_error(raised)
             code = error.internal_code
-            response = bus_error(request, service, error, await self._context(call))
+            response = bus_error(request, service, error, await call.context())
         seconds = perf_counter() - started
         self._metrics.observe(service or "unknown", code, seconds)
         user = call.caller.user_name if call.caller else None
@@ -127,12 +125,6 @@ class CommandBus:
             content=answer.content,
             next_cursor=answer.next,
         )
-
-    async def _context(self, call: Call) -> dict[str, str | None]:
-        try:
-            return await call.context()
-        except (ServiceError, StoreUnavailable):
-            return NOBODY
 
     async def _stream(self, request: Request, call: Call, command: Command) -> HTTPResponse | None:
         """Answer as server-sent events: `delta` pieces, then the whole `response`, or an `error` after a piece.

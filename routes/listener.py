@@ -46,7 +46,8 @@ class Listener:
         deadline = monotonic() + grace_s
         while server.connections and monotonic() < deadline:
             for connection in list(server.connections):
-                connection.close_if_idle()
+                if not connection.recv_buffer:  # else a request is here that its task has yet to see
+                    connection.close_if_idle()
             await asyncio.sleep(0.02)
         cut_off = len(server.connections)
         for connection in list(server.connections):

@@ -166,9 +166,10 @@ class Counter(DurableActor):
         def applied() -> None:
             self.name = message.name
 
+        n = self.n  # as it is now: a later count may fail to be stored
         return self.commit(
             Write("INSERT INTO names (name, key) VALUES (?, ?)", (message.name, self.key)),
-            reply=lambda: (message.name, self.n),
+            reply=lambda: (message.name, n),
             applied=applied,
             refusals={"names.name": lambda: NameTaken(f"{message.name} is taken")},
         )

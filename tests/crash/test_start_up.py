@@ -75,14 +75,18 @@ async def test_wrong_settings_are_refused_all_at_once(tmp_path: Path):
     await refused(tmp_path, "PARLEY_PORT", "PARLEY_BRANT", "did you mean", PARLEY_PORT="eighty", PARLEY_BRANT="Acme")
 
 
-async def test_an_engine_that_this_version_lacks_is_refused(tmp_path: Path):
-    await refused(
-        tmp_path,
-        "PARLEY_CHAT_ENGINE",
-        PARLEY_CHAT_ENGINE="openai",
-        PARLEY_OPENAI_BASE_URL="http://127.0.0.1:9/v1",
-        PARLEY_OPENAI_MODEL="llama",
-    )
+async def test_an_engine_that_this_version_lacks_fails_its_chats_and_is_replaced_by_no_other(tmp_path: Path):
+    settings = {
+        "PARLEY_CHAT_ENGINE": "openai",
+        "PARLEY_OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
+        "PARLEY_OPENAI_MODEL": "llama",
+    }
+    async with running(tmp_path / "data", **settings) as gateway, gateway.client() as nobody:
+        user = await nobody.register("lovelace")
+        await user.agent("scout")
+        (await user.command("AP_Chat", content="Hello")).refused(5001, 502)
+        history = (await user.command("AP_History")).ok().content
+        assert [message["content"] for message in history] == ["Hello"]
 
 
 def no_database(folder: Path) -> None:
