@@ -81,7 +81,7 @@ async def test_an_engine_that_this_version_lacks_fails_its_chats_and_is_replaced
         "PARLEY_OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
         "PARLEY_OPENAI_MODEL": "llama",
     }
-    async with running(tmp_path / "data", **settings) as gateway, gateway.client() as nobody:
+    async with running(tmp_path / "data", script=None, **settings) as gateway, gateway.client() as nobody:
         user = await nobody.register("lovelace")
         await user.agent("scout")
         (await user.command("AP_Chat", content="Hello")).refused(5001, 502)
