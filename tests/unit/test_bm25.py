@@ -137,7 +137,7 @@ def test_a_removed_document_is_not_found_and_leaves_nothing_behind() -> None:
     index.remove(0)
     index.remove(2)
     assert len(index) == 0
-    assert not index._impacts  # pyright: ignore[reportPrivateUsage]
+    assert not index._documents  # pyright: ignore[reportPrivateUsage]
     assert not index._postings  # pyright: ignore[reportPrivateUsage]
     assert found(index, "tea milk") == []
     index.add(1, ["tea"])
