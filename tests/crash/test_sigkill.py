@@ -5,20 +5,23 @@ import random
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
+
 from tests.crash.load import crowd, database_of, verify_rows
 from tests.gateway import running
 
 AGENTS = 50
-KILLS = 10
 
 
-async def test_ten_crashes_under_load_lose_and_double_nothing_that_was_acknowledged(tmp_path: Path):
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("kills", [10, pytest.param(100, marks=pytest.mark.soak)])
+async def test_crashes_under_load_lose_and_double_nothing_that_was_acknowledged(tmp_path: Path, kills: int):
     rng = random.Random(20_261)
     async with (
         running(tmp_path / "data", PARLEY_DEFAULT_PLAN="enterprise") as gateway,
         crowd(gateway, AGENTS, seed=20_262) as clients,
     ):
-        for kill in range(KILLS):
+        for kill in range(kills):
             before = clients.acknowledged
             acting = asyncio.create_task(clients.act(lambda: True))
             await asyncio.sleep(rng.uniform(0.3, 1.2))
@@ -35,7 +38,7 @@ async def test_ten_crashes_under_load_lose_and_double_nothing_that_was_acknowled
         await gateway.kill()
         stored = verify_rows(database_of(gateway), clients)
         assert stored == clients.acknowledged
-        print(f"{clients.acknowledged} messages acknowledged, {KILLS + 1} kills")  # noqa: T201
+        print(f"{clients.acknowledged} messages acknowledged, {kills + 1} kills")  # noqa: T201
 
 
 async def test_a_gateway_that_crashes_while_it_starts_starts_the_next_time(tmp_path: Path):
