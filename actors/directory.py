@@ -117,12 +117,13 @@ class LocalDirectory:
         actor = self._actors.get((kind, key)) or self._activate(kind, key)
         answer = actor.ask_now(message, progress)
         if answer is NOT_NOW:
-            answer = AsyncFuture[R]()
+            queued = AsyncFuture[R]()
             deadline = monotonic() + timeout
-            actor.deliver(Envelope(message, answer, deadline=deadline, request_id=request_id, progress=progress))
+            actor.deliver(Envelope(message, queued, deadline=deadline, request_id=request_id, progress=progress))
+            return await self._deadlines.wait(queued, deadline)
         if isinstance(answer, AsyncFuture):
             pending: AsyncFuture[R] = answer  # pyright: ignore[reportUnknownVariableType]
-            return pending.get() if pending.done() else await self._deadlines.wait(pending, timeout)
+            return pending.get() if pending.done() else await self._deadlines.wait(pending, monotonic() + timeout)
         return answer
 
     def tell(self, kind: str, key: str, message: Tell) -> None:

@@ -146,8 +146,8 @@ class Deadlines:
         self._waiters: dict[asyncio.Future[None], float] = {}
         self._ticking = False
 
-    async def wait(self, future: AsyncFuture[T], timeout: float) -> T:
-        """Await a future for at most `timeout` seconds, or a tick longer.
+    async def wait(self, future: AsyncFuture[T], deadline: float) -> T:
+        """Await a future until `deadline` (of `time.monotonic`), or a tick longer.
 
         Raises:
             Overloaded: the time is up. What was asked may still be carried out.
@@ -160,10 +160,10 @@ class Deadlines:
                 waiter.set_result(None)
 
         future.then(wake)
-        self._waiters[waiter] = monotonic() + timeout
+        self._waiters[waiter] = deadline
         if not self._ticking:
             self._ticking = True
-            loop.call_later(min(timeout, self.TICK_S), self._tick)
+            loop.call_later(min(max(deadline - monotonic(), 0.0), self.TICK_S), self._tick)
         try:
             await waiter
         finally:

@@ -32,10 +32,10 @@ class JsonAnswer(HTTPResponse):
 
     @property
     def processed_headers(self) -> Iterator[tuple[bytes, bytes]]:
-        """Encode the headers for sending."""
-        self.headers["content-type"] = JSON
+        """Encode the headers for sending, all in the line of the first: Sanic adds one after another."""
         headers: Any = self.headers
-        return ((name.encode("ascii"), str(value).encode("ascii")) for name, value in headers.items())
+        rest = "".join([f"\r\n{name}: {value}" for name, value in headers.items()])
+        yield b"content-type", f"{JSON}{rest}".encode("ascii")
 
 
 def request_id_of(request: Request) -> str:
