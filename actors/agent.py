@@ -12,6 +12,7 @@ from actors.engines.engine import InstantEngine, Persona, Source, StreamingEngin
 from actors.engines.window import CAPACITY, Window
 from actors.errors import (
     EngineFailed,
+    InternalError,
     NotFound,
     NotPermitted,
     Overloaded,
@@ -258,6 +259,9 @@ class AgentActor(DurableActor):
         except StoreUnavailable:
             error = StorageUnavailable("The gateway could not read this conversation; try again.")
             self.tell_self(_Loaded(conversation, error=error))
+        except Exception:
+            log.exception("%s failed to load a conversation", self.actor_urn)
+            self.tell_self(_Loaded(conversation, error=InternalError("This conversation can't be read; it is logged.")))
         else:
             messages = tuple(from_row(row) for row in reversed(rows))
             self.tell_self(_Loaded(conversation, found[0] if found else None, messages))
@@ -387,7 +391,7 @@ class AgentActor(DurableActor):
     @property
     def holds_something(self) -> bool:
         """Tell whether an engine or a load is to be stopped."""
-        return bool(self._tasks)
+        return bool(self._tasks) or any(known.under_way() for known in self._conversations.values())
 
     @property
     def engaged(self) -> bool:

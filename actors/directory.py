@@ -190,7 +190,7 @@ class LocalDirectory:
     async def passivate_idle(self) -> int:
         """Stop every actor that idled for too long, and the longest idle ones above the cap; return how many.
 
-        Looks at a slice of the actors at a time, so that a hundred thousand of them hold nobody up.
+        Looks at a thousand of the actors at a time; only above the cap are all sorted by their idleness in one step.
         """
         now = monotonic()
         before = now - self._idle_s

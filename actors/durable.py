@@ -6,7 +6,7 @@ from typing import Any
 
 from actors.errors import InternalError, ServiceError, StorageUnavailable
 from actors.runtime import Actor, AsyncFuture
-from persistence.store import NO_REFUSALS, Store, Unit, Write
+from persistence.store import NO_REFUSALS, Store, StoreUnavailable, Unit, Write
 
 log = logging.getLogger("parley.actors")
 
@@ -74,6 +74,12 @@ class DurableActor(Actor):
 
         self.store.submit(Unit(writes, (self.incarnation,), NO_REFUSALS if refusals is None else refusals), settled)
         return answered
+
+    def begin_error(self, raised: Exception) -> ServiceError:
+        """Say that the store can't be read, where that is why it did not start."""
+        if isinstance(raised, StoreUnavailable):
+            return StorageUnavailable("The gateway could not read what this needs; try again.")
+        return super().begin_error(raised)
 
     def on_finished(self) -> None:
         """Let the writer forget this incarnation: it submits no more."""

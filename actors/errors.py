@@ -1,13 +1,13 @@
 """Every way a request can fail, each a class with its codes (product 1).
 
     ServiceError
-    +- 1xxx  the request itself: MalformedBody .. UnsupportedMediaType, NotImplementedYet
+    +- 1xxx  the request itself: MalformedBody .. WrongMediaType, NotImplementedYet
     +- 2xxx  who asks: NoCredential .. NeedsPlan
     +- 3xxx  what it is about: NotFound .. NothingSelected
     +- 4xxx  how often: QuotaExceeded, TooManyAttempts
     +- 5xxx  the gateway: InternalError .. Overloaded
 
-`internal_code` is a stable public enum; an error is rebuilt from it with `from_code`.
+`internal_code` is a stable public enum.
 """
 
 from typing import ClassVar
@@ -210,18 +210,8 @@ class StorageUnavailable(ServiceError):
 
 
 class Overloaded(ServiceError):
-    """Too much waits already; nothing of the command was kept."""
+    """Too much waits already, or the answer did not come in time; the note says whether it may be carried out."""
 
     internal_code = 5003
     http_code = 503
     default_retry_after = 1
-
-
-_BY_CODE: dict[int, type[ServiceError]] = {
-    error.internal_code: error for error in reversed(ServiceError.__subclasses__())
-}
-
-
-def from_code(internal_code: int, note: str, retry_after: int | None = None) -> ServiceError:
-    """Rebuild an error that came from another process as its code and note."""
-    return _BY_CODE.get(internal_code, InternalError)(note, retry_after=retry_after)

@@ -413,6 +413,11 @@ class Actor(pykka.Actor):
     async def on_begin(self) -> None:
         """Load state; what waits in the mailbox is handled after. A `ServiceError` answers all of it."""
 
+    def begin_error(self, raised: Exception) -> ServiceError:
+        """Say what those who wait are answered when `on_begin` raised what is no `ServiceError`."""
+        log.error("%s failed to start", self.actor_urn, exc_info=raised)
+        return InternalError("The gateway failed to load this; it has been logged.")
+
     async def on_end(self) -> None:
         """Let go of what is held, once no message will come any more."""
 
@@ -476,9 +481,8 @@ class Actor(pykka.Actor):
         except ServiceError as error:
             self._begin_error = error
             self.retire()
-        except Exception:
-            log.exception("%s failed to start", self.actor_urn)
-            self._begin_error = InternalError("The gateway failed to load this; try again.")
+        except Exception as raised:
+            self._begin_error = self.begin_error(raised)
             self.retire()
         finally:
             self._task = None
@@ -636,6 +640,7 @@ class Actor(pykka.Actor):
             raise InternalError("The gateway failed on this request; it has been logged.") from error
         finally:
             self._busy = False
+            self.progress = None
         unsettled = self._unsettled
         if unsettled is None or unsettled.done() or isinstance(answer, AsyncFuture):
             return answer  # pyright: ignore[reportUnknownVariableType]

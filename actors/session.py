@@ -10,7 +10,7 @@ from actors.ids import Clock
 from actors.runtime import Ask, AsyncFuture, handles
 from persistence import sessions
 from persistence.sessions import SessionRow
-from persistence.store import FOREIGN_KEY, ROWS, Store
+from persistence.store import FOREIGN_KEY, ROWS, Store, Unit
 
 TOUCH_MS = 60_000
 """Last use is stored at most this often (product 2)."""
@@ -54,12 +54,13 @@ class SessionActor(DurableActor):
     """Owns one session; its key is the session's id."""
 
     kind = "session"
-    __slots__ = ("_caller", "_clock", "_last_used", "_session", "_stored_use", "_ttl_ms")
+    __slots__ = ("_caller", "_clock", "_last_used", "_session", "_stored_use", "_touch_ms", "_ttl_ms")
 
     def __init__(self, key: str, store: Store, clock: Clock, ttl_ms: int) -> None:
         super().__init__(key, store)
         self._clock = clock
         self._ttl_ms = ttl_ms
+        self._touch_ms = min(TOUCH_MS, ttl_ms // 10)  # what is stored must not make a short session expire early
         self._session: SessionRow | None = None
         self._caller: Caller | None = None
         self._last_used = 0
@@ -90,9 +91,10 @@ class SessionActor(DurableActor):
         if now >= self._last_used + self._ttl_ms:
             raise InvalidCredential("This session has expired; log on again with US_LogOn.")
         self._last_used = now
-        if now - self._stored_use >= TOUCH_MS:
+        if now - self._stored_use >= self._touch_ms:
             self._stored_use = now
-            # Nobody waits for it: losing a minute's last use to a crash is within the contract.
+            # Nobody waits for it: losing a minute's last use to a crash is within the contract. Nothing can refuse
+            # it, but with a refusal named no answer is held back for it.
             self.commit(sessions.touch(self.key, now), refusals={ROWS: ended})
         return caller
 
@@ -119,9 +121,18 @@ class SessionActor(DurableActor):
         )
 
     @handles(EndSession)
-    def _end(self, _: EndSession) -> AsyncFuture[None]:
+    def _end_session(self, _: EndSession) -> AsyncFuture[None]:
         self._session = None
         return self.commit(sessions.delete(self.key), applied=self.retire)
+
+    @property
+    def holds_something(self) -> bool:
+        """Tell whether a use of the session is not stored yet."""
+        return self._session is not None and self._last_used > self._stored_use
+
+    async def on_end(self) -> None:
+        """Store the last use."""
+        await self.store.commit(Unit((sessions.touch(self.key, self._last_used),)))
 
     def concerns(self, user_id: str) -> bool:
         """Tell whether it is a session of this user's."""

@@ -131,11 +131,6 @@ def id_by_name(name: str) -> Query[str]:
     )
 
 
-def ids_of_owner(owner_id: str) -> Query[str]:
-    """List the ids of the agents that a user owns."""
-    return Query("SELECT id FROM agents WHERE owner_id = ?", (owner_id,), lambda row: row[0])
-
-
 def listed_for(viewer_id: str, prefix: str, after_key: str, limit: int) -> Query[AgentRow]:
     """List own agents and those of the roster that the viewer may still see, by name, after a cursor."""
     return Query(

@@ -50,10 +50,8 @@ def select_agent(session_id: str, agent_id: str | None) -> Write:
     return Write("UPDATE sessions SET agent_id = ? WHERE id = ?", (agent_id, session_id), rows=1)
 
 
-def unselect_agent(agent_id: str, user_id: str | None = None) -> Write:
-    """Take an agent out of the selections of one user's sessions, or of all."""
-    if user_id is None:
-        return Write("UPDATE sessions SET agent_id = NULL WHERE agent_id = ?", (agent_id,))
+def unselect_agent(agent_id: str, user_id: str) -> Write:
+    """Take an agent out of the selections of a user's sessions."""
     return Write("UPDATE sessions SET agent_id = NULL WHERE agent_id = ? AND user_id = ?", (agent_id, user_id))
 
 
@@ -90,8 +88,3 @@ def of_user(user_id: str, after_id: str, used_since: int, limit: int) -> Query[S
         (user_id, after_id, used_since, limit),
         lambda row: SessionRow(*row),
     )
-
-
-def ids_of_user(user_id: str) -> Query[str]:
-    """List the ids of all of a user's sessions."""
-    return Query("SELECT id FROM sessions WHERE user_id = ?", (user_id,), lambda row: row[0])

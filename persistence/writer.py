@@ -140,7 +140,7 @@ class Writer:
     def _transact(self, connection: sqlite3.Connection, units: list[Unit]) -> list[Outcome]:
         """Store the units in one transaction: many in a statement, or each by itself where that fails."""
         try:
-            return self._try(connection, units, together=not self._fenced)
+            return self._try(connection, units, together=True)
         except _TakeApart:
             return self._try(connection, units, together=False)
 
@@ -150,7 +150,7 @@ class Writer:
         try:
             for shape, run in groupby(units, key=_shape):
                 same = list(run)
-                if together and shape is not None and len(same) > 1:
+                if together and shape is not None and len(same) > 1 and not self._fenced:
                     _apply_together(connection, same)
                     outcomes += [None] * len(same)
                 else:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from time import perf_counter
-from typing import Any, cast
+from typing import Any
 
 import orjson
 from sanic import Blueprint, HTTPResponse, Request
@@ -27,6 +27,8 @@ from routes.logs import AccessLog
 from routes.metrics import RequestMetrics
 
 EVENT_STREAM = "text/event-stream"
+CUT_OFF = -1
+"""What is counted and logged as the internal code where the client went away before its answer."""
 
 log = logging.getLogger("parley.bus")
 
@@ -82,25 +84,30 @@ class CommandBus:
         request_id = request_id_of(request)
         call = Call(self._core, request_id, client_address(request, self._trusted_proxies))
         service = command.service if command else None
-        code = 0
+        response: HTTPResponse | None = None
+        code = CUT_OFF
         try:
             body = await json_object(request, self._max_body_bytes)
             command = command or _command_of(body)
             service = call.service = command.service
             await self._check(request, call, command, body)
             if command.streams and EVENT_STREAM in (header(request, "accept") or ""):
-                response = await self._stream(request, call, command)
+                code = await self._stream(request, call, command)
             else:
-                response = await self._answered(call, await command.run(call))
+                response = JsonAnswer(
+                    await self._body(call, await command.run(call)), 200, {"X-Request-Id": call.request_id}
+                )
+                code = 0
         except Exception as raised:
             error = as_service_error(raised)
             code = error.internal_code
             response = bus_error(request, service, error, await call.context())
-        seconds = perf_counter() - started
-        self._metrics.observe(service or "unknown", code, seconds)
-        user = call.caller.user_name if call.caller else None
-        status = response.status if response else 200
-        self._access_log.write(request_id, service or "-", status, code, seconds, user, call.address)
+        finally:  # a client that goes away cancels this; its request is counted all the same
+            seconds = perf_counter() - started
+            self._metrics.observe(service or "unknown", code, seconds)
+            user = call.caller.user_name if call.caller else None
+            status = response.status if response else 200
+            self._access_log.write(request_id, service or "-", status, code, seconds, user, call.address)
         return response
 
     async def _check(self, request: Request, call: Call, command: Command, body: dict[str, Any]) -> None:
@@ -112,10 +119,6 @@ class CommandBus:
         if not command.available:
             raise NotAvailable(f"The service {command.service} exists but is not available; see /docs.")
 
-    async def _answered(self, call: Call, answer: Answer) -> HTTPResponse:
-        body = await self._body(call, answer)
-        return JsonAnswer(body, 200, {"X-Request-Id": call.request_id})
-
     async def _body(self, call: Call, answer: Answer) -> bytes:
         return tps_body(
             call.service,
@@ -126,49 +129,54 @@ class CommandBus:
             next_cursor=answer.next,
         )
 
-    async def _stream(self, request: Request, call: Call, command: Command) -> HTTPResponse | None:
+    async def _stream(self, request: Request, call: Call, command: Command) -> int:
         """Answer as server-sent events: `delta` pieces, then the whole `response`, or an `error` after a piece.
 
-        The command runs in a task of its own, so that a client which goes away doesn't cancel it.
+        The command runs in a task of its own, so that a client which goes away doesn't cancel it. Returns the internal
+        code that the stream ended with.
+
+        Raises:
+            Exception: the command failed before its first piece.
         """
         events: asyncio.Queue[bytes | None] = asyncio.Queue()
-        pieces = 0
+        failed: Exception | None = None
 
         def progress(piece: str) -> None:
-            nonlocal pieces
-            pieces += 1
             events.put_nowait(_event("delta", orjson.dumps({"text": piece})))
 
-        call.progress = progress
-
         async def run() -> None:
+            nonlocal failed
             try:
                 answer = await command.run(call)
                 events.put_nowait(_event("response", await self._body(call, answer)))
             except Exception as raised:
-                error = as_service_error(raised)
-                if not pieces:
-                    raise error from None
-                events.put_nowait(_event("error", orjson.dumps(status_of(error))))
+                failed = raised
             finally:
                 events.put_nowait(None)
 
+        call.progress = progress
         task = asyncio.create_task(run())
         self._chats.add(task)
         task.add_done_callback(self._chats.discard)
-        first = await events.get()
-        if first is None:
-            await task  # raises: there was an error before the first byte
-        response = await cast(Any, request).respond(
+        event = await events.get()
+        if event is None:
+            assert failed is not None
+            raise failed
+        untyped: Any = request
+        response = await untyped.respond(
             content_type=EVENT_STREAM,
             headers={"X-Request-Id": call.request_id, "Cache-Control": "no-store"},
         )
-        event = first
         while event is not None:
             await response.send(event)
             event = await events.get()
+        code = 0
+        if failed is not None:
+            error = as_service_error(failed)
+            code = error.internal_code
+            await response.send(_event("error", orjson.dumps(status_of(error))))
         await response.eof()
-        return None
+        return code
 
 
 def _command_of(body: dict[str, Any]) -> Command:

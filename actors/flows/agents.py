@@ -139,7 +139,8 @@ async def modify(call: Call) -> Answer:
 async def _change(call: Call) -> Answer:
     name = call.vx.name
     target = await call.target_agent()
-    if name is not None and name_key(require_name(name)) != name_key(target.row.name):
+    own = target.row.owner_id == call.user.user_id  # else the agent's actor refuses
+    if own and name is not None and name_key(require_name(name)) != name_key(target.row.name):
         user = await call.ask("user", call.user.user_id, ReadUser())
         require_name_allowed(name, user.plan)
     changes = AgentChanges(name, call.vx.description, call.vx.profile, call.vx.access)

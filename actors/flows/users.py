@@ -10,7 +10,7 @@ from actors.errors import (
 from actors.ids import new_id
 from actors.records import Record, own_user_record, session_record
 from actors.request import require_name, require_secret
-from actors.session import TOUCH_MS, EndSession, ReadSession
+from actors.session import TOUCH_MS, Caller, EndSession, ReadSession
 from actors.tokens import SESSION, new_token, token_hash
 from actors.user import (
     DestroyUser,
@@ -62,7 +62,7 @@ async def log_on(call: Call) -> Answer:
     user = await _verified(call, name, secret)
     token = new_token(SESSION)
     session = await call.ask("user", user.id, OpenSession(user.secret_hash, token_hash(token)))
-    call.sent_by(await core.credentials.authenticate(token))
+    call.sent_by(Caller(session.id, session.user_id, session.user_name, session.agent_id))
     record = session_record(session, core.session_ttl_ms, current=True)
     content = {"token": token, "token_type": "Bearer", "expires_at": record["expires_at"]}
     return Answer(profile=[record], content=[content])
@@ -127,7 +127,9 @@ async def revoke(call: Call) -> Answer:
 
 async def read(call: Call) -> Answer:
     """US_Read: the caller's own record."""
-    return Answer(profile=[await _own_record(call, await call.ask("user", call.user.user_id, ReadUser()))])
+    agents = await _agent_count(call)
+    user = await call.ask("user", call.user.user_id, ReadUser())
+    return Answer(profile=[own_user_record(user, agents, call.core.clock())])
 
 
 async def update(call: Call) -> Answer:
@@ -137,8 +139,10 @@ async def update(call: Call) -> Answer:
     if description is None and profile is None and secret is None:
         raise InvalidField("Invalid value of vx: give at least one of description, profile and secret.")
     secret_hash = None if secret is None else await call.core.hasher.hash(require_secret(secret))
+    agents = await _agent_count(call)  # before the change: what is done must not fail on a read
     change = UpdateUser(call.user.session_id, description, profile, secret_hash)
-    return Answer(profile=[await _own_record(call, await call.ask("user", call.user.user_id, change))])
+    user = await call.ask("user", call.user.user_id, change)
+    return Answer(profile=[own_user_record(user, agents, call.core.clock())])
 
 
 async def destroy(call: Call) -> Answer:
@@ -163,6 +167,6 @@ async def _user_named(call: Call, name: str) -> UserRow | None:
         return None
 
 
-async def _own_record(call: Call, user: UserRow) -> dict[str, object]:
-    (agents,) = await call.core.store.fetch(users.agent_count(user.id))
-    return own_user_record(user, agents, call.core.clock())
+async def _agent_count(call: Call) -> int:
+    (agents,) = await call.core.store.fetch(users.agent_count(call.user.user_id))
+    return agents

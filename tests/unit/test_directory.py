@@ -588,7 +588,7 @@ async def test_an_actor_whose_unit_failed_is_replaced_and_nothing_that_waits_is_
 async def test_a_store_that_can_not_be_read_fails_the_asks_and_is_asked_again_later(tmp_path: Path):
     async with open_store(tmp_path) as store:
         directory = LocalDirectory({"counter": lambda key: Unreadable(key, store)})
-        with pytest.raises(InternalError):
+        with pytest.raises(StorageUnavailable):
             await directory.ask("counter", "a", ReadCount())
         Unreadable.table = "counters"
         assert await directory.ask("counter", "a", ReadCount()) == 0

@@ -558,3 +558,12 @@ async def test_a_closed_store_can_not_be_read(tmp_path: Path):
         await store.close()
         with pytest.raises(StoreUnavailable):
             await rows(store, "SELECT 1")
+
+
+async def test_a_failure_in_a_batch_keeps_later_units_of_the_incarnation_out_of_a_merged_run(
+    store: SqliteStore, disk: Disk
+):
+    await store.commit(unit(note(50)))
+    units = [unit(note(50), by=7), Unit((note(1, many=True),), (7,)), Unit((note(2, many=True),), (7,))]
+    assert kinds(await in_one_batch(store, disk, units)) == [StoreUnavailable, Fenced, Fenced]
+    assert await ids(store) == [50]
