@@ -34,6 +34,7 @@ class JsonAnswer(HTTPResponse):
     def processed_headers(self) -> Iterator[tuple[bytes, bytes]]:
         """Encode the headers for sending, all in the line of the first: Sanic adds one after another."""
         headers: Any = self.headers
+        headers.pop("alt-svc", None)  # Sanic sets an empty one
         rest = "".join([f"\r\n{name}: {value}" for name, value in headers.items()])
         yield b"content-type", f"{JSON}{rest}".encode("ascii")
 
