@@ -32,7 +32,6 @@ class Core:
         self.store = store
         self.options = options
         self.clock = clock
-        self.engine_name = engine.name
         self.session_ttl_ms = options.session_ttl_s * 1000
 
         def session(key: str) -> SessionActor:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pykka
@@ -21,7 +20,6 @@ from tests.disk import (
     ReadCount,
     RefuseWithCount,
     TakeName,
-    open_store,
     rows,
     spin,
     value,
@@ -179,17 +177,6 @@ async def slow_scribes(gate: asyncio.Event) -> AsyncIterator[Troupe]:
     yield troupe
     gate.set()
     await troupe.directory.close(0)
-
-
-@pytest.fixture
-def disk() -> Disk:
-    return Disk()
-
-
-@pytest.fixture
-async def store(tmp_path: Path, disk: Disk) -> AsyncIterator[SqliteStore]:
-    async with open_store(tmp_path, disk) as store:
-        yield store
 
 
 @pytest.fixture

@@ -32,11 +32,6 @@ class NoSuchNote(Exception):
 
 
 @pytest.fixture
-def disk() -> Disk:
-    return Disk()
-
-
-@pytest.fixture
 async def store(tmp_path: Path, disk: Disk) -> AsyncIterator[SqliteStore]:
     async with open_store(tmp_path, disk) as store:
         await store.commit(

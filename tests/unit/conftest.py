@@ -1,0 +1,20 @@
+"""A real store on a disk that a test can hold up or make fail."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from persistence.database import SqliteStore
+from tests.disk import Disk, open_store
+
+
+@pytest.fixture
+def disk() -> Disk:
+    return Disk()
+
+
+@pytest.fixture
+async def store(tmp_path: Path, disk: Disk) -> AsyncIterator[SqliteStore]:
+    async with open_store(tmp_path, disk) as store:
+        yield store
