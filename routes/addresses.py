@@ -1,34 +1,29 @@
 """The address that a request comes from, behind proxies that are trusted or not (product 2)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
-from typing import Any
-
-from sanic import Request
 
 Network = IPv4Network | IPv6Network
 
 
-def client_address(request: Request, trusted: Sequence[Network]) -> str:
-    """Tell who sent a request: the nearest address that is no trusted proxy.
+def client_address(peer: str, header: Callable[[str], str | None], trusted: Sequence[Network]) -> str:
+    """Tell who sent a request that `peer` handed over: the nearest address that is no trusted proxy.
 
-    `Forwarded` (RFC 7239) or else `X-Forwarded-For` is read from its end, and only as far as trusted proxies wrote it.
+    `Forwarded` (RFC 7239) or else `X-Forwarded-For` is read from its end, and only as far as trusted proxies wrote it;
+    `header` returns one, its lines joined by commas.
     """
-    connection: Any = request.conn_info
-    address: str = connection.client_ip
+    address = peer
     if not trusted or not _is_trusted(address, trusted):
         return address
-    for hop in reversed(_hops(request)):
+    for hop in reversed(_hops(header("forwarded"), header("x-forwarded-for"))):
         address = str(_parse(hop) or hop)  # one address is one caller, however it is written
         if not _is_trusted(hop, trusted):
             break
     return address
 
 
-def _hops(request: Request) -> list[str]:
+def _hops(forwarded: str | None, forwarded_for: str | None) -> list[str]:
     """List the senders that the forwarding headers name, the nearest last."""
-    headers: Any = request.headers
-    forwarded = ",".join(headers.getall("forwarded", []))
     if forwarded:
         hops: list[str] = []
         for element in forwarded.split(","):
@@ -37,8 +32,7 @@ def _hops(request: Request) -> list[str]:
                 if name.lower() == "for":
                     hops.append(_without_port(value.strip('"')))
         return hops
-    listed = ",".join(headers.getall("x-forwarded-for", []))
-    return [_without_port(hop.strip()) for hop in listed.split(",") if hop.strip()]
+    return [_without_port(hop.strip()) for hop in (forwarded_for or "").split(",") if hop.strip()]
 
 
 def _without_port(hop: str) -> str:

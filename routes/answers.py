@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
 import orjson
@@ -20,6 +22,7 @@ BUS_STATUSES = (200, 400, 401, 429, 500)
 KEEPS_STATUS = (WrongMethod.internal_code, RequestTimeout.internal_code, WrongMediaType.internal_code)
 """Routing and protocol errors keep their HTTP status everywhere (product 1)."""
 
+_status_lines = {status.value: f"{status.value} {status.phrase}" for status in HTTPStatus}
 _request_id = re.compile(r"[A-Za-z0-9_-]{8,64}\Z")
 
 
@@ -39,14 +42,38 @@ class JsonAnswer(HTTPResponse):
         yield b"content-type", f"{JSON}{rest}".encode("ascii")
 
 
+@dataclass(slots=True)
+class BusAnswer:
+    """An answer of the command bus, not yet written."""
+
+    body: bytes
+    status: int
+    headers: dict[str, str]
+
+    def response(self) -> HTTPResponse:
+        """Make it a response of Sanic's."""
+        return JsonAnswer(self.body, self.status, self.headers)
+
+    def wire(self) -> bytes:
+        """Write it as HTTP/1.1, on a connection that stays open."""
+        rest = "".join([f"\r\n{name}: {value}" for name, value in self.headers.items()])
+        head = (
+            f"HTTP/1.1 {_status_lines[self.status]}\r\ncontent-type: {JSON}{rest}\r\ncontent-length: {len(self.body)}"
+        )
+        return f"{head}\r\nconnection: keep-alive\r\n\r\n".encode("ascii") + self.body
+
+
 def request_id_of(request: Request) -> str:
-    """Return the caller's own request id where it is well formed, else a new UUID; the same for one request."""
+    """Return the request id of a request; the same whenever asked."""
     known: str | None = getattr(request.ctx, "request_id", None)
     if known is None:
-        sent = header(request, "x-request-id")
-        known = sent if sent is not None and _request_id.match(sent) else _uuid4()
-        request.ctx.request_id = known
+        known = request.ctx.request_id = request_id(header(request, "x-request-id"))
     return known
+
+
+def request_id(sent: str | None) -> str:
+    """Return the caller's own request id where it is well formed, else a new UUID."""
+    return sent if sent is not None and _request_id.match(sent) else _uuid4()
 
 
 def _uuid4() -> str:
@@ -117,17 +144,15 @@ def gateway_error(request: Request, error: ServiceError, extra: dict[str, str] |
 
 
 def bus_error(
-    request: Request,
+    request_id: str,
     service: str | None,
     error: ServiceError,
     context: dict[str, str | None] = NOBODY,
     extra: dict[str, str] | None = None,
-) -> HTTPResponse:
+) -> BusAnswer:
     """Answer an error on the command bus."""
-    request_id = request_id_of(request)
     body = tps_body(service, request_id, context, status=status_of(error))
-    status = bus_status(error)
-    return JsonAnswer(body, status, headers_of(error) | (extra or {}) | {"X-Request-Id": request_id})
+    return BusAnswer(body, bus_status(error), headers_of(error) | (extra or {}) | {"X-Request-Id": request_id})
 
 
 def json_response(request: Request, value: Any, status: int = 200) -> HTTPResponse:

@@ -59,6 +59,7 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     requests = RequestMetrics()
     door = InternalDoor(options.internal_secret)
     bus = CommandBus(core, requests, access_log, options.trusted_proxies, options.max_body_bytes)
+    app.ctx.bus = bus
     app.blueprint(bus.blueprint(options.brand))
     app.blueprint(health_blueprint(core, options.version))
     app.blueprint(admin_blueprint(core, door, options.max_body_bytes))

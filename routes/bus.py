@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -20,8 +22,8 @@ from actors.errors import (
 )
 from actors.request import parse, require
 from routes.addresses import Network, client_address
-from routes.answers import JsonAnswer, bus_error, request_id_of, status_of, tps_body
-from routes.bodies import header, json_object
+from routes.answers import BusAnswer, bus_error, request_id, request_id_of, status_of, tps_body
+from routes.bodies import json_object, received_body, whole_header
 from routes.faults import as_service_error
 from routes.logs import AccessLog
 from routes.metrics import RequestMetrics
@@ -33,13 +35,31 @@ CUT_OFF = -1
 log = logging.getLogger("parley.bus")
 
 
-def bearer_token(request: Request) -> str | None:
-    """Return the credential that a request carries: Authorization wins over X-Api-Key (product 2)."""
-    authorization = header(request, "authorization")
-    if authorization is not None:
-        scheme, _, token = authorization.partition(" ")
-        return token.strip() if scheme.lower() == "bearer" else authorization
-    return header(request, "x-api-key")
+@dataclass(slots=True)
+class BusRequest:
+    """A request to the command bus, whether Sanic or the fast path received it."""
+
+    header: Callable[[str], str | None]
+    """Returns a header's value; the name in lower case."""
+    request_id: str
+    address: str
+    body: bytes = b""
+    sanic: Request | None = None
+    """Where Sanic received it: its body is still to come, and its answer can be streamed."""
+
+    @property
+    def credential(self) -> str | None:
+        """The credential that it carries: Authorization wins over X-Api-Key (product 2)."""
+        authorization = self.header("authorization")
+        if authorization is not None:
+            scheme, _, token = authorization.partition(" ")
+            return token.strip() if scheme.lower() == "bearer" else authorization
+        return self.header("x-api-key")
+
+    @property
+    def wants_events(self) -> bool:
+        """Whether it asks for an answer as server-sent events."""
+        return EVENT_STREAM in (self.header("accept") or "")
 
 
 class CommandBus:
@@ -59,61 +79,83 @@ class CommandBus:
         self._trusted_proxies = trusted_proxies
         self._max_body_bytes = max_body_bytes
         self._chats: set[asyncio.Task[Any]] = set()
+        self._request_lines: dict[str, Command | None] = {}
 
     def blueprint(self, brand: str) -> Blueprint:
         """Make the routes: the bus itself, and one alias per command."""
-        blueprint = Blueprint("bus", url_prefix=f"/demo/v1/{brand}/tps")
+        prefix = f"/demo/v1/{brand}/tps"
+        blueprint = Blueprint("bus", url_prefix=prefix)
 
         async def bus(request: Request) -> HTTPResponse | None:
-            return await self.serve(request, None)
+            return await self._respond(request, None)
 
         blueprint.add_route(bus, "/", methods=["POST"], name="bus", strict_slashes=False, ignore_body=True)
+        self._request_lines[f"POST {prefix} HTTP/1.1"] = None
         for command in COMMANDS.values():
             self._add_alias(blueprint, command)
+            self._request_lines[f"POST {prefix}{command.alias} HTTP/1.1"] = command
         return blueprint
 
     def _add_alias(self, blueprint: Blueprint, command: Command) -> None:
         async def alias(request: Request) -> HTTPResponse | None:
-            return await self.serve(request, command)
+            return await self._respond(request, command)
 
         blueprint.add_route(alias, command.alias, methods=["POST"], name=command.service, ignore_body=True)
 
-    async def serve(self, request: Request, command: Command | None) -> HTTPResponse | None:
+    def begin(
+        self, request_line: str, headers: dict[str, str], body: bytes, peer: str
+    ) -> Coroutine[Any, Any, BusAnswer | None] | None:
+        """Make ready to serve a request that Sanic didn't receive; None where only Sanic can answer it."""
+        if request_line not in self._request_lines:
+            return None
+        address = client_address(peer, headers.get, self._trusted_proxies)
+        request = BusRequest(headers.get, request_id(headers.get("x-request-id")), address, body)
+        return None if request.wants_events else self.serve(request, self._request_lines[request_line])
+
+    async def _respond(self, request: Request, command: Command | None) -> HTTPResponse | None:
+        connection: Any = request.conn_info
+        address = client_address(connection.client_ip, partial(whole_header, request), self._trusted_proxies)
+        headers: Any = request.headers
+        answer = await self.serve(BusRequest(headers.get, request_id_of(request), address, sanic=request), command)
+        return answer and answer.response()
+
+    async def serve(self, request: BusRequest, command: Command | None) -> BusAnswer | None:
         """Carry out one request; `command` is what an alias fixes. None when the answer was streamed."""
         started = perf_counter()
-        request_id = request_id_of(request)
-        call = Call(self._core, request_id, client_address(request, self._trusted_proxies))
+        call = Call(self._core, request.request_id, request.address)
         service = command.service if command else None
-        response: HTTPResponse | None = None
+        response: BusAnswer | None = None
         code = CUT_OFF
         try:
-            body = await json_object(request, self._max_body_bytes)
+            if request.sanic is not None:
+                request.body = await received_body(request.sanic)
+            body = json_object(request.body, request.header("content-type"), self._max_body_bytes)
             command = command or _command_of(body)
             service = call.service = command.service
             await self._check(request, call, command, body)
-            if command.streams and EVENT_STREAM in (header(request, "accept") or ""):
-                code = await self._stream(request, call, command)
+            if command.streams and request.sanic is not None and request.wants_events:
+                code = await self._stream(request.sanic, call, command)
             else:
-                response = JsonAnswer(
+                response = BusAnswer(
                     await self._body(call, await command.run(call)), 200, {"X-Request-Id": call.request_id}
                 )
                 code = 0
         except Exception as raised:
             error = as_service_error(raised)
             code = error.internal_code
-            response = bus_error(request, service, error, await call.context())
+            response = bus_error(call.request_id, service, error, await call.context())
         finally:  # a client that goes away cancels this; its request is counted all the same
             seconds = perf_counter() - started
             self._metrics.observe(service or "unknown", code, seconds)
             user = call.caller.user_name if call.caller else None
             status = response.status if response else 200
-            self._access_log.write(request_id, service or "-", status, code, seconds, user, call.address)
+            self._access_log.write(call.request_id, service or "-", status, code, seconds, user, call.address)
         return response
 
-    async def _check(self, request: Request, call: Call, command: Command, body: dict[str, Any]) -> None:
+    async def _check(self, request: BusRequest, call: Call, command: Command, body: dict[str, Any]) -> None:
         """Make the checks that come before the core, in the order of product 1."""
         if not command.public:
-            call.sent_by(await self._core.credentials.authenticate(bearer_token(request)))
+            call.sent_by(await self._core.credentials.authenticate(request.credential))
         call.says(parse(body))
         require(call.request, command.requires)
         if not command.available:

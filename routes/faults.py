@@ -16,7 +16,7 @@ from sanic.handlers import ErrorHandler
 
 from actors import errors
 from persistence.store import StoreUnavailable
-from routes.answers import bus_error, gateway_error
+from routes.answers import bus_error, gateway_error, request_id_of
 
 log = logging.getLogger("parley.http")
 
@@ -35,7 +35,7 @@ class Faults(ErrorHandler):
         if isinstance(exception, MethodNotAllowed):
             extra["Allow"] = exception.headers.get("Allow", "")
         if request.path.startswith(self._bus_prefix):
-            return bus_error(request, None, error, extra=extra)
+            return bus_error(request_id_of(request), None, error, extra=extra).response()
         return gateway_error(request, error, extra)
 
 

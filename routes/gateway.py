@@ -25,7 +25,7 @@ from actors.request import wrong_fields
 from actors.user import SetPlan, no_such_user
 from persistence import users
 from routes.answers import JsonAnswer, json_response, request_id_of
-from routes.bodies import header, json_object
+from routes.bodies import header, json_object, received_body
 
 Handler = Callable[..., Awaitable[HTTPResponse]]
 
@@ -96,7 +96,8 @@ def admin_blueprint(core: Core, door: InternalDoor, max_body_bytes: int) -> Blue
     @door.guard
     async def set_plan(request: Request, name: str) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
         try:
-            change = PlanChange.model_validate(await json_object(request, max_body_bytes))
+            body = json_object(await received_body(request), header(request, "content-type"), max_body_bytes)
+            change = PlanChange.model_validate(body)
         except ValidationError as error:
             raise InvalidField(wrong_fields(error)) from None
         if change.limit is not None and PLANS[change.plan].limit is not None:

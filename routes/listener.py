@@ -6,6 +6,7 @@ from time import monotonic
 from typing import Any, Self, cast
 
 from routes.app import App
+from routes.fastpath import FastPath
 
 BACKLOG = 1024
 
@@ -31,7 +32,7 @@ class Listener:
         listening = socket.create_server((host, port), family=family, backlog=BACKLOG)
         untyped: Any = cast(Any, app)
         server = await untyped.create_server(
-            sock=listening, return_asyncio_server=True, access_log=False, backlog=BACKLOG
+            sock=listening, return_asyncio_server=True, access_log=False, backlog=BACKLOG, protocol=FastPath
         )
         await server.startup()
         await server.before_start()

@@ -1,19 +1,13 @@
-"""A gateway that waits a second for a request to arrive, not twenty."""
+"""The scripted gateway, which closes a connection that is idle for a second."""
 
 import sys
-from dataclasses import replace
+from functools import partial
 
 import server
-from config.settings import Settings
 from routes.app import HttpOptions
-
-_http_options = server.http_options
-
-
-def impatient(settings: Settings) -> HttpOptions:
-    return replace(_http_options(settings), request_timeout_s=1)
-
+from tests.engines.scripted import ScriptedGateway
 
 if __name__ == "__main__":
-    server.http_options = impatient
+    server.HttpOptions = partial(HttpOptions, keep_alive_timeout_s=1)  # pyright: ignore[reportAttributeAccessIssue]
+    server.Gateway = ScriptedGateway
     sys.exit(server.main())

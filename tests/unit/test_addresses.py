@@ -2,13 +2,16 @@
 
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 from ipaddress import ip_network
+from typing import Any
 
 import aiohttp
 import pytest
 from sanic import HTTPResponse, Request, Sanic, text
 
 from routes.addresses import Network, client_address
+from routes.bodies import whole_header
 
 Ask = Callable[..., Awaitable[str]]
 
@@ -26,7 +29,8 @@ async def seen(unique: str) -> AsyncIterator[Ask]:
 
     @app.get("/")
     async def whom(request: Request) -> HTTPResponse:
-        return text(client_address(request, trusted))
+        connection: Any = request.conn_info
+        return text(client_address(connection.client_ip, partial(whole_header, request), trusted))
 
     listener = socket.create_server(("127.0.0.1", 0))
     server = await app.create_server(sock=listener, return_asyncio_server=True, access_log=False)

@@ -1,0 +1,149 @@
+"""The fast path: plain requests reach the command bus without passing through Sanic (docs/decisions.md).
+
+Sanic's way from the socket to a handler and back takes longer than most commands do. A request that arrives whole and
+asks for nothing out of the ordinary is taken here; all others (other routes, half-sent, pipelined or chunked ones,
+streamed answers, doubtful heads, connections to be closed) go Sanic's way. `CommandBus.serve` carries out both.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Generator
+from functools import partial
+from time import monotonic
+from types import coroutine
+from typing import Any, TypeVar, cast
+
+from sanic.http import Stage
+from sanic.server import HttpProtocol
+
+from routes.answers import BusAnswer
+from routes.bus import CommandBus
+
+R = TypeVar("R")
+
+UNUSUAL = frozenset(("transfer-encoding", "expect", "upgrade"))
+"""Headers that change how a request is read or answered."""
+MAX_HEAD_BYTES = 8_192
+MAX_LENGTH_DIGITS = 9
+
+_Connection: Any = HttpProtocol  # Sanic leaves most of its attributes without types
+
+
+class FastPath(_Connection):
+    """A connection: Sanic's, with the fast path in front.
+
+    While a request is under way here, Sanic's stage says so: its time-outs and its orderly stop hold for both ways.
+    """
+
+    __slots__ = ("_bus", "_serving")
+    recv_buffer: bytearray
+
+    def __init__(self, **options: Any) -> None:
+        _Connection.__init__(self, **options)
+        self._bus: CommandBus = self.app.ctx.bus
+        self._serving: asyncio.Task[BusAnswer | None] | None = None
+
+    def data_received(self, data: bytes) -> None:
+        """Serve a whole plain request at once; leave to Sanic whatever else comes."""
+        if self._serving is not None:
+            self._hold(data)
+            return
+        found = plain_request(data) if self._is_idle() else None
+        serving = self._bus.begin(*found, self.conn_info.client_ip) if found else None
+        if serving is None:
+            _Connection.data_received(self, data)
+            return
+        self._time = monotonic()
+        try:
+            awaited = serving.send(None)
+        except StopIteration as end:
+            self._write(end.value)
+            return
+        self._http.stage = Stage.HANDLER
+        task: asyncio.Task[BusAnswer | None] = self.loop.create_task(rest_of(serving, awaited))
+        task.add_done_callback(self._served)
+        self._serving = task
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Give up the answer that nobody will read; what the command began is finished by its actors."""
+        _Connection.connection_lost(self, exc)
+        if self._serving is not None:
+            self._serving.cancel()
+
+    def _is_idle(self) -> bool:
+        """Tell whether Sanic waits for a request on this connection and has no byte of it yet."""
+        http = self.http
+        return (
+            http is not None
+            and http.stage is Stage.IDLE
+            and http.keep_alive
+            and not self.recv_buffer
+            and not self._data_received.is_set()
+            and self._can_write.is_set()  # Sanic waits for a slow reader
+        )
+
+    def _hold(self, data: bytes) -> None:
+        """Keep what is pipelined behind a request under way; a client that sends too much is read no further."""
+        self.recv_buffer += data
+        if len(self.recv_buffer) >= self.app.config.REQUEST_BUFFER_SIZE:
+            self.transport.pause_reading()
+
+    def _served(self, serving: asyncio.Task[BusAnswer | None]) -> None:
+        self._serving = None
+        if serving.cancelled() or self.transport.is_closing():
+            return
+        self._http.stage = Stage.IDLE
+        self._write(serving.result())
+        if self.recv_buffer:
+            held = bytes(self.recv_buffer)
+            self.recv_buffer.clear()
+            self.transport.resume_reading()
+            self.data_received(held)
+
+    def _write(self, answer: BusAnswer | None) -> None:
+        assert answer is not None  # only Sanic's way streams
+        self.transport.write(answer.wire())
+        self._time = monotonic()
+
+
+def plain_request(data: bytes) -> tuple[str, dict[str, str], bytes] | None:
+    """Take a request apart: its request line, its headers by names in lower case, its body.
+
+    None unless `data` is one whole request and nothing in its head leaves a doubt of what it means (RFC 9112); what
+    is taken here, Sanic would read just so.
+    """
+    end = data.find(b"\r\n\r\n")
+    if not 0 < end <= MAX_HEAD_BYTES:
+        return None
+    try:
+        line, *fields = data[:end].decode("ascii").split("\r\n")
+    except UnicodeDecodeError:
+        return None
+    headers: dict[str, str] = {}
+    for field in fields:
+        name, colon, value = field.partition(":")
+        name = name.lower()
+        if not colon or name in headers or " " in name or not field.isprintable():
+            return None
+        headers[name] = value.strip()
+    length = headers.get("content-length", "")
+    if len(length) > MAX_LENGTH_DIGITS or not length.isdecimal() or len(data) - end - 4 != int(length):
+        return None
+    if headers.get("connection", "keep-alive").lower() != "keep-alive" or not UNUSUAL.isdisjoint(headers):
+        return None
+    return line, headers, data[end + 4 :]
+
+
+@coroutine
+def rest_of(begun: Coroutine[Any, Any, R], awaited: Any) -> Generator[Any, Any, R]:
+    """Go on with a coroutine that was begun outside any task and now waits for `awaited`."""
+    while True:
+        try:
+            yield awaited
+        except BaseException as raised:
+            go_on = partial(begun.throw, raised)
+        else:
+            go_on = partial(begun.send, None)
+        try:
+            awaited = go_on()
+        except StopIteration as end:
+            return cast(R, end.value)

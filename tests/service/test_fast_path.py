@@ -1,0 +1,159 @@
+"""Whole requests take the fast path, others Sanic's: nobody can tell from the answers."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.engines.gate import ENGINES, Gate
+from tests.gateway import BUS, Answer, Client, running
+from tests.wire import connected, raw_post, read_answer
+
+REQUEST_ID = "X-Request-Id: the-same-for-both"
+
+
+def post_of(client: Client, *headers: str, path: str = BUS, **body: Any) -> bytes:
+    """Write a command of a client's as raw bytes."""
+    return raw_post(path, orjson.dumps(body), *(f"{n}: {v}" for n, v in client.headers({}).items()), *headers)
+
+
+async def answered(client: Client, *pieces: bytes) -> Answer:
+    """Send a request in pieces, each in a packet of its own: only what comes in one can take the fast path."""
+    async with connected(client.base) as (reader, writer):
+        for place, piece in enumerate(pieces):
+            if place:
+                await asyncio.sleep(0.05)
+            writer.write(piece)
+            await writer.drain()
+        return await read_answer(reader)
+
+
+def timeless(answer: Answer) -> dict[str, Any]:
+    body = answer.body
+    assert body["header"].pop("time")
+    return {"http": answer.http, "headers": dict(answer.headers), "body": body}
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (BUS, {"service": "AP_List"}),
+        (f"{BUS}/agent/list", {}),
+        (BUS, {"service": "AP_Read", "target": {"agent": "nobody-at-all"}}),
+        (BUS, {"service": "AP_Chat", "content": 7}),
+        (BUS, {"service": "AP_Nonsense"}),
+        (BUS, {}),
+        (f"{BUS}/agent/nonsense", {}),
+        (f"{BUS}/", {"service": "AP_List"}),
+    ],
+)
+async def test_both_ways_answer_the_same(user: Client, path: str, body: dict[str, Any]):
+    request = post_of(user, REQUEST_ID, path=path, **body)
+    whole = await answered(user, request)
+    assert timeless(whole) == timeless(await answered(user, request[:-1], request[-1:]))
+    assert whole.headers["X-Request-Id"] == "the-same-for-both"
+
+
+@pytest.mark.parametrize("wrong", [b"Content-Type: text/plain", b"Authorization: Bearer pls_wrong"])
+async def test_both_ways_refuse_the_same(user: Client, wrong: bytes):
+    name = wrong.partition(b":")[0]
+    lines = post_of(user, REQUEST_ID, service="AP_List").split(b"\r\n")
+    request = b"\r\n".join([wrong if line.startswith(name) else line for line in lines])
+    assert request.count(wrong) <= 1
+    if wrong not in request:
+        request = request.replace(b"\r\nX-Request-Id", b"\r\n" + wrong + b"\r\nX-Request-Id")
+    whole = await answered(user, request)
+    assert whole.http in (401, 415)
+    assert timeless(whole) == timeless(await answered(user, request[:-1], request[-1:]))
+
+
+async def test_a_connection_changes_between_the_two_ways(user: Client):
+    request = post_of(user, service="AP_List")
+    async with connected(user.base) as (reader, writer):
+        for place in range(12):
+            writer.write(request if place % 3 else request[:40])
+            if not place % 3:
+                await asyncio.sleep(0.02)
+                writer.write(request[40:])
+            assert (await read_answer(reader)).http == 200
+
+
+async def test_pipelined_requests_are_answered_in_order(user: Client):
+    requests = [post_of(user, f"X-Request-Id: request-{n:03}", service="AP_List") for n in range(40)]
+    async with connected(user.base) as (reader, writer):
+        writer.write(b"".join(requests))
+        seen = [(await read_answer(reader)).headers["X-Request-Id"] for _ in requests]
+    assert seen == [f"request-{n:03}" for n in range(40)]
+
+
+async def test_what_is_pipelined_behind_a_command_under_way_waits_for_its_turn(scripted_user: Client, gate: Gate):
+    await scripted_user.agent(f"{scripted_user.name}-agent")
+    async with connected(scripted_user.base) as (reader, writer):
+        writer.write(post_of(scripted_user, "X-Request-Id: slow-chat", service="AP_Chat", content=f"wait:{gate}"))
+        await gate.reached()
+        for n in range(3):
+            writer.write(post_of(scripted_user, f"X-Request-Id: behind-{n}", service="AP_List"))
+            await writer.drain()
+        await asyncio.sleep(0.1)
+        gate.open()
+        seen = [(await read_answer(reader)).headers["X-Request-Id"] for _ in range(4)]
+    assert seen == ["slow-chat", "behind-0", "behind-1", "behind-2"]
+
+
+async def test_a_client_that_pipelines_without_end_is_read_no_further(scripted_user: Client, gate: Gate):
+    await scripted_user.agent(f"{scripted_user.name}-agent")
+    flood = post_of(scripted_user, service="AP_List") * 100
+    async with connected(scripted_user.base) as (reader, writer):
+        writer.write(post_of(scripted_user, service="AP_Chat", content=f"wait:{gate}"))
+        await gate.reached()
+
+        async def send_without_end() -> None:
+            for _ in range(1_000):
+                writer.write(flood)
+                await writer.drain()
+
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(send_without_end(), 1)
+        gate.open()
+        for _ in range(101):
+            assert (await read_answer(reader)).http == 200
+
+
+async def test_a_client_that_goes_away_leaves_its_chat_to_be_finished(scripted_user: Client, gate: Gate):
+    await scripted_user.agent(f"{scripted_user.name}-agent")
+    async with connected(scripted_user.base) as (_, writer):
+        writer.write(post_of(scripted_user, service="AP_Chat", content=f"wait:{gate}"))
+        await gate.reached()
+    gate.open()
+    async with asyncio.timeout(10):
+        while len((await scripted_user.command("AP_History")).ok().content) < 2:
+            await asyncio.sleep(0.02)
+
+
+@pytest.fixture
+async def impatient(tmp_path: Path) -> AsyncIterator[Client]:
+    """A user of a gateway that closes a connection which is idle for a second."""
+    async with running(tmp_path / "data", script=ENGINES / "impatient.py") as gateway, gateway.client() as client:
+        user = await client.register("impatient-user")
+        await user.agent("impatient-agent")
+        yield user
+
+
+async def test_a_connection_in_use_is_kept_and_an_idle_one_closed(impatient: Client):
+    async with connected(impatient.base) as (reader, writer):
+        for _ in range(6):
+            writer.write(post_of(impatient, service="AP_List"))
+            assert (await read_answer(reader)).http == 200
+            await asyncio.sleep(0.4)
+        assert await asyncio.wait_for(reader.read(), 10) == b""
+
+
+async def test_a_connection_that_waits_for_its_answer_is_not_idle(impatient: Client, gate: Gate):
+    async with connected(impatient.base) as (reader, writer):
+        writer.write(post_of(impatient, service="AP_Chat", content=f"wait:{gate}"))
+        await asyncio.sleep(3)
+        gate.open()
+        assert (await read_answer(reader)).http == 200
