@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-from actors.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, from_row, to_row
+from actors.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, append, from_row
 from actors.durable import DurableActor
 from actors.engines.engine import InstantEngine, Persona, Source, StreamingEngine, Turn, Utterance
 from actors.engines.window import CAPACITY, Window
@@ -20,7 +20,7 @@ from actors.errors import (
     StateConflict,
     StorageUnavailable,
 )
-from actors.ids import Clock, new_id
+from actors.ids import Clock, new_id, new_number
 from actors.records import Record, agent_record
 from actors.runtime import Ask, AsyncFuture, Tell, handles
 from actors.user import name_taken
@@ -88,7 +88,7 @@ class _Loaded(Tell):
     """A conversation was read from the store; `error` where it could not be."""
 
     conversation: Conversation
-    stored: tuple[str, int] | None = None
+    stored: tuple[int, int] | None = None
     messages: tuple[Utterance, ...] = ()
     error: ServiceError | None = None
 
@@ -366,19 +366,17 @@ class AgentActor(DurableActor):
         self._messages += len(messages)
         for message in messages:
             conversation.window.append(message)
-        count: Write
+        writes: list[Write] = []
         if conversation.id is None:
-            conversation.id = new_id("cnv")
-            count = conversations.begin(conversation.id, conversation.user_id, self.key, conversation.last_seq)
-        else:
-            count = conversations.advance(conversation.id, conversation.last_seq)
+            conversation.id = new_number()
+            writes.append(conversations.begin(conversation.id, conversation.user_id, self.key))
+        writes += [append(conversation.id, message) for message in messages]
         conversation.open_units += 1
 
         def applied() -> None:
             conversation.open_units -= 1
 
-        rows = [conversations.append(conversation.id, to_row(message)) for message in messages]
-        return self.commit(count, *rows, applied=applied)
+        return self.commit(*writes, applied=applied)
 
     # life
 

@@ -10,7 +10,9 @@ from actors.engines.engine import Source, Utterance
 from actors.engines.window import Window
 from actors.ids import iso
 from actors.runtime import AsyncFuture, Progress
+from persistence import conversations
 from persistence.conversations import MessageRow
+from persistence.store import Write
 
 WAITING_LIMIT = 32
 """Chats that may wait for their turn in one conversation; one more is refused at once."""
@@ -42,7 +44,7 @@ class Conversation:
 
     user_id: str
     window: Window = field(default_factory=Window)
-    id: str | None = None
+    id: int | None = None
     last_seq: int = 0
     loaded: bool = False
     at_work: Chat | None = None
@@ -73,10 +75,11 @@ def message_record(message: Utterance, zone: str | None = None) -> dict[str, Any
     }
 
 
-def to_row(message: Utterance) -> MessageRow:
-    """Make the row that keeps a message."""
-    sources = orjson.dumps([source.record() for source in message.sources]).decode() if message.sources else None
-    return MessageRow(message.seq, message.id, message.role, message.name, message.content, sources, message.at)
+def append(conversation_id: int, message: Utterance) -> Write:
+    """Make the write that keeps a message."""
+    id, role, name, content, seq, at, sources = message
+    kept = orjson.dumps([source.record() for source in sources]).decode() if sources else None
+    return conversations.append(conversation_id, seq, id, role, name, content, kept, at)
 
 
 def from_row(row: MessageRow) -> Utterance:

@@ -117,9 +117,10 @@ class LocalDirectory:
         actor = self._actors.get((kind, key)) or self._activate(kind, key)
         answer = actor.ask_now(message, progress)
         if answer is NOT_NOW:
+            actor = self._actors.get((kind, key)) or self._activate(kind, key)  # what was ahead may have ended it
             queued = AsyncFuture[R]()
             deadline = monotonic() + timeout
-            actor.deliver(Envelope(message, queued, deadline=deadline, request_id=request_id, progress=progress))
+            actor.deliver(Envelope(message, queued, deadline, request_id, progress))
             return await self._deadlines.wait(queued, deadline)
         if isinstance(answer, AsyncFuture):
             pending: AsyncFuture[R] = answer  # pyright: ignore[reportUnknownVariableType]

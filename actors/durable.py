@@ -45,7 +45,7 @@ class DurableActor(Actor):
         # Memory is as this unit leaves it now, and only now, unless the change is yet to be applied.
         answer = reply() if reply is not None and refusals is None else None
         answered: AsyncFuture[Any] = AsyncFuture()
-        stored: AsyncFuture[None] = AsyncFuture()
+        stored: AsyncFuture[Any] = answered if reply is None and refusals is None else AsyncFuture()
         self._hold()
         if refusals is None:
             self._unsettled = stored

@@ -19,6 +19,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 from types import TracebackType
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast
@@ -61,12 +62,14 @@ class AsyncFuture(pykka.Future[T]):
     """
 
     _get_hook = None  # pykka's lazy hook is not used
+    # Class attributes until they are set: a command makes several futures, and most have one caller.
+    _done = False
+    _value: Any = None
+    _error: BaseException | None = None
+    _callbacks: "list[Callable[[AsyncFuture[T]], None]] | None" = None
 
     def __init__(self) -> None:
-        self._done = False
-        self._value: Any = None
-        self._error: BaseException | None = None
-        self._callbacks: list[Callable[[AsyncFuture[T]], None]] | None = None
+        pass
 
     def done(self) -> bool:
         """Tell whether it has a value or an error."""
@@ -129,9 +132,14 @@ class AsyncFuture(pykka.Future[T]):
     def __await__(self) -> Generator[Any, None, T]:
         if not self._done:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self.then(lambda _: None if waiter.done() else waiter.set_result(None))
+            self.then(partial(_wake, waiter))
             yield from waiter
         return self.get()
+
+
+def _wake(waiter: "asyncio.Future[None]", _: object) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 class Deadlines:
@@ -152,18 +160,12 @@ class Deadlines:
         Raises:
             Overloaded: the time is up. What was asked may still be carried out.
         """
-        loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[None] = loop.create_future()
-
-        def wake(_: object) -> None:
-            if not waiter.done():
-                waiter.set_result(None)
-
-        future.then(wake)
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        future.then(partial(_wake, waiter))
         self._waiters[waiter] = deadline
         if not self._ticking:
             self._ticking = True
-            loop.call_later(min(max(deadline - monotonic(), 0.0), self.TICK_S), self._tick)
+            waiter.get_loop().call_later(min(max(deadline - monotonic(), 0.0), self.TICK_S), self._tick)
         try:
             await waiter
         finally:
@@ -194,7 +196,6 @@ class Envelope:
         self,
         message: Any,
         reply_to: AsyncFuture[Any] | None = None,
-        *,
         deadline: float | None = None,
         request_id: str = "",
         progress: Progress | None = None,
@@ -562,13 +563,17 @@ class Actor(pykka.Actor):
     # messages
 
     def ask_now(self, message: Ask[R], progress: Progress | None) -> "R | AsyncFuture[R] | NotNow":
-        """Handle an ask within this step where nothing is ahead of it; `NOT_NOW` where it must wait its turn.
+        """Handle an ask within this step, after what is ahead of it; `NOT_NOW` where it must wait its turn.
 
         Raises:
             ServiceError: what the handler answered.
         """
-        if self.life is not State.LIVE or self._busy or not self._mailbox.empty():
+        if self.life is not State.LIVE or self._busy:
             return NOT_NOW
+        if not self._mailbox.empty():
+            self._pump()
+            if not self._mailbox.empty() or self.life is not State.LIVE:
+                return NOT_NOW
         return self._perform(message, progress)
 
     def deliver(self, envelope: Envelope) -> None:

@@ -18,38 +18,22 @@ class MessageRow(NamedTuple):
 
 
 _COLUMNS = "seq, id, role, name, content, sources, at"
+_LAST_SEQ = "(SELECT coalesce(max(seq), 0) FROM messages WHERE conversation_id = conversations.id)"
+"""Also the number of messages, for sequences have no gaps."""
 
 
-def begin(conversation_id: str, user_id: str, agent_id: str, last_seq: int) -> Write:
-    """Add a conversation with the number of messages that the same unit adds."""
+def begin(conversation_id: int, user_id: str, agent_id: str) -> Write:
+    """Add a conversation."""
     return Write(
-        "INSERT INTO conversations (id, user_id, agent_id, last_seq) VALUES (?, ?, ?, ?)",
-        (conversation_id, user_id, agent_id, last_seq),
+        "INSERT INTO conversations (id, user_id, agent_id) VALUES (?, ?, ?)", (conversation_id, user_id, agent_id)
     )
 
 
-def advance(conversation_id: str, last_seq: int) -> Write:
-    """Store the number of a conversation's messages after this unit."""
-    return Write(
-        "UPDATE conversations SET last_seq = max(last_seq, ?) WHERE id = ?",
-        (last_seq, conversation_id),
-        many=_ADVANCE_MANY,
-    )
-
-
-_ADVANCE_MANY = """
-    UPDATE conversations SET last_seq = max(conversations.last_seq, new.last_seq)
-    FROM (
-        SELECT json_extract(value, '$[1]') AS id, max(json_extract(value, '$[0]')) AS last_seq
-        FROM json_each(?) GROUP BY 1
-    ) AS new
-    WHERE conversations.id = new.id
-"""
-
-
-def append(conversation_id: str, message: MessageRow) -> Write:
-    """Add a message at its own seq; refused as `FOREIGN_KEY` when the conversation is gone."""
-    return Write(_APPEND, (conversation_id, *message), many=_APPEND_MANY)
+def append(
+    conversation_id: int, seq: int, id: str, role: str, name: str, content: str, sources: str | None, at: int
+) -> Write:
+    """Add a message (see `MessageRow`); refused as `FOREIGN_KEY` when the conversation is gone."""
+    return Write(_APPEND, (conversation_id, seq, id, role, name, content, sources, at), None, _APPEND_MANY)
 
 
 _APPEND = f"INSERT INTO messages (conversation_id, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -58,25 +42,25 @@ _APPEND_MANY = f"INSERT INTO messages (conversation_id, {_COLUMNS}) SELECT " + (
 )
 
 
-def between(agent_id: str, user_id: str) -> Query[tuple[str, int]]:
+def between(agent_id: str, user_id: str) -> Query[tuple[int, int]]:
     """Find the conversation of a user with an agent: its id and last seq."""
     return Query(
-        "SELECT id, last_seq FROM conversations WHERE agent_id = ? AND user_id = ?",
+        f"SELECT id, {_LAST_SEQ} FROM conversations WHERE agent_id = ? AND user_id = ?",
         (agent_id, user_id),
         lambda row: (row[0], row[1]),
     )
 
 
 def message_count(agent_id: str) -> Query[int]:
-    """Count the messages of all conversations with an agent."""
+    """Count the messages of all conversations with an agent: a seek for each conversation."""
     return Query(
-        "SELECT coalesce(sum(last_seq), 0) FROM conversations WHERE agent_id = ?",
+        f"SELECT coalesce(sum({_LAST_SEQ}), 0) FROM conversations WHERE agent_id = ?",
         (agent_id,),
         lambda row: row[0],
     )
 
 
-def page_before(conversation_id: str, before_seq: int, limit: int) -> Query[MessageRow]:
+def page_before(conversation_id: int, before_seq: int, limit: int) -> Query[MessageRow]:
     """Read the last messages before a seq, newest first."""
     return Query(
         f"SELECT {_COLUMNS} FROM messages WHERE conversation_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?",

@@ -146,6 +146,11 @@ class Writer:
 
     def _try(self, connection: sqlite3.Connection, units: list[Unit], *, together: bool) -> list[Outcome]:
         outcomes: list[Outcome] = []
+        if together and not self._fenced and _in_one_statement(units):  # a transaction by itself
+            if self._before_commit is not None:
+                self._before_commit()
+            _apply_together(connection, units)
+            return [None] * len(units)
         connection.execute("BEGIN IMMEDIATE")
         try:
             for shape, run in groupby(units, key=_shape):
@@ -216,6 +221,12 @@ def _apply_together(connection: sqlite3.Connection, units: list[Unit]) -> None:
             connection.execute(sql, (array.decode(),))
     except Exception as error:
         raise _TakeApart from error
+
+
+def _in_one_statement(units: list[Unit]) -> bool:
+    """Tell whether all that these units write is of one kind, and can be stored with one statement."""
+    shapes = [_shape(unit) for unit in units]
+    return len(shapes) > 1 and None not in shapes and len({sql for shape in shapes if shape for sql in shape}) == 1
 
 
 def _shape(unit: Unit) -> tuple[str | None, ...] | None:

@@ -5,8 +5,13 @@ from typing import Any, cast
 
 import orjson
 from sanic import Request
+from sanic.exceptions import PayloadTooLarge
 
 from actors.errors import BodyTooLarge, MalformedBody, RequestTimeout, WrongMediaType
+
+MAX_DISCARDED_BYTES = 16 * 2**20
+"""So much of a body that is too large is read after its answer: a connection that is closed over unread bytes may lose
+what it was answered (RFC 9112, 9.6)."""
 
 
 def header(request: Request, name: str) -> str | None:
@@ -33,7 +38,12 @@ async def received_body(request: Request) -> bytes:
         return request.body
     try:
         async with asyncio.timeout(request.app.config.REQUEST_TIMEOUT):
-            await request.receive_body()
+            try:
+                await request.receive_body()
+            except PayloadTooLarge:
+                # Sanic reads on after its answer, but only as far as a body may go
+                stream.request_max_size = stream.protocol.request_max_size = MAX_DISCARDED_BYTES
+                raise
     except TimeoutError:
         stream.request_body = None  # don't wait for the rest of it after the answer either
         stream.keep_alive = False

@@ -115,8 +115,12 @@ def asks(text: str, said: list[str]) -> bool:
 def passages(text: str) -> list[str]:
     """The sentences of a text, those above MAX_QUOTE characters in pieces cut between words; none is blank.
 
-    Each stands literally in the text. At most MAX_PASSAGES, the first ones.
+    Each stands literally in the text. At most MAX_PASSAGES, the first ones. Not to be changed: it may be kept.
     """
+    return _passages_of_short(text) if len(text) <= _MAX_REMEMBERED else _passages(text)
+
+
+def _passages(text: str) -> list[str]:
     text = text.strip()
     stop = _STOP.search(text)
     if (stop is None or stop.end() == len(text)) and len(text) <= MAX_QUOTE:
@@ -130,6 +134,9 @@ def passages(text: str) -> list[str]:
             if len(found) >= MAX_PASSAGES:
                 return found[:MAX_PASSAGES]
     return (found + _pieces(text[start:]))[:MAX_PASSAGES]
+
+
+_passages_of_short = lru_cache(maxsize=512)(_passages)  # asked for as a question, a quote and to be remembered
 
 
 def _ends_sentence(stop: re.Match[str]) -> bool:

@@ -40,7 +40,8 @@ class Watchers:
             return
         shown = answer.content[0]["messages"]
         stored = self._value(
-            "SELECT coalesce(sum(last_seq), 0) FROM conversations JOIN agents ON agents.id = agent_id WHERE name = ?",
+            "SELECT count(*) FROM messages JOIN conversations ON conversations.id = conversation_id"
+            " JOIN agents ON agents.id = agent_id WHERE agents.name = ?",
             owner.agent,
         )
         if stored < shown:  # stored counts only ever grow

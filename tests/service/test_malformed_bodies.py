@@ -193,6 +193,15 @@ async def test_a_claim_of_two_mebibytes_is_refused_before_they_are_sent(user: Cl
     assert answer.refused(1004, 413).http == 400
 
 
+async def test_who_sends_two_mebibytes_before_reading_still_reads_the_answer(user: Client):
+    async with connected(user.base) as (reader, writer):
+        writer.write(raw_post(BUS, b"x" * 2 * LIMIT))
+        await writer.drain()
+        await asyncio.sleep(0.3)
+        assert (await read_answer(reader)).refused(1004, 413).http == 400
+        assert await reader.read() == b""
+
+
 # cut off
 
 

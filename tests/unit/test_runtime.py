@@ -10,7 +10,7 @@ import pytest
 
 from actors.directory import LocalDirectory
 from actors.errors import InternalError, NameTaken, NotFound, Overloaded, StateConflict, StorageUnavailable
-from actors.runtime import MAILBOX_LIMIT, Actor, Ask, AsyncFuture, Envelope, Tell, handles
+from actors.runtime import BURST, MAILBOX_LIMIT, Actor, Ask, AsyncFuture, Envelope, Tell, handles
 from persistence.database import SqliteStore
 from tests.disk import (
     Counter,
@@ -55,6 +55,11 @@ class Refuse(Ask[None]):
 @dataclass(frozen=True, slots=True)
 class Stumble(Ask[None]):
     """Fails as nobody foresaw."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trip(Tell):
+    """Fails as nobody foresaw, and nobody waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +127,10 @@ class Scribe(Actor):
 
     @handles(Stumble)
     def _stumble(self, _: Stumble) -> None:
+        raise ZeroDivisionError("nobody foresaw this")
+
+    @handles(Trip)
+    def _trip(self, _: Trip) -> None:
         raise ZeroDivisionError("nobody foresaw this")
 
     @handles(TalkToSelf)
@@ -357,13 +366,22 @@ async def test_a_kind_of_actor_may_have_a_smaller_mailbox(gate: asyncio.Event):
 
 async def test_an_actor_may_tell_itself_more_than_its_mailbox_takes(scribes: Troupe):
     await scribes.ask(Say("first"))
-    assert await scribes.ask(TalkToSelf(MAILBOX_LIMIT + 50)) == MAILBOX_LIMIT + 50
+    more = MAILBOX_LIMIT + 2 * BURST
+    assert await scribes.ask(TalkToSelf(more)) == more
     with pytest.raises(Overloaded):
         await scribes.ask(Say("too much"))
     while scribes.last.waiting:
         await asyncio.sleep(0)
     words = await scribes.ask(Say("last"))
-    assert words == ["first", *(f"own {number}" for number in range(MAILBOX_LIMIT + 50)), "last"]
+    assert words == ["first", *(f"own {number}" for number in range(more)), "last"]
+
+
+async def test_an_ask_whose_actor_fails_on_what_was_ahead_is_answered_by_the_next_incarnation(scribes: Troupe):
+    await scribes.ask(Say("first"))
+    for message in (Hear("ahead"), Trip(), Hear("behind")):
+        scribes.tell(message)
+    assert await scribes.ask(Say("last")) == ["behind", "last"]
+    assert [actor.words for actor in scribes.made] == [["first", "ahead"], ["behind", "last"]]
 
 
 async def test_a_tell_that_finds_the_mailbox_full_stops_the_actor_because_it_missed_something(scribes: Troupe):
