@@ -1,6 +1,7 @@
 """Identifiers and times as they stand on the wire (product 1, "Wire rules")."""
 
 import os
+import random
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -15,23 +16,11 @@ def system_clock() -> int:
     return time.time_ns() // 1_000_000
 
 
-_entropy = b""
-_used = 0
+random_bits = random.Random(os.urandom(32)).getrandbits
+"""Random bits for ids: no system call each, which lets go of the interpreter lock (docs/performance.md).
 
-
-def random_bytes(count: int) -> bytes:
-    """Return random bytes of the system's, fetched a page at a time.
-
-    Each fetch lets go of the interpreter lock, which under load costs more than the bytes (docs/performance.md).
-    Good for ids; tokens and salts take theirs from `secrets`.
-    """
-    global _entropy, _used
-    if _used + count > len(_entropy):
-        _entropy, _used = os.urandom(4096), 0
-    taken = _entropy[_used : _used + count]
-    _used += count
-    return taken
-
+Not for what must not be guessed: tokens and salts take theirs from `secrets`.
+"""
 
 _last_ms = 0
 _in_ms = 0
@@ -51,11 +40,10 @@ def new_id(prefix: str) -> str:
         _in_ms += 1
     else:
         _last_ms, _in_ms = _last_ms + 1, 0
-    entropy = random_bytes(8).hex()
-    return f"{prefix}_{_last_ms:012x}7{_in_ms:03x}{_VARIANT[entropy[0]]}{entropy[1:]}"
+    return f"{prefix}_{_last_ms:012x}7{_in_ms:03x}{_VARIANT | random_bits(62):016x}"
 
 
-_VARIANT = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
+_VARIANT = 0b10 << 62
 
 
 _last_number = 0
@@ -67,8 +55,7 @@ def new_number() -> int:
     Milliseconds since the epoch and 22 random bits.
     """
     global _last_number
-    random_bits = int.from_bytes(random_bytes(3)) & 0x3FFFFF
-    _last_number = max(_last_number + 1, system_clock() << 22 | random_bits)
+    _last_number = max(_last_number + 1, system_clock() << 22 | random_bits(22))
     return _last_number
 
 

@@ -146,10 +146,10 @@ class Writer:
 
     def _try(self, connection: sqlite3.Connection, units: list[Unit], *, together: bool) -> list[Outcome]:
         outcomes: list[Outcome] = []
-        if together and not self._fenced and _in_one_statement(units):  # a transaction by itself
+        if together and len(units) > 1 and not self._fenced and (alike := _all_alike(units)):
             if self._before_commit is not None:
                 self._before_commit()
-            _apply_together(connection, units)
+            _run_for_many(connection, *alike)  # a transaction by itself
             return [None] * len(units)
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -213,20 +213,40 @@ def _apply_together(connection: sqlite3.Connection, units: list[Unit]) -> None:
         for write in unit.writes:
             assert write.many is not None
             params.setdefault(write.many, []).append(write.params)
+    for sql, rows in params.items():
+        _run_for_many(connection, sql, rows)
+
+
+def _run_for_many(connection: sqlite3.Connection, sql: str, rows: list[Params]) -> None:
+    """Run a statement whose one parameter is a JSON array of rows.
+
+    Raises:
+        _TakeApart: a row was refused.
+    """
     try:
-        for sql, rows in params.items():
-            array = orjson.dumps(rows)
-            if b"\\u0000" in array:  # SQLite's JSON ends a text at a NUL
-                raise _TakeApart
-            connection.execute(sql, (array.decode(),))
+        array = orjson.dumps(rows)
+        if b"\\u0000" in array:  # SQLite's JSON ends a text at a NUL
+            raise _TakeApart
+        connection.executemany(sql, [(array.decode(),)])  # unlike execute, it doesn't wait once more for a row id
     except Exception as error:
         raise _TakeApart from error
 
 
-def _in_one_statement(units: list[Unit]) -> bool:
-    """Tell whether all that these units write is of one kind, and can be stored with one statement."""
-    shapes = [_shape(unit) for unit in units]
-    return len(shapes) > 1 and None not in shapes and len({sql for shape in shapes if shape for sql in shape}) == 1
+def _all_alike(units: list[Unit]) -> tuple[str, list[Params]] | None:
+    """Return the statement that stores all that these units write, and its rows, where one can; else None.
+
+    Most batches are of chats alone. The interpreter is held while this runs, so it looks at each write once.
+    """
+    sql = units[0].writes[0].many
+    rows: list[Params] = []
+    for unit in units:
+        if unit.refusals:
+            return None
+        for _, params, count, many in unit.writes:
+            if many is None or many is not sql or count is not None:
+                return None
+            rows.append(params)
+    return None if sql is None else (sql, rows)
 
 
 def _shape(unit: Unit) -> tuple[str | None, ...] | None:

@@ -104,6 +104,8 @@ class Index:
         score less than a quarter of the best one.
         """
         postings = self._postings
+        if not postings:
+            return []
         found = [(len(known), term, known) for term in terms if (known := postings.get(term))]
         if not found or len(found) < least:
             return []

@@ -28,8 +28,7 @@ class Memory:
     score: float
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """What a reply was based on.
 
     `of` is the name of the bank, the label of the conversation or the name of the agent; `id` is the memory's

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.ids import iso, new_id, random_bytes, system_clock
+from actors.ids import iso, new_id, new_number, system_clock
 
 FORM = re.compile(r"msg_[0-9a-f]{32}\Z")
 
@@ -49,15 +49,16 @@ def test_ids_of_one_moment_differ_in_more_than_their_count():
     assert len(tails) == 5_000
 
 
-@pytest.mark.parametrize("count", [0, 1, 8, 16, 100, 4_096])
-def test_random_bytes_are_as_many_as_asked_for(count: int):
-    for _ in range(50):
-        assert len(random_bytes(count)) == count
+def test_numbers_grow_and_fit_into_a_column():
+    numbers = [new_number() for _ in range(5_000)]
+    assert sorted(set(numbers)) == numbers
+    assert numbers[-1] < 2**63
 
 
-def test_random_bytes_never_repeat():
-    taken = [random_bytes(16) for _ in range(20_000)]
-    assert len(set(taken)) == len(taken)
+def test_numbers_grow_where_the_clock_goes_back(monkeypatch: pytest.MonkeyPatch):
+    before = new_number()
+    monkeypatch.setattr("time.time_ns", lambda: 1_000_000_000_000_000_000)
+    assert before < new_number() < new_number()
 
 
 def test_the_clock_counts_milliseconds_since_the_epoch():
