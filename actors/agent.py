@@ -24,7 +24,7 @@ from actors.ids import Clock, new_id, new_number
 from actors.records import Record, agent_record
 from actors.runtime import Ask, AsyncFuture, Tell, handles
 from actors.user import name_taken
-from persistence import agents, conversations
+from persistence import agents, conversations, domains
 from persistence.agents import AgentChanges, AgentRow
 from persistence.store import ROWS, Store, StoreUnavailable, Write
 
@@ -46,9 +46,10 @@ class AgentView(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReadAgent(Ask[AgentView]):
-    """Answer the agent, to a user who may see it."""
+    """Answer the agent, to a user who may see it; `sharing` where it is shown because the two share something."""
 
     viewer_id: str
+    sharing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ class SendChat(Ask[ChatSent]):
     viewer_id: str
     user_name: str
     content: str
+    sharing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,15 +157,16 @@ class AgentActor(DurableActor):
         self._record = agent_record(agent)
         self._persona = Persona(agent.id, agent.name, agent.description, agent.profile or "")
 
-    def _seen_by(self, viewer_id: str) -> AgentRow:
+    def _seen_by(self, viewer_id: str, sharing: bool) -> AgentRow:
         """The agent, for one who may see it; for others it is not there."""
         agent = self._agent
-        if agent is None or (agent.owner_id != viewer_id and agent.access != "public"):
+        if agent is None or not (agent.owner_id == viewer_id or agent.access == "public" or sharing):
             raise no_such_agent()
         return agent
 
     def _owned_by(self, viewer_id: str) -> AgentRow:
-        agent = self._seen_by(viewer_id)
+        """The agent, for its owner; flows have made sure that others see it."""
+        agent = self._seen_by(viewer_id, sharing=True)
         if agent.owner_id != viewer_id:
             raise NotPermitted(f"Only the owner of {agent.name} may do this; ask {agent.owner}.")
         return agent
@@ -174,7 +177,7 @@ class AgentActor(DurableActor):
 
     @handles(ReadAgent)
     def _read(self, message: ReadAgent) -> AgentView:
-        return AgentView(self._seen_by(message.viewer_id), self._record, self._messages)
+        return AgentView(self._seen_by(message.viewer_id, message.sharing), self._record, self._messages)
 
     @handles(UpdateAgent)
     def _update(self, message: UpdateAgent) -> AsyncFuture[AgentView]:
@@ -215,13 +218,14 @@ class AgentActor(DurableActor):
         self._owned_by(message.viewer_id)
         view = self._view()
         self._agent = None
-        return self.commit(*agents.destroy(self.key, self._clock()), reply=lambda: view, applied=self.retire)
+        writes = (*domains.leave_all(self.key), *agents.destroy(self.key, self._clock()))
+        return self.commit(*writes, reply=lambda: view, applied=self.retire)
 
     # chat
 
     @handles(SendChat)
     def _send_chat(self, message: SendChat) -> AsyncFuture[ChatSent]:
-        agent = self._seen_by(message.viewer_id)
+        agent = self._seen_by(message.viewer_id, message.sharing)
         if not agent.online:
             raise StateConflict(f"{agent.name} is offline; its owner logs it on with AP_LogOn.")
         conversation = self._conversation_of(message.viewer_id)

@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -12,15 +12,17 @@ import orjson
 from actors.agent import AgentView, ReadAgent, no_such_agent
 from actors.core import Core
 from actors.directory import ASK_TIMEOUT_S
+from actors.domain import DomainView, ReadDomain, Viewer, no_such_domain
 from actors.errors import InvalidField, NotFound, NothingSelected, ServiceError
 from actors.request import EMPTY, NO_DEFINITION, NO_TARGET, Definition, Target, TPSRequest
 from actors.runtime import Ask, Progress
 from actors.session import Caller
-from persistence import agents
-from persistence.store import StoreUnavailable
+from persistence import agents, domains
+from persistence.store import Query, StoreUnavailable
 from persistence.users import name_key
 
 R = TypeVar("R")
+V = TypeVar("V", AgentView, DomainView)
 
 DEFAULT_PAGE = 50
 NOBODY: dict[str, str | None] = {"user": None, "agent": None, "domain": None, "zone": None}
@@ -39,7 +41,8 @@ class Answer:
 class Call:
     """One command: who sends it, from where, and what it says.
 
-    `caller` is None on the public commands. `agent_id` is the selection as this command leaves it.
+    `caller` is None on the public commands. `agent_id`, `domain_id` and `zone_id` are the selection as this command
+    leaves it.
     """
 
     core: Core
@@ -51,6 +54,8 @@ class Call:
     vx: Definition = NO_DEFINITION
     caller: Caller | None = None
     agent_id: str | None = None
+    domain_id: str | None = None
+    zone_id: str | None = None
     progress: Progress | None = None
     _known_agent: tuple[str, str] | None = None
 
@@ -64,11 +69,13 @@ class Call:
         """Note who sends it and what is selected."""
         self.caller = caller
         self.agent_id = caller.agent_id
+        self.domain_id = caller.domain_id
+        self.zone_id = caller.zone_id
 
     def logged_off(self) -> None:
         """Note that its session has ended with it."""
         self.caller = None
-        self.agent_id = None
+        self.agent_id = self.domain_id = self.zone_id = None
 
     @property
     def user(self) -> Caller:
@@ -126,25 +133,73 @@ class Call:
         Raises:
             NotFound: there is none that the caller may see, or `target.user` is not its owner.
         """
+        view = await self._named("agent", name, agents.id_by_name, self._read_agent)
+        if view is None:
+            raise no_such_agent()
+        return self._of_target_user(view)
+
+    async def _named(
+        self, kind: str, name: str, find: Callable[[str], Query[str]], read: Callable[[str], Awaitable[V]]
+    ) -> V | None:
+        """Read what has a name: by the id that it had last where that is still right, else looked up anew."""
         names = self.core.names
-        hint = names.hint("agent", name)
+        hint = names.hint(kind, name)
         if hint is not None:
             try:
-                view = await self._read_agent(hint)
+                view = await read(hint)
                 if name_key(view.row.name) == name_key(name):
-                    return self._of_target_user(view)
+                    return view
             except NotFound:
                 pass
-            names.forget("agent", name)
-        found = await names.find("agent", name, agents.id_by_name)
-        if found is None:
-            raise no_such_agent()
-        return self._of_target_user(await self._read_agent(found))
+            names.forget(kind, name)
+        found = await names.find(kind, name, find)
+        return None if found is None else await read(found)
 
     async def _read_agent(self, agent_id: str) -> AgentView:
-        view = await self.ask("agent", agent_id, ReadAgent(self.user.user_id))
+        viewer_id = self.user.user_id
+        try:
+            view = await self.ask("agent", agent_id, ReadAgent(viewer_id))
+        except NotFound:
+            if not await self.is_shown_agent(agent_id):
+                raise
+            view = await self.ask("agent", agent_id, ReadAgent(viewer_id, sharing=True))
         self._known_agent = agent_id, view.row.name
         return view
+
+    async def is_shown_agent(self, agent_id: str) -> bool:
+        """Tell whether an agent is shown to the caller because the two share something."""
+        return bool(await self.core.store.fetch(agents.shown_by_sharing(agent_id, self.user.user_id)))
+
+    # domains
+
+    async def target_domain(self) -> DomainView:
+        """Read the domain that `target.domain` names, else the selected one, as the caller may see it.
+
+        Raises:
+            NotFound: there is none of that name that the caller may see.
+            NothingSelected: no name was given and nothing is selected.
+        """
+        name = self.target.domain
+        if name is not None:
+            view = await self._named("domain", name, domains.id_by_name, self._read_domain)
+            if view is None:
+                raise no_such_domain()
+            return view
+        if self.domain_id is not None:
+            try:
+                return await self._read_domain(self.domain_id)
+            except NotFound:
+                self.domain_id = self.zone_id = None
+        raise NothingSelected("No domain is selected: name one as target.domain, or select one with DM_Select.")
+
+    async def _read_domain(self, domain_id: str) -> DomainView:
+        viewer = Viewer(self.user.user_id)
+        try:
+            return await self.ask("domain", domain_id, ReadDomain(viewer))
+        except NotFound:
+            if not await self.core.store.fetch(domains.shown_by_sharing(domain_id, viewer.user_id)):
+                raise
+        return await self.ask("domain", domain_id, ReadDomain(viewer._replace(sharing=True)))
 
     def _of_target_user(self, view: AgentView) -> AgentView:
         """Refuse an agent that is neither `target.user`'s nor seen by it as the caller."""
@@ -162,7 +217,16 @@ class Call:
         if self.caller is None:
             return NOBODY
         agent = None if self.agent_id is None else await self._agent_name(self.agent_id)
-        return {"user": self.caller.user_name, "agent": agent, "domain": None, "zone": None}
+        domain, zone = (None, None) if self.domain_id is None else await self._place(self.domain_id)
+        return {"user": self.caller.user_name, "agent": agent, "domain": domain, "zone": zone}
+
+    async def _place(self, domain_id: str) -> tuple[str | None, str | None]:
+        """Name the selected domain and zone, as far as the caller still sees them."""
+        try:
+            view = await self._read_domain(domain_id)
+        except (ServiceError, StoreUnavailable):
+            return None, None
+        return view.row.name, next((zone.name for zone in view.zones if zone.id == self.zone_id), None)
 
     async def _agent_name(self, agent_id: str) -> str | None:
         if self._known_agent is None or self._known_agent[0] != agent_id:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from actors.agent import AgentActor, Engine
 from actors.credentials import Credentials
 from actors.directory import IDLE_S, LocalDirectory
+from actors.domain import DomainActor
 from actors.ids import Clock, system_clock
 from actors.names import Names
 from actors.passwords import PasswordHasher
@@ -43,7 +44,10 @@ class Core:
         def agent(key: str) -> AgentActor:
             return AgentActor(key, store, clock, engine)
 
-        kinds = {"session": session, "user": user, "agent": agent}
+        def domain(key: str) -> DomainActor:
+            return DomainActor(key, store, clock)
+
+        kinds = {"session": session, "user": user, "agent": agent, "domain": domain}
         self.directory = LocalDirectory(kinds, idle_s=options.idle_s)
         self.credentials = Credentials(self.directory, store)
         self.names = Names(store)

@@ -1,10 +1,11 @@
 """Records: entities as they stand in answers (product 1, "Records")."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from actors.ids import iso
 from actors.plans import daily_limit, next_midnight
 from persistence.agents import AgentRow
+from persistence.domains import DomainRow
 from persistence.sessions import SessionRow
 from persistence.users import UserRow
 
@@ -23,7 +24,14 @@ def user_record(user: UserRow) -> Record:
     }
 
 
-def own_user_record(user: UserRow, agents: int, now: int) -> Record:
+class Owned(NamedTuple):
+    """How much a user owns."""
+
+    agents: int = 0
+    domains: int = 0
+
+
+def own_user_record(user: UserRow, owned: Owned, now: int) -> Record:
     """Show a user to itself: with the day's quota and what it owns."""
     limit = daily_limit(user.plan, user.plan_limit)
     return user_record(user) | {
@@ -34,7 +42,7 @@ def own_user_record(user: UserRow, agents: int, now: int) -> Record:
             "resets_at": iso(next_midnight(now)),
             "window": iso(now)[:10],
         },
-        "counts": {"agents": agents, "domains": 0, "banks": 0, "api_keys": 0},
+        "counts": {"agents": owned.agents, "domains": owned.domains, "banks": 0, "api_keys": 0},
     }
 
 
@@ -62,3 +70,23 @@ def agent_record(agent: AgentRow) -> Record:
         "created_at": iso(agent.created_at),
         "updated_at": iso(agent.updated_at),
     }
+
+
+def domain_record(domain: DomainRow) -> Record:
+    """Show a domain to one who may see it."""
+    return {
+        "id": domain.id,
+        "name": domain.name,
+        "owner": domain.owner,
+        "founder": domain.founder,
+        "description": domain.description,
+        "profile": domain.profile,
+        "access": domain.access,
+        "created_at": iso(domain.created_at),
+        "updated_at": iso(domain.updated_at),
+    }
+
+
+def membership_record(agent: str, state: str, since: int, *, founder: bool) -> Record:
+    """Show where an agent stands in a domain."""
+    return {"agent": agent, "state": state, "founder": founder, "since": iso(since)}

@@ -10,7 +10,7 @@ from actors.ids import Clock
 from actors.runtime import Ask, AsyncFuture, handles
 from persistence import sessions
 from persistence.sessions import SessionRow
-from persistence.store import FOREIGN_KEY, ROWS, Store, Unit
+from persistence.store import FOREIGN_KEY, ROWS, Store, Unit, Write
 
 TOUCH_MS = 60_000
 """Last use is stored at most this often (product 2)."""
@@ -23,7 +23,9 @@ class Caller:
     session_id: str
     user_id: str
     user_name: str
-    agent_id: str | None
+    agent_id: str | None = None
+    domain_id: str | None = None
+    zone_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,14 @@ class SelectAgent(Ask[None]):
     """Make an agent the session's, or none."""
 
     agent_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SelectZone(Ask[None]):
+    """Make a domain and a zone of it the session's."""
+
+    domain_id: str
+    zone_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +90,9 @@ class SessionActor(DurableActor):
 
     def _hold_session(self, session: SessionRow) -> None:
         self._session = session
-        self._caller = Caller(session.id, session.user_id, session.user_name, session.agent_id)
+        self._caller = Caller(
+            session.id, session.user_id, session.user_name, session.agent_id, session.domain_id, session.zone_id
+        )
 
     @handles(Authorize)
     def _authorize(self, message: Authorize) -> Caller:
@@ -107,18 +119,22 @@ class SessionActor(DurableActor):
 
     @handles(SelectAgent)
     def _select_agent(self, message: SelectAgent) -> AsyncFuture[None]:
+        return self._select(sessions.select_agent(self.key, message.agent_id), agent_id=message.agent_id)
+
+    @handles(SelectZone)
+    def _select_zone(self, message: SelectZone) -> AsyncFuture[None]:
+        domain_id, zone_id = message.domain_id, message.zone_id
+        return self._select(sessions.select_zone(self.key, domain_id, zone_id), domain_id=domain_id, zone_id=zone_id)
+
+    def _select(self, write: Write, **selected: str | None) -> AsyncFuture[None]:
         if self._session is None:
             raise ended()
 
         def applied() -> None:
             if self._session is not None:
-                self._hold_session(replace(self._session, agent_id=message.agent_id))
+                self._hold_session(replace(self._session, **selected))
 
-        return self.commit(
-            sessions.select_agent(self.key, message.agent_id),
-            applied=applied,
-            refusals={FOREIGN_KEY: ended, ROWS: ended},
-        )
+        return self.commit(write, applied=applied, refusals={FOREIGN_KEY: ended, ROWS: ended})
 
     @handles(EndSession)
     def _end_session(self, _: EndSession) -> AsyncFuture[None]:
@@ -146,6 +162,8 @@ class SessionActor(DurableActor):
         return {
             "user": session.user_name,
             "agent_id": session.agent_id,
+            "domain_id": session.domain_id,
+            "zone_id": session.zone_id,
             "created_at": session.created_at,
             "last_used_at": self._last_used,
         }

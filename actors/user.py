@@ -9,11 +9,15 @@ from actors.errors import NameTaken, NeedsPlan, NotFound, StateConflict, WrongPa
 from actors.ids import Clock, new_id
 from actors.plans import PLANS
 from actors.runtime import Ask, AsyncFuture, handles
-from persistence import agents, sessions, users
+from persistence import agents, domains, sessions, users
 from persistence.agents import AgentRow
+from persistence.domains import DomainRow, ZoneRow
 from persistence.sessions import SessionRow
-from persistence.store import FOREIGN_KEY, Store
+from persistence.store import FOREIGN_KEY, ROWS, Store
 from persistence.users import UserRow
+
+LOBBY = "lobby"
+"""The zone that each domain is made with, and that can't be destroyed."""
 
 PREMIUM_NAME_CHARS = 4
 """Names of so many characters or fewer are for plans with premium names (product 1)."""
@@ -79,6 +83,18 @@ class CreateAgent(Ask[AgentRow]):
 
 
 @dataclass(frozen=True, slots=True)
+class CreateDomain(Ask[DomainRow]):
+    """Make a domain that an agent of this user's founds."""
+
+    founder_id: str
+    founder: str
+    name: str
+    description: str
+    profile: str | None
+    access: str
+
+
+@dataclass(frozen=True, slots=True)
 class AddToRoster(Ask[None]):
     """Put another's agent on the roster; one that is there already stays."""
 
@@ -115,6 +131,11 @@ def require_name_allowed(name: str, plan: str) -> None:
 def name_taken() -> NameTaken:
     """Make the error for a name that another entity of the kind has."""
     return NameTaken("This name is taken (names differ in more than case); choose another.")
+
+
+def no_such_founder() -> NotFound:
+    """Make the error for a founder that was destroyed meanwhile."""
+    return NotFound("There is no such agent any more to found a domain; choose another.")
 
 
 def no_such_user() -> NotFound:
@@ -164,7 +185,7 @@ class UserActor(DurableActor):
         if user.secret_hash != message.verified_hash:
             raise wrong_password()
         now = self._clock()
-        session = SessionRow(new_id("ses"), user.id, user.name, message.token_hash, now, now, None)
+        session = SessionRow(new_id("ses"), user.id, user.name, message.token_hash, now, now)
         return self.commit(sessions.insert(session), reply=lambda: session, refusals={FOREIGN_KEY: wrong_password})
 
     @handles(UpdateUser)
@@ -200,10 +221,16 @@ class UserActor(DurableActor):
         def applied() -> None:
             self._evict_sessions()
             self._directory.evict_concerning("agent", user.id)
+            self._directory.evict_concerning("domain", user.id)
             self._directory.evict("agent", message.met_agents)
             self.retire()
 
-        return self.commit(*agents.destroy_all_of(user.id, self._clock()), users.delete(user.id), applied=applied)
+        return self.commit(
+            *domains.leave_all_of(user.id),
+            *agents.destroy_all_of(user.id, self._clock()),
+            users.delete(user.id),
+            applied=applied,
+        )
 
     @handles(SetPlan)
     def _set_plan(self, message: SetPlan) -> AsyncFuture[UserRow]:
@@ -231,6 +258,32 @@ class UserActor(DurableActor):
             agents.insert(agent),
             reply=lambda: agent,
             refusals={"agents.name_key": name_taken, FOREIGN_KEY: no_such_user},
+        )
+
+    @handles(CreateDomain)
+    def _create_domain(self, message: CreateDomain) -> AsyncFuture[DomainRow]:
+        user = self._live
+        require_name_allowed(message.name, user.plan)
+        now = self._clock()
+        domain = DomainRow(
+            id=new_id("dom"),
+            owner_id=user.id,
+            owner=user.name,
+            founder_id=message.founder_id,
+            founder=message.founder,
+            name=message.name,
+            description=message.description,
+            profile=message.profile,
+            access=message.access,
+            created_at=now,
+            updated_at=now,
+        )
+        return self.commit(
+            domains.insert(domain),
+            domains.put_membership(domain.id, domain.founder_id, "member", now),
+            domains.insert_zone(domain.id, ZoneRow(new_id("zon"), LOBBY, now)),
+            reply=lambda: domain,
+            refusals={"domains.name_key": name_taken, ROWS: no_such_founder},
         )
 
     @handles(AddToRoster)

@@ -1,6 +1,7 @@
 """Agents."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from persistence.store import Params, Query, Write
 from persistence.users import name_key
@@ -27,6 +28,20 @@ _SELECT = """
            agents.access, agents.online, agents.created_at, agents.updated_at
     FROM agents JOIN users ON users.id = agents.owner_id
 """
+
+
+SHARE_A_DOMAIN = """
+    EXISTS (
+        SELECT 1 FROM memberships AS theirs JOIN memberships AS mine ON mine.domain_id = theirs.domain_id
+        JOIN agents AS my_agents ON my_agents.id = mine.agent_id
+        WHERE theirs.agent_id = {agent} AND theirs.state = 'member' AND mine.state = 'member'
+        AND my_agents.owner_id = :viewer
+    )
+"""
+"""Whether an agent of the viewer's is a member of a domain that `agent` is a member of."""
+
+_SHOWN = f"(agents.access = 'public' OR (agents.access = 'domain' AND {SHARE_A_DOMAIN.format(agent='agents.id')}))"
+"""Whether an agent that is not the viewer's is shown to it."""
 
 
 def _row(row: Params) -> AgentRow:
@@ -134,11 +149,11 @@ def id_by_name(name: str) -> Query[str]:
 def listed_for(viewer_id: str, prefix: str, after_key: str, limit: int) -> Query[AgentRow]:
     """List own agents and those of the roster that the viewer may still see, by name, after a cursor."""
     return Query(
-        f"{_SELECT} WHERE agents.destroyed_at IS NULL AND agents.name_key > ?"
-        " AND substr(agents.name_key, 1, ?) = ? AND (agents.owner_id = ? OR (agents.access = 'public'"
-        " AND agents.id IN (SELECT agent_id FROM roster WHERE user_id = ?)))"
-        " ORDER BY agents.name_key LIMIT ?",
-        (after_key, len(prefix), name_key(prefix), viewer_id, viewer_id, limit),
+        f"{_SELECT} WHERE agents.destroyed_at IS NULL AND agents.name_key > :after"
+        " AND substr(agents.name_key, 1, :length) = :prefix AND (agents.owner_id = :viewer"
+        f" OR ({_SHOWN} AND agents.id IN (SELECT agent_id FROM roster WHERE user_id = :viewer)))"
+        " ORDER BY agents.name_key LIMIT :limit",
+        _page(viewer_id, prefix, after_key, limit),
         _row,
     )
 
@@ -146,9 +161,28 @@ def listed_for(viewer_id: str, prefix: str, after_key: str, limit: int) -> Query
 def visible_of(owner_id: str, viewer_id: str, prefix: str, after_key: str, limit: int) -> Query[AgentRow]:
     """List an owner's agents that the viewer may see, by name, after a cursor."""
     return Query(
-        f"{_SELECT} WHERE agents.owner_id = ? AND agents.name_key > ?"
-        " AND substr(agents.name_key, 1, ?) = ? AND (agents.owner_id = ? OR agents.access = 'public')"
-        " ORDER BY agents.name_key LIMIT ?",
-        (owner_id, after_key, len(prefix), name_key(prefix), viewer_id, limit),
+        f"{_SELECT} WHERE agents.owner_id = :owner AND agents.name_key > :after"
+        f" AND substr(agents.name_key, 1, :length) = :prefix AND (agents.owner_id = :viewer OR {_SHOWN})"
+        " ORDER BY agents.name_key LIMIT :limit",
+        _page(viewer_id, prefix, after_key, limit) | {"owner": owner_id},
         _row,
     )
+
+
+def shown_by_sharing(agent_id: str, viewer_id: str) -> Query[int]:
+    """Tell whether an agent is shown to a viewer because the two share something: a row if so."""
+    return Query(
+        f"SELECT 1 FROM agents WHERE id = :agent AND access <> 'public' AND {_SHOWN}",
+        {"agent": agent_id, "viewer": viewer_id},
+        lambda row: row[0],
+    )
+
+
+def _page(viewer_id: str, prefix: str, after_key: str, limit: int) -> dict[str, Any]:
+    return {
+        "viewer": viewer_id,
+        "length": len(prefix),
+        "prefix": name_key(prefix),
+        "after": after_key,
+        "limit": limit,
+    }

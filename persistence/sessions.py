@@ -15,12 +15,14 @@ class SessionRow:
     token_hash: bytes = field(repr=False)
     created_at: int
     last_used_at: int
-    agent_id: str | None
+    agent_id: str | None = None
+    domain_id: str | None = None
+    zone_id: str | None = None
 
 
 _SELECT = """
     SELECT sessions.id, sessions.user_id, users.name, sessions.token_hash, sessions.created_at,
-           sessions.last_used_at, sessions.agent_id
+           sessions.last_used_at, sessions.agent_id, sessions.domain_id, sessions.zone_id
     FROM sessions JOIN users ON users.id = sessions.user_id
 """
 
@@ -48,6 +50,13 @@ def touch(session_id: str, last_used_at: int) -> Write:
 def select_agent(session_id: str, agent_id: str | None) -> Write:
     """Store a session's selected agent; refused as `FOREIGN_KEY` or `ROWS` when either is gone."""
     return Write("UPDATE sessions SET agent_id = ? WHERE id = ?", (agent_id, session_id), rows=1)
+
+
+def select_zone(session_id: str, domain_id: str, zone_id: str) -> Write:
+    """Store a session's selected domain and zone; refused as `FOREIGN_KEY` or `ROWS` when one of them is gone."""
+    return Write(
+        "UPDATE sessions SET domain_id = ?, zone_id = ? WHERE id = ?", (domain_id, zone_id, session_id), rows=1
+    )
 
 
 def unselect_agent(agent_id: str, user_id: str) -> Write:

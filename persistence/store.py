@@ -75,7 +75,7 @@ class Query(Generic[T]):
     """One read of committed state: a statement, its parameters, and what makes a `T` of a row."""
 
     sql: str
-    params: Params
+    params: Params | Mapping[str, Any]
     build: Callable[[Params], T]
 
 

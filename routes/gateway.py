@@ -20,7 +20,7 @@ from actors.errors import (
     NotFound,
 )
 from actors.plans import PLANS
-from actors.records import own_user_record
+from actors.records import Owned, own_user_record
 from actors.request import wrong_fields
 from actors.user import SetPlan, no_such_user
 from persistence import users
@@ -105,9 +105,9 @@ def admin_blueprint(core: Core, door: InternalDoor, max_body_bytes: int) -> Blue
         found = await core.store.fetch(users.id_by_name(name))
         if not found:
             raise no_such_user()
-        (agents,) = await core.store.fetch(users.agent_count(found[0]))
+        (counts,) = await core.store.fetch(users.owned(found[0]))
         user = await core.directory.ask("user", found[0], SetPlan(change.plan, change.limit))
-        return json_response(request, own_user_record(user, agents, core.clock()))
+        return json_response(request, own_user_record(user, Owned(*counts), core.clock()))
 
     return blueprint
 

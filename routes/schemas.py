@@ -135,6 +135,31 @@ RECORDS: dict[str, tuple[str, Schema]] = {
             messages=number("Messages in its conversations.", minimum=0),
         ),
     ),
+    "domain": (
+        "Domain",
+        record(
+            "A workspace of agents.",
+            id=ident("dom"),
+            name=NAME,
+            owner=text("The name of the founder's owner."),
+            founder=text("The name of the agent that founded it."),
+            description=text(),
+            profile=nullable(text()),
+            access=ACCESS,
+            created_at=TIME,
+            updated_at=TIME,
+        ),
+    ),
+    "membership": (
+        "Membership",
+        record(
+            "Where an agent stands in a domain.",
+            agent=text("The agent's name."),
+            state=text(enum=["invited", "member", "banned"]),
+            founder=flag("Whether the agent founded the domain."),
+            since=TIME,
+        ),
+    ),
     "message": (
         "Message",
         record(

@@ -1,5 +1,7 @@
 """The agent group: agents, the roster, selection, chat (product 3)."""
 
+from dataclasses import replace
+
 from actors.agent import DestroyAgent, SendChat, SetOnline, UpdateAgent
 from actors.call import Answer, Call, nothing_selected
 from actors.conversation import from_row, message_record
@@ -16,7 +18,7 @@ from actors.user import (
     no_such_user,
     require_name_allowed,
 )
-from persistence import agents, conversations, users
+from persistence import agents, conversations, domains, users
 from persistence.agents import AgentChanges
 from persistence.users import name_key
 
@@ -45,7 +47,7 @@ async def read(call: Call) -> Answer:
     view = await call.target_agent()
     standing: Record = {
         "state": view.record["state"],
-        "domains": [],
+        "domains": await call.core.store.fetch(domains.names_of_agent(view.row.id, call.user.user_id)),
         "banks": [],
         "messages": view.messages,
     }
@@ -153,6 +155,7 @@ async def destroy(call: Call) -> Answer:
     """AP_Destroy: remove an own agent for all."""
     target = await call.target_agent()
     await call.ask("agent", target.row.id, DestroyAgent(call.user.user_id))
+    call.core.directory.evict_concerning("domain", call.user.user_id)  # it left its domains, or ended them
     if call.agent_id == target.row.id:
         call.agent_id = None
     return Answer()
@@ -167,9 +170,12 @@ async def chat(call: Call) -> Answer:
     try:
         sent = await call.ask("agent", agent_id, message, timeout=CHAT_TIMEOUT_S)
     except NotFound:
-        if call.target.agent is None:  # the selected agent is gone, or out of sight
+        if await call.is_shown_agent(agent_id):
+            sent = await call.ask("agent", agent_id, replace(message, sharing=True), timeout=CHAT_TIMEOUT_S)
+        elif call.target.agent is None:  # the selected agent is gone, or out of sight
             raise nothing_selected() from None
-        raise
+        else:
+            raise
     call.saw_agent(agent_id, sent.reply.name)
     return Answer(content=[message_record(sent.message), message_record(sent.reply)])
 

@@ -26,7 +26,7 @@ async def test_health_tells_that_storage_is_writable_and_what_runs(user: Client)
     assert answer.body.keys() == {"status", "version", "uptime_s", "storage", "actors"}
     assert (answer.body["status"], answer.body["storage"]) == ("ok", "ok")
     assert answer.body["uptime_s"] > 0
-    assert answer.body["actors"] >= 2  # at least the user and its session
+    assert answer.body["actors"] >= 1  # at least the user
     assert answer.headers["X-Request-Id"]
 
 
@@ -162,7 +162,7 @@ async def test_live_actors_are_listed_with_their_fields(user: Client, unique: st
     answer = await user.request("GET", "/debug/actors?limit=10000", headers=SECRET)
     assert answer.http == 200
     actors = {(actor["kind"], actor["key"]): actor for actor in answer.body["actors"]}
-    assert answer.body["counts"].keys() == {"session", "user", "agent"}
+    assert answer.body["counts"].keys() >= {"session", "user", "agent"}
     assert sum(answer.body["counts"].values()) == len(actors)
     live = actors["agent", agent["id"]]
     fields = {"kind", "key", "name", "life", "mailbox", "handled", "age_s", "idle_s", "incarnation"}

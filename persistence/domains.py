@@ -1,0 +1,231 @@
+"""Domains, their memberships and zones."""
+
+from dataclasses import dataclass
+
+from persistence.agents import SHARE_A_DOMAIN
+from persistence.store import Params, Query, Write
+from persistence.users import name_key
+
+
+@dataclass(frozen=True, slots=True)
+class DomainRow:
+    """A domain as stored, with its founder's and its owner's names; times in ms since the epoch."""
+
+    id: str
+    owner_id: str
+    owner: str
+    founder_id: str
+    founder: str
+    name: str
+    description: str
+    profile: str | None
+    access: str
+    created_at: int
+    updated_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class MembershipRow:
+    """A membership as stored, with the agent's name and owner."""
+
+    agent_id: str
+    agent: str
+    owner_id: str
+    state: str
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneRow:
+    """A zone as stored."""
+
+    id: str
+    name: str
+    created_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class DomainChanges:
+    """What DM_Update changes of a domain; None leaves a member as it is."""
+
+    name: str
+    description: str
+    profile: str | None
+    access: str | None
+
+
+_SELECT = """
+    SELECT domains.id, users.id, users.name, founders.id, founders.name, domains.name, domains.description,
+           domains.profile, domains.access, domains.created_at, domains.updated_at
+    FROM domains JOIN agents AS founders ON founders.id = domains.founder_id JOIN users ON users.id = founders.owner_id
+"""
+
+_VISIBLE = f"""
+    (founders.owner_id = :viewer OR domains.access = 'public'
+     OR EXISTS (
+        SELECT 1 FROM memberships JOIN agents ON agents.id = memberships.agent_id
+        WHERE memberships.domain_id = domains.id AND memberships.state IN ('invited', 'member')
+        AND agents.owner_id = :viewer)
+     OR (domains.access = 'domain' AND {SHARE_A_DOMAIN.format(agent="domains.founder_id")}))
+"""
+"""Whether the viewer sees a domain (product 4)."""
+
+
+def _row(row: Params) -> DomainRow:
+    return DomainRow(*row)
+
+
+def insert(domain: DomainRow) -> Write:
+    """Add a domain; refused as `domains.name_key` when the name is taken, `ROWS` when its founder is gone."""
+    return Write(
+        "INSERT INTO domains (id, founder_id, name, name_key, description, profile, access, created_at, updated_at)"
+        " SELECT ?, id, ?, ?, ?, ?, ?, ?, ? FROM agents WHERE id = ? AND owner_id = ? AND destroyed_at IS NULL",
+        (
+            domain.id,
+            domain.name,
+            name_key(domain.name),
+            domain.description,
+            domain.profile,
+            domain.access,
+            domain.created_at,
+            domain.updated_at,
+            domain.founder_id,
+            domain.owner_id,
+        ),
+        rows=1,
+    )
+
+
+def update(domain_id: str, changes: DomainChanges, at: int) -> Write:
+    """Change a domain; refused as `domains.name_key` when the name is taken, `ROWS` when it is gone."""
+    return Write(
+        "UPDATE domains SET name = ?, name_key = ?, description = ?, profile = coalesce(?, profile),"
+        " access = coalesce(?, access), updated_at = ? WHERE id = ?",
+        (
+            changes.name,
+            name_key(changes.name),
+            changes.description,
+            changes.profile,
+            changes.access,
+            at,
+            domain_id,
+        ),
+        rows=1,
+    )
+
+
+def delete(domain_id: str) -> Write:
+    """Remove a domain, and by cascade its memberships, zones and selections."""
+    return Write("DELETE FROM domains WHERE id = ?", (domain_id,), rows=1)
+
+
+def leave_all(agent_id: str) -> tuple[Write, ...]:
+    """Take an agent out of every domain; those that it founded go with it."""
+    return (
+        Write("DELETE FROM domains WHERE founder_id = ?", (agent_id,)),
+        Write("DELETE FROM memberships WHERE agent_id = ?", (agent_id,)),
+    )
+
+
+def leave_all_of(owner_id: str) -> tuple[Write, ...]:
+    """Take every agent of an owner out of every domain, as `leave_all` does."""
+    owned = "(SELECT id FROM agents WHERE owner_id = ?)"
+    return (
+        Write(f"DELETE FROM domains WHERE founder_id IN {owned}", (owner_id,)),
+        Write(f"DELETE FROM memberships WHERE agent_id IN {owned}", (owner_id,)),
+    )
+
+
+def put_membership(domain_id: str, agent_id: str, state: str, since: int) -> Write:
+    """Store a membership's state; of an agent that was destroyed meanwhile, nothing."""
+    return Write(
+        "INSERT INTO memberships (domain_id, agent_id, state, since)"
+        " SELECT ?, id, ?, ? FROM agents WHERE id = ? AND destroyed_at IS NULL"
+        " ON CONFLICT DO UPDATE SET state = excluded.state, since = excluded.since",
+        (domain_id, state, since, agent_id),
+    )
+
+
+def delete_membership(domain_id: str, agent_id: str) -> Write:
+    """Remove a membership."""
+    return Write("DELETE FROM memberships WHERE domain_id = ? AND agent_id = ?", (domain_id, agent_id))
+
+
+def insert_zone(domain_id: str, zone: ZoneRow) -> Write:
+    """Add a zone; refused as `zones.domain_id` when the name is taken, `FOREIGN_KEY` when the domain is gone."""
+    return Write(
+        "INSERT INTO zones (id, domain_id, name, name_key, created_at) VALUES (?, ?, ?, ?, ?)",
+        (zone.id, domain_id, zone.name, name_key(zone.name), zone.created_at),
+    )
+
+
+def by_id(domain_id: str) -> Query[DomainRow]:
+    """Read one domain."""
+    return Query(f"{_SELECT} WHERE domains.id = ?", (domain_id,), _row)
+
+
+def id_by_name(name: str) -> Query[str]:
+    """Find the domain of that name, in any case."""
+    return Query("SELECT id FROM domains WHERE name_key = ?", (name_key(name),), lambda row: row[0])
+
+
+def memberships(domain_id: str) -> Query[MembershipRow]:
+    """List a domain's memberships, by the agents' names."""
+    return Query(
+        "SELECT agents.id, agents.name, agents.owner_id, memberships.state, memberships.since"
+        " FROM memberships JOIN agents ON agents.id = memberships.agent_id"
+        " WHERE memberships.domain_id = ? ORDER BY agents.name_key",
+        (domain_id,),
+        lambda row: MembershipRow(*row),
+    )
+
+
+def zones(domain_id: str) -> Query[ZoneRow]:
+    """List a domain's zones, the oldest first."""
+    return Query(
+        "SELECT id, name, created_at FROM zones WHERE domain_id = ? ORDER BY id",
+        (domain_id,),
+        lambda row: ZoneRow(*row),
+    )
+
+
+def of_agent(agent_id: str) -> Query[str]:
+    """List the ids of the domains in which an agent stands in any way."""
+    return Query("SELECT domain_id FROM memberships WHERE agent_id = ?", (agent_id,), lambda row: row[0])
+
+
+def names_of_agent(agent_id: str, viewer_id: str) -> Query[str]:
+    """List the names of the domains that an agent is a member of, as far as the viewer sees them."""
+    return Query(
+        "SELECT domains.name FROM memberships AS standing JOIN domains ON domains.id = standing.domain_id"
+        " JOIN agents AS founders ON founders.id = domains.founder_id"
+        f" WHERE standing.agent_id = :agent AND standing.state = 'member' AND {_VISIBLE} ORDER BY domains.name_key",
+        {"agent": agent_id, "viewer": viewer_id},
+        lambda row: row[0],
+    )
+
+
+def visible_to(viewer_id: str, prefix: str, after_key: str, limit: int) -> Query[DomainRow]:
+    """List the domains that a viewer sees, by name, after a cursor."""
+    return Query(
+        f"{_SELECT} WHERE domains.name_key > :after AND substr(domains.name_key, 1, :length) = :prefix AND {_VISIBLE}"
+        " ORDER BY domains.name_key LIMIT :limit",
+        {
+            "after": after_key,
+            "length": len(prefix),
+            "prefix": name_key(prefix),
+            "viewer": viewer_id,
+            "limit": limit,
+        },
+        _row,
+    )
+
+
+def shown_by_sharing(domain_id: str, viewer_id: str) -> Query[int]:
+    """Tell whether a viewer sees a domain because it shares one with the founder: a row if so."""
+    return Query(
+        "SELECT 1 FROM domains WHERE id = :domain AND access = 'domain'"
+        f" AND {SHARE_A_DOMAIN.format(agent='founder_id')}",
+        {"domain": domain_id, "viewer": viewer_id},
+        lambda row: row[0],
+    )
