@@ -307,7 +307,7 @@ class AgentActor(DurableActor):
         try:
             reply = self._instant.reply(turn)
         except Exception as raised:
-            _fail_once_stored(chat, self._engine_error(raised), self._store_messages(conversation, said))
+            _fail_once_stored(chat, engine_error(raised, self.actor_urn), self._store_messages(conversation, said))
         else:
             answer = self._utterance("agent", agent.name, reply.text, said.seq + 1, reply.sources)
             _answer_once_stored(chat, said, answer, self._store_messages(conversation, said, answer))
@@ -330,15 +330,8 @@ class AgentActor(DurableActor):
                     chat.progress(piece)
             outcome = "".join(pieces)
         except Exception as raised:
-            outcome = self._engine_error(raised)
+            outcome = engine_error(raised, self.actor_urn)
         self.tell_self(_EngineEnded(conversation, chat, said, stored, outcome))
-
-    def _engine_error(self, raised: Exception) -> ServiceError:
-        """Say what an engine's failure means to the caller; what it did not say itself is logged."""
-        if isinstance(raised, ServiceError):
-            return raised
-        log.error("the chat engine failed for %s", self.actor_urn, exc_info=raised)
-        return EngineFailed("The chat engine failed on this message, which is kept; try again.")
 
     @handles(_EngineEnded)
     def _engine_ended(self, ended: _EngineEnded) -> None:
@@ -461,6 +454,14 @@ def _answer_once_stored(
 def _fail_once_stored(chat: Chat, error: ServiceError, stored: AsyncFuture[None]) -> None:
     """Refuse a chat whose engine failed when the user's message is stored, since the error says that it is kept."""
     stored.then(lambda done: chat.answer.fail(done.error or error))
+
+
+def engine_error(raised: Exception, who: str) -> ServiceError:
+    """Say what an engine's failure means to the caller; what it did not say itself is logged."""
+    if isinstance(raised, ServiceError):
+        return raised
+    log.error("the chat engine failed for %s", who, exc_info=raised)
+    return EngineFailed("The chat engine failed on this message, which is kept; try again.")
 
 
 def no_such_agent() -> NotFound:

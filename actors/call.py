@@ -12,12 +12,13 @@ import orjson
 from actors.agent import AgentView, ReadAgent, no_such_agent
 from actors.core import Core
 from actors.directory import ASK_TIMEOUT_S
-from actors.domain import DomainView, ReadDomain, Viewer, no_such_domain
+from actors.domain import DomainView, ReadDomain, Viewer, no_such_domain, no_such_zone
 from actors.errors import InvalidField, NotFound, NothingSelected, ServiceError
 from actors.request import EMPTY, NO_DEFINITION, NO_TARGET, Definition, Target, TPSRequest
 from actors.runtime import Ask, Progress
 from actors.session import Caller
 from persistence import agents, domains
+from persistence.domains import ZoneRow
 from persistence.store import Query, StoreUnavailable
 from persistence.users import name_key
 
@@ -191,6 +192,35 @@ class Call:
             except NotFound:
                 self.domain_id = self.zone_id = None
         raise NothingSelected("No domain is selected: name one as target.domain, or select one with DM_Select.")
+
+    async def target_zone(self) -> tuple[DomainView, ZoneRow]:
+        """Read the target domain and find `target.zone` in it, else the selected zone if it is there, else the lobby.
+
+        Raises:
+            NotFound: there is no such domain that the caller may see, or no such zone in it.
+            NothingSelected: no domain was named and none is selected.
+        """
+        view = await self.target_domain()
+        name = self.target.zone
+        if name is None:
+            selected = (zone for zone in view.zones if zone.id == self.zone_id)
+            return view, next(selected, view.lobby)
+        for zone in view.zones:
+            if name_key(zone.name) == name_key(name):
+                return view, zone
+        raise no_such_zone()
+
+    async def speaks_in_zone(self) -> bool:
+        """Tell whether a message goes to a zone: one that it names, or a selected one that is still there."""
+        if self.target.domain or self.target.zone:
+            return True
+        if self.zone_id is None:
+            return False
+        try:
+            view = await self.target_domain()
+        except NothingSelected:
+            return False
+        return any(zone.id == self.zone_id for zone in view.zones)
 
     async def _read_domain(self, domain_id: str) -> DomainView:
         viewer = Viewer(self.user.user_id)

@@ -6,7 +6,7 @@ from typing import Any
 
 from actors.call import Answer, Call
 from actors.errors import NotAvailable
-from actors.flows import agents, domains, users
+from actors.flows import agents, domains, users, zones
 
 Flow = Callable[[Call], Awaitable[Answer]]
 
@@ -79,6 +79,7 @@ _NAMED = ("vx.description", "vx.name")
 _AGENT = ("target.user", "target.agent")
 _ENTITY = ("vx.name", "vx.description", "vx.profile", "vx.access")
 _PAGE = ("page",)
+_ZONE = ("target.domain", "target.zone")
 _DOMAIN = ("target.domain", "target.agent")
 _BANK = ("target.bank", "target.agent")
 
@@ -170,7 +171,7 @@ _TABLE = (
         requires=("content",),
         content=("message", "message"),
         streams=True,
-        errors=(3000, 3002, 3003, 5001),
+        errors=(2003, 3000, 3002, 3003, 5001),
         example={"content": "Hello! What do you know?"},
     ),
     Command(
@@ -399,6 +400,72 @@ _TABLE = (
             "target": {"domain": "observatory"},
             "vx": {"name": "observatory", "description": "Where we look further up"},
         },
+    ),
+    # 04 - Zone
+    Command(
+        "ZN_Create",
+        "Add a zone to a domain, for one who has a member of it.",
+        zones.create,
+        uses=("target.domain", "vx.name"),
+        requires=("vx.name",),
+        profile="zone",
+        errors=(2003, 2004, 3000, 3001, 3003),
+        example={"target": {"domain": "observatory"}, "vx": {"name": "nightly"}},
+    ),
+    Command(
+        "ZN_Destroy",
+        "Remove a zone and what was said in it; the lobby stays.",
+        zones.destroy,
+        uses=_ZONE,
+        errors=(2003, 3000, 3002, 3003),
+        example={"target": {"domain": "observatory", "zone": "nightly"}},
+    ),
+    Command(
+        "ZN_List",
+        "List a domain's zones; target.zone is a name prefix.",
+        zones.list_zones,
+        uses=(*_ZONE, *_PAGE),
+        profile="zone",
+        mutates=False,
+        errors=(3000, 3003),
+        example={"target": {"domain": "observatory"}},
+    ),
+    Command(
+        "ZN_Post",
+        "Say something in a zone; online members that it names with @ reply there.",
+        zones.post,
+        uses=(*_ZONE, "content"),
+        requires=("content",),
+        content=("message",),
+        errors=(2003, 3000, 3003),
+        example={"target": {"domain": "observatory"}, "content": "Clear skies tonight."},
+    ),
+    Command(
+        "ZN_Read",
+        "Read what was said in a zone, newest last.",
+        zones.read,
+        uses=(*_ZONE, *_PAGE),
+        profile="zone",
+        content=("message",),
+        mutates=False,
+        errors=(2003, 3000, 3003),
+        example={"target": {"domain": "observatory"}},
+    ),
+    Command(
+        "ZN_Select",
+        "Make a zone and its domain the session's.",
+        zones.select,
+        uses=_ZONE,
+        profile="zone",
+        errors=(2003, 3000, 3003),
+        example={"target": {"domain": "observatory", "zone": "lobby"}},
+    ),
+    Command(
+        "ZN_Stream",
+        "Follow what happens in a zone.",
+        not_available,
+        uses=_ZONE,
+        mutates=False,
     ),
     # 05 - Bank
     Command("MB_AgentList", "List a bank's agents.", not_available, uses=_BANK, mutates=False),

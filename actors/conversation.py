@@ -77,9 +77,14 @@ def message_record(message: Utterance, zone: str | None = None) -> dict[str, Any
 
 def append(conversation_id: int, message: Utterance) -> Write:
     """Make the write that keeps a message."""
+    return conversations.append(conversation_id, *columns_of(message))
+
+
+def columns_of(message: Utterance) -> tuple[int, str, str, str, str, str | None, int]:
+    """Tell what is stored of a message, in the order of `MessageRow`."""
     id, role, name, content, seq, at, sources = message
     kept = orjson.dumps([source.record() for source in sources]).decode() if sources else None
-    return conversations.append(conversation_id, seq, id, role, name, content, kept, at)
+    return seq, id, role, name, content, kept, at
 
 
 def from_row(row: MessageRow) -> Utterance:

@@ -45,7 +45,7 @@ class Core:
             return AgentActor(key, store, clock, engine)
 
         def domain(key: str) -> DomainActor:
-            return DomainActor(key, store, clock)
+            return DomainActor(key, store, clock, engine)
 
         kinds = {"session": session, "user": user, "agent": agent, "domain": domain}
         self.directory = LocalDirectory(kinds, idle_s=options.idle_s)

@@ -1,18 +1,30 @@
 """The domain actor: one workspace, who belongs to it, and its zones (product 4)."""
 
-from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, NamedTuple
 
+import orjson
+
+from actors.agent import Engine, engine_error
+from actors.conversation import columns_of, from_row
 from actors.durable import DurableActor
-from actors.errors import NotFound, NotPermitted, StateConflict
-from actors.ids import Clock
+from actors.engines.engine import Persona, Source, StreamingEngine, Turn, Utterance
+from actors.engines.window import CAPACITY, Window
+from actors.errors import NotFound, NotPermitted, Overloaded, ServiceError, StateConflict
+from actors.ids import Clock, new_id
 from actors.membership import BY_AGENTS_OWNER, MEMBER, NONE, Membership, Move, moved
 from actors.records import Record, domain_record, membership_record
-from actors.runtime import Ask, AsyncFuture, handles
-from actors.user import name_taken
-from persistence import domains
+from actors.runtime import Ask, AsyncFuture, Progress, Tell, handles
+from actors.user import LOBBY, name_taken
+from persistence import domains, zones
 from persistence.domains import DomainChanges, DomainRow, ZoneRow
 from persistence.store import ROWS, Store
+from persistence.users import name_key
+
+MAX_ENGINES = 32
+"""Messages of one domain that may wait for slow engines; one more is refused at once."""
 
 
 class Viewer(NamedTuple):
@@ -34,6 +46,17 @@ class DomainView(NamedTuple):
     def lobby(self) -> ZoneRow:
         """The zone that it was made with."""
         return self.zones[0]
+
+
+class Said(NamedTuple):
+    """What was said in a zone, and the reply of the agent that was spoken to, where one was wanted.
+
+    `streamed` where its pieces have been passed on already.
+    """
+
+    message: Utterance
+    reply: Utterance | None
+    streamed: bool = False
 
 
 class Standing(NamedTuple):
@@ -84,18 +107,77 @@ class MoveMember(Ask[Record]):
     agents_owner_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class CreateZone(Ask[ZoneRow]):
+    """Add a zone, for one who has a member."""
+
+    viewer: Viewer
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DestroyZone(Ask[None]):
+    """Remove a zone, for the domain's owner."""
+
+    viewer: Viewer
+    zone_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SayInZone(Ask[Said]):
+    """Say something in a zone, for one who has a member.
+
+    `answering` are the agents that reply, in order; where `spoken_to`, the first is who the message is for, and the ask
+    is answered with its reply, else as soon as the message is stored.
+    """
+
+    viewer: Viewer
+    zone_id: str
+    user_name: str
+    content: str
+    answering: tuple[Persona, ...] = ()
+    spoken_to: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Replied(Tell):
+    """A slow engine is done for one agent: with a reply, or an error."""
+
+    zone_id: str
+    persona: Persona
+    outcome: str | ServiceError
+    said: Utterance
+    answer: AsyncFuture[Said] | None
+
+
+@dataclass(slots=True)
+class _Zone:
+    """A zone with the last of what was said in it."""
+
+    row: ZoneRow
+    window: Window = field(default_factory=Window)
+
+
 class DomainActor(DurableActor):
-    """Owns one domain; its key is the domain's id."""
+    """Owns one domain, with all that is said in it; its key is the domain's id.
+
+    An instant engine replies in the actor's own step, and all is one unit. A streaming engine works in a task: the
+    message is stored first, each reply when it is there, and others speak meanwhile.
+    """
 
     kind = "domain"
-    __slots__ = ("_clock", "_domain", "_standings", "_zones")
+    __slots__ = ("_clock", "_domain", "_instant", "_number", "_standings", "_streaming", "_tasks", "_zones")
 
-    def __init__(self, key: str, store: Store, clock: Clock) -> None:
+    def __init__(self, key: str, store: Store, clock: Clock, engine: Engine) -> None:
         super().__init__(key, store)
         self._clock = clock
+        self._instant = None if isinstance(engine, StreamingEngine) else engine
+        self._streaming = engine if isinstance(engine, StreamingEngine) else None
         self._domain: DomainRow | None = None
         self._standings: dict[str, Standing] = {}
-        self._zones: tuple[ZoneRow, ...] = ()
+        self._zones: dict[str, _Zone] = {}
+        self._number = 0  # of the last event in the domain's sequence
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def on_begin(self) -> None:
         """Load the domain, its memberships and zones.
@@ -109,7 +191,10 @@ class DomainActor(DurableActor):
         self._domain = found[0]
         for row in await self.store.fetch(domains.memberships(self.key)):
             self._standings[row.agent_id] = Standing(row.owner_id, Membership(row.state), row.since)
-        self._zones = tuple(await self.store.fetch(domains.zones(self.key)))
+        for zone in await self.store.fetch(domains.zones(self.key)):
+            rows = await self.store.fetch(zones.page_before(zone.id, zone.last_seq + 1, CAPACITY))
+            self._zones[zone.id] = _Zone(zone, Window(from_row(row) for row in reversed(rows)))
+        (self._number,) = await self.store.fetch(zones.last_number(self.key))
 
     # who sees it, and who may do what
 
@@ -137,7 +222,8 @@ class DomainActor(DurableActor):
     @handles(ReadDomain)
     def _read(self, message: ReadDomain) -> DomainView:
         domain = self._seen_by(message.viewer)
-        return DomainView(domain, message.viewer, self._has_agent_in(message.viewer.user_id, MEMBER), self._zones)
+        is_member = self._has_agent_in(message.viewer.user_id, MEMBER)
+        return DomainView(domain, message.viewer, is_member, tuple(zone.row for zone in self._zones.values()))
 
     @handles(UpdateDomain)
     def _update(self, message: UpdateDomain) -> AsyncFuture[DomainRow]:
@@ -186,14 +272,19 @@ class DomainActor(DurableActor):
             return self._membership(message, before)
         if message.agent_id == domain.founder_id and after is not MEMBER:
             raise StateConflict(f"{message.agent} founded {domain.name} and stays in it; DM_Destroy ends the domain.")
+        standing = Standing(message.agents_owner_id, after, self._clock())
+        record = self._membership(message, standing)
+        event = zones.membership_changed(self.key, self._next_number(), orjson.dumps(record).decode())
         if after is NONE:
             del self._standings[message.agent_id]
-            return self.commit(domains.delete_membership(self.key, message.agent_id), reply=dict)
-        self._standings[message.agent_id] = standing = Standing(message.agents_owner_id, after, self._clock())
-        return self.commit(
-            domains.put_membership(self.key, message.agent_id, after.value, standing.since),
-            reply=lambda: self._membership(message, standing),
-        )
+            return self.commit(domains.delete_membership(self.key, message.agent_id), event, reply=dict)
+        self._standings[message.agent_id] = standing
+        write = domains.put_membership(self.key, message.agent_id, after.value, standing.since)
+        return self.commit(write, event, reply=lambda: record)
+
+    def _next_number(self) -> int:
+        self._number += 1
+        return self._number
 
     def _require_may(self, message: MoveMember, domain: DomainRow) -> None:
         """Refuse a move to one who may not make it.
@@ -217,6 +308,177 @@ class DomainActor(DurableActor):
         founder = message.agent_id == self._domain.founder_id
         return membership_record(message.agent, standing.state.value, standing.since, founder=founder)
 
+    # zones
+
+    def _zone_of(self, zone_id: str) -> _Zone:
+        zone = self._zones.get(zone_id)
+        if zone is None:
+            raise no_such_zone()
+        return zone
+
+    def _require_member(self, viewer: Viewer) -> DomainRow:
+        domain = self._seen_by(viewer)
+        if not self._has_agent_in(viewer.user_id, MEMBER):
+            raise no_member(domain)
+        return domain
+
+    @handles(CreateZone)
+    def _create_zone(self, message: CreateZone) -> AsyncFuture[ZoneRow]:
+        self._require_member(message.viewer)
+        if any(name_key(zone.row.name) == name_key(message.name) for zone in self._zones.values()):
+            raise name_taken()
+        zone = ZoneRow(new_id("zon"), message.name, self._clock())
+        self._zones[zone.id] = _Zone(zone)
+        return self.commit(domains.insert_zone(self.key, zone), reply=lambda: zone)
+
+    @handles(DestroyZone)
+    def _destroy_zone(self, message: DestroyZone) -> AsyncFuture[None]:
+        self._owned_by(message.viewer)
+        zone = self._zone_of(message.zone_id)
+        if zone.row.name == LOBBY:
+            raise StateConflict("The lobby stays as long as its domain; DM_Destroy removes both.")
+        del self._zones[message.zone_id]
+        return self.commit(domains.delete_zone(message.zone_id))
+
+    @handles(SayInZone)
+    def _say(self, message: SayInZone) -> AsyncFuture[Said]:
+        domain = self._require_member(message.viewer)
+        zone = self._zone_of(message.zone_id)
+        if message.spoken_to:
+            self._require_may_reply(message.answering[0], domain)
+        if len(self._tasks) >= MAX_ENGINES:
+            raise Overloaded("Too many messages wait for replies in this domain already; try again in a second.")
+        before = Window(zone.window) if self._streaming is not None and message.answering else zone.window
+        said = self._utterance(zone, "user", message.user_name, message.content)
+        if self._instant is None:
+            answer: AsyncFuture[Said] | None = AsyncFuture() if message.spoken_to else None
+            stored = self._store_said(zone, said)
+            if message.answering:
+                self._in_background(self._run_engine(zone, before, message, said, answer, self.progress))
+            return answer or self._once_stored(stored, Said(said, None))
+        replies: list[Utterance] = []
+        failed: ServiceError | None = None
+        for persona in message.answering:
+            try:
+                reply = self._instant.reply(self._turn(persona, zone, before, message))
+            except Exception as raised:
+                failed = failed or engine_error(raised, self.actor_urn)
+                continue
+            replies.append(
+                self._utterance(zone, "agent", persona.name, reply.text, after=1 + len(replies), sources=reply.sources)
+            )
+        stored = self._store_said(zone, said, *replies)
+        if failed is not None and message.spoken_to:
+            return self._once_stored(stored, error=failed)
+        return self._once_stored(stored, Said(said, replies[0] if message.spoken_to else None))
+
+    def _require_may_reply(self, persona: Persona, domain: DomainRow) -> None:
+        standing = self._standings.get(persona.id)
+        if standing is None or standing.state is not MEMBER:
+            raise StateConflict(f"{persona.name} is not a member of {domain.name}; bring it in with DM_Join first.")
+
+    def _turn(self, persona: Persona, zone: _Zone, before: Window, message: SayInZone) -> Turn:
+        return Turn(persona, zone.row.name, (), before, message.content, speaker=message.user_name)
+
+    async def _run_engine(
+        self,
+        zone: _Zone,
+        before: Window,
+        message: SayInZone,
+        said: Utterance,
+        answer: AsyncFuture[Said] | None,
+        progress: Progress | None,
+    ) -> None:
+        """Let each agent reply, one after another; the pieces of the first reply that is waited for are passed on."""
+        assert self._streaming is not None
+        for persona in message.answering:
+            outcome: str | ServiceError
+            try:
+                turn = self._turn(persona, zone, before, message)
+                pieces: list[str] = []
+                async for piece in self._streaming.stream(turn):
+                    pieces.append(piece)
+                    if answer is not None and progress is not None:
+                        progress(piece)
+                outcome = "".join(pieces)
+            except Exception as raised:
+                outcome = engine_error(raised, self.actor_urn)
+            self.tell_self(_Replied(zone.row.id, persona, outcome, said, answer))
+            answer = None
+
+    @handles(_Replied)
+    def _replied(self, message: _Replied) -> None:
+        zone, answer = self._zones.get(message.zone_id), message.answer
+        if isinstance(message.outcome, ServiceError) or zone is None:
+            error = message.outcome if isinstance(message.outcome, ServiceError) else no_such_zone()
+            if answer is not None:
+                self.hold_back(answer, None, error)
+            return
+        reply = self._utterance(zone, "agent", message.persona.name, message.outcome)
+        stored = self._store_said(zone, reply)
+        if answer is not None:
+            said = Said(message.said, reply, streamed=True)
+            stored.then(lambda done: answer.fail(done.error) if done.error else answer.set(said))
+
+    def _utterance(
+        self,
+        zone: _Zone,
+        role: Literal["user", "agent"],
+        name: str,
+        content: str,
+        *,
+        after: int = 0,
+        sources: tuple[Source, ...] = (),
+    ) -> Utterance:
+        seq = zone.row.last_seq + 1 + after
+        return Utterance(new_id("msg"), role, name, content, seq, self._clock(), sources)
+
+    def _store_said(self, zone: _Zone, *said: Utterance) -> AsyncFuture[None]:
+        """Add messages to the zone, in memory and as one unit."""
+        zone.row = replace(zone.row, last_seq=said[-1].seq)
+        for utterance in said:
+            zone.window.append(utterance)
+        return self.commit(
+            *(zones.append(zone.row.id, self._next_number(), *columns_of(utterance)) for utterance in said)
+        )
+
+    def _once_stored(
+        self, stored: AsyncFuture[None], said: Said | None = None, error: ServiceError | None = None
+    ) -> AsyncFuture[Said]:
+        answer: AsyncFuture[Said] = AsyncFuture()
+
+        def done(stored: AsyncFuture[None]) -> None:
+            failed = stored.error or error
+            if failed is not None:
+                answer.fail(failed)
+            else:
+                answer.set(said)
+
+        stored.then(done)
+        return answer
+
+    # life
+
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    @property
+    def holds_something(self) -> bool:
+        """Tell whether an engine is to be stopped."""
+        return bool(self._tasks)
+
+    @property
+    def engaged(self) -> bool:
+        """Tell whether an engine is at work."""
+        return bool(self._tasks)
+
+    async def on_end(self) -> None:
+        """Stop the engines."""
+        for task in self._tasks:
+            task.cancel()
+
     # for maintainers
 
     def concerns(self, user_id: str) -> bool:
@@ -237,7 +499,8 @@ class DomainActor(DurableActor):
         return {
             "record": domain_record(domain),
             "memberships": {state: states.count(state) for state in sorted(set(states))},
-            "zones": [zone.name for zone in self._zones],
+            "zones": {zone.row.name: zone.row.last_seq for zone in self._zones.values()},
+            "engines_at_work": len(self._tasks),
         }
 
 
@@ -252,6 +515,16 @@ _REFUSED = {
 def _refusal(message: MoveMember, state: Membership, domain: DomainRow) -> str:
     reason = _REFUSED[state].format(agent=message.agent, domain=domain.name)
     return f"{reason}, so {message.move.value} can't be done."
+
+
+def no_such_zone() -> NotFound:
+    """Make the error for a zone that is not there."""
+    return NotFound("There is no such zone in this domain; check the name with ZN_List.")
+
+
+def no_member(domain: DomainRow) -> NotPermitted:
+    """Make the error for one who sees a domain and has no member of it."""
+    return NotPermitted(f"None of your agents is a member of {domain.name}; join it with DM_Join first.")
 
 
 def no_such_domain() -> NotFound:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from actors.ids import iso
 from actors.plans import daily_limit, next_midnight
 from persistence.agents import AgentRow
-from persistence.domains import DomainRow
+from persistence.domains import DomainRow, ZoneRow
 from persistence.sessions import SessionRow
 from persistence.users import UserRow
 
@@ -90,3 +90,15 @@ def domain_record(domain: DomainRow) -> Record:
 def membership_record(agent: str, state: str, since: int, *, founder: bool) -> Record:
     """Show where an agent stands in a domain."""
     return {"agent": agent, "state": state, "founder": founder, "since": iso(since)}
+
+
+def zone_record(zone: ZoneRow, domain: str) -> Record:
+    """Show a zone of a domain."""
+    return {
+        "id": zone.id,
+        "name": zone.name,
+        "domain": domain,
+        "messages": zone.last_seq,
+        "last_seq": zone.last_seq,
+        "created_at": iso(zone.created_at),
+    }

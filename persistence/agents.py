@@ -1,5 +1,6 @@
 """Agents."""
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -165,6 +166,17 @@ def visible_of(owner_id: str, viewer_id: str, prefix: str, after_key: str, limit
         f" AND substr(agents.name_key, 1, :length) = :prefix AND (agents.owner_id = :viewer OR {_SHOWN})"
         " ORDER BY agents.name_key LIMIT :limit",
         _page(viewer_id, prefix, after_key, limit) | {"owner": owner_id},
+        _row,
+    )
+
+
+def online_members_named(domain_id: str, names: list[str]) -> Query[AgentRow]:
+    """List the online members of a domain that have one of these names, in any case."""
+    return Query(
+        f"{_SELECT} JOIN memberships ON memberships.agent_id = agents.id"
+        " WHERE memberships.domain_id = ? AND memberships.state = 'member' AND agents.online = 1"
+        " AND agents.name_key IN (SELECT value FROM json_each(?))",
+        (domain_id, json.dumps([name_key(name) for name in names])),
         _row,
     )
 

@@ -37,11 +37,12 @@ class MembershipRow:
 
 @dataclass(frozen=True, slots=True)
 class ZoneRow:
-    """A zone as stored."""
+    """A zone as stored; `last_seq` is also the number of its messages."""
 
     id: str
     name: str
     created_at: int
+    last_seq: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +160,11 @@ def insert_zone(domain_id: str, zone: ZoneRow) -> Write:
     )
 
 
+def delete_zone(zone_id: str) -> Write:
+    """Remove a zone, and by cascade its messages and selections."""
+    return Write("DELETE FROM zones WHERE id = ?", (zone_id,), rows=1)
+
+
 def by_id(domain_id: str) -> Query[DomainRow]:
     """Read one domain."""
     return Query(f"{_SELECT} WHERE domains.id = ?", (domain_id,), _row)
@@ -183,7 +189,8 @@ def memberships(domain_id: str) -> Query[MembershipRow]:
 def zones(domain_id: str) -> Query[ZoneRow]:
     """List a domain's zones, the oldest first."""
     return Query(
-        "SELECT id, name, created_at FROM zones WHERE domain_id = ? ORDER BY id",
+        "SELECT id, name, created_at, (SELECT coalesce(max(seq), 0) FROM zone_messages WHERE zone_id = zones.id)"
+        " FROM zones WHERE domain_id = ? ORDER BY id",
         (domain_id,),
         lambda row: ZoneRow(*row),
     )

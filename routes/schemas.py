@@ -160,6 +160,18 @@ RECORDS: dict[str, tuple[str, Schema]] = {
             since=TIME,
         ),
     ),
+    "zone": (
+        "Zone",
+        record(
+            "A stream of messages in a domain.",
+            id=ident("zon"),
+            name=NAME,
+            domain=text("The domain's name."),
+            messages=number("Messages in it.", minimum=0),
+            last_seq=number("The seq of the last one, 0 where there is none.", minimum=0),
+            created_at=TIME,
+        ),
+    ),
     "message": (
         "Message",
         record(

@@ -6,6 +6,7 @@ from actors.agent import DestroyAgent, SendChat, SetOnline, UpdateAgent
 from actors.call import Answer, Call, nothing_selected
 from actors.conversation import from_row, message_record
 from actors.errors import InvalidField, NotFound, NotPermitted, StateConflict
+from actors.flows import zones
 from actors.records import Record, agent_record
 from actors.request import require_name
 from actors.session import SelectAgent
@@ -162,9 +163,9 @@ async def destroy(call: Call) -> Answer:
 
 
 async def chat(call: Call) -> Answer:
-    """AP_Chat: say something to an agent and have its reply, both durable."""
-    if call.target.domain or call.target.zone:
-        raise NotFound("There is no such domain or zone; chat privately with target.agent.")
+    """AP_Chat: say something to an agent, privately or in the zone that is meant, and have its reply; both durable."""
+    if await call.speaks_in_zone():
+        return await zones.chat(call)
     message = SendChat(call.user.user_id, call.user.user_name, call.request.content or "")
     agent_id = await call.target_agent_id()
     try:

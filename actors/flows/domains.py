@@ -2,7 +2,7 @@
 
 from actors.agent import AgentView, no_such_agent
 from actors.call import Answer, Call
-from actors.domain import DestroyDomain, DomainView, MoveMember, StandsIn, UpdateDomain
+from actors.domain import DestroyDomain, DomainView, MoveMember, StandsIn, UpdateDomain, no_member
 from actors.errors import NotPermitted
 from actors.membership import Move
 from actors.records import domain_record, membership_record
@@ -82,7 +82,7 @@ async def select(call: Call) -> Answer:
     """DM_Select: make a domain and its lobby the session's."""
     view = await call.target_domain()
     if not view.is_member:
-        raise NotPermitted(f"None of your agents is a member of {view.row.name}; join it with DM_Join first.")
+        raise no_member(view.row)
     if (call.domain_id, call.zone_id) != (view.row.id, view.lobby.id):
         await call.ask("session", call.user.session_id, SelectZone(view.row.id, view.lobby.id))
         call.domain_id, call.zone_id = view.row.id, view.lobby.id

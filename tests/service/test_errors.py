@@ -100,9 +100,7 @@ async def test_1006_no_such_route(user: Client, path: str):
     of_gateway_route(await user.request("GET", path), 1006, 404)
 
 
-@pytest.mark.parametrize(
-    "path", ["/agent", "/agent/fly", "/zone/create", "/agent/list/x", "/Agent/list", "/agent/LIST"]
-)
+@pytest.mark.parametrize("path", ["/agent", "/agent/fly", "/zone/fly", "/agent/list/x", "/Agent/list", "/agent/LIST"])
 async def test_1006_no_such_alias(user: Client, path: str):
     answer = (await user.request("POST", BUS + path, json={})).refused(1006, 404)
     assert answer.http == 404
@@ -245,10 +243,10 @@ async def test_3000_no_such_agent_or_user(user: Client):
     of_gateway_route(await user.request("GET", "/debug/actors/agent/nobody", headers=SECRET), 3000, 404)
 
 
-async def test_3000_a_domain_or_zone_of_a_chat(user: Client, unique: str):
+async def test_3000_the_domain_of_a_chat_and_3003_a_zone_of_none(user: Client, unique: str):
     await user.agent(f"{unique}-agent")
-    for target in ({"domain": "unknown"}, {"zone": "lobby"}):
-        refused(await user.command("AP_Chat", target=target, content="Hello"), 3000, 404)
+    refused(await user.command("AP_Chat", target={"domain": "unknown"}, content="Hello"), 3000, 404)
+    refused(await user.command("AP_Chat", target={"zone": "lobby"}, content="Hello"), 3003, 409)
 
 
 async def test_3001_a_name_that_is_taken(user: Client, sanic_client: Client, unique: str):

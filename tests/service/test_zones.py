@@ -1,0 +1,282 @@
+"""Zones: what is said in domains (product 4)."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.engines.gate import Gate
+from tests.gateway import Answer, Client, running
+from tests.operator import on_plan
+from tests.wire import Event, events_of, streamed
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A domain, its owner and a member's owner; each has an agent there that is online."""
+
+    domain: str
+    owner: Client
+    guest: Client
+
+    @property
+    def owner_agent(self) -> str:
+        return f"{self.domain}-host"
+
+    @property
+    def guest_agent(self) -> str:
+        return f"{self.domain}-guest"
+
+
+async def opened(owner: Client, guest: Client, domain: str) -> Workspace:
+    workspace = Workspace(domain, owner, guest)
+    await owner.agent(workspace.owner_agent, profile="The telescope is open on Friday.")
+    await guest.agent(workspace.guest_agent, access="public", profile="The dome needs oil on Monday.")
+    (await owner.command("DM_Create", vx={"name": domain, "description": "d"})).ok()
+    target = {"domain": domain, "agent": workspace.guest_agent}
+    (await owner.command("DM_Invite", target=target)).ok()
+    (await guest.command("DM_Join", target=target)).ok()
+    return workspace
+
+
+@pytest.fixture
+async def workspace(sanic_client: Client, unique: str) -> Workspace:
+    owner = await on_plan(await sanic_client.register(f"{unique}-owner"), "scale")
+    return await opened(owner, await sanic_client.register(f"{unique}-guest"), f"{unique}-domain")
+
+
+@pytest.fixture
+async def stranger(sanic_client: Client, unique: str) -> Client:
+    return await sanic_client.register(f"{unique}-stranger")
+
+
+async def post(user: Client, domain: str, content: str, **target: str) -> Answer:
+    return await user.command("ZN_Post", target={"domain": domain, **target}, content=content)
+
+
+async def said_in(user: Client, domain: str, **target: str) -> list[tuple[int, str, str]]:
+    content = (await user.command("ZN_Read", target={"domain": domain, **target})).ok().content
+    return [(message["seq"], message["name"], message["content"]) for message in content]
+
+
+async def test_what_one_posts_all_members_read(workspace: Workspace):
+    posted = (await post(workspace.guest, workspace.domain, "Clear skies.")).ok().content
+    assert posted[0] | {"id": "", "at": ""} == {
+        "id": "",
+        "role": "user",
+        "name": workspace.guest.name,
+        "content": "Clear skies.",
+        "at": "",
+        "zone": "lobby",
+        "seq": 1,
+        "sources": [],
+    }
+    read = (await workspace.owner.command("ZN_Read", target={"domain": workspace.domain})).ok()
+    assert read.content == posted
+    (zone,) = read.profile
+    assert zone | {"created_at": ""} == {
+        "id": zone["id"],
+        "name": "lobby",
+        "domain": workspace.domain,
+        "messages": 1,
+        "last_seq": 1,
+        "created_at": "",
+    }
+    assert zone["id"].startswith("zon_")
+
+
+async def test_many_posts_at_once_have_sequence_numbers_without_gaps(workspace: Workspace):
+    texts = [f"message {number}" for number in range(60)]
+    answers = await asyncio.gather(
+        *(post((workspace.owner, workspace.guest)[n % 2], workspace.domain, text) for n, text in enumerate(texts))
+    )
+    posted = {answer.ok().content[0]["seq"]: answer.content[0]["content"] for answer in answers}
+    assert sorted(posted) == list(range(1, 61))
+    pages: list[tuple[int, str]] = []
+    cursor = None
+    for _ in range(3):
+        page = {"limit": 25, "cursor": cursor}
+        answer = (await workspace.owner.command("ZN_Read", target={"domain": workspace.domain}, page=page)).ok()
+        pages = [(message["seq"], message["content"]) for message in answer.content] + pages
+        cursor = answer.next
+    assert cursor is None
+    assert pages == sorted(posted.items())
+
+
+async def test_a_chat_in_a_zone_goes_to_its_stream(workspace: Workspace):
+    target = {"domain": workspace.domain, "agent": workspace.owner_agent}
+    answer = await workspace.owner.command("AP_Chat", target=target, content="When is the telescope open?")
+    message, reply = answer.ok().content
+    assert (message["zone"], message["seq"], reply["zone"], reply["seq"]) == ("lobby", 1, "lobby", 2)
+    assert (reply["role"], reply["name"]) == ("agent", workspace.owner_agent)
+    assert "Friday" in reply["content"]
+    assert reply["sources"]
+    assert [said[1] for said in await said_in(workspace.guest, workspace.domain)] == [
+        workspace.owner.name,
+        workspace.owner_agent,
+    ]
+    private = (await workspace.owner.command("AP_History", target={"agent": workspace.owner_agent})).ok()
+    assert private.content == []
+
+
+async def test_an_agent_recalls_what_others_said_in_the_zone(workspace: Workspace):
+    (await post(workspace.guest, workspace.domain, "The spare key is under the third stone.")).ok()
+    target = {"domain": workspace.domain}
+    answer = (await workspace.owner.command("AP_Chat", target=target, content="Where is the spare key?")).ok()
+    assert "third stone" in answer.content[1]["content"]
+    assert answer.content[1]["sources"][0]["conversation"] == "lobby"
+
+
+async def test_a_message_that_names_an_online_member_gets_its_reply(workspace: Workspace):
+    question = f"@{workspace.guest_agent} what does the dome need?"
+    assert len((await post(workspace.owner, workspace.domain, question)).ok().content) == 1
+    said = await said_in(workspace.owner, workspace.domain)
+    assert [name for _, name, _ in said] == [workspace.owner.name, workspace.guest_agent]
+    assert "oil" in said[1][2]
+    target = {"domain": workspace.domain, "agent": workspace.owner_agent}
+    both = (await workspace.owner.command("AP_Chat", target=target, content=question)).ok().content
+    assert [message["seq"] for message in both] == [3, 4]
+    said = await said_in(workspace.owner, workspace.domain)
+    assert [name for _, name, _ in said[2:]] == [workspace.owner.name, workspace.owner_agent, workspace.guest_agent]
+
+
+async def test_agents_that_are_offline_or_no_members_don_t_reply_to_their_names(workspace: Workspace, unique: str):
+    outsider = f"{unique}-outsider"
+    await workspace.owner.agent(outsider, select=False)
+    (await workspace.guest.command("AP_LogOff", target={"agent": workspace.guest_agent})).ok()
+    text = f"@{workspace.guest_agent} @{outsider} @nobody-at-all @ @@ who is there?"
+    (await post(workspace.owner, workspace.domain, text)).ok()
+    assert len(await said_in(workspace.owner, workspace.domain)) == 1
+
+
+async def test_what_a_chat_in_a_zone_needs(workspace: Workspace, stranger: Client, unique: str):
+    target = {"domain": workspace.domain}
+    outsider = f"{unique}-outsider"
+    await workspace.owner.agent(outsider, select=False)
+    refusals: list[tuple[Client, dict[str, str], int, int]] = [
+        (workspace.owner, {"agent": outsider}, 3002, 409),
+        (workspace.owner, {"zone": "no-such-zone"}, 3000, 404),
+        (workspace.owner, {"domain": "no-such-domain"}, 3000, 404),
+        (stranger, {"agent": workspace.guest_agent}, 3000, 404),
+    ]
+    for user, more, code, http_code in refusals:
+        (await user.command("AP_Chat", target=target | more, content="Hello")).refused(code, http_code)
+    (await workspace.guest.command("AP_LogOff", target={"agent": workspace.guest_agent})).ok()
+    offline = target | {"agent": workspace.guest_agent}
+    (await workspace.owner.command("AP_Chat", target=offline, content="Hello")).refused(3002, 409)
+    assert await said_in(workspace.owner, workspace.domain) == []
+
+
+async def test_only_who_has_a_member_reads_and_posts(workspace: Workspace, stranger: Client):
+    change = {"name": workspace.domain, "description": "d", "access": "public"}
+    target = {"domain": workspace.domain}
+    for service in ("ZN_Read", "ZN_Post", "ZN_Select"):
+        (await stranger.command(service, target=target, content="x")).refused(3000, 404)
+    (await workspace.owner.command("DM_Update", target=target, vx=change)).ok()
+    for service in ("ZN_Read", "ZN_Post", "ZN_Select", "ZN_Create", "ZN_Destroy"):
+        answer = await stranger.command(service, target=target, content="x", vx={"name": "strange-zone"})
+        answer.refused(2003, 403)
+    assert [zone["name"] for zone in (await stranger.command("ZN_List", target=target)).ok().profile] == ["lobby"]
+    kicked = {"domain": workspace.domain, "agent": workspace.guest_agent}
+    (await workspace.owner.command("DM_Kick", target=kicked)).ok()
+    (await workspace.guest.command("ZN_Read", target=target)).refused(2003, 403)
+
+
+async def test_zones_are_made_listed_and_destroyed(workspace: Workspace):
+    target = {"domain": workspace.domain}
+    for name in ("nightly", "nights-off", "daily"):
+        made = (await workspace.guest.command("ZN_Create", target=target, vx={"name": name})).ok().profile[0]
+        assert (made["name"], made["domain"], made["messages"]) == (name, workspace.domain, 0)
+    (await workspace.guest.command("ZN_Create", target=target, vx={"name": "NIGHTLY"})).refused(3001, 409)
+    (await workspace.guest.command("ZN_Create", target=target, vx={"name": "no"})).refused(1003, 400)
+    (await workspace.guest.command("ZN_Create", target=target, vx={"name": "dusk"})).refused(2004, 403)
+    (await workspace.guest.command("ZN_Create", target=target)).refused(1002, 400)
+    (await workspace.owner.command("ZN_Create", target=target, vx={"name": "dusk"})).ok()
+
+    async def names(**more: Any) -> list[str]:
+        return [zone["name"] for zone in (await workspace.guest.command("ZN_List", **more)).ok().profile]
+
+    assert await names(target=target) == ["lobby", "nightly", "nights-off", "daily", "dusk"]
+    assert await names(target=target | {"zone": "NIGHT"}) == ["nightly", "nights-off"]
+    assert await names(target=target, page={"limit": 2}) == ["lobby", "nightly"]
+    (await post(workspace.guest, workspace.domain, "Hello", zone="Nightly")).ok()
+    assert await said_in(workspace.owner, workspace.domain) == []
+    gone = target | {"zone": "nightly"}
+    (await workspace.guest.command("ZN_Destroy", target=gone)).refused(2003, 403)
+    (await workspace.owner.command("ZN_Destroy", target=target | {"zone": "lobby"})).refused(3002, 409)
+    (await workspace.owner.command("ZN_Destroy", target=gone)).ok()
+    (await workspace.guest.command("ZN_Read", target=gone)).refused(3000, 404)
+    (await workspace.owner.command("ZN_Create", target=target, vx={"name": "nightly"})).ok()
+    assert await said_in(workspace.owner, workspace.domain, zone="nightly") == []
+
+
+async def test_a_selected_zone_takes_what_is_said(workspace: Workspace):
+    target = {"domain": workspace.domain, "zone": "nightly"}
+    (await workspace.owner.command("ZN_Create", target={"domain": workspace.domain}, vx={"name": "nightly"})).ok()
+    selected = (await workspace.owner.command("ZN_Select", target=target)).ok()
+    assert (selected.context["domain"], selected.context["zone"]) == (workspace.domain, "nightly")
+    assert (await workspace.owner.command("AP_Chat", content="Hello")).ok().content[1]["zone"] == "nightly"
+    assert (await workspace.owner.command("ZN_Post", content="Bye")).ok().content[0]["seq"] == 3
+    assert (await workspace.owner.command("ZN_Read")).ok().profile[0]["name"] == "nightly"
+    (await workspace.owner.command("ZN_Destroy")).ok()
+    assert (await workspace.owner.command("US_Read")).ok().context["zone"] is None
+    assert (await workspace.owner.command("AP_Chat", content="Hello")).ok().content[1]["zone"] is None
+    (await workspace.owner.command("DM_Select", target={"domain": workspace.domain})).ok()
+    assert (await workspace.owner.command("AP_Chat", content="Hello")).ok().content[1]["zone"] == "lobby"
+    (await workspace.owner.command("DM_Destroy")).ok()
+    assert (await workspace.owner.command("AP_Chat", content="Hello")).ok().content[1]["zone"] is None
+    (await workspace.owner.command("ZN_Post", content="Hello")).refused(3003, 409)
+
+
+async def test_what_was_said_and_selected_survives_a_restart(tmp_path: Path):
+    async with running(tmp_path / "data") as gateway, gateway.client() as client:
+        owner, guest = await client.register("lovelace"), await client.register("babbage")
+        workspace = await opened(owner, guest, "observatory")
+        (await owner.command("ZN_Select", target={"domain": "observatory"})).ok()
+        (await post(guest, "observatory", "The spare key is under the third stone.")).ok()
+        await gateway.stop()
+        await gateway.start()
+        owner.base = guest.base = gateway.base
+        answer = (await owner.command("AP_Chat", content="Where is the spare key?")).ok()
+        assert "third stone" in answer.content[1]["content"]
+        assert [seq for seq, *_ in await said_in(guest, workspace.domain)] == [1, 2, 3]
+
+
+# slow engines
+
+
+async def slow_workspace(owner: Client, unique: str) -> Workspace:
+    guest = await Client(owner.http, owner.base).register(f"{unique}-guest")
+    return await opened(owner, guest, f"{unique}-domain")
+
+
+async def test_while_an_engine_is_at_work_others_speak(scripted_user: Client, gate: Gate, unique: str):
+    workspace = await slow_workspace(scripted_user, unique)
+    target = {"domain": workspace.domain}
+    slow = asyncio.create_task(scripted_user.command("AP_Chat", target=target, content=f"wait:{gate} say:done"))
+    await gate.reached()
+    quick = (await workspace.guest.command("AP_Chat", target=target, content="say:quick")).ok()
+    assert [message["seq"] for message in quick.content] == [2, 3]
+    assert (await post(workspace.guest, workspace.domain, "meanwhile")).ok().content[0]["seq"] == 4
+    gate.open()
+    message, reply = (await slow).ok().content
+    assert (message["seq"], reply["seq"], reply["content"]) == (1, 5, "done")
+    assert [seq for seq, *_ in await said_in(workspace.guest, workspace.domain)] == [1, 2, 3, 4, 5]
+
+
+async def test_a_failed_engine_leaves_the_message(scripted_user: Client, unique: str):
+    workspace = await slow_workspace(scripted_user, unique)
+    target = {"domain": workspace.domain}
+    (await scripted_user.command("AP_Chat", target=target, content="fail")).refused(5001, 502)
+    assert [text for *_, text in await said_in(scripted_user, workspace.domain)] == ["fail"]
+
+
+async def test_a_reply_in_a_zone_streams(scripted_user: Client, unique: str):
+    workspace = await slow_workspace(scripted_user, unique)
+    target = {"domain": workspace.domain}
+    async with streamed(scripted_user, "AP_Chat", target=target, content="say:one say:two") as response:
+        events = [event async for event in events_of(response)]
+    assert events[:2] == [Event("delta", {"text": "one"}), Event("delta", {"text": "two"})]
+    assert events[2].data["content"][1]["content"] == "onetwo"
