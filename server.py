@@ -68,6 +68,7 @@ class Gateway:
 
         Returns how many requests and actors were cut off when the grace time was over.
         """
+        self.core.streams.close("gateway stops")
         cut_off = await self.listener.drain(GRACE_S)
         cut_off += await self._stop_core()
         self.access_log.flush()

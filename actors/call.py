@@ -58,6 +58,7 @@ class Call:
     domain_id: str | None = None
     zone_id: str | None = None
     progress: Progress | None = None
+    last_event_id: str | None = None
     _known_agent: tuple[str, str] | None = None
 
     def says(self, request: TPSRequest) -> None:
@@ -221,6 +222,19 @@ class Call:
         except NothingSelected:
             return False
         return any(zone.id == self.zone_id for zone in view.zones)
+
+    async def end_streams_of_outsiders(self, domain_ids: list[str]) -> None:
+        """End the streams of those who have no member any more in domains that agents have left by being destroyed."""
+        for domain_id in domain_ids:
+            for reader in self.core.streams.readers_of(domain_id):
+                try:
+                    view = await self.ask("domain", domain_id, ReadDomain(Viewer(reader.user_id)))
+                except NotFound:
+                    there = await self.core.store.fetch(domains.by_id(domain_id))
+                    reader.end("agent destroyed" if there else "domain destroyed")
+                else:
+                    if not view.is_member:
+                        reader.end("agent destroyed")
 
     async def _read_domain(self, domain_id: str) -> DomainView:
         viewer = Viewer(self.user.user_id)

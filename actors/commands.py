@@ -1,14 +1,16 @@
 """COMMANDS: the one table of services. Route, alias, checks, OpenAPI and dispatch derive from it (design 4)."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
 from actors.call import Answer, Call
 from actors.errors import NotAvailable
 from actors.flows import agents, domains, users, zones
+from actors.streams import Reader
 
 Flow = Callable[[Call], Awaitable[Answer]]
+Follow = Callable[[Call], Awaitable[tuple[Reader, AsyncIterator[bytes]]]]
 
 GROUPS = {
     "user": "01 - User",
@@ -34,6 +36,7 @@ class Command:
         public: True where no credential is needed; such a call is not counted either.
         mutates: True where it changes something: what Idempotency-Key and the audit log hold on to.
         streams: True where an answer may come as server-sent events.
+        follow: for a command that answers as server-sent events without end: makes the reader, and what it missed.
         errors: the internal codes of the core beyond those that every command can answer.
         example: a request body that works once its names exist.
     """
@@ -48,6 +51,7 @@ class Command:
     public: bool = False
     mutates: bool = True
     streams: bool = False
+    follow: Follow | None = None
     errors: tuple[int, ...] = ()
     example: dict[str, Any] | None = None
 
@@ -462,10 +466,13 @@ _TABLE = (
     ),
     Command(
         "ZN_Stream",
-        "Follow what happens in a zone.",
-        not_available,
+        "Follow a zone: messages and membership changes as server-sent events.",
+        zones.stream,
         uses=_ZONE,
         mutates=False,
+        follow=zones.follow,
+        errors=(2003, 3000, 3003),
+        example={"target": {"domain": "observatory"}},
     ),
     # 05 - Bank
     Command("MB_AgentList", "List a bank's agents.", not_available, uses=_BANK, mutates=False),

@@ -10,6 +10,7 @@ from actors.ids import Clock, system_clock
 from actors.names import Names
 from actors.passwords import PasswordHasher
 from actors.session import SessionActor
+from actors.streams import Streams
 from actors.throttle import Throttle, Tries
 from actors.user import UserActor
 from persistence.store import Store
@@ -33,6 +34,7 @@ class Core:
         self.store = store
         self.options = options
         self.clock = clock
+        self.streams = Streams()
         self.session_ttl_ms = options.session_ttl_s * 1000
 
         def session(key: str) -> SessionActor:
@@ -45,7 +47,7 @@ class Core:
             return AgentActor(key, store, clock, engine)
 
         def domain(key: str) -> DomainActor:
-            return DomainActor(key, store, clock, engine)
+            return DomainActor(key, store, clock, engine, self.streams)
 
         kinds = {"session": session, "user": user, "agent": agent, "domain": domain}
         self.directory = LocalDirectory(kinds, idle_s=options.idle_s)

@@ -1,14 +1,14 @@
 """The domain actor: one workspace, who belongs to it, and its zones (product 4)."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import orjson
 
 from actors.agent import Engine, engine_error
-from actors.conversation import columns_of, from_row
+from actors.conversation import columns_of, from_row, message_record
 from actors.durable import DurableActor
 from actors.engines.engine import Persona, Source, StreamingEngine, Turn, Utterance
 from actors.engines.window import CAPACITY, Window
@@ -17,11 +17,15 @@ from actors.ids import Clock, new_id
 from actors.membership import BY_AGENTS_OWNER, MEMBER, NONE, Membership, Move, moved
 from actors.records import Record, domain_record, membership_record
 from actors.runtime import Ask, AsyncFuture, Progress, Tell, handles
+from actors.streams import Reader, Streams, event
 from actors.user import LOBBY, name_taken
 from persistence import domains, zones
 from persistence.domains import DomainChanges, DomainRow, ZoneRow
 from persistence.store import ROWS, Store
 from persistence.users import name_key
+
+ENDED_BY = {Move.LEAVE: "left", Move.KICK: "kicked", Move.BAN: "banned"}
+"""Why a stream ends with a move of the reader's last member."""
 
 MAX_ENGINES = 32
 """Messages of one domain that may wait for slow engines; one more is refused at once."""
@@ -166,11 +170,12 @@ class DomainActor(DurableActor):
     """
 
     kind = "domain"
-    __slots__ = ("_clock", "_domain", "_instant", "_number", "_standings", "_streaming", "_tasks", "_zones")
+    __slots__ = ("_clock", "_domain", "_instant", "_number", "_standings", "_streaming", "_streams", "_tasks", "_zones")
 
-    def __init__(self, key: str, store: Store, clock: Clock, engine: Engine) -> None:
+    def __init__(self, key: str, store: Store, clock: Clock, engine: Engine, streams: Streams) -> None:
         super().__init__(key, store)
         self._clock = clock
+        self._streams = streams
         self._instant = None if isinstance(engine, StreamingEngine) else engine
         self._streaming = engine if isinstance(engine, StreamingEngine) else None
         self._domain: DomainRow | None = None
@@ -246,7 +251,12 @@ class DomainActor(DurableActor):
     def _destroy(self, message: DestroyDomain) -> AsyncFuture[None]:
         self._owned_by(message.viewer)
         self._domain = None
-        return self.commit(domains.delete(self.key), applied=self.retire)
+
+        def applied() -> None:
+            self._streams.end("domain destroyed", lambda reader: reader.domain_id == self.key)
+            self.retire()
+
+        return self.commit(domains.delete(self.key), applied=applied)
 
     # members
 
@@ -274,13 +284,24 @@ class DomainActor(DurableActor):
             raise StateConflict(f"{message.agent} founded {domain.name} and stays in it; DM_Destroy ends the domain.")
         standing = Standing(message.agents_owner_id, after, self._clock())
         record = self._membership(message, standing)
-        event = zones.membership_changed(self.key, self._next_number(), orjson.dumps(record).decode())
+        number = self._next_number()
+        kept = zones.membership_changed(self.key, number, orjson.dumps(record).decode())
+
+        def applied() -> None:
+            self._streams.publish(self.key, event(number, None, "membership", record))
+            if state is MEMBER and not self._has_agent_in(message.agents_owner_id, MEMBER):
+                self._streams.end(ENDED_BY[message.move], self._is_follower(message.agents_owner_id))
+
         if after is NONE:
             del self._standings[message.agent_id]
-            return self.commit(domains.delete_membership(self.key, message.agent_id), event, reply=dict)
+            write = domains.delete_membership(self.key, message.agent_id)
+            return self.commit(write, kept, reply=dict, applied=applied)
         self._standings[message.agent_id] = standing
         write = domains.put_membership(self.key, message.agent_id, after.value, standing.since)
-        return self.commit(write, event, reply=lambda: record)
+        return self.commit(write, kept, reply=lambda: record, applied=applied)
+
+    def _is_follower(self, user_id: str) -> Callable[[Reader], bool]:
+        return lambda reader: reader.domain_id == self.key and reader.user_id == user_id
 
     def _next_number(self) -> int:
         self._number += 1
@@ -338,7 +359,10 @@ class DomainActor(DurableActor):
         if zone.row.name == LOBBY:
             raise StateConflict("The lobby stays as long as its domain; DM_Destroy removes both.")
         del self._zones[message.zone_id]
-        return self.commit(domains.delete_zone(message.zone_id))
+        return self.commit(
+            domains.delete_zone(message.zone_id),
+            applied=lambda: self._streams.end("zone destroyed", lambda reader: reader.zone_id == message.zone_id),
+        )
 
     @handles(SayInZone)
     def _say(self, message: SayInZone) -> AsyncFuture[Said]:
@@ -438,9 +462,15 @@ class DomainActor(DurableActor):
         zone.row = replace(zone.row, last_seq=said[-1].seq)
         for utterance in said:
             zone.window.append(utterance)
-        return self.commit(
-            *(zones.append(zone.row.id, self._next_number(), *columns_of(utterance)) for utterance in said)
-        )
+        numbered = [(self._next_number(), utterance) for utterance in said]
+
+        def applied() -> None:
+            for number, utterance in numbered:
+                record = message_record(utterance, zone.row.name)
+                self._streams.publish(self.key, event(number, zone.row.id, "message", record))
+
+        writes = [zones.append(zone.row.id, number, *columns_of(utterance)) for number, utterance in numbered]
+        return self.commit(*writes, applied=applied)
 
     def _once_stored(
         self, stored: AsyncFuture[None], said: Said | None = None, error: ServiceError | None = None

@@ -201,6 +201,15 @@ def of_agent(agent_id: str) -> Query[str]:
     return Query("SELECT domain_id FROM memberships WHERE agent_id = ?", (agent_id,), lambda row: row[0])
 
 
+def of_owner(owner_id: str) -> Query[str]:
+    """List the ids of the domains in which an agent of an owner stands in any way."""
+    return Query(
+        "SELECT DISTINCT domain_id FROM memberships JOIN agents ON agents.id = agent_id WHERE agents.owner_id = ?",
+        (owner_id,),
+        lambda row: row[0],
+    )
+
+
 def names_of_agent(agent_id: str, viewer_id: str) -> Query[str]:
     """List the names of the domains that an agent is a member of, as far as the viewer sees them."""
     return Query(

@@ -1,4 +1,6 @@
-"""What is said in zones."""
+"""What is said in zones, and what happened in their domains."""
+
+from dataclasses import dataclass
 
 from persistence.conversations import MessageRow
 from persistence.store import Query, Write
@@ -42,4 +44,24 @@ def membership_changed(domain_id: str, number: int, record: str) -> Write:
     """Keep that a membership changed; `record` is its JSON, with the state `none` where it is gone."""
     return Write(
         "INSERT INTO membership_events (domain_id, number, record) VALUES (?, ?, ?)", (domain_id, number, record)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """What happened in a zone or its domain: a message, or the JSON of a membership's record."""
+
+    number: int
+    message: MessageRow | None
+    membership: str | None
+
+
+def events_after(domain_id: str, zone_id: str, number: int, limit: int) -> Query[EventRow]:
+    """Read what happened in a zone and to the memberships of its domain after a number, in order."""
+    return Query(
+        f"SELECT number, NULL, {_COLUMNS} FROM zone_messages WHERE zone_id = :zone AND number > :number"
+        " UNION ALL SELECT number, record, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM membership_events"
+        " WHERE domain_id = :domain AND number > :number ORDER BY 1 LIMIT :limit",
+        {"domain": domain_id, "zone": zone_id, "number": number, "limit": limit},
+        lambda row: EventRow(row[0], None if row[1] is not None else MessageRow(*row[2:]), row[1]),
     )

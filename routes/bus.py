@@ -12,7 +12,7 @@ import orjson
 from sanic import Blueprint, HTTPResponse, Request
 
 from actors.call import Answer, Call
-from actors.commands import COMMANDS, UNROUTED, Command
+from actors.commands import COMMANDS, UNROUTED, Command, Follow
 from actors.core import Core
 from actors.errors import (
     InvalidField,
@@ -29,6 +29,10 @@ from routes.logs import AccessLog
 from routes.metrics import RequestMetrics
 
 EVENT_STREAM = "text/event-stream"
+HEARTBEAT_S = 15.0
+"""A stream in which nothing happens for so long sends a comment (product 4)."""
+SLOW_S = 60.0
+"""A stream whose reader takes nothing for so long is cut off."""
 CUT_OFF = -1
 """What is counted and logged as the internal code where the client went away before its answer."""
 
@@ -93,7 +97,8 @@ class CommandBus:
         self._request_lines[f"POST {prefix} HTTP/1.1"] = None
         for command in COMMANDS.values():
             self._add_alias(blueprint, command)
-            self._request_lines[f"POST {prefix}{command.alias} HTTP/1.1"] = command
+            if command.follow is None:
+                self._request_lines[f"POST {prefix}{command.alias} HTTP/1.1"] = command
         return blueprint
 
     def _add_alias(self, blueprint: Blueprint, command: Command) -> None:
@@ -106,7 +111,7 @@ class CommandBus:
         self, request_line: str, headers: dict[str, str], body: bytes, peer: str
     ) -> Coroutine[Any, Any, BusAnswer | None] | None:
         """Make ready to serve a request that Sanic didn't receive; None where only Sanic can answer it."""
-        if request_line not in self._request_lines:
+        if request_line not in self._request_lines or b"ZN_Stream" in body:
             return None
         address = client_address(peer, headers.get, self._trusted_proxies)
         request = BusRequest(headers.get, request_id(headers.get("x-request-id")), address, body)
@@ -135,6 +140,9 @@ class CommandBus:
             await self._check(request, call, command, body)
             if command.streams and request.sanic is not None and request.wants_events:
                 code = await self._stream(request.sanic, call, command)
+            elif command.follow and request.sanic is not None:
+                call.last_event_id = request.header("last-event-id")
+                code = await self._follow(request.sanic, call, command.follow)
             else:
                 response = BusAnswer(
                     await self._body(call, await command.run(call)), 200, {"X-Request-Id": call.request_id}
@@ -204,11 +212,7 @@ class CommandBus:
         if event is None:
             assert failed is not None
             raise failed
-        untyped: Any = request
-        response = await untyped.respond(
-            content_type=EVENT_STREAM,
-            headers={"X-Request-Id": call.request_id, "Cache-Control": "no-store"},
-        )
+        response = await _respond_with_events(request, call)
         while event is not None:
             await response.send(event)
             event = await events.get()
@@ -219,6 +223,35 @@ class CommandBus:
             await response.send(_event("error", orjson.dumps(status_of(error))))
         await response.eof()
         return code
+
+    async def _follow(self, request: Request, call: Call, follow: Follow) -> int:
+        """Answer as server-sent events until the reader goes away or the stream ends.
+
+        Raises:
+            Exception: the command failed before it began.
+        """
+        reader, missed = await follow(call)
+        try:
+            response = await _respond_with_events(request, call)
+            await response.send(b": a stream of Parley's\n\n")  # so that the headers go out at once
+            async for block in missed:
+                await response.send(block)
+            while (block := await reader.next(HEARTBEAT_S)) is not None:
+                async with asyncio.timeout(SLOW_S):
+                    await response.send(block or b": still here\n\n")
+            await response.eof()
+        except TimeoutError:  # it doesn't read at all, so it can't be told either
+            transport: Any = request.transport
+            transport.abort()
+        finally:
+            reader.close()
+        return 0
+
+
+async def _respond_with_events(request: Request, call: Call) -> Any:
+    untyped: Any = request
+    headers = {"X-Request-Id": call.request_id, "Cache-Control": "no-store"}
+    return await untyped.respond(content_type=EVENT_STREAM, headers=headers)
 
 
 def _command_of(body: dict[str, Any]) -> Command:

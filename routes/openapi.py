@@ -92,6 +92,17 @@ def _alias_operation(command: Command) -> Schema:
     profile = ref(RECORDS[command.profile][0]) if command.profile else None
     content = ref(RECORDS[command.content[0]][0]) if command.content else None
     answer = _json(response(profile, content, success=command.available))
+    if command.follow:
+        answer = {
+            "content": {
+                "text/event-stream": {
+                    "schema": text(
+                        "Events whose data is `{type: message, message}` or `{type: membership, membership}`; the last "
+                        "is `event: end` with a `reason`. Send an event's id as Last-Event-ID to go on after it."
+                    )
+                }
+            }
+        }
     if command.streams:
         answer["content"]["text/event-stream"] = {
             "schema": text("Events `delta` with `{text}`, then `response` with the whole answer, or `error`.")

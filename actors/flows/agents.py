@@ -155,8 +155,10 @@ async def _change(call: Call) -> Answer:
 async def destroy(call: Call) -> Answer:
     """AP_Destroy: remove an own agent for all."""
     target = await call.target_agent()
+    left = await call.core.store.fetch(domains.of_agent(target.row.id))
     await call.ask("agent", target.row.id, DestroyAgent(call.user.user_id))
     call.core.directory.evict_concerning("domain", call.user.user_id)  # it left its domains, or ended them
+    await call.end_streams_of_outsiders(left)
     if call.agent_id == target.row.id:
         call.agent_id = None
     return Answer()

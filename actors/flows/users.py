@@ -22,7 +22,7 @@ from actors.user import (
     require_name_allowed,
     wrong_password,
 )
-from persistence import conversations, sessions, users
+from persistence import conversations, domains, sessions, users
 from persistence.store import Unit
 from persistence.users import UserRow, name_key
 
@@ -86,7 +86,9 @@ async def _verified(call: Call, name: str, secret: str) -> UserRow:
 
 async def log_off(call: Call) -> Answer:
     """US_LogOff: end this session."""
-    await call.ask("session", call.user.session_id, EndSession())
+    session_id = call.user.session_id
+    await call.ask("session", session_id, EndSession())
+    call.core.streams.end("logged off", lambda reader: reader.session_id == session_id)
     call.logged_off()
     return Answer()
 
@@ -112,6 +114,7 @@ async def revoke(call: Call) -> Answer:
     which = call.vx.name or ""
     if which == "all":
         await call.ask("user", call.user.user_id, RevokeSessions(call.user.session_id))
+        _end_other_streams(call)
         return Answer()
     found = await call.core.store.fetch(sessions.by_id(which))
     if not found or found[0].user_id != call.user.user_id:
@@ -120,6 +123,7 @@ async def revoke(call: Call) -> Answer:
         await call.ask("session", which, EndSession())
     except InvalidCredential:
         raise NotFound("That session has ended already.") from None
+    call.core.streams.end("revoked", lambda reader: reader.session_id == which)
     if which == call.user.session_id:
         call.logged_off()
     return Answer()
@@ -142,6 +146,8 @@ async def update(call: Call) -> Answer:
     owned = await _owned(call)  # before the change: what is done must not fail on a read
     change = UpdateUser(call.user.session_id, description, profile, secret_hash)
     user = await call.ask("user", call.user.user_id, change)
+    if secret_hash is not None:
+        _end_other_streams(call)
     return Answer(profile=[own_user_record(user, owned, call.core.clock())])
 
 
@@ -152,9 +158,20 @@ async def destroy(call: Call) -> Answer:
     if not await core.hasher.verify(call.vx.secret or "", user.secret_hash):
         raise wrong_password()
     met = tuple(await core.store.fetch(conversations.agents_met_by(user_id)))
+    left = await core.store.fetch(domains.of_owner(user_id))
     await call.ask("user", user_id, DestroyUser(user.secret_hash, met))
+    core.streams.end("revoked", lambda reader: reader.user_id == user_id)
+    await call.end_streams_of_outsiders(left)
     call.logged_off()
     return Answer()
+
+
+def _end_other_streams(call: Call) -> None:
+    """End what the caller's other sessions follow: they have ended."""
+    user = call.user
+    call.core.streams.end(
+        "revoked", lambda reader: reader.user_id == user.user_id and reader.session_id != user.session_id
+    )
 
 
 async def _user_named(call: Call, name: str) -> UserRow | None:

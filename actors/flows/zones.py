@@ -1,20 +1,26 @@
 """The zone group: streams of messages in domains (product 4)."""
 
 import re
+from collections.abc import AsyncIterator
+
+import orjson
 
 from actors.agent import AgentView
 from actors.call import Answer, Call
 from actors.conversation import from_row, message_record
 from actors.domain import CreateZone, DestroyZone, Said, SayInZone, no_member
 from actors.engines.engine import Persona
-from actors.errors import StateConflict
+from actors.errors import InvalidField, StateConflict
 from actors.records import zone_record
 from actors.request import require_name
 from actors.session import SelectZone
+from actors.streams import Happened, Reader, event
 from actors.user import ReadUser, require_name_allowed
 from persistence import agents, zones
 from persistence.agents import AgentRow
+from persistence.domains import ZoneRow
 from persistence.users import name_key
+from persistence.zones import EventRow
 
 CHAT_TIMEOUT_S = 300.0
 """How long a message in a zone may take with its replies; engines have shorter bounds of their own."""
@@ -120,3 +126,52 @@ async def _say(call: Call, spoken_to: AgentView | None) -> tuple[Said, str]:
 
 def _persona(agent: AgentRow) -> Persona:
     return Persona(agent.id, agent.name, agent.description, agent.profile or "")
+
+
+CATCH_UP = 500
+"""Events that are read from the store at a time."""
+
+
+async def follow(call: Call) -> tuple[Reader, AsyncIterator[bytes]]:
+    """ZN_Stream: subscribe to a zone; also what happened since the event whose id the caller had last."""
+    view, zone = await call.target_zone()
+    user, store = call.user, call.core.store
+    after = None if call.last_event_id is None else _number(call.last_event_id)
+    reader = call.core.streams.subscribe(view.row.id, zone.id, user.user_id, user.session_id)
+    try:
+        view, zone = await call.target_zone()  # as it is now: who is put out from here on is told so
+        if not view.is_member:
+            raise no_member(view.row)
+        (newest,) = await store.fetch(zones.last_number(view.row.id))
+    except BaseException:
+        reader.close()
+        raise
+    reader.last = newest if after is None else min(after, newest)
+
+    async def missed() -> AsyncIterator[bytes]:
+        while rows := await store.fetch(zones.events_after(view.row.id, zone.id, reader.last, CATCH_UP)):
+            reader.last = rows[-1].number
+            yield b"".join([_missed(row, zone).data for row in rows])
+
+    return reader, missed()
+
+
+async def stream(call: Call) -> Answer:
+    """ZN_Stream where the request came on the path for short answers.
+
+    Raises:
+        InvalidField: always; such a request has the service's name in escapes.
+    """
+    raise InvalidField("Invalid value of service: write ZN_Stream without escapes, or use its alias.")
+
+
+def _missed(row: EventRow, zone: ZoneRow) -> Happened:
+    if row.message is not None:
+        return event(row.number, zone.id, "message", message_record(from_row(row.message), zone.name))
+    return event(row.number, None, "membership", orjson.loads(row.membership or "{}"))
+
+
+def _number(last_event_id: str) -> int:
+    if not last_event_id.isascii() or not last_event_id.isdecimal() or len(last_event_id) > 18:
+        raise InvalidField("Invalid value of Last-Event-ID: send the id of an event of this stream.")
+    return int(last_event_id)

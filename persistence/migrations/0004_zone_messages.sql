@@ -14,6 +14,8 @@ CREATE TABLE zone_messages (
     UNIQUE (zone_id, seq)
 ) STRICT;
 
+CREATE INDEX zone_messages_number ON zone_messages (zone_id, number);
+
 CREATE TABLE membership_events (
     domain_id TEXT NOT NULL REFERENCES domains (id) ON DELETE CASCADE,
     number    INTEGER NOT NULL CHECK (number > 0),

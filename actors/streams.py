@@ -1,0 +1,168 @@
+"""Streams: who follows a zone, and what reaches them (product 4, ZN_Stream).
+
+What happened in a domain is published here once it is stored, and handed to readers in ticks: at 1,000 readers a write
+for each message and reader would cost more than all the rest (design 4). A reader first subscribes, then catches up
+from the store, and drops by number what it has had.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import orjson
+
+from actors.errors import Overloaded
+
+TICK_S = 0.05
+"""How long an event may wait for others to be sent with it."""
+
+MAX_BACKLOG_BYTES = 1_048_576
+"""What may wait for a slow reader; one more event ends its stream."""
+
+
+class Happened(NamedTuple):
+    """An event as it is sent: its number in the domain's sequence, its zone (None: the whole domain), its bytes."""
+
+    number: int
+    zone_id: str | None
+    data: bytes
+
+
+def event(number: int, zone_id: str | None, kind: str, record: dict[str, Any]) -> Happened:
+    """Write a server-sent event (WHATWG HTML, 9.2) whose id is its number."""
+    data = orjson.dumps({"type": kind, kind: record})
+    return Happened(number, zone_id, b"id: %d\ndata: %b\n\n" % (number, data))
+
+
+class Reader:
+    """One who follows a zone. `last` is the number of the last event that it has had."""
+
+    def __init__(self, streams: "Streams", domain_id: str, zone_id: str, user_id: str, session_id: str) -> None:
+        self._streams = streams
+        self.domain_id = domain_id
+        self.zone_id = zone_id
+        self.user_id = user_id
+        self.session_id = session_id
+        self.last = 0
+        self._waiting: deque[tuple[Happened, ...]] = deque()
+        self._bytes = 0
+        self._reason: str | None = None
+        self._woken = asyncio.Event()
+
+    def offer(self, block: tuple[Happened, ...], size: int) -> None:
+        """Add events; too many of them end the stream."""
+        if self._reason is not None:
+            return
+        self._bytes += size
+        if self._bytes > MAX_BACKLOG_BYTES:
+            self._waiting.clear()
+            self.end("too slow")
+            return
+        self._waiting.append(block)
+        self._woken.set()
+
+    def end(self, reason: str) -> None:
+        """Let the stream end once what waits has been sent; the first reason counts."""
+        if self._reason is None:
+            self._reason = reason
+            self._woken.set()
+
+    async def next(self, timeout_s: float) -> bytes | None:
+        """Wait for what is to be sent next: b"" where nothing came in time, None after the end."""
+        while True:
+            if self._waiting:
+                data = self._take()
+                if data:
+                    return data
+            elif self._reason is not None:
+                if not self._reason:
+                    return None
+                reason, self._reason = self._reason, ""
+                return b"event: end\ndata: " + orjson.dumps({"reason": reason}) + b"\n\n"
+            else:
+                self._woken.clear()
+                try:
+                    await asyncio.wait_for(self._woken.wait(), timeout_s)
+                except TimeoutError:
+                    return b""
+
+    def _take(self) -> bytes:
+        fresh: list[bytes] = []
+        while self._waiting:
+            for happened in self._waiting.popleft():
+                if happened.number > self.last:
+                    self.last = happened.number
+                    fresh.append(happened.data)
+        self._bytes = 0
+        return b"".join(fresh)
+
+    def close(self) -> None:
+        """Leave the streams."""
+        self._streams.forget(self)
+
+
+class Streams:
+    """Every reader of this process, by domain."""
+
+    def __init__(self) -> None:
+        self._readers: dict[str, set[Reader]] = {}
+        self._pending: dict[str, list[Happened]] = {}
+        self._closing: str | None = None
+
+    def subscribe(self, domain_id: str, zone_id: str, user_id: str, session_id: str) -> Reader:
+        """Add a reader: it is offered all that is published from now on.
+
+        Raises:
+            Overloaded: the gateway stops.
+        """
+        if self._closing is not None:
+            raise Overloaded("The gateway is stopping; try again in a few seconds.", retry_after=5)
+        reader = Reader(self, domain_id, zone_id, user_id, session_id)
+        self._readers.setdefault(domain_id, set()).add(reader)
+        return reader
+
+    def forget(self, reader: Reader) -> None:
+        """Remove a reader."""
+        readers = self._readers.get(reader.domain_id)
+        if readers is not None:
+            readers.discard(reader)
+            if not readers:
+                del self._readers[reader.domain_id]
+
+    def publish(self, domain_id: str, happened: Happened) -> None:
+        """Hand an event that is stored to the readers of its domain, within a tick."""
+        if domain_id not in self._readers:
+            return
+        if not self._pending:
+            asyncio.get_running_loop().call_later(TICK_S, self._flush)
+        self._pending.setdefault(domain_id, []).append(happened)
+
+    def _flush(self) -> None:
+        pending, self._pending = self._pending, {}
+        for domain_id, events in pending.items():
+            blocks: dict[str, tuple[tuple[Happened, ...], int]] = {}
+            for reader in self._readers.get(domain_id, ()):
+                known = blocks.get(reader.zone_id)
+                if known is None:
+                    block = tuple(one for one in events if one.zone_id in (None, reader.zone_id))
+                    known = blocks[reader.zone_id] = block, sum(len(one.data) for one in block)
+                if known[0]:
+                    reader.offer(*known)
+
+    def end(self, reason: str, which: Callable[[Reader], bool]) -> None:
+        """End the streams of some readers, after what has been published so far."""
+        chosen = [reader for readers in self._readers.values() for reader in readers if which(reader)]
+        if chosen and self._pending:
+            self._flush()
+        for reader in chosen:
+            reader.end(reason)
+
+    def readers_of(self, domain_id: str) -> set[Reader]:
+        """List who follows a zone of a domain."""
+        return set(self._readers.get(domain_id, ()))
+
+    def close(self, reason: str) -> None:
+        """End all streams and take no more readers."""
+        self._closing = reason
+        self.end(reason, lambda _: True)
