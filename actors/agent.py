@@ -6,9 +6,9 @@ from collections.abc import Coroutine
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-from actors.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, append, from_row
+from actors.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, append, from_row, quotes
 from actors.durable import DurableActor
-from actors.engines.engine import InstantEngine, Persona, Source, StreamingEngine, Turn, Utterance
+from actors.engines.engine import InstantEngine, Memory, Persona, Source, StreamingEngine, Turn, Utterance
 from actors.engines.window import CAPACITY, Window
 from actors.errors import (
     EngineFailed,
@@ -24,7 +24,7 @@ from actors.ids import Clock, new_id, new_number
 from actors.records import Record, agent_record
 from actors.runtime import Ask, AsyncFuture, Tell, handles
 from actors.user import name_taken
-from persistence import agents, conversations
+from persistence import agents, banks, conversations
 from persistence.agents import AgentChanges, AgentRow
 from persistence.store import ROWS, Store, StoreUnavailable, Write
 
@@ -74,13 +74,21 @@ class DestroyAgent(Ask[AgentView]):
     viewer_id: str
 
 
+class MemoriesNeeded(NamedTuple):
+    """The agent has banks: send the chat again, with what they say about it."""
+
+
 @dataclass(frozen=True, slots=True)
-class SendChat(Ask[ChatSent]):
-    """Say something to the agent in the private conversation of a user, and have its reply."""
+class SendChat(Ask[ChatSent | MemoriesNeeded]):
+    """Say something to the agent in the private conversation of a user, and have its reply.
+
+    `memories`: what the agent's banks say about it, as far as the user may see them; None before that was looked up.
+    """
 
     viewer_id: str
     user_name: str
     content: str
+    memories: tuple[Memory, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +125,7 @@ class AgentActor(DurableActor):
         "_agent",
         "_clock",
         "_conversations",
+        "_has_banks",
         "_instant",
         "_messages",
         "_persona",
@@ -134,6 +143,7 @@ class AgentActor(DurableActor):
         self._record: Record = {}
         self._persona = Persona("", "", "", "")
         self._messages = 0
+        self._has_banks = False
         self._conversations: dict[str, Conversation] = {}
         self._tasks: set[asyncio.Task[None]] | None = None
 
@@ -148,6 +158,8 @@ class AgentActor(DurableActor):
             raise no_such_agent()
         self._hold_agent(found[0])
         (self._messages,) = await self.store.fetch(conversations.message_count(self.key))
+        (readable,) = await self.store.fetch(banks.readable_count(self.key))
+        self._has_banks = readable > 0  # whoever attaches or detaches it has it start over
 
     def _hold_agent(self, agent: AgentRow) -> None:
         """Keep the agent, with its record and persona made once per change."""
@@ -220,14 +232,16 @@ class AgentActor(DurableActor):
     # chat
 
     @handles(SendChat)
-    def _send_chat(self, message: SendChat) -> AsyncFuture[ChatSent]:
+    def _send_chat(self, message: SendChat) -> AsyncFuture[ChatSent] | MemoriesNeeded:
         agent = self._seen_by(message.viewer_id)
         if not agent.online:
             raise StateConflict(f"{agent.name} is offline; its owner logs it on with AP_LogOn.")
+        if self._has_banks and message.memories is None:
+            return MemoriesNeeded()
         conversation = self._conversation_of(message.viewer_id)
         if len(conversation.waiting) >= WAITING_LIMIT:
             raise Overloaded("Too many messages wait in this conversation already; try again in a second.")
-        chat = Chat(message.user_name, message.content, AsyncFuture(), self.progress)
+        chat = Chat(message.user_name, message.content, AsyncFuture(), self.progress, message.memories or ())
         if conversation.loaded and not conversation.at_work:
             self._begin_chat(agent, conversation, chat)
         else:
@@ -293,7 +307,7 @@ class AgentActor(DurableActor):
 
     def _begin_chat(self, agent: AgentRow, conversation: Conversation, chat: Chat) -> None:
         said = self._utterance("user", chat.user_name, chat.content, conversation.last_seq + 1)
-        turn = Turn(self._persona, agent.name, (), conversation.window, chat.content)
+        turn = Turn(self._persona, agent.name, chat.memories, conversation.window, chat.content)
         if self._instant is None:
             turn = turn._replace(window=Window(conversation.window))  # as it was before this message
             stored = self._store_messages(conversation, said)
@@ -306,7 +320,9 @@ class AgentActor(DurableActor):
             _fail_once_stored(chat, self._engine_error(raised), self._store_messages(conversation, said))
         else:
             answer = self._utterance("agent", agent.name, reply.text, said.seq + 1, reply.sources)
-            _answer_once_stored(chat, said, answer, self._store_messages(conversation, said, answer))
+            _answer_once_stored(
+                chat, said, answer, self._store_messages(conversation, said, answer, memories=chat.memories)
+            )
 
     async def _run_engine(
         self,
@@ -360,7 +376,9 @@ class AgentActor(DurableActor):
     ) -> Utterance:
         return Utterance(new_id("msg"), role, name, content, seq, self._clock(), sources)
 
-    def _store_messages(self, conversation: Conversation, *messages: Utterance) -> AsyncFuture[None]:
+    def _store_messages(
+        self, conversation: Conversation, *messages: Utterance, memories: tuple[Memory, ...] = ()
+    ) -> AsyncFuture[None]:
         """Add messages to the conversation, in memory and as one unit."""
         conversation.last_seq = messages[-1].seq
         self._messages += len(messages)
@@ -371,6 +389,8 @@ class AgentActor(DurableActor):
             conversation.id = new_number()
             writes.append(conversations.begin(conversation.id, conversation.user_id, self.key))
         writes += [append(conversation.id, message) for message in messages]
+        if memories:
+            writes += quotes(conversation.id, messages[-1], memories)
         conversation.open_units += 1
 
         def applied() -> None:

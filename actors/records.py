@@ -5,6 +5,7 @@ from typing import Any
 from actors.ids import iso
 from actors.plans import daily_limit, next_midnight
 from persistence.agents import AgentRow
+from persistence.banks import AttachmentRow, BankRow, MemoryRow
 from persistence.sessions import SessionRow
 from persistence.users import UserRow
 
@@ -23,7 +24,7 @@ def user_record(user: UserRow) -> Record:
     }
 
 
-def own_user_record(user: UserRow, agents: int, now: int) -> Record:
+def own_user_record(user: UserRow, agents: int, banks: int, now: int) -> Record:
     """Show a user to itself: with the day's quota and what it owns."""
     limit = daily_limit(user.plan, user.plan_limit)
     return user_record(user) | {
@@ -34,7 +35,7 @@ def own_user_record(user: UserRow, agents: int, now: int) -> Record:
             "resets_at": iso(next_midnight(now)),
             "window": iso(now)[:10],
         },
-        "counts": {"agents": agents, "domains": 0, "banks": 0, "api_keys": 0},
+        "counts": {"agents": agents, "domains": 0, "banks": banks, "api_keys": 0},
     }
 
 
@@ -61,4 +62,36 @@ def agent_record(agent: AgentRow) -> Record:
         "state": "online" if agent.online else "offline",
         "created_at": iso(agent.created_at),
         "updated_at": iso(agent.updated_at),
+    }
+
+
+def bank_record(bank: BankRow) -> Record:
+    """Show a bank to one who may see it."""
+    return {
+        "id": bank.id,
+        "name": bank.name,
+        "owner": bank.owner,
+        "description": bank.description,
+        "access": bank.access,
+        "memories": bank.memories,
+        "created_at": iso(bank.created_at),
+        "updated_at": iso(bank.updated_at),
+    }
+
+
+def attachment_record(attachment: AttachmentRow) -> Record:
+    """Show which agent is attached to a bank, and what it may do there."""
+    return {"agent": attachment.agent, "permission": attachment.permission, "since": iso(attachment.since)}
+
+
+def memory_record(memory: MemoryRow) -> Record:
+    """Show a memory to one who may read its bank; a censored one has no text."""
+    return {
+        "id": memory.id,
+        "name": memory.name,
+        "text": memory.text,
+        "author": memory.author,
+        "censored": bool(memory.censored),
+        "created_at": iso(memory.created_at),
+        "updated_at": iso(memory.updated_at),
     }

@@ -9,10 +9,11 @@ from actors.errors import NameTaken, NeedsPlan, NotFound, StateConflict, WrongPa
 from actors.ids import Clock, new_id
 from actors.plans import PLANS
 from actors.runtime import Ask, AsyncFuture, handles
-from persistence import agents, sessions, users
+from persistence import agents, banks, sessions, users
 from persistence.agents import AgentRow
+from persistence.banks import BankRow
 from persistence.sessions import SessionRow
-from persistence.store import FOREIGN_KEY, Store
+from persistence.store import FOREIGN_KEY, ROWS, Store
 from persistence.users import UserRow
 
 PREMIUM_NAME_CHARS = 4
@@ -79,6 +80,16 @@ class CreateAgent(Ask[AgentRow]):
 
 
 @dataclass(frozen=True, slots=True)
+class CreateBank(Ask[BankRow]):
+    """Make a bank that this user owns, with one of its agents as admin."""
+
+    name: str
+    description: str | None
+    access: str
+    agent_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class AddToRoster(Ask[None]):
     """Put another's agent on the roster; one that is there already stays."""
 
@@ -115,6 +126,11 @@ def require_name_allowed(name: str, plan: str) -> None:
 def name_taken() -> NameTaken:
     """Make the error for a name that another entity of the kind has."""
     return NameTaken("This name is taken (names differ in more than case); choose another.")
+
+
+def agent_is_gone() -> NotFound:
+    """Make the error for an agent that was destroyed just now."""
+    return NotFound("This agent is gone; name another as target.agent.")
 
 
 def no_such_user() -> NotFound:
@@ -200,6 +216,7 @@ class UserActor(DurableActor):
         def applied() -> None:
             self._evict_sessions()
             self._directory.evict_concerning("agent", user.id)
+            self._directory.evict_concerning("bank", user.id)
             self._directory.evict("agent", message.met_agents)
             self.retire()
 
@@ -231,6 +248,31 @@ class UserActor(DurableActor):
             agents.insert(agent),
             reply=lambda: agent,
             refusals={"agents.name_key": name_taken, FOREIGN_KEY: no_such_user},
+        )
+
+    @handles(CreateBank)
+    def _create_bank(self, message: CreateBank) -> AsyncFuture[BankRow]:
+        user = self._live
+        require_name_allowed(message.name, user.plan)
+        now = self._clock()
+        bank = BankRow(
+            number=0,
+            id=new_id("bnk"),
+            owner_id=user.id,
+            owner=user.name,
+            name=message.name,
+            description=message.description,
+            access=message.access,
+            memories=0,
+            created_at=now,
+            updated_at=now,
+        )
+        return self.commit(
+            banks.insert(bank),
+            banks.attach(bank.id, message.agent_id, "admin", now),
+            reply=lambda: bank,
+            applied=lambda: self._directory.evict("agent", (message.agent_id,)),  # it has a bank now
+            refusals={"banks.name_key": name_taken, FOREIGN_KEY: no_such_user, ROWS: agent_is_gone},
         )
 
     @handles(AddToRoster)

@@ -92,7 +92,7 @@ def set_online(agent_id: str, online: bool, at: int) -> Write:
 
 
 def destroy(agent_id: str, at: int) -> tuple[Write, ...]:
-    """End an agent: free its name, take it from its owner, every roster and every selection."""
+    """End an agent: free its name, take it from its owner, every roster, bank and selection."""
     return (
         Write(
             "UPDATE agents SET destroyed_at = ?, online = 0, owner_id = NULL WHERE id = ? AND destroyed_at IS NULL",
@@ -100,6 +100,7 @@ def destroy(agent_id: str, at: int) -> tuple[Write, ...]:
             rows=1,
         ),
         Write("DELETE FROM roster WHERE agent_id = ?", (agent_id,)),
+        Write("DELETE FROM attachments WHERE agent_id = ?", (agent_id,)),
         Write("UPDATE sessions SET agent_id = NULL WHERE agent_id = ?", (agent_id,)),
     )
 
@@ -109,6 +110,7 @@ def destroy_all_of(owner_id: str, at: int) -> tuple[Write, ...]:
     owned = "(SELECT id FROM agents WHERE owner_id = ?)"
     return (
         Write(f"DELETE FROM roster WHERE agent_id IN {owned}", (owner_id,)),
+        Write(f"DELETE FROM attachments WHERE agent_id IN {owned}", (owner_id,)),
         Write(f"UPDATE sessions SET agent_id = NULL WHERE agent_id IN {owned}", (owner_id,)),
         Write(
             "UPDATE agents SET destroyed_at = ?, online = 0, owner_id = NULL WHERE owner_id = ?",

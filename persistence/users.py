@@ -71,9 +71,13 @@ def id_by_name(name: str) -> Query[str]:
     return Query("SELECT id FROM users WHERE name_key = ?", (name_key(name),), lambda row: row[0])
 
 
-def agent_count(user_id: str) -> Query[int]:
-    """Count the agents that a user owns."""
-    return Query("SELECT count(*) FROM agents WHERE owner_id = ?", (user_id,), lambda row: row[0])
+def owned(user_id: str) -> Query[tuple[int, int]]:
+    """Count the agents and the banks that a user owns."""
+    return Query(
+        "SELECT (SELECT count(*) FROM agents WHERE owner_id = ?), (SELECT count(*) FROM banks WHERE owner_id = ?)",
+        (user_id, user_id),
+        lambda row: (row[0], row[1]),
+    )
 
 
 def add_to_roster(user_id: str, agent_id: str, since: int) -> Write:

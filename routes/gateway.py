@@ -105,9 +105,9 @@ def admin_blueprint(core: Core, door: InternalDoor, max_body_bytes: int) -> Blue
         found = await core.store.fetch(users.id_by_name(name))
         if not found:
             raise no_such_user()
-        (agents,) = await core.store.fetch(users.agent_count(found[0]))
+        (owned,) = await core.store.fetch(users.owned(found[0]))
         user = await core.directory.ask("user", found[0], SetPlan(change.plan, change.limit))
-        return json_response(request, own_user_record(user, agents, core.clock()))
+        return json_response(request, own_user_record(user, *owned, core.clock()))
 
     return blueprint
 

@@ -1,9 +1,12 @@
 """The agent group: agents, the roster, selection, chat (product 3)."""
 
-from actors.agent import DestroyAgent, SendChat, SetOnline, UpdateAgent
+from dataclasses import replace
+
+from actors.agent import DestroyAgent, MemoriesNeeded, SendChat, SetOnline, UpdateAgent
 from actors.call import Answer, Call, nothing_selected
-from actors.conversation import from_row, message_record
+from actors.conversation import ChatSent, from_row, message_record
 from actors.errors import InvalidField, NotFound, NotPermitted, StateConflict
+from actors.flows.banks import memories_for_chat
 from actors.records import Record, agent_record
 from actors.request import require_name
 from actors.session import SelectAgent
@@ -16,12 +19,15 @@ from actors.user import (
     no_such_user,
     require_name_allowed,
 )
-from persistence import agents, conversations, users
+from persistence import agents, banks, conversations, users
 from persistence.agents import AgentChanges
 from persistence.users import name_key
 
 CHAT_TIMEOUT_S = 300.0
 """How long a chat may take in all; engines have shorter bounds of their own."""
+
+STANDING_BANKS = 1_000
+"""Banks of an agent that AP_Read names at most."""
 
 NEWEST = 2**62
 
@@ -43,10 +49,11 @@ async def create(call: Call) -> Answer:
 async def read(call: Call) -> Answer:
     """AP_Read: one agent, and what it is part of."""
     view = await call.target_agent()
+    seen = await call.core.store.fetch(banks.of_agent(view.row.id, call.user.user_id, STANDING_BANKS))
     standing: Record = {
         "state": view.record["state"],
         "domains": [],
-        "banks": [],
+        "banks": [bank.name for bank in seen],
         "messages": view.messages,
     }
     return Answer(profile=[view.record], content=[standing])
@@ -153,6 +160,7 @@ async def destroy(call: Call) -> Answer:
     """AP_Destroy: remove an own agent for all."""
     target = await call.target_agent()
     await call.ask("agent", target.row.id, DestroyAgent(call.user.user_id))
+    call.core.directory.evict_concerning("bank", target.row.id)  # those it was attached to
     if call.agent_id == target.row.id:
         call.agent_id = None
     return Answer()
@@ -165,13 +173,23 @@ async def chat(call: Call) -> Answer:
     message = SendChat(call.user.user_id, call.user.user_name, call.request.content or "")
     agent_id = await call.target_agent_id()
     try:
-        sent = await call.ask("agent", agent_id, message, timeout=CHAT_TIMEOUT_S)
+        sent = await _send(call, agent_id, message)
     except NotFound:
         if call.target.agent is None:  # the selected agent is gone, or out of sight
             raise nothing_selected() from None
         raise
     call.saw_agent(agent_id, sent.reply.name)
     return Answer(content=[message_record(sent.message), message_record(sent.reply)])
+
+
+async def _send(call: Call, agent_id: str, message: SendChat) -> ChatSent:
+    """Send a chat, with what the agent's banks say about it where it has some."""
+    sent = await call.ask("agent", agent_id, message, timeout=CHAT_TIMEOUT_S)
+    if isinstance(sent, MemoriesNeeded):
+        memories = await memories_for_chat(call, agent_id, message.content)
+        sent = await call.ask("agent", agent_id, replace(message, memories=memories), timeout=CHAT_TIMEOUT_S)
+    assert isinstance(sent, ChatSent)  # with memories, it is never asked for them
+    return sent
 
 
 async def history(call: Call) -> Answer:

@@ -51,7 +51,7 @@ async def create(call: Call) -> Answer:
         created_at=core.clock(),
     )
     await core.store.commit(Unit((users.insert(user),), refusals={"users.name_key": name_taken}))
-    return Answer(profile=[own_user_record(user, 0, core.clock())])
+    return Answer(profile=[own_user_record(user, 0, 0, core.clock())])
 
 
 async def log_on(call: Call) -> Answer:
@@ -127,9 +127,9 @@ async def revoke(call: Call) -> Answer:
 
 async def read(call: Call) -> Answer:
     """US_Read: the caller's own record."""
-    agents = await _agent_count(call)
+    agents, banks = await _counts(call)
     user = await call.ask("user", call.user.user_id, ReadUser())
-    return Answer(profile=[own_user_record(user, agents, call.core.clock())])
+    return Answer(profile=[own_user_record(user, agents, banks, call.core.clock())])
 
 
 async def update(call: Call) -> Answer:
@@ -139,10 +139,10 @@ async def update(call: Call) -> Answer:
     if description is None and profile is None and secret is None:
         raise InvalidField("Invalid value of vx: give at least one of description, profile and secret.")
     secret_hash = None if secret is None else await call.core.hasher.hash(require_secret(secret))
-    agents = await _agent_count(call)  # before the change: what is done must not fail on a read
+    agents, banks = await _counts(call)  # before the change: what is done must not fail on a read
     change = UpdateUser(call.user.session_id, description, profile, secret_hash)
     user = await call.ask("user", call.user.user_id, change)
-    return Answer(profile=[own_user_record(user, agents, call.core.clock())])
+    return Answer(profile=[own_user_record(user, agents, banks, call.core.clock())])
 
 
 async def destroy(call: Call) -> Answer:
@@ -167,6 +167,7 @@ async def _user_named(call: Call, name: str) -> UserRow | None:
         return None
 
 
-async def _agent_count(call: Call) -> int:
-    (agents,) = await call.core.store.fetch(users.agent_count(call.user.user_id))
-    return agents
+async def _counts(call: Call) -> tuple[int, int]:
+    """Count the caller's agents and banks."""
+    (owned,) = await call.core.store.fetch(users.owned(call.user.user_id))
+    return owned

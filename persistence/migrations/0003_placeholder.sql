@@ -1,0 +1,2 @@
+-- Holds the number of the migration that the domains bring; replaced when both are merged.
+SELECT 1;
