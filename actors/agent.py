@@ -37,18 +37,20 @@ log = logging.getLogger("parley.agent")
 
 
 class AgentView(NamedTuple):
-    """An agent as one who may see it sees it: its row, its record and the number of its messages."""
+    """An agent as one who may see it sees it: its row, its record, the number of its messages, whether it has banks."""
 
     row: AgentRow
     record: Record
     messages: int
+    has_banks: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ReadAgent(Ask[AgentView]):
-    """Answer the agent, to a user who may see it."""
+    """Answer the agent, to a user who may see it; `let_in`: the store says that its access opens it to this user."""
 
     viewer_id: str
+    let_in: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +85,14 @@ class SendChat(Ask[ChatSent | MemoriesNeeded]):
     """Say something to the agent in the private conversation of a user, and have its reply.
 
     `memories`: what the agent's banks say about it, as far as the user may see them; None before that was looked up.
+    `let_in`: the store says that the agent's access opens it to this user.
     """
 
     viewer_id: str
     user_name: str
     content: str
     memories: tuple[Memory, ...] | None = None
+    let_in: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,26 +171,32 @@ class AgentActor(DurableActor):
         self._record = agent_record(agent)
         self._persona = Persona(agent.id, agent.name, agent.description, agent.profile or "")
 
-    def _seen_by(self, viewer_id: str) -> AgentRow:
+    def _seen_by(self, viewer_id: str, let_in: bool) -> AgentRow:
         """The agent, for one who may see it; for others it is not there."""
         agent = self._agent
-        if agent is None or (agent.owner_id != viewer_id and agent.access != "public"):
+        if agent is None:
             raise no_such_agent()
-        return agent
+        if agent.owner_id == viewer_id or agent.access == "public" or (let_in and agent.access != "agent"):
+            return agent
+        raise no_such_agent()
 
     def _owned_by(self, viewer_id: str) -> AgentRow:
-        agent = self._seen_by(viewer_id)
+        """The agent, for its owner; whoever else asks has read it before, so that it is there is no secret."""
+        agent = self._agent
+        if agent is None:
+            raise no_such_agent()
         if agent.owner_id != viewer_id:
             raise NotPermitted(f"Only the owner of {agent.name} may do this; ask {agent.owner}.")
         return agent
 
     def _view(self) -> AgentView:
         assert self._agent is not None
-        return AgentView(self._agent, self._record, self._messages)
+        return AgentView(self._agent, self._record, self._messages, self._has_banks)
 
     @handles(ReadAgent)
     def _read(self, message: ReadAgent) -> AgentView:
-        return AgentView(self._seen_by(message.viewer_id), self._record, self._messages)
+        self._seen_by(message.viewer_id, message.let_in)
+        return self._view()
 
     @handles(UpdateAgent)
     def _update(self, message: UpdateAgent) -> AsyncFuture[AgentView]:
@@ -233,7 +243,7 @@ class AgentActor(DurableActor):
 
     @handles(SendChat)
     def _send_chat(self, message: SendChat) -> AsyncFuture[ChatSent] | MemoriesNeeded:
-        agent = self._seen_by(message.viewer_id)
+        agent = self._seen_by(message.viewer_id, message.let_in)
         if not agent.online:
             raise StateConflict(f"{agent.name} is offline; its owner logs it on with AP_LogOn.")
         if self._has_banks and message.memories is None:

@@ -142,9 +142,18 @@ class Call:
         return self._of_target_user(await self._read_agent(found))
 
     async def _read_agent(self, agent_id: str) -> AgentView:
-        view = await self.ask("agent", agent_id, ReadAgent(self.user.user_id))
+        try:
+            view = await self.ask("agent", agent_id, ReadAgent(self.user.user_id))
+        except NotFound:
+            if not await self.let_in_to(agent_id):
+                raise
+            view = await self.ask("agent", agent_id, ReadAgent(self.user.user_id, let_in=True))
         self._known_agent = agent_id, view.row.name
         return view
+
+    async def let_in_to(self, agent_id: str) -> bool:
+        """Tell whether the agent's access opens it to the caller, where the agent's actor alone can't tell."""
+        return bool(await self.core.store.fetch(agents.opened_to(agent_id, self.user.user_id)))
 
     def _of_target_user(self, view: AgentView) -> AgentView:
         """Refuse an agent that is neither `target.user`'s nor seen by it as the caller."""

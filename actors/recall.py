@@ -70,6 +70,8 @@ async def recall(store: Store, bank: BankRow, query: str, limit: int) -> list[Re
     if not terms:
         return []
     found = await store.fetch(banks.candidates(_match(terms), CANDIDATES))
+    if not found:  # the rarest are common, and never together
+        found = await store.fetch(banks.candidates(f'"{next(iter(terms))}"', CANDIDATES))
     scores = _weigh(found, terms, max(bank.memories, 1))
     best = sorted(scores, key=lambda place: (-scores[place], place))[:limit]
     rows = {row.place: row for row in await store.fetch(banks.at_places(best))}

@@ -133,24 +133,47 @@ def id_by_name(name: str) -> Query[str]:
     )
 
 
+def _opened_by_access(viewer_id: str) -> tuple[str, Params]:
+    """Make the condition that the agent's access opens it to the viewer; the one place that knows each access."""
+    shares_bank = (
+        "SELECT 1 FROM attachments AS common"
+        " JOIN attachments AS theirs ON theirs.bank_id = common.bank_id AND theirs.permission <> 'none'"
+        " JOIN agents AS other ON other.id = theirs.agent_id"
+        " WHERE common.agent_id = agents.id AND common.permission <> 'none' AND other.owner_id = ?"
+    )
+    return f"(agents.access = 'public' OR (agents.access = 'bank' AND EXISTS ({shares_bank})))", (viewer_id,)
+
+
+def opened_to(agent_id: str, viewer_id: str) -> Query[int]:
+    """Tell, by a row or none, whether the agent's access opens it to the viewer."""
+    opened, params = _opened_by_access(viewer_id)
+    return Query(
+        f"SELECT 1 FROM agents WHERE id = ? AND destroyed_at IS NULL AND {opened}",
+        (agent_id, *params),
+        lambda row: row[0],
+    )
+
+
 def listed_for(viewer_id: str, prefix: str, after_key: str, limit: int) -> Query[AgentRow]:
     """List own agents and those of the roster that the viewer may still see, by name, after a cursor."""
+    opened, params = _opened_by_access(viewer_id)
     return Query(
         f"{_SELECT} WHERE agents.destroyed_at IS NULL AND agents.name_key > ?"
-        " AND substr(agents.name_key, 1, ?) = ? AND (agents.owner_id = ? OR (agents.access = 'public'"
-        " AND agents.id IN (SELECT agent_id FROM roster WHERE user_id = ?)))"
+        " AND substr(agents.name_key, 1, ?) = ? AND (agents.owner_id = ?"
+        f" OR (agents.id IN (SELECT agent_id FROM roster WHERE user_id = ?) AND {opened}))"
         " ORDER BY agents.name_key LIMIT ?",
-        (after_key, len(prefix), name_key(prefix), viewer_id, viewer_id, limit),
+        (after_key, len(prefix), name_key(prefix), viewer_id, viewer_id, *params, limit),
         _row,
     )
 
 
 def visible_of(owner_id: str, viewer_id: str, prefix: str, after_key: str, limit: int) -> Query[AgentRow]:
     """List an owner's agents that the viewer may see, by name, after a cursor."""
+    opened, params = _opened_by_access(viewer_id)
     return Query(
         f"{_SELECT} WHERE agents.owner_id = ? AND agents.name_key > ?"
-        " AND substr(agents.name_key, 1, ?) = ? AND (agents.owner_id = ? OR agents.access = 'public')"
+        f" AND substr(agents.name_key, 1, ?) = ? AND (agents.owner_id = ? OR {opened})"
         " ORDER BY agents.name_key LIMIT ?",
-        (owner_id, after_key, len(prefix), name_key(prefix), viewer_id, limit),
+        (owner_id, after_key, len(prefix), name_key(prefix), viewer_id, *params, limit),
         _row,
     )

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from actors.agent import DestroyAgent, MemoriesNeeded, SendChat, SetOnline, UpdateAgent
+from actors.agent import AgentView, DestroyAgent, MemoriesNeeded, SendChat, SetOnline, UpdateAgent
 from actors.call import Answer, Call, nothing_selected
 from actors.conversation import ChatSent, from_row, message_record
 from actors.errors import InvalidField, NotFound, NotPermitted, StateConflict
@@ -49,14 +49,19 @@ async def create(call: Call) -> Answer:
 async def read(call: Call) -> Answer:
     """AP_Read: one agent, and what it is part of."""
     view = await call.target_agent()
-    seen = await call.core.store.fetch(banks.of_agent(view.row.id, call.user.user_id, STANDING_BANKS))
     standing: Record = {
         "state": view.record["state"],
         "domains": [],
-        "banks": [bank.name for bank in seen],
+        "banks": await _banks_of(call, view) if view.has_banks else [],
         "messages": view.messages,
     }
     return Answer(profile=[view.record], content=[standing])
+
+
+async def _banks_of(call: Call, view: AgentView) -> list[str]:
+    """Name the agent's banks that the caller may see."""
+    query = banks.of_agent(view.row.id, call.user.user_id, STANDING_BANKS)
+    return [bank.name for bank in await call.core.store.fetch(query)]
 
 
 async def list_agents(call: Call) -> Answer:
@@ -184,7 +189,13 @@ async def chat(call: Call) -> Answer:
 
 async def _send(call: Call, agent_id: str, message: SendChat) -> ChatSent:
     """Send a chat, with what the agent's banks say about it where it has some."""
-    sent = await call.ask("agent", agent_id, message, timeout=CHAT_TIMEOUT_S)
+    try:
+        sent = await call.ask("agent", agent_id, message, timeout=CHAT_TIMEOUT_S)
+    except NotFound:
+        if not await call.let_in_to(agent_id):
+            raise
+        message = replace(message, let_in=True)
+        sent = await call.ask("agent", agent_id, message, timeout=CHAT_TIMEOUT_S)
     if isinstance(sent, MemoriesNeeded):
         memories = await memories_for_chat(call, agent_id, message.content)
         sent = await call.ask("agent", agent_id, replace(message, memories=memories), timeout=CHAT_TIMEOUT_S)

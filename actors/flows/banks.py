@@ -1,5 +1,7 @@
 """The bank group: memory banks, who may do what in them, and recall (product 5)."""
 
+from contextlib import suppress
+
 from actors.agent import AgentView
 from actors.bank import (
     BankView,
@@ -26,6 +28,7 @@ from actors.request import require_name
 from actors.user import CreateBank, ReadUser, no_such_user, require_name_allowed
 from persistence import agents, banks, users
 from persistence.banks import AttachmentRow, BankChanges, Choice
+from persistence.store import StoreUnavailable
 from persistence.users import name_key
 
 RECALL_LIMIT = 5
@@ -267,6 +270,8 @@ async def censor(call: Call) -> Answer:
     quoting = tuple(await call.core.store.fetch(banks.quoted_by_agents(view.row.id, choice)))
     view = await call.ask("bank", view.row.id, CensorMemories(viewer, choice, owner_id, quoting))
     call.core.erasure.set()
+    with suppress(StoreUnavailable):  # those that quoted one just before; the stored messages are redacted already
+        call.core.directory.evict("agent", await call.core.store.fetch(banks.quoted_by_agents(view.row.id, choice)))
     return Answer(profile=[bank_record(view.row)])
 
 

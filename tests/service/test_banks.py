@@ -574,3 +574,27 @@ async def test_a_destroyed_user_s_banks_and_attachments_go(user: Client, other: 
     (await other.command("US_Destroy", vx={"secret": "correct horse battery"})).ok()
     assert await attachments(user, facts) == {f"{unique}-keeper": "admin"}
     (await user.command("MB_Create", vx={"name": f"{facts}-theirs"})).ok()
+
+
+async def test_agents_with_access_bank_are_seen_by_those_who_share_a_bank(
+    user: Client, other: Client, unique: str, bank: str
+):
+    keeper = {"agent": f"{unique}-keeper"}
+    (await user.command("AP_Modify", vx={"access": "bank"})).ok()
+    await other.agent(f"{unique}-guest", access="public")
+    (await other.command("AP_Read", target=keeper)).refused(3000, 404)
+    (await other.command("AP_Chat", target=keeper, content="Hello")).refused(3000, 404)
+    (await grant(user, bank, f"{unique}-guest", "read")).ok()
+    (await other.command("AP_Read", target=keeper)).ok()
+    (await other.command("AP_Chat", target=keeper, content="Hello")).ok()
+    (await other.command("AP_LogOff", target=keeper)).refused(2003, 403)
+    (await other.command("AP_Add", target=keeper)).ok()
+    (await other.command("AP_Select", target=keeper)).ok()
+    (await other.command("AP_Chat", content="Hello")).ok()
+    seen = (await other.command("AP_List", target={"user": user.name})).ok()
+    assert [agent["name"] for agent in seen.profile] == [f"{unique}-keeper"]
+    assert len((await other.command("AP_List")).ok().profile) == 2
+    (await user.command("MB_Unload", target={"bank": bank, "agent": f"{unique}-guest"})).ok()
+    (await other.command("AP_Chat", content="Hello")).refused(3003, 409)
+    (await other.command("AP_Read", target=keeper)).refused(3000, 404)
+    assert len((await other.command("AP_List")).ok().profile) == 1
