@@ -24,7 +24,7 @@ from actors.ids import Clock, new_id, new_number
 from actors.records import Record, agent_record
 from actors.runtime import Ask, AsyncFuture, Tell, handles
 from actors.user import name_taken
-from persistence import agents, banks, conversations
+from persistence import agents, conversations
 from persistence.agents import AgentChanges, AgentRow
 from persistence.store import ROWS, Store, StoreUnavailable, Write
 
@@ -161,9 +161,8 @@ class AgentActor(DurableActor):
         if not found:
             raise no_such_agent()
         self._hold_agent(found[0])
-        (self._messages,) = await self.store.fetch(conversations.message_count(self.key))
-        (readable,) = await self.store.fetch(banks.readable_count(self.key))
-        self._has_banks = readable > 0  # whoever attaches or detaches it has it start over
+        # Whoever attaches it to a bank or detaches it has it start over.
+        ((self._messages, self._has_banks),) = await self.store.fetch(conversations.standing(self.key))
 
     def _hold_agent(self, agent: AgentRow) -> None:
         """Keep the agent, with its record and persona made once per change."""

@@ -217,13 +217,6 @@ def attachments_of(bank_id: str) -> Query[AttachmentRow]:
     )
 
 
-def readable_count(agent_id: str) -> Query[int]:
-    """Count the banks that an agent may read."""
-    return Query(
-        "SELECT count(*) FROM attachments WHERE agent_id = ? AND permission <> 'none'", (agent_id,), lambda row: row[0]
-    )
-
-
 def of_agent(agent_id: str, viewer_id: str, limit: int) -> Query[BankRow]:
     """List the banks that an agent may read and the viewer may see, by name."""
     seen, params = _seen(viewer_id)
