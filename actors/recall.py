@@ -26,6 +26,9 @@ MAX_MATCHED = 3_000
 CANDIDATES = 40
 """Memories that are weighed anew."""
 
+MAX_UNRANKED = 300
+"""Memories that are weighed anew where all terms are common."""
+
 _RELATIVES = 64
 _RELATIVE_WEIGHT = 0.6  # of a word that only begins like the one that was asked for
 _K1 = 1.2
@@ -69,9 +72,7 @@ async def recall(store: Store, bank: BankRow, query: str, limit: int) -> list[Re
     terms = await _known_terms(store, asked, len(f"{bank.number}z"))
     if not terms:
         return []
-    found = await store.fetch(banks.candidates(_match(terms), CANDIDATES))
-    if not found:  # the rarest are common, and never together
-        found = await store.fetch(banks.candidates(f'"{next(iter(terms))}"', CANDIDATES))
+    found = await _candidates(store, terms)
     scores = _weigh(found, terms, max(bank.memories, 1))
     best = sorted(scores, key=lambda place: (-scores[place], place))[:limit]
     rows = {row.place: row for row in await store.fetch(banks.at_places(best))}
@@ -79,39 +80,52 @@ async def recall(store: Store, bank: BankRow, query: str, limit: int) -> list[Re
 
 
 async def _known_terms(store: Store, asked: list[str], prefix_chars: int) -> dict[str, _Term]:
-    """Look up the rarest of these tokens; one that no memory has gives way to those that begin like it."""
+    """Look up the rarest of these tokens; one that no memory has gives way to its relatives."""
     if not asked:
         return {}
     terms = {token: _Term(1.0, frequency) for token, frequency in await store.fetch(banks.frequencies(asked))}
-    stems: dict[str, str] = {}
-    for token in asked:
-        chars = len(token) - prefix_chars
-        if token not in terms and chars >= 4:
-            stems[token[: prefix_chars + max(4, chars - 2)]] = token
-    if stems:
-        for stem, token, frequency in await store.fetch(banks.relatives(list(stems), _RELATIVES)):
-            if len(token) <= len(stems[stem]) + 4:
-                terms.setdefault(token, _Term(_RELATIVE_WEIGHT, frequency))
+    unknown = [token for token in asked if token not in terms][:MAX_TERMS]
+    if unknown:
+        for token, frequency in await _relatives(store, unknown, prefix_chars):
+            terms.setdefault(token, _Term(_RELATIVE_WEIGHT, frequency))
     rarest = sorted(terms, key=lambda token: (terms[token].frequency, token))
     return {token: terms[token] for token in rarest[:MAX_TERMS]}
 
 
-def _match(terms: dict[str, _Term]) -> str:
-    """Write the full-text query of terms that are sorted by frequency: the rarest lead, others only weigh.
+async def _relatives(store: Store, unknown: list[str], prefix_chars: int) -> list[tuple[str, int]]:
+    """Find tokens that begin like these (an inflection), or that these begin with (the first word of a compound)."""
+    stems: dict[str, int] = {}
+    beginnings: list[str] = []
+    for token in unknown:
+        chars = len(token) - prefix_chars
+        if chars >= 4:
+            stems[token[: prefix_chars + max(4, chars - 2)]] = len(token)
+        beginnings += [token[: prefix_chars + length] for length in range(5, chars)]
+    found = await store.fetch(banks.frequencies(beginnings)) if beginnings else []
+    if stems:
+        begun = await store.fetch(banks.relatives(list(stems), _RELATIVES))
+        found += [(token, frequency) for stem, token, frequency in begun if len(token) <= stems[stem] + 4]
+    return found
 
-    Where even the rarest is in very many memories, those are meant that have the two rarest.
-    """
-    tokens = list(terms)
+
+async def _candidates(store: Store, terms: dict[str, _Term]) -> list[tuple[int, str]]:
+    """Find memories by terms that are sorted by frequency: the rarest lead, the others only weigh."""
+    tokens = [f'"{token}"' for token in terms]
     left = MAX_MATCHED
-    leading: list[str] = []
-    for token in tokens:
-        left -= terms[token].frequency
-        if leading and left < 0:
+    leading = 0
+    for term in terms.values():
+        left -= term.frequency
+        if left < 0:
             break
-        leading.append(token)
-    if terms[tokens[0]].frequency > MAX_MATCHED and len(tokens) > 1:
-        return f'"{tokens[0]}" AND "{tokens[1]}" OR "{tokens[0]}" AND "{tokens[-1]}"'
-    return " OR ".join(f'"{token}"' for token in leading)
+        leading += 1
+    if leading:
+        return await store.fetch(banks.candidates(" OR ".join(tokens[:leading]), CANDIDATES))
+    # Terms that are everywhere tell little apart: rather some memories that have all of them than a rank of all.
+    for match in (" AND ".join(tokens), " AND ".join(tokens[:2]), tokens[0]):
+        found = await store.fetch(banks.newest(match, MAX_UNRANKED))
+        if found:
+            break
+    return found
 
 
 def _weigh(found: Sequence[tuple[int, str]], terms: dict[str, _Term], memories: int) -> dict[int, float]:

@@ -393,6 +393,15 @@ def candidates(match: str, limit: int) -> Query[tuple[int, str]]:
     )
 
 
+def newest(match: str, limit: int) -> Query[tuple[int, str]]:
+    """Find the places and terms of the newest memories for a full-text query."""
+    return Query(
+        "SELECT rowid, terms FROM memory_terms WHERE memory_terms MATCH ? ORDER BY rowid DESC LIMIT ?",
+        (match, limit),
+        lambda row: (row[0], row[1]),
+    )
+
+
 def at_places(places: Sequence[int]) -> Query[MemoryRow]:
     """Read the memories at these places that are not censored."""
     return Query(

@@ -97,12 +97,12 @@ async def _own_agent(call: Call) -> AgentView:
 
 
 async def _agent_of(call: Call, view: BankView) -> tuple[str, str, str]:
-    """Find the target agent: one of the bank's, whether or not the caller sees that agent elsewhere, or any it sees.
+    """Find the target agent: any that the caller sees, and to one who may read the bank, any of the bank's.
 
     Returns its id, its owner's id and its name.
     """
     name = call.target.agent
-    if name is not None:
+    if name is not None and view.permission != "none":
         for agent_id in await call.core.store.fetch(banks.wrote_in(view.row.id, name)):
             for row in await call.core.store.fetch(agents.by_id(agent_id)):
                 return row.id, row.owner_id, row.name

@@ -64,10 +64,11 @@ async def test_the_index_goes_with_the_rows_by_every_path(store: SqliteStore):
         assert await rows(store, "SELECT * FROM memory_terms") == []
 
 
-async def test_a_word_that_no_memory_has_finds_those_that_begin_like_it(store: SqliteStore):
+async def test_a_word_that_no_memory_has_finds_its_relatives(store: SqliteStore):
     await keep(store, 1, "station", "Die Bahnhofsuhr geht vor.")
     await keep(store, 2, "harbour", "Der Hafen ist zu.")
     assert await found(store, "Bahnhofsuhren") == ["station"]
+    assert await found(store, "Hafenrundfahrt") == ["harbour"]
 
 
 async def test_common_terms_that_never_meet_still_find_something(store: SqliteStore, monkeypatch: pytest.MonkeyPatch):
