@@ -82,6 +82,10 @@ soak: $(DEV) ## Run the soak tests (minutes)
 bench: $(RUNTIME) $(BENCH) ## Measure the gateway on this machine
 	$(PY) -m bench $(ARGS)
 
+.PHONY: bench-recall
+bench-recall: $(RUNTIME) ## Measure how well banks recall: questions in three languages
+	$(PY) -m bench.recall
+
 # Browser tests use the system's Chromium: Playwright's own download of a browser is not wanted here.
 .PHONY: browser
 browser:

@@ -17,7 +17,7 @@ from actors.agent import Engine
 from actors.core import Core, CoreOptions
 from actors.engines.absent import AbsentEngine
 from actors.engines.recall import RecallEngine
-from actors.housekeeping import keep_house
+from actors.housekeeping import keep_erasing, keep_house
 from config.settings import Settings, SettingsError, load_settings
 from persistence.database import SqliteStore
 from persistence.store import StoreError
@@ -53,6 +53,7 @@ class Gateway:
         self._tasks = [
             asyncio.create_task(self.core.directory.sweep(), name="passivation"),
             asyncio.create_task(keep_house(self.core), name="housekeeping"),
+            asyncio.create_task(keep_erasing(self.core), name="erasing"),
         ]
         stream = sys.stdout if settings.log_level in ("debug", "info") else None
         self.access_log = AccessLog(stream, json=settings.log_format == "json")

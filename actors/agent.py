@@ -6,9 +6,9 @@ from collections.abc import Coroutine
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-from actors.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, append, from_row
+from actors.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, append, from_row, quotes
 from actors.durable import DurableActor
-from actors.engines.engine import InstantEngine, Persona, Source, StreamingEngine, Turn, Utterance
+from actors.engines.engine import InstantEngine, Memory, Persona, Source, StreamingEngine, Turn, Utterance
 from actors.engines.window import CAPACITY, Window
 from actors.errors import (
     EngineFailed,
@@ -37,19 +37,20 @@ log = logging.getLogger("parley.agent")
 
 
 class AgentView(NamedTuple):
-    """An agent as one who may see it sees it: its row, its record and the number of its messages."""
+    """An agent as one who may see it sees it: its row, its record, the number of its messages, whether it has banks."""
 
     row: AgentRow
     record: Record
     messages: int
+    has_banks: bool
 
 
 @dataclass(frozen=True, slots=True)
 class ReadAgent(Ask[AgentView]):
-    """Answer the agent, to a user who may see it; `sharing` where it is shown because the two share something."""
+    """Answer the agent, to a user who may see it; `let_in`: the store says that its access opens it to this user."""
 
     viewer_id: str
-    sharing: bool = False
+    let_in: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +76,23 @@ class DestroyAgent(Ask[AgentView]):
     viewer_id: str
 
 
+class MemoriesNeeded(NamedTuple):
+    """The agent has banks: send the chat again, with what they say about it."""
+
+
 @dataclass(frozen=True, slots=True)
-class SendChat(Ask[ChatSent]):
-    """Say something to the agent in the private conversation of a user, and have its reply."""
+class SendChat(Ask[ChatSent | MemoriesNeeded]):
+    """Say something to the agent in the private conversation of a user, and have its reply.
+
+    `memories`: what the agent's banks say about it, as far as the user may see them; None before that was looked up.
+    `let_in`: the store says that the agent's access opens it to this user.
+    """
 
     viewer_id: str
     user_name: str
     content: str
-    sharing: bool = False
+    memories: tuple[Memory, ...] | None = None
+    let_in: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +129,7 @@ class AgentActor(DurableActor):
         "_agent",
         "_clock",
         "_conversations",
+        "_has_banks",
         "_instant",
         "_messages",
         "_persona",
@@ -136,6 +147,7 @@ class AgentActor(DurableActor):
         self._record: Record = {}
         self._persona = Persona("", "", "", "")
         self._messages = 0
+        self._has_banks = False
         self._conversations: dict[str, Conversation] = {}
         self._tasks: set[asyncio.Task[None]] | None = None
 
@@ -149,7 +161,8 @@ class AgentActor(DurableActor):
         if not found:
             raise no_such_agent()
         self._hold_agent(found[0])
-        (self._messages,) = await self.store.fetch(conversations.message_count(self.key))
+        # Whoever attaches it to a bank or detaches it has it start over.
+        ((self._messages, self._has_banks),) = await self.store.fetch(conversations.standing(self.key))
 
     def _hold_agent(self, agent: AgentRow) -> None:
         """Keep the agent, with its record and persona made once per change."""
@@ -157,27 +170,32 @@ class AgentActor(DurableActor):
         self._record = agent_record(agent)
         self._persona = Persona(agent.id, agent.name, agent.description, agent.profile or "")
 
-    def _seen_by(self, viewer_id: str, sharing: bool) -> AgentRow:
+    def _seen_by(self, viewer_id: str, let_in: bool) -> AgentRow:
         """The agent, for one who may see it; for others it is not there."""
         agent = self._agent
-        if agent is None or not (agent.owner_id == viewer_id or agent.access == "public" or sharing):
+        if agent is None:
             raise no_such_agent()
-        return agent
+        if agent.owner_id == viewer_id or agent.access == "public" or (let_in and agent.access != "agent"):
+            return agent
+        raise no_such_agent()
 
     def _owned_by(self, viewer_id: str) -> AgentRow:
-        """The agent, for its owner; flows have made sure that others see it."""
-        agent = self._seen_by(viewer_id, sharing=True)
+        """The agent, for its owner; whoever else asks has read it before, so that it is there is no secret."""
+        agent = self._agent
+        if agent is None:
+            raise no_such_agent()
         if agent.owner_id != viewer_id:
             raise NotPermitted(f"Only the owner of {agent.name} may do this; ask {agent.owner}.")
         return agent
 
     def _view(self) -> AgentView:
         assert self._agent is not None
-        return AgentView(self._agent, self._record, self._messages)
+        return AgentView(self._agent, self._record, self._messages, self._has_banks)
 
     @handles(ReadAgent)
     def _read(self, message: ReadAgent) -> AgentView:
-        return AgentView(self._seen_by(message.viewer_id, message.sharing), self._record, self._messages)
+        self._seen_by(message.viewer_id, message.let_in)
+        return self._view()
 
     @handles(UpdateAgent)
     def _update(self, message: UpdateAgent) -> AsyncFuture[AgentView]:
@@ -224,14 +242,16 @@ class AgentActor(DurableActor):
     # chat
 
     @handles(SendChat)
-    def _send_chat(self, message: SendChat) -> AsyncFuture[ChatSent]:
-        agent = self._seen_by(message.viewer_id, message.sharing)
+    def _send_chat(self, message: SendChat) -> AsyncFuture[ChatSent] | MemoriesNeeded:
+        agent = self._seen_by(message.viewer_id, message.let_in)
         if not agent.online:
             raise StateConflict(f"{agent.name} is offline; its owner logs it on with AP_LogOn.")
+        if self._has_banks and message.memories is None:
+            return MemoriesNeeded()
         conversation = self._conversation_of(message.viewer_id)
         if len(conversation.waiting) >= WAITING_LIMIT:
             raise Overloaded("Too many messages wait in this conversation already; try again in a second.")
-        chat = Chat(message.user_name, message.content, AsyncFuture(), self.progress)
+        chat = Chat(message.user_name, message.content, AsyncFuture(), self.progress, message.memories or ())
         if conversation.loaded and not conversation.at_work:
             self._begin_chat(agent, conversation, chat)
         else:
@@ -297,7 +317,7 @@ class AgentActor(DurableActor):
 
     def _begin_chat(self, agent: AgentRow, conversation: Conversation, chat: Chat) -> None:
         said = self._utterance("user", chat.user_name, chat.content, conversation.last_seq + 1)
-        turn = Turn(self._persona, agent.name, (), conversation.window, chat.content)
+        turn = Turn(self._persona, agent.name, chat.memories, conversation.window, chat.content)
         if self._instant is None:
             turn = turn._replace(window=Window(conversation.window))  # as it was before this message
             stored = self._store_messages(conversation, said)
@@ -310,7 +330,9 @@ class AgentActor(DurableActor):
             _fail_once_stored(chat, engine_error(raised, self.actor_urn), self._store_messages(conversation, said))
         else:
             answer = self._utterance("agent", agent.name, reply.text, said.seq + 1, reply.sources)
-            _answer_once_stored(chat, said, answer, self._store_messages(conversation, said, answer))
+            _answer_once_stored(
+                chat, said, answer, self._store_messages(conversation, said, answer, memories=chat.memories)
+            )
 
     async def _run_engine(
         self,
@@ -357,7 +379,9 @@ class AgentActor(DurableActor):
     ) -> Utterance:
         return Utterance(new_id("msg"), role, name, content, seq, self._clock(), sources)
 
-    def _store_messages(self, conversation: Conversation, *messages: Utterance) -> AsyncFuture[None]:
+    def _store_messages(
+        self, conversation: Conversation, *messages: Utterance, memories: tuple[Memory, ...] = ()
+    ) -> AsyncFuture[None]:
         """Add messages to the conversation, in memory and as one unit."""
         conversation.last_seq = messages[-1].seq
         self._messages += len(messages)
@@ -368,6 +392,8 @@ class AgentActor(DurableActor):
             conversation.id = new_number()
             writes.append(conversations.begin(conversation.id, conversation.user_id, self.key))
         writes += [append(conversation.id, message) for message in messages]
+        if memories:
+            writes += quotes(conversation.id, messages[-1], memories)
         conversation.open_units += 1
 
         def applied() -> None:

@@ -158,19 +158,18 @@ class Call:
         return None if found is None else await read(found)
 
     async def _read_agent(self, agent_id: str) -> AgentView:
-        viewer_id = self.user.user_id
         try:
-            view = await self.ask("agent", agent_id, ReadAgent(viewer_id))
+            view = await self.ask("agent", agent_id, ReadAgent(self.user.user_id))
         except NotFound:
-            if not await self.is_shown_agent(agent_id):
+            if not await self.let_in_to(agent_id):
                 raise
-            view = await self.ask("agent", agent_id, ReadAgent(viewer_id, sharing=True))
+            view = await self.ask("agent", agent_id, ReadAgent(self.user.user_id, let_in=True))
         self._known_agent = agent_id, view.row.name
         return view
 
-    async def is_shown_agent(self, agent_id: str) -> bool:
-        """Tell whether an agent is shown to the caller because the two share something."""
-        return bool(await self.core.store.fetch(agents.shown_by_sharing(agent_id, self.user.user_id)))
+    async def let_in_to(self, agent_id: str) -> bool:
+        """Tell whether the agent's access opens it to the caller, where the agent's actor alone can't tell."""
+        return bool(await self.core.store.fetch(agents.opened_to(agent_id, self.user.user_id)))
 
     # domains
 

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from actors.engines.engine import Source, Utterance
+from actors.engines.engine import Memory, Source, Utterance
 from actors.engines.window import Window
 from actors.ids import iso
 from actors.runtime import AsyncFuture, Progress
-from persistence import conversations
+from persistence import banks, conversations
 from persistence.conversations import MessageRow
 from persistence.store import Write
 
@@ -32,6 +32,7 @@ class Chat(NamedTuple):
     content: str
     answer: AsyncFuture[ChatSent]
     progress: Progress | None
+    memories: tuple[Memory, ...] = ()
 
 
 @dataclass(slots=True)
@@ -85,6 +86,16 @@ def columns_of(message: Utterance) -> tuple[int, str, str, str, str, str | None,
     id, role, name, content, seq, at, sources = message
     kept = orjson.dumps([source.record() for source in sources]).decode() if sources else None
     return seq, id, role, name, content, kept, at
+
+
+def quotes(conversation_id: int, message: Utterance, memories: tuple[Memory, ...]) -> list[Write]:
+    """Make the writes that note which of these memories a message quotes."""
+    places = {(memory.bank, memory.name): memory.place for memory in memories}
+    return [
+        banks.quote(places[source.of, source.id], conversation_id, message.seq, number)
+        for number, source in enumerate(message.sources)
+        if source.kind == "bank" and (source.of, source.id) in places
+    ]
 
 
 def from_row(row: MessageRow) -> Utterance:

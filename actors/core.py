@@ -1,8 +1,10 @@
 """The core: what the flows of the commands work with, put together in one place."""
 
+import asyncio
 from dataclasses import dataclass
 
 from actors.agent import AgentActor, Engine
+from actors.bank import BankActor
 from actors.credentials import Credentials
 from actors.directory import IDLE_S, LocalDirectory
 from actors.domain import DomainActor
@@ -49,10 +51,14 @@ class Core:
         def domain(key: str) -> DomainActor:
             return DomainActor(key, store, clock, engine, self.streams)
 
-        kinds = {"session": session, "user": user, "agent": agent, "domain": domain}
+        def bank(key: str) -> BankActor:
+            return BankActor(key, store, clock, self.directory)
+
+        kinds = {"session": session, "user": user, "agent": agent, "domain": domain, "bank": bank}
         self.directory = LocalDirectory(kinds, idle_s=options.idle_s)
         self.credentials = Credentials(self.directory, store)
         self.names = Names(store)
+        self.erasure = asyncio.Event()  # set when something was censored; see actors/housekeeping.py
         self.hasher = PasswordHasher()
 
         def seconds() -> float:

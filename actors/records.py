@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from actors.ids import iso
 from actors.plans import daily_limit, next_midnight
 from persistence.agents import AgentRow
+from persistence.banks import AttachmentRow, BankRow, MemoryRow
 from persistence.domains import DomainRow, ZoneRow
 from persistence.sessions import SessionRow
 from persistence.users import UserRow
@@ -29,6 +30,7 @@ class Owned(NamedTuple):
 
     agents: int = 0
     domains: int = 0
+    banks: int = 0
 
 
 def own_user_record(user: UserRow, owned: Owned, now: int) -> Record:
@@ -42,7 +44,7 @@ def own_user_record(user: UserRow, owned: Owned, now: int) -> Record:
             "resets_at": iso(next_midnight(now)),
             "window": iso(now)[:10],
         },
-        "counts": {"agents": owned.agents, "domains": owned.domains, "banks": 0, "api_keys": 0},
+        "counts": {"agents": owned.agents, "domains": owned.domains, "banks": owned.banks, "api_keys": 0},
     }
 
 
@@ -101,4 +103,36 @@ def zone_record(zone: ZoneRow, domain: str) -> Record:
         "messages": zone.last_seq,
         "last_seq": zone.last_seq,
         "created_at": iso(zone.created_at),
+    }
+
+
+def bank_record(bank: BankRow) -> Record:
+    """Show a bank to one who may see it."""
+    return {
+        "id": bank.id,
+        "name": bank.name,
+        "owner": bank.owner,
+        "description": bank.description,
+        "access": bank.access,
+        "memories": bank.memories,
+        "created_at": iso(bank.created_at),
+        "updated_at": iso(bank.updated_at),
+    }
+
+
+def attachment_record(attachment: AttachmentRow) -> Record:
+    """Show which agent is attached to a bank, and what it may do there."""
+    return {"agent": attachment.agent, "permission": attachment.permission, "since": iso(attachment.since)}
+
+
+def memory_record(memory: MemoryRow) -> Record:
+    """Show a memory to one who may read its bank; a censored one has no text."""
+    return {
+        "id": memory.id,
+        "name": memory.name,
+        "text": memory.text,
+        "author": memory.author,
+        "censored": bool(memory.censored),
+        "created_at": iso(memory.created_at),
+        "updated_at": iso(memory.updated_at),
     }

@@ -9,8 +9,9 @@ from actors.errors import NameTaken, NeedsPlan, NotFound, StateConflict, WrongPa
 from actors.ids import Clock, new_id
 from actors.plans import PLANS
 from actors.runtime import Ask, AsyncFuture, handles
-from persistence import agents, domains, sessions, users
+from persistence import agents, banks, domains, sessions, users
 from persistence.agents import AgentRow
+from persistence.banks import BankRow
 from persistence.domains import DomainRow, ZoneRow
 from persistence.sessions import SessionRow
 from persistence.store import FOREIGN_KEY, ROWS, Store
@@ -95,6 +96,16 @@ class CreateDomain(Ask[DomainRow]):
 
 
 @dataclass(frozen=True, slots=True)
+class CreateBank(Ask[BankRow]):
+    """Make a bank that this user owns, with one of its agents as admin."""
+
+    name: str
+    description: str | None
+    access: str
+    agent_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class AddToRoster(Ask[None]):
     """Put another's agent on the roster; one that is there already stays."""
 
@@ -133,9 +144,9 @@ def name_taken() -> NameTaken:
     return NameTaken("This name is taken (names differ in more than case); choose another.")
 
 
-def no_such_founder() -> NotFound:
-    """Make the error for a founder that was destroyed meanwhile."""
-    return NotFound("There is no such agent any more to found a domain; choose another.")
+def agent_is_gone() -> NotFound:
+    """Make the error for an agent that was destroyed just now."""
+    return NotFound("This agent is gone; name another as target.agent.")
 
 
 def no_such_user() -> NotFound:
@@ -222,6 +233,7 @@ class UserActor(DurableActor):
             self._evict_sessions()
             self._directory.evict_concerning("agent", user.id)
             self._directory.evict_concerning("domain", user.id)
+            self._directory.evict_concerning("bank", user.id)
             self._directory.evict("agent", message.met_agents)
             self.retire()
 
@@ -283,7 +295,32 @@ class UserActor(DurableActor):
             domains.put_membership(domain.id, domain.founder_id, "member", now),
             domains.insert_zone(domain.id, ZoneRow(new_id("zon"), LOBBY, now)),
             reply=lambda: domain,
-            refusals={"domains.name_key": name_taken, ROWS: no_such_founder},
+            refusals={"domains.name_key": name_taken, ROWS: agent_is_gone},
+        )
+
+    @handles(CreateBank)
+    def _create_bank(self, message: CreateBank) -> AsyncFuture[BankRow]:
+        user = self._live
+        require_name_allowed(message.name, user.plan)
+        now = self._clock()
+        bank = BankRow(
+            number=0,
+            id=new_id("bnk"),
+            owner_id=user.id,
+            owner=user.name,
+            name=message.name,
+            description=message.description,
+            access=message.access,
+            memories=0,
+            created_at=now,
+            updated_at=now,
+        )
+        return self.commit(
+            banks.insert(bank),
+            banks.attach(bank.id, message.agent_id, "admin", now),
+            reply=lambda: bank,
+            applied=lambda: self._directory.evict("agent", (message.agent_id,)),  # it has a bank now
+            refusals={"banks.name_key": name_taken, FOREIGN_KEY: no_such_user, ROWS: agent_is_gone},
         )
 
     @handles(AddToRoster)

@@ -36,13 +36,27 @@ SHARE_A_DOMAIN = """
         SELECT 1 FROM memberships AS theirs JOIN memberships AS mine ON mine.domain_id = theirs.domain_id
         JOIN agents AS my_agents ON my_agents.id = mine.agent_id
         WHERE theirs.agent_id = {agent} AND theirs.state = 'member' AND mine.state = 'member'
-        AND my_agents.owner_id = :viewer
+        AND my_agents.owner_id = {viewer}
     )
 """
-"""Whether an agent of the viewer's is a member of a domain that `agent` is a member of."""
+"""Whether an agent of `viewer`'s is a member of a domain that `agent` is a member of."""
 
-_SHOWN = f"(agents.access = 'public' OR (agents.access = 'domain' AND {SHARE_A_DOMAIN.format(agent='agents.id')}))"
-"""Whether an agent that is not the viewer's is shown to it."""
+SHARE_A_BANK = """
+    EXISTS (
+        SELECT 1 FROM attachments AS theirs JOIN attachments AS mine ON mine.bank_id = theirs.bank_id
+        JOIN agents AS my_agents ON my_agents.id = mine.agent_id
+        WHERE theirs.agent_id = {agent} AND theirs.permission <> 'none' AND mine.permission <> 'none'
+        AND my_agents.owner_id = {viewer}
+    )
+"""
+"""Whether an agent of `viewer`'s is attached to a bank that `agent` is attached to."""
+
+_OPENED = f"""
+    (agents.access = 'public'
+     OR (agents.access = 'domain' AND {SHARE_A_DOMAIN.format(agent="agents.id", viewer=":viewer")})
+     OR (agents.access = 'bank' AND {SHARE_A_BANK.format(agent="agents.id", viewer=":viewer")}))
+"""
+"""Whether the access of an agent opens it to the viewer; the one place that knows each access."""
 
 
 def _row(row: Params) -> AgentRow:
@@ -108,7 +122,7 @@ def set_online(agent_id: str, online: bool, at: int) -> Write:
 
 
 def destroy(agent_id: str, at: int) -> tuple[Write, ...]:
-    """End an agent: free its name, take it from its owner, every roster and every selection."""
+    """End an agent: free its name, take it from its owner, every roster, bank and selection."""
     return (
         Write(
             "UPDATE agents SET destroyed_at = ?, online = 0, owner_id = NULL WHERE id = ? AND destroyed_at IS NULL",
@@ -116,6 +130,7 @@ def destroy(agent_id: str, at: int) -> tuple[Write, ...]:
             rows=1,
         ),
         Write("DELETE FROM roster WHERE agent_id = ?", (agent_id,)),
+        Write("DELETE FROM attachments WHERE agent_id = ?", (agent_id,)),
         Write("UPDATE sessions SET agent_id = NULL WHERE agent_id = ?", (agent_id,)),
     )
 
@@ -125,6 +140,7 @@ def destroy_all_of(owner_id: str, at: int) -> tuple[Write, ...]:
     owned = "(SELECT id FROM agents WHERE owner_id = ?)"
     return (
         Write(f"DELETE FROM roster WHERE agent_id IN {owned}", (owner_id,)),
+        Write(f"DELETE FROM attachments WHERE agent_id IN {owned}", (owner_id,)),
         Write(f"UPDATE sessions SET agent_id = NULL WHERE agent_id IN {owned}", (owner_id,)),
         Write(
             "UPDATE agents SET destroyed_at = ?, online = 0, owner_id = NULL WHERE owner_id = ?",
@@ -147,12 +163,21 @@ def id_by_name(name: str) -> Query[str]:
     )
 
 
+def opened_to(agent_id: str, viewer_id: str) -> Query[int]:
+    """Tell, by a row or none, whether the agent's access opens it to the viewer."""
+    return Query(
+        f"SELECT 1 FROM agents WHERE id = :agent AND destroyed_at IS NULL AND {_OPENED}",
+        {"agent": agent_id, "viewer": viewer_id},
+        lambda row: row[0],
+    )
+
+
 def listed_for(viewer_id: str, prefix: str, after_key: str, limit: int) -> Query[AgentRow]:
     """List own agents and those of the roster that the viewer may still see, by name, after a cursor."""
     return Query(
         f"{_SELECT} WHERE agents.destroyed_at IS NULL AND agents.name_key > :after"
         " AND substr(agents.name_key, 1, :length) = :prefix AND (agents.owner_id = :viewer"
-        f" OR ({_SHOWN} AND agents.id IN (SELECT agent_id FROM roster WHERE user_id = :viewer)))"
+        f" OR ({_OPENED} AND agents.id IN (SELECT agent_id FROM roster WHERE user_id = :viewer)))"
         " ORDER BY agents.name_key LIMIT :limit",
         _page(viewer_id, prefix, after_key, limit),
         _row,
@@ -163,7 +188,7 @@ def visible_of(owner_id: str, viewer_id: str, prefix: str, after_key: str, limit
     """List an owner's agents that the viewer may see, by name, after a cursor."""
     return Query(
         f"{_SELECT} WHERE agents.owner_id = :owner AND agents.name_key > :after"
-        f" AND substr(agents.name_key, 1, :length) = :prefix AND (agents.owner_id = :viewer OR {_SHOWN})"
+        f" AND substr(agents.name_key, 1, :length) = :prefix AND (agents.owner_id = :viewer OR {_OPENED})"
         " ORDER BY agents.name_key LIMIT :limit",
         _page(viewer_id, prefix, after_key, limit) | {"owner": owner_id},
         _row,
@@ -178,15 +203,6 @@ def online_members_named(domain_id: str, names: list[str]) -> Query[AgentRow]:
         " AND agents.name_key IN (SELECT value FROM json_each(?))",
         (domain_id, json.dumps([name_key(name) for name in names])),
         _row,
-    )
-
-
-def shown_by_sharing(agent_id: str, viewer_id: str) -> Query[int]:
-    """Tell whether an agent is shown to a viewer because the two share something: a row if so."""
-    return Query(
-        f"SELECT 1 FROM agents WHERE id = :agent AND access <> 'public' AND {_SHOWN}",
-        {"agent": agent_id, "viewer": viewer_id},
-        lambda row: row[0],
     )
 
 

@@ -51,12 +51,14 @@ def between(agent_id: str, user_id: str) -> Query[tuple[int, int]]:
     )
 
 
-def message_count(agent_id: str) -> Query[int]:
-    """Count the messages of all conversations with an agent: a seek for each conversation."""
+def standing(agent_id: str) -> Query[tuple[int, bool]]:
+    """Count the messages of all conversations with an agent, a seek for each, and tell whether it may read a bank."""
     return Query(
-        f"SELECT coalesce(sum({_LAST_SEQ}), 0) FROM conversations WHERE agent_id = ?",
-        (agent_id,),
-        lambda row: row[0],
+        f"SELECT coalesce(sum({_LAST_SEQ}), 0),"
+        " EXISTS (SELECT 1 FROM attachments WHERE agent_id = ? AND permission <> 'none')"
+        " FROM conversations WHERE agent_id = ?",
+        (agent_id, agent_id),
+        lambda row: (row[0], bool(row[1])),
     )
 
 

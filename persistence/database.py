@@ -125,6 +125,14 @@ class SqliteStore:
             return False
         return True
 
+    async def clear_log(self) -> bool:
+        """Fold the WAL into the file and cut it to nothing; False while a reader holds on to it."""
+        try:
+            ((busy, *_),) = await self._connections[0].execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.Error as error:
+            raise StoreUnavailable(str(error)) from error
+        return busy == 0
+
     async def close(self) -> None:
         """Commit what waits and close every connection; the last one folds the WAL into the file."""
         await self._writer.close()
@@ -141,6 +149,7 @@ async def _set_up(connection: aiosqlite.Connection) -> None:
         "busy_timeout = 5000",
         "cache_size = -32000",
         "temp_store = MEMORY",
+        "secure_delete = ON",  # what is erased is overwritten with zeros
     ):
         await connection.execute(f"PRAGMA {pragma}")
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from persistence.agents import SHARE_A_DOMAIN
+from persistence.agents import SHARE_A_BANK, SHARE_A_DOMAIN
 from persistence.store import Params, Query, Write
 from persistence.users import name_key
 
@@ -61,13 +61,19 @@ _SELECT = """
     FROM domains JOIN agents AS founders ON founders.id = domains.founder_id JOIN users ON users.id = founders.owner_id
 """
 
+_SHARED = f"""
+    ((domains.access = 'domain' AND {SHARE_A_DOMAIN.format(agent="domains.founder_id", viewer=":viewer")})
+     OR (domains.access = 'bank' AND {SHARE_A_BANK.format(agent="domains.founder_id", viewer=":viewer")}))
+"""
+"""Whether the viewer sees a domain because it shares a domain or a bank with the founder."""
+
 _VISIBLE = f"""
     (founders.owner_id = :viewer OR domains.access = 'public'
      OR EXISTS (
         SELECT 1 FROM memberships JOIN agents ON agents.id = memberships.agent_id
         WHERE memberships.domain_id = domains.id AND memberships.state IN ('invited', 'member')
         AND agents.owner_id = :viewer)
-     OR (domains.access = 'domain' AND {SHARE_A_DOMAIN.format(agent="domains.founder_id")}))
+     OR {_SHARED})
 """
 """Whether the viewer sees a domain (product 4)."""
 
@@ -238,10 +244,9 @@ def visible_to(viewer_id: str, prefix: str, after_key: str, limit: int) -> Query
 
 
 def shown_by_sharing(domain_id: str, viewer_id: str) -> Query[int]:
-    """Tell whether a viewer sees a domain because it shares one with the founder: a row if so."""
+    """Tell whether a viewer sees a domain because it shares something with the founder: a row if so."""
     return Query(
-        "SELECT 1 FROM domains WHERE id = :domain AND access = 'domain'"
-        f" AND {SHARE_A_DOMAIN.format(agent='founder_id')}",
+        f"SELECT 1 FROM domains WHERE id = :domain AND {_SHARED}",
         {"domain": domain_id, "viewer": viewer_id},
         lambda row: row[0],
     )

@@ -133,6 +133,14 @@ class Store(Protocol):
         """Tell whether a commit succeeds now."""
         ...
 
+    async def clear_log(self) -> bool:
+        """Leave no trace of erased rows in the log of changes; tell whether that could be done now.
+
+        Raises:
+            StoreUnavailable: the files can't be written.
+        """
+        ...
+
     async def close(self) -> None:
         """Commit what waits, then close."""
         ...

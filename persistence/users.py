@@ -71,13 +71,14 @@ def id_by_name(name: str) -> Query[str]:
     return Query("SELECT id FROM users WHERE name_key = ?", (name_key(name),), lambda row: row[0])
 
 
-def owned(user_id: str) -> Query[tuple[int, int]]:
-    """Count the agents and the domains that a user owns."""
+def owned(user_id: str) -> Query[tuple[int, int, int]]:
+    """Count the agents, the domains and the banks that a user owns."""
     return Query(
-        "SELECT count(DISTINCT agents.id), count(domains.id)"
-        " FROM agents LEFT JOIN domains ON domains.founder_id = agents.id WHERE agents.owner_id = ?",
-        (user_id,),
-        lambda row: (row[0], row[1]),
+        "SELECT (SELECT count(*) FROM agents WHERE owner_id = :user),"
+        " (SELECT count(*) FROM domains JOIN agents ON agents.id = domains.founder_id WHERE agents.owner_id = :user),"
+        " (SELECT count(*) FROM banks WHERE owner_id = :user)",
+        {"user": user_id},
+        lambda row: (row[0], row[1], row[2]),
     )
 
 

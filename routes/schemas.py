@@ -72,6 +72,16 @@ _USER = {
     "created_at": TIME,
 }
 
+_MEMORY = {
+    "id": ident("mem"),
+    "name": text(),
+    "text": nullable(text("Null when censored.")),
+    "author": nullable(text("The agent that loaded it; null when that is gone.")),
+    "censored": flag(),
+    "created_at": TIME,
+    "updated_at": TIME,
+}
+
 RECORDS: dict[str, tuple[str, Schema]] = {
     "user": ("User", record("A user.", **_USER)),
     "own_user": (
@@ -170,6 +180,38 @@ RECORDS: dict[str, tuple[str, Schema]] = {
             messages=number("Messages in it.", minimum=0),
             last_seq=number("The seq of the last one, 0 where there is none.", minimum=0),
             created_at=TIME,
+        ),
+    ),
+    "bank": (
+        "Bank",
+        record(
+            "A memory bank.",
+            id=ident("bnk"),
+            name=NAME,
+            owner=text("The owner's name."),
+            description=nullable(text()),
+            access=ACCESS,
+            memories=number("How many it holds.", minimum=0),
+            created_at=TIME,
+            updated_at=TIME,
+        ),
+    ),
+    "attachment": (
+        "Attachment",
+        record(
+            "What an agent may do in a bank.",
+            agent=text("The agent's name."),
+            permission=text(enum=["none", "read", "write", "admin"]),
+            since=TIME,
+        ),
+    ),
+    "memory": ("Memory", record("A named text in a bank.", **_MEMORY)),
+    "recalled": (
+        "RecalledMemory",
+        record(
+            "A memory that was found.",
+            **_MEMORY,
+            score={"type": "number", "description": "Higher fits better; orders the memories of one answer."},
         ),
     ),
     "message": (

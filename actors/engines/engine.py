@@ -20,12 +20,16 @@ class Persona:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A memory of a bank that the agent is attached to; the score only orders memories of one turn."""
+    """A memory of a bank that the agent is attached to; the score only orders memories of one turn.
+
+    `place` is where the store keeps it: what quotes it is noted by that.
+    """
 
     bank: str
     name: str
     text: str
     score: float
+    place: int = 0
 
 
 class Source(NamedTuple):

@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 
-from actors.agent import DestroyAgent, SendChat, SetOnline, UpdateAgent
+from actors.agent import AgentView, DestroyAgent, MemoriesNeeded, SendChat, SetOnline, UpdateAgent
 from actors.call import Answer, Call, nothing_selected
-from actors.conversation import from_row, message_record
+from actors.conversation import ChatSent, from_row, message_record
 from actors.errors import InvalidField, NotFound, NotPermitted, StateConflict
 from actors.flows import zones
+from actors.flows.banks import memories_for_chat
 from actors.records import Record, agent_record
 from actors.request import require_name
 from actors.session import SelectAgent
@@ -19,12 +20,15 @@ from actors.user import (
     no_such_user,
     require_name_allowed,
 )
-from persistence import agents, conversations, domains, users
+from persistence import agents, banks, conversations, domains, users
 from persistence.agents import AgentChanges
 from persistence.users import name_key
 
 CHAT_TIMEOUT_S = 300.0
 """How long a chat may take in all; engines have shorter bounds of their own."""
+
+STANDING_BANKS = 1_000
+"""Banks of an agent that AP_Read names at most."""
 
 NEWEST = 2**62
 
@@ -49,10 +53,16 @@ async def read(call: Call) -> Answer:
     standing: Record = {
         "state": view.record["state"],
         "domains": await call.core.store.fetch(domains.names_of_agent(view.row.id, call.user.user_id)),
-        "banks": [],
+        "banks": await _banks_of(call, view) if view.has_banks else [],
         "messages": view.messages,
     }
     return Answer(profile=[view.record], content=[standing])
+
+
+async def _banks_of(call: Call, view: AgentView) -> list[str]:
+    """Name the agent's banks that the caller may see."""
+    query = banks.of_agent(view.row.id, call.user.user_id, STANDING_BANKS)
+    return [bank.name for bank in await call.core.store.fetch(query)]
 
 
 async def list_agents(call: Call) -> Answer:
@@ -159,6 +169,7 @@ async def destroy(call: Call) -> Answer:
     await call.ask("agent", target.row.id, DestroyAgent(call.user.user_id))
     call.core.directory.evict_concerning("domain", call.user.user_id)  # it left its domains, or ended them
     await call.end_streams_of_outsiders(left)
+    call.core.directory.evict_concerning("bank", target.row.id)  # those it was attached to
     if call.agent_id == target.row.id:
         call.agent_id = None
     return Answer()
@@ -171,16 +182,29 @@ async def chat(call: Call) -> Answer:
     message = SendChat(call.user.user_id, call.user.user_name, call.request.content or "")
     agent_id = await call.target_agent_id()
     try:
-        sent = await call.ask("agent", agent_id, message, timeout=CHAT_TIMEOUT_S)
+        sent = await _send(call, agent_id, message)
     except NotFound:
-        if await call.is_shown_agent(agent_id):
-            sent = await call.ask("agent", agent_id, replace(message, sharing=True), timeout=CHAT_TIMEOUT_S)
-        elif call.target.agent is None:  # the selected agent is gone, or out of sight
+        if call.target.agent is None:  # the selected agent is gone, or out of sight
             raise nothing_selected() from None
-        else:
-            raise
+        raise
     call.saw_agent(agent_id, sent.reply.name)
     return Answer(content=[message_record(sent.message), message_record(sent.reply)])
+
+
+async def _send(call: Call, agent_id: str, message: SendChat) -> ChatSent:
+    """Send a chat, with what the agent's banks say about it where it has some."""
+    try:
+        sent = await call.ask("agent", agent_id, message, timeout=CHAT_TIMEOUT_S)
+    except NotFound:
+        if not await call.let_in_to(agent_id):
+            raise
+        message = replace(message, let_in=True)
+        sent = await call.ask("agent", agent_id, message, timeout=CHAT_TIMEOUT_S)
+    if isinstance(sent, MemoriesNeeded):
+        memories = await memories_for_chat(call, agent_id, message.content)
+        sent = await call.ask("agent", agent_id, replace(message, memories=memories), timeout=CHAT_TIMEOUT_S)
+    assert isinstance(sent, ChatSent)  # with memories, it is never asked for them
+    return sent
 
 
 async def history(call: Call) -> Answer:

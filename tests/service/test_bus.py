@@ -169,13 +169,13 @@ SPEC_TABLE = [
     ("/domain/read", "DM_Read", (), (3003, "")),
     ("/domain/unban", "DM_Unban", (), (1002, "missing target.agent field")),
     ("/domain/update", "DM_Update", NAMED, (3003, "")),
-    ("/bank/agentlist", "MB_AgentList", (), (1005, "")),
-    ("/bank/censor", "MB_Censor", (), (1005, "")),
-    ("/bank/create", "MB_Create", (), (1005, "")),
-    ("/bank/delete", "MB_Delete", (), (1005, "")),
-    ("/bank/destroy", "MB_Destroy", (), (1005, "")),
-    ("/bank/load", "MB_Load", ("name",), (1005, "")),
-    ("/bank/permissions", "MB_Permissions", (), (1005, "")),
+    ("/bank/agentlist", "MB_AgentList", (), (1002, "missing target.bank field")),
+    ("/bank/censor", "MB_Censor", (), (1002, "missing target.bank field")),
+    ("/bank/create", "MB_Create", (), (1002, "missing name field")),
+    ("/bank/delete", "MB_Delete", (), (1002, "missing target.bank field")),
+    ("/bank/destroy", "MB_Destroy", (), (1002, "missing target.bank field")),
+    ("/bank/load", "MB_Load", ("name",), (1002, "missing target.bank field")),
+    ("/bank/permissions", "MB_Permissions", (), (1002, "missing target.bank field")),
 ]
 ABSENT = object()
 MISSING = {"absent": ABSENT, "null": None, "empty": "", "blank": " \t\r\n\u2003"}

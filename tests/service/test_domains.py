@@ -320,6 +320,29 @@ async def test_who_shares_a_domain_with_the_founder_sees_what_is_for_domains(new
     (await newcomers.subject.command("DM_Read", target={"domain": other})).refused(3000, 404)
 
 
+async def test_who_shares_a_bank_with_the_founder_sees_what_is_for_banks(newcomers: Company, domain: str):
+    await founded(newcomers.owner, domain, access="bank")
+    (await newcomers.subject.command("DM_Read", target={"domain": domain})).refused(3000, 404)
+    bank = {"bank": f"{domain}-bank"}
+    vx = {"name": bank["bank"], "description": "d", "access": "public"}
+    (await newcomers.owner.command("MB_Create", vx=vx)).ok()
+    attach = bank | {"agent": agent_of(newcomers.subject)}
+    (await newcomers.owner.command("MB_Permissions", target=attach, vx={"permission": "read"})).ok()
+    (await newcomers.subject.command("DM_Read", target={"domain": domain})).ok()
+    assert await seen(newcomers.subject, domain) == [domain]
+    (await newcomers.stranger.command("DM_Read", target={"domain": domain})).refused(3000, 404)
+
+
+async def test_who_shares_a_domain_with_an_admin_sees_a_bank_for_domains(newcomers: Company, domain: str):
+    await founded(newcomers.owner, domain)
+    bank = {"bank": f"{domain}-bank"}
+    vx = {"name": bank["bank"], "description": "d", "access": "domain"}
+    (await newcomers.owner.command("MB_Create", vx=vx)).ok()
+    (await newcomers.subject.command("MB_Permissions", target=bank)).refused(3000, 404)
+    await bring_into(newcomers, domain, "member")
+    (await newcomers.subject.command("MB_Permissions", target=bank)).refused(2003, 403)
+
+
 async def test_an_agent_for_domains_is_seen_in_a_common_domain(newcomers: Company, domain: str, unique: str):
     shown = f"{unique}-shown"
     await newcomers.owner.agent(shown, access="domain", select=False, profile="The password of the week is heron.")

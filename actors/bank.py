@@ -1,0 +1,417 @@
+"""The bank actor: one memory bank, and who may do what in it. The memories' texts stay in the store."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from actors.agent import no_such_agent
+from actors.directory import Directory
+from actors.durable import DurableActor
+from actors.errors import NotFound, NotPermitted, Overloaded, StateConflict
+from actors.ids import Clock, new_id, new_number
+from actors.recall import indexed_terms
+from actors.runtime import Ask, AsyncFuture, handles
+from actors.user import name_taken
+from persistence import banks
+from persistence.banks import AttachmentRow, BankChanges, BankRow, Choice, MemoryRow
+from persistence.store import FOREIGN_KEY, ROWS, Store, Write
+
+LEVELS = {"none": 0, "read": 1, "write": 2, "admin": 3}
+"""Permissions, from the least to the most."""
+
+
+class Viewer(NamedTuple):
+    """Who asks. `let_in`: the store says that the bank's access opens it to this user."""
+
+    user_id: str
+    let_in: bool = False
+
+
+class BankView(NamedTuple):
+    """A bank as one who may see it sees it: its row, what this user may do in it, and which agents are attached."""
+
+    row: BankRow
+    permission: str
+    agents: frozenset[str]
+
+
+class Loaded(NamedTuple):
+    """A memory that was put in a bank."""
+
+    view: BankView
+    memory: MemoryRow
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBank(Ask[BankView]):
+    """Answer the bank, to a user who may see it."""
+
+    viewer: Viewer
+
+
+@dataclass(frozen=True, slots=True)
+class RequirePermission(Ask[BankView]):
+    """Answer the bank, to a user who may do at least so much in it."""
+
+    viewer: Viewer
+    permission: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateBank(Ask[BankView]):
+    """Change the members given, for an admin."""
+
+    viewer: Viewer
+    changes: BankChanges
+
+
+@dataclass(frozen=True, slots=True)
+class DestroyBank(Ask[None]):
+    """Remove the bank, for its owner."""
+
+    viewer: Viewer
+
+
+@dataclass(frozen=True, slots=True)
+class Grant(Ask[BankView]):
+    """Attach an agent, or change what it may do; `access`, where given, is the bank's new one."""
+
+    viewer: Viewer
+    agent_id: str
+    agent_owner_id: str
+    agent_name: str
+    permission: str
+    access: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Detach(Ask[BankView]):
+    """Detach an agent: its owner's right, and any admin's."""
+
+    viewer: Viewer
+    agent_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class LoadMemory(Ask[Loaded]):
+    """Put a memory in the bank in the name of an own agent, attached with it where it isn't yet.
+
+    `before`: what the store holds of that name now; where that has changed since, `MemoryMoved` is answered.
+    """
+
+    viewer: Viewer
+    agent_id: str
+    agent_owner_id: str
+    agent_name: str
+    name: str
+    text: str
+    before: MemoryRow | None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveMemories(Ask[BankView]):
+    """Remove memories, for an admin."""
+
+    viewer: Viewer
+    choice: Choice
+
+
+@dataclass(frozen=True, slots=True)
+class CensorMemories(Ask[BankView]):
+    """Redact memories for good, for an admin or the owner of their author.
+
+    `author_owner_id`: who owns the author in the choice. `quoting`: the agents whose conversations quote them.
+    """
+
+    viewer: Viewer
+    choice: Choice
+    author_owner_id: str | None
+    quoting: tuple[str, ...]
+
+
+class MemoryMoved(Overloaded):
+    """The memory of that name was changed by another at the same time."""
+
+
+def no_such_bank() -> NotFound:
+    """Make the error for a bank that is not there, or not for this user."""
+    return NotFound("There is no such bank that you may see; check the name with MB_List.")
+
+
+def no_such_memory() -> NotFound:
+    """Make the error for a memory that is not there."""
+    return NotFound("There is no memory of this name in the bank; look at MB_Read.")
+
+
+def _moved() -> MemoryMoved:
+    return MemoryMoved("Others change this memory at the same time; try again.")
+
+
+class BankActor(DurableActor):
+    """Owns one bank; its key is the bank's id. Every permission in it is decided here."""
+
+    kind = "bank"
+    __slots__ = ("_attached", "_bank", "_clock", "_directory")
+
+    def __init__(self, key: str, store: Store, clock: Clock, directory: Directory) -> None:
+        super().__init__(key, store)
+        self._clock = clock
+        self._directory = directory
+        self._bank: BankRow | None = None
+        self._attached: dict[str, AttachmentRow] = {}
+
+    async def on_begin(self) -> None:
+        """Load the bank and its attachments.
+
+        Raises:
+            NotFound: there is no such bank.
+        """
+        found = await self.store.fetch(banks.by_id(self.key))
+        if not found:
+            raise no_such_bank()
+        self._bank = found[0]
+        self._attached = {row.agent_id: row for row in await self.store.fetch(banks.attachments_of(self.key))}
+
+    # who may do what
+
+    def _permission_of(self, user_id: str) -> str:
+        """What a user may do: all as the owner, else what the most trusted of its attached agents may."""
+        if self._bank is not None and self._bank.owner_id == user_id:
+            return "admin"
+        held = (row.permission for row in self._attached.values() if row.owner_id == user_id)
+        return max(held, key=LEVELS.__getitem__, default="none")
+
+    def _seen_by(self, viewer: Viewer) -> BankRow:
+        """The bank, for one who may see it; for others it is not there."""
+        bank = self._bank
+        if bank is None:
+            raise no_such_bank()
+        opened = bank.access == "public" or (viewer.let_in and bank.access != "agent")
+        if not opened and self._permission_of(viewer.user_id) == "none":
+            raise no_such_bank()
+        return bank
+
+    def _may(self, viewer: Viewer, permission: str) -> BankRow:
+        bank = self._seen_by(viewer)
+        if LEVELS[self._permission_of(viewer.user_id)] < LEVELS[permission]:
+            raise NotPermitted(
+                f"This takes the permission {permission} in {bank.name} for one of your agents; "
+                "one who has it grants it with MB_Permissions."
+            )
+        return bank
+
+    def _view(self, viewer: Viewer) -> BankView:
+        assert self._bank is not None
+        return BankView(self._bank, self._permission_of(viewer.user_id), frozenset(self._attached))
+
+    @handles(ReadBank)
+    def _read(self, message: ReadBank) -> BankView:
+        self._seen_by(message.viewer)
+        return self._view(message.viewer)
+
+    @handles(RequirePermission)
+    def _require(self, message: RequirePermission) -> BankView:
+        self._may(message.viewer, message.permission)
+        return self._view(message.viewer)
+
+    # the bank
+
+    @handles(UpdateBank)
+    def _update(self, message: UpdateBank) -> AsyncFuture[BankView]:
+        self._may(message.viewer, "admin")
+        changes, now = message.changes, self._clock()
+        return self.commit(
+            banks.update(self.key, changes, now),
+            reply=lambda: self._view(message.viewer),
+            applied=lambda: self._change(now, changes),
+            refusals={"banks.name_key": name_taken, ROWS: no_such_bank},
+        )
+
+    def _change(self, at: int, changes: BankChanges) -> None:
+        """Follow a stored change of the bank's row."""
+        if self._bank is not None:
+            given = {member: text for member, text in changes._asdict().items() if text is not None}
+            self._bank = self._bank._replace(updated_at=at, **given)
+
+    @handles(DestroyBank)
+    def _destroy(self, message: DestroyBank) -> AsyncFuture[None]:
+        bank = self._seen_by(message.viewer)
+        if bank.owner_id != message.viewer.user_id:
+            raise NotPermitted(f"Only the owner of {bank.name} may do this; ask {bank.owner}.")
+
+        def applied() -> None:
+            self._directory.evict("agent", self._attached)
+            self._bank = None
+            self.retire()
+
+        return self.commit(banks.delete(self.key), applied=applied, refusals={ROWS: no_such_bank})
+
+    # attachments
+
+    @handles(Grant)
+    def _grant(self, message: Grant) -> AsyncFuture[BankView]:
+        bank = self._may(message.viewer, "read")
+        self._require_may_grant(message, bank)
+        now = self._clock()
+        writes = [banks.attach(self.key, message.agent_id, message.permission, now)]
+        if message.access is not None:
+            self._may(message.viewer, "admin")
+            writes.append(banks.update(self.key, BankChanges(access=message.access), now))
+
+        def applied() -> None:
+            self._attach(message.agent_id, message.agent_owner_id, message.agent_name, message.permission, now)
+            if message.access is not None:
+                self._change(now, BankChanges(access=message.access))
+
+        return self.commit(
+            *writes,
+            reply=lambda: self._view(message.viewer),
+            applied=applied,
+            refusals={ROWS: no_such_agent},
+        )
+
+    def _require_may_grant(self, message: Grant, bank: BankRow) -> None:
+        """Refuse a grant above one's own permission, and a change of what another has to all but admins."""
+        own = LEVELS[self._permission_of(message.viewer.user_id)]
+        if own == LEVELS["admin"]:
+            return
+        if LEVELS[message.permission] > own:
+            raise NotPermitted(f"You can't grant {message.permission} in {bank.name}: it is above your own permission.")
+        held = self._attached.get(message.agent_id)
+        if held is None:
+            return
+        own_agent = held.owner_id == message.viewer.user_id
+        if not (own_agent and LEVELS[message.permission] <= LEVELS[held.permission]):
+            raise NotPermitted(f"{held.agent} has a permission in {bank.name} already; only an admin may change it.")
+
+    def _attach(self, agent_id: str, owner_id: str, name: str, permission: str, now: int) -> None:
+        """Follow a stored attachment; the agent's actor starts over, for it knows whether it has banks."""
+        held = self._attached.get(agent_id)
+        since = now if held is None else held.since
+        self._attached[agent_id] = AttachmentRow(agent_id, owner_id, name, permission, since)
+        if held is None or held.permission != permission:
+            self._directory.evict("agent", (agent_id,))
+
+    @handles(Detach)
+    def _detach(self, message: Detach) -> AsyncFuture[BankView]:
+        bank = self._seen_by(message.viewer)
+        held = self._attached.get(message.agent_id)
+        if held is None:
+            raise StateConflict(f"This agent is not attached to {bank.name}, so there is nothing to detach.")
+        if held.owner_id != message.viewer.user_id:
+            self._may(message.viewer, "admin")
+        view = self._view(message.viewer)
+
+        def applied() -> None:
+            self._attached.pop(message.agent_id, None)
+            self._directory.evict("agent", (message.agent_id,))
+
+        return self.commit(
+            banks.detach(self.key, message.agent_id), reply=lambda: view, applied=applied, refusals={ROWS: no_such_bank}
+        )
+
+    # memories
+
+    @handles(LoadMemory)
+    def _load(self, message: LoadMemory) -> AsyncFuture[Loaded]:
+        bank = self._seen_by(message.viewer)
+        attaches = self._require_may_load(message, bank)
+        now, before = self._clock(), message.before
+        if before is not None and before.censored:
+            raise StateConflict("The memory of this name is censored for good; take another name, or delete it first.")
+        memory = MemoryRow(
+            place=new_number() if before is None else before.place,
+            id=new_id("mem") if before is None else before.id,
+            name=message.name,
+            text=message.text,
+            author_id=message.agent_id,
+            author=message.agent_name,
+            author_owner_id=message.agent_owner_id,
+            censored=0,
+            created_at=now if before is None else before.created_at,
+            updated_at=now,
+        )
+        terms = indexed_terms(bank.number, memory.name, message.text)
+        writes: list[Write] = []
+        if before is None:
+            writes += banks.add_memory(self.key, memory, terms)
+        else:
+            writes += banks.replace_memory(memory, terms)
+        if attaches:
+            writes.append(banks.attach(self.key, message.agent_id, "write", now))
+
+        def applied() -> None:
+            if before is None and self._bank is not None:
+                self._bank = self._bank._replace(memories=self._bank.memories + 1)
+            if attaches:
+                self._attach(message.agent_id, message.agent_owner_id, message.agent_name, "write", now)
+
+        return self.commit(
+            *writes,
+            reply=lambda: Loaded(self._view(message.viewer), memory),
+            applied=applied,
+            refusals={"memories.bank_id": _moved, ROWS: _moved, FOREIGN_KEY: no_such_bank},
+        )
+
+    def _require_may_load(self, message: LoadMemory, bank: BankRow) -> bool:
+        """Refuse an agent that may not write; tell whether it is to be attached."""
+        viewer_id = message.viewer.user_id
+        if message.agent_owner_id != viewer_id:
+            raise NotPermitted("Memories are loaded by your own agents: name one as target.agent.")
+        held = self._attached.get(message.agent_id)
+        if bank.owner_id == viewer_id:
+            return held is None
+        if held is None or LEVELS[held.permission] < LEVELS["write"]:
+            raise NotPermitted(
+                f"{message.agent_name} may not write in {bank.name}; one who may grants it with MB_Permissions."
+            )
+        return False
+
+    @handles(RemoveMemories)
+    def _remove(self, message: RemoveMemories) -> AsyncFuture[BankView]:
+        self._may(message.viewer, "admin")
+        return self._and_count_anew(message.viewer, banks.remove_memories(self.key, message.choice))
+
+    def _and_count_anew(self, viewer: Viewer, write: Write) -> AsyncFuture[BankView]:
+        """Remove memories; how many is known to the store only, so the actor starts over and counts anew."""
+        view = self._view(viewer)
+        return self.commit(write, reply=lambda: view, applied=self.retire)
+
+    @handles(CensorMemories)
+    def _censor(self, message: CensorMemories) -> AsyncFuture[BankView]:
+        own = message.author_owner_id is not None and message.author_owner_id == message.viewer.user_id
+        if own:
+            self._seen_by(message.viewer)
+        else:
+            self._may(message.viewer, "admin")
+        view = self._view(message.viewer)
+        return self.commit(
+            *banks.censor_memories(self.key, message.choice, self._clock()),
+            reply=lambda: view,
+            applied=lambda: self._directory.evict("agent", message.quoting),
+        )
+
+    # life
+
+    def concerns(self, user_id: str) -> bool:
+        """Tell whether it is this user's, or holds an agent of this user's; an agent's id is asked for likewise."""
+        if user_id in self._attached or (self._bank is not None and self._bank.owner_id == user_id):
+            return True
+        return any(row.owner_id == user_id for row in self._attached.values())
+
+    @property
+    def title(self) -> str | None:
+        """The bank's name."""
+        return self._bank and self._bank.name
+
+    def snapshot(self) -> dict[str, Any]:
+        """Show the bank and its attachments; never what the memories say."""
+        bank = self._bank
+        if bank is None:
+            return {"destroyed": True}
+        return {
+            "name": bank.name,
+            "owner": bank.owner,
+            "access": bank.access,
+            "memories": bank.memories,
+            "attachments": {row.agent: row.permission for row in self._attached.values()},
+        }

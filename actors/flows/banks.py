@@ -1,0 +1,309 @@
+"""The bank group: memory banks, who may do what in them, and recall (product 5)."""
+
+from contextlib import suppress
+
+from actors.agent import AgentView
+from actors.bank import (
+    BankView,
+    CensorMemories,
+    DestroyBank,
+    Detach,
+    Grant,
+    LoadMemory,
+    MemoryMoved,
+    ReadBank,
+    RemoveMemories,
+    RequirePermission,
+    UpdateBank,
+    Viewer,
+    no_such_bank,
+    no_such_memory,
+)
+from actors.call import Answer, Call
+from actors.engines.engine import Memory
+from actors.errors import MissingField, NotFound, NotPermitted
+from actors.recall import Recalled, recall
+from actors.records import attachment_record, bank_record, memory_record
+from actors.request import require_name
+from actors.user import CreateBank, ReadUser, no_such_user, require_name_allowed
+from persistence import agents, banks, users
+from persistence.banks import AttachmentRow, BankChanges, Choice
+from persistence.store import StoreUnavailable
+from persistence.users import name_key
+
+RECALL_LIMIT = 5
+"""Memories that MB_Recall answers where page.limit says nothing."""
+
+CHAT_MEMORIES = 5
+"""Memories that an agent has at hand in a chat."""
+
+CHAT_BANKS = 16
+"""Banks that an agent searches in a chat, the first by name."""
+
+_TRIES = 8
+
+
+# finding a bank
+
+
+async def _bank(call: Call, permission: str = "") -> tuple[BankView, Viewer]:
+    """Read the bank that `target.bank` names, and ask for a permission in it where one is needed.
+
+    Raises:
+        NotFound: there is none of that name that the caller may see.
+        NotPermitted: the caller sees it but may not do that.
+    """
+    name, names = call.target.bank or "", call.core.names
+    hint = names.hint("bank", name)
+    if hint is not None:
+        try:
+            view, viewer = await _seen(call, hint)
+            if name_key(view.row.name) == name_key(name):
+                return await _permitted(call, view, viewer, permission)
+        except NotFound:
+            pass
+        names.forget("bank", name)
+    found = await names.find("bank", name, banks.id_by_name)
+    if found is None:
+        raise no_such_bank()
+    view, viewer = await _seen(call, found)
+    return await _permitted(call, view, viewer, permission)
+
+
+async def _seen(call: Call, bank_id: str) -> tuple[BankView, Viewer]:
+    """Read a bank; where the actor alone can't tell that the caller sees it, the store may."""
+    viewer = Viewer(call.user.user_id)
+    try:
+        return await call.ask("bank", bank_id, ReadBank(viewer)), viewer
+    except NotFound:
+        if not await call.core.store.fetch(banks.opened_to(bank_id, viewer.user_id)):
+            raise
+    viewer = Viewer(call.user.user_id, let_in=True)
+    return await call.ask("bank", bank_id, ReadBank(viewer)), viewer
+
+
+async def _permitted(call: Call, view: BankView, viewer: Viewer, permission: str) -> tuple[BankView, Viewer]:
+    if permission:
+        view = await call.ask("bank", view.row.id, RequirePermission(viewer, permission))
+    return view, viewer
+
+
+async def _own_agent(call: Call) -> AgentView:
+    """Read the target agent, which has to be the caller's own."""
+    view = await call.target_agent()
+    if view.row.owner_id != call.user.user_id:
+        raise NotPermitted(f"{view.row.name} is not your own agent; name one of yours as target.agent.")
+    return view
+
+
+async def _agent_of(call: Call, view: BankView) -> tuple[str, str, str]:
+    """Find the target agent: any that the caller sees, and to one who may read the bank, any of the bank's.
+
+    Returns its id, its owner's id and its name.
+    """
+    name = call.target.agent
+    if name is not None and view.permission != "none":
+        for agent_id in await call.core.store.fetch(banks.wrote_in(view.row.id, name)):
+            for row in await call.core.store.fetch(agents.by_id(agent_id)):
+                return row.id, row.owner_id, row.name
+    row = (await call.target_agent()).row
+    return row.id, row.owner_id, row.name
+
+
+# banks
+
+
+async def create(call: Call) -> Answer:
+    """MB_Create: make a bank that the caller owns, with an own agent as its admin."""
+    owner = call.target.user
+    if owner is not None and name_key(owner) != name_key(call.user.user_name):
+        raise NotPermitted("You make banks for yourself only: leave target.user out or name yourself.")
+    name = call.vx.name or call.target.bank
+    if name is None:
+        raise MissingField("missing name field: send a text as `vx.name` or `target.bank`.")
+    agent = await _own_agent(call)
+    message = CreateBank(require_name(name), call.vx.description, call.vx.access or "agent", agent.row.id)
+    return Answer(profile=[bank_record(await call.ask("user", call.user.user_id, message))])
+
+
+async def update(call: Call) -> Answer:
+    """MB_Update: replace name and description, and access where it is given."""
+    name = require_name(call.vx.name or "")
+    view, viewer = await _bank(call, "admin")
+    if name_key(name) != name_key(view.row.name):
+        user = await call.ask("user", call.user.user_id, ReadUser())
+        require_name_allowed(name, user.plan)
+    changes = BankChanges(name, call.vx.description, call.vx.access)
+    view = await call.ask("bank", view.row.id, UpdateBank(viewer, changes))
+    return Answer(profile=[bank_record(view.row)])
+
+
+async def destroy(call: Call) -> Answer:
+    """MB_Destroy: remove a bank with all its memories."""
+    view, viewer = await _bank(call)
+    await call.ask("bank", view.row.id, DestroyBank(viewer))
+    return Answer()
+
+
+async def list_banks(call: Call) -> Answer:
+    """MB_List: own banks and those of own agents, or those of another user that the caller may see."""
+    viewer, limit = call.user.user_id, call.page_limit
+    prefix, after = call.target.bank or "", call.cursor(str) or ""
+    owner = call.target.user
+    if owner is None or name_key(owner) == name_key(call.user.user_name):
+        query = banks.listed_for(viewer, prefix, after, limit + 1)
+    else:
+        found = await call.core.store.fetch(users.id_by_name(owner))
+        if not found:
+            raise no_such_user()
+        query = banks.visible_of(found[0], viewer, prefix, after, limit + 1)
+    rows = await call.core.store.fetch(query)
+    return Answer(
+        profile=[bank_record(row) for row in rows[:limit]],
+        next=call.next_cursor(name_key(rows[limit - 1].name)) if len(rows) > limit else None,
+    )
+
+
+# attachments
+
+
+async def list_agents(call: Call) -> Answer:
+    """MB_AgentList: the bank's attachments, or that of one agent."""
+    view, _ = await _bank(call, "read")
+    return await _attachments(call, view, call.target.agent)
+
+
+async def _attachments(call: Call, view: BankView, agent: str | None = None) -> Answer:
+    rows: list[AttachmentRow] = await call.core.store.fetch(banks.attachments_of(view.row.id))
+    shown = [row for row in rows if agent is None or name_key(row.agent) == name_key(agent)]
+    if agent is not None and not shown:
+        raise NotFound("No agent of this name is attached to the bank; leave target.agent out to list all.")
+    return Answer(profile=[bank_record(view.row)], content=[attachment_record(row) for row in shown])
+
+
+async def permissions(call: Call) -> Answer:
+    """MB_Permissions: read or set who sees the bank and what an agent may do in it."""
+    access, permission = call.vx.access, call.vx.permission
+    view, viewer = await _bank(call, "read")
+    if permission is not None:
+        agent_id, owner_id, name = await _agent_of(call, view)
+        grant = Grant(viewer, agent_id, owner_id, name, permission, access)
+        view = await call.ask("bank", view.row.id, grant)
+    elif access is not None:
+        view = await call.ask("bank", view.row.id, UpdateBank(viewer, BankChanges(access=access)))
+    return await _attachments(call, view)
+
+
+async def unload(call: Call) -> Answer:
+    """MB_Unload: detach an agent."""
+    view, viewer = await _bank(call)
+    agent_id, _, _ = await _agent_of(call, view)
+    view = await call.ask("bank", view.row.id, Detach(viewer, agent_id))
+    return Answer(profile=[bank_record(view.row)])
+
+
+# memories
+
+
+async def load(call: Call) -> Answer:
+    """MB_Load: put a memory in a bank, in the name of an own agent, which is attached where it isn't yet."""
+    view, viewer = await _bank(call)
+    agent = (await _own_agent(call)).row
+    text = call.request.content or call.vx.description
+    if text is None:
+        raise NotFound("There is no text to load: send it as content or vx.description.")
+    name = call.vx.name or ""
+    for attempt in range(_TRIES):
+        before = await call.core.store.fetch(banks.memory_named(view.row.id, name))
+        message = LoadMemory(viewer, agent.id, agent.owner_id, agent.name, name, text, before[0] if before else None)
+        try:
+            loaded = await call.ask("bank", view.row.id, message)
+        except MemoryMoved:  # another loaded or removed it meanwhile: look again
+            if attempt == _TRIES - 1:
+                raise
+        else:
+            return Answer(profile=[bank_record(loaded.view.row)], content=[memory_record(loaded.memory)])
+    raise AssertionError("the last try answers or raises")
+
+
+async def read(call: Call) -> Answer:
+    """MB_Read: a bank's memories, oldest first, or the one that `vx.name` names."""
+    view, _ = await _bank(call, "read")
+    store, limit = call.core.store, call.page_limit
+    profile = [bank_record(view.row)]
+    if call.vx.name is not None:
+        found = await store.fetch(banks.memory_named(view.row.id, call.vx.name))
+        if not found:
+            raise no_such_memory()
+        return Answer(profile=profile, content=[memory_record(found[0])])
+    rows = await store.fetch(banks.page_after(view.row.id, call.cursor(int) or 0, limit + 1))
+    return Answer(
+        profile=profile,
+        content=[memory_record(row) for row in rows[:limit]],
+        next=call.next_cursor(rows[limit - 1].place) if len(rows) > limit else None,
+    )
+
+
+async def recall_memories(call: Call) -> Answer:
+    """MB_Recall: the memories that say most about `content`, best first."""
+    view, _ = await _bank(call, "read")
+    page = call.request.page
+    limit = page.limit if page is not None and page.limit is not None else RECALL_LIMIT
+    found = await recall(call.core.store, view.row, call.request.content or "", limit)
+    return Answer(
+        profile=[bank_record(view.row)], content=[memory_record(memory) | {"score": score} for memory, score in found]
+    )
+
+
+async def delete(call: Call) -> Answer:
+    """MB_Delete: remove memories and keep the bank."""
+    view, viewer = await _bank(call, "admin")
+    choice, _ = await _choice(call, view)
+    view = await call.ask("bank", view.row.id, RemoveMemories(viewer, choice))
+    return Answer(profile=[bank_record((await _seen(call, view.row.id))[0].row)])
+
+
+async def censor(call: Call) -> Answer:
+    """MB_Censor: redact memories for good; their tombstones stay."""
+    view, viewer = await _bank(call)
+    choice, owner_id = await _choice(call, view)
+    quoting = tuple(await call.core.store.fetch(banks.quoted_by_agents(view.row.id, choice)))
+    view = await call.ask("bank", view.row.id, CensorMemories(viewer, choice, owner_id, quoting))
+    call.core.erasure.set()
+    with suppress(StoreUnavailable):  # those that quoted one just before; the stored messages are redacted already
+        call.core.directory.evict("agent", await call.core.store.fetch(banks.quoted_by_agents(view.row.id, choice)))
+    return Answer(profile=[bank_record(view.row)])
+
+
+async def _choice(call: Call, view: BankView) -> tuple[Choice, str | None]:
+    """Say which memories are meant, and who owns their one author; the selected agent is no default here."""
+    name = call.vx.name
+    if name is not None:
+        found = await call.core.store.fetch(banks.memory_named(view.row.id, name))
+        if not found:
+            if view.permission == "none":
+                raise NotPermitted(f"You may not read {view.row.name}; its admins may do this.")
+            raise no_such_memory()
+        memory = found[0]
+        own = memory.author_owner_id is not None and view.permission != "admin"
+        return Choice(name, memory.author_id if own else None), memory.author_owner_id
+    if call.target.agent is not None:
+        agent_id, owner_id, _ = await _agent_of(call, view)
+        return Choice(author_id=agent_id), owner_id
+    return Choice(), None
+
+
+# chat
+
+
+async def memories_for_chat(call: Call, agent_id: str, message: str) -> tuple[Memory, ...]:
+    """Find what an agent's banks say about a message, as far as the caller may see these banks; best first."""
+    store = call.core.store
+    found: list[tuple[str, Recalled]] = []
+    for bank in await store.fetch(banks.of_agent(agent_id, call.user.user_id, CHAT_BANKS)):
+        found += [(bank.name, recalled) for recalled in await recall(store, bank, message, CHAT_MEMORIES)]
+    found.sort(key=lambda hit: hit[1].score, reverse=True)
+    return tuple(
+        Memory(bank, memory.name, memory.text or "", score, memory.place)
+        for bank, (memory, score) in found[:CHAT_MEMORIES]
+    )

@@ -1,0 +1,144 @@
+"""Recall in banks: from any text to the memories that say most about it.
+
+SQLite's FTS5 finds the candidates by their rarest terms, ranked by its BM25; these are then weighed anew by BM25 over
+all terms of the query, with the frequencies of the one bank. Terms are those of the chat engine (engines/words.py).
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from math import log
+from typing import NamedTuple
+
+from actors.engines import words
+from persistence import banks
+from persistence.banks import BankRow, MemoryRow
+from persistence.store import Store
+
+MAX_LOOKED_UP = 64
+"""Distinct terms of a query that are looked up, the first ones: bounds what a long text costs."""
+
+MAX_TERMS = 16
+"""Of these the rarest lead the search."""
+
+MAX_MATCHED = 3_000
+"""Memories that the leading terms may be in, altogether; more common terms only weigh."""
+
+CANDIDATES = 40
+"""Memories that are weighed anew."""
+
+MAX_UNRANKED = 300
+"""Memories that are weighed anew where all terms are common."""
+
+_RELATIVES = 64
+_RELATIVE_WEIGHT = 0.6  # of a word that only begins like the one that was asked for
+_K1 = 1.2
+_B = 0.5
+
+
+class Recalled(NamedTuple):
+    """A memory that was found, and how well it fits; scores order memories of one query."""
+
+    memory: MemoryRow
+    score: float
+
+
+class _Term(NamedTuple):
+    """A token that is searched for: its weight, and how many memories have it."""
+
+    weight: float
+    frequency: int
+
+
+def indexed_terms(bank: int, name: str, text: str) -> str:
+    """Make what the full-text index holds of a memory: its terms, those of its name twice for they say more.
+
+    The bank's number stands in front of each term, so that one bank's terms are no other's.
+    """
+    named = words.terms(words.split(name))
+    return " ".join(_token(bank, term) for term in [*named, *named, *words.terms(words.split(text))])
+
+
+def _token(bank: int, term: str) -> str:
+    return f"{bank}z{term.replace(' ', '')}"
+
+
+async def recall(store: Store, bank: BankRow, query: str, limit: int) -> list[Recalled]:
+    """Find the memories of a bank that say most about a text, best first; any text is safe.
+
+    Raises:
+        StoreUnavailable: the store can't be read.
+    """
+    asked = [_token(bank.number, term) for term in dict.fromkeys(words.terms(words.split(query)))][:MAX_LOOKED_UP]
+    terms = await _known_terms(store, asked, len(f"{bank.number}z"))
+    if not terms:
+        return []
+    found = await _candidates(store, terms)
+    scores = _weigh(found, terms, max(bank.memories, 1))
+    best = sorted(scores, key=lambda place: (-scores[place], place))[:limit]
+    rows = {row.place: row for row in await store.fetch(banks.at_places(best))}
+    return [Recalled(rows[place], round(scores[place], 4)) for place in best if place in rows]
+
+
+async def _known_terms(store: Store, asked: list[str], prefix_chars: int) -> dict[str, _Term]:
+    """Look up the rarest of these tokens; one that no memory has gives way to its relatives."""
+    if not asked:
+        return {}
+    terms = {token: _Term(1.0, frequency) for token, frequency in await store.fetch(banks.frequencies(asked))}
+    unknown = [token for token in asked if token not in terms][:MAX_TERMS]
+    if unknown:
+        for token, frequency in await _relatives(store, unknown, prefix_chars):
+            terms.setdefault(token, _Term(_RELATIVE_WEIGHT, frequency))
+    rarest = sorted(terms, key=lambda token: (terms[token].frequency, token))
+    return {token: terms[token] for token in rarest[:MAX_TERMS]}
+
+
+async def _relatives(store: Store, unknown: list[str], prefix_chars: int) -> list[tuple[str, int]]:
+    """Find tokens that begin like these (an inflection), or that these begin with (the first word of a compound)."""
+    stems: dict[str, int] = {}
+    beginnings: list[str] = []
+    for token in unknown:
+        chars = len(token) - prefix_chars
+        if chars >= 4:
+            stems[token[: prefix_chars + max(4, chars - 2)]] = len(token)
+        beginnings += [token[: prefix_chars + length] for length in range(5, chars)]
+    found = await store.fetch(banks.frequencies(beginnings)) if beginnings else []
+    if stems:
+        begun = await store.fetch(banks.relatives(list(stems), _RELATIVES))
+        found += [(token, frequency) for stem, token, frequency in begun if len(token) <= stems[stem] + 4]
+    return found
+
+
+async def _candidates(store: Store, terms: dict[str, _Term]) -> list[tuple[int, str]]:
+    """Find memories by terms that are sorted by frequency: the rarest lead, the others only weigh."""
+    tokens = [f'"{token}"' for token in terms]
+    left = MAX_MATCHED
+    leading = 0
+    for term in terms.values():
+        left -= term.frequency
+        if left < 0:
+            break
+        leading += 1
+    if leading:
+        return await store.fetch(banks.candidates(" OR ".join(tokens[:leading]), CANDIDATES))
+    # Terms that are everywhere tell little apart: rather some memories that have all of them than a rank of all.
+    for match in (" AND ".join(tokens), " AND ".join(tokens[:2]), tokens[0]):
+        found = await store.fetch(banks.newest(match, MAX_UNRANKED))
+        if found:
+            break
+    return found
+
+
+def _weigh(found: Sequence[tuple[int, str]], terms: dict[str, _Term], memories: int) -> dict[int, float]:
+    """Score candidates by BM25 over all terms, with the bank's own frequencies."""
+    texts = {place: text.split() for place, text in found}
+    average = sum(map(len, texts.values())) / max(len(texts), 1) or 1.0
+    scores: dict[int, float] = {}
+    for place, tokens in texts.items():
+        norm = _K1 * (1 - _B + _B * len(tokens) / average)
+        score = 0.0
+        for token, times in Counter(filter(terms.__contains__, tokens)).items():
+            weight, frequency = terms[token]
+            rarity = log(1 + (memories + 0.5) / (frequency + 0.5))
+            score += weight * rarity * times * (_K1 + 1) / (times + norm)
+        scores[place] = score
+    return scores

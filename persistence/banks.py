@@ -1,0 +1,426 @@
+"""Memory banks: who may do what in them, and their memories."""
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from persistence.agents import SHARE_A_BANK, SHARE_A_DOMAIN
+from persistence.store import Params, Query, Write
+from persistence.users import name_key
+
+
+class BankRow(NamedTuple):
+    """A bank as stored, with its owner's name and the number of its memories; times in ms since the epoch."""
+
+    number: int
+    id: str
+    owner_id: str
+    owner: str
+    name: str
+    description: str | None
+    access: str
+    memories: int
+    created_at: int
+    updated_at: int
+
+
+class AttachmentRow(NamedTuple):
+    """An agent's attachment to a bank, with the agent's name and owner."""
+
+    agent_id: str
+    owner_id: str
+    agent: str
+    permission: str
+    since: int
+
+
+class MemoryRow(NamedTuple):
+    """A memory as stored, with its author's name and owner where that agent is still there; no text when censored."""
+
+    place: int
+    id: str
+    name: str
+    text: str | None
+    author_id: str | None
+    author: str | None
+    author_owner_id: str | None
+    censored: int
+    created_at: int
+    updated_at: int
+
+
+class BankChanges(NamedTuple):
+    """What MB_Update or MB_Permissions changes of a bank; None leaves a member as it is."""
+
+    name: str | None = None
+    description: str | None = None
+    access: str | None = None
+
+
+class Choice(NamedTuple):
+    """Which memories of a bank are meant: that of a name, else all by an author, else all."""
+
+    name: str | None = None
+    author_id: str | None = None
+
+
+_BANK = """
+    SELECT banks.number, banks.id, banks.owner_id, users.name, banks.name, banks.description, banks.access,
+           banks.memories, banks.created_at, banks.updated_at
+    FROM banks JOIN users ON users.id = banks.owner_id
+"""
+_MEMORY = """
+    SELECT memories.place, memories.id, memories.name, memories.text, memories.author_id, agents.name, agents.owner_id,
+           memories.censored, memories.created_at, memories.updated_at
+    FROM memories LEFT JOIN agents ON agents.id = memories.author_id AND agents.destroyed_at IS NULL
+"""
+
+
+def _bank(row: Params) -> BankRow:
+    return BankRow(*row)
+
+
+def _memory(row: Params) -> MemoryRow:
+    return MemoryRow(*row)
+
+
+# banks
+
+
+def insert(bank: BankRow) -> Write:
+    """Add a bank, whose number the store gives; refused as `banks.name_key`, or `FOREIGN_KEY` without its owner."""
+    return Write(
+        "INSERT INTO banks (id, owner_id, name, name_key, description, access, created_at, updated_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            bank.id,
+            bank.owner_id,
+            bank.name,
+            name_key(bank.name),
+            bank.description,
+            bank.access,
+            bank.created_at,
+            bank.updated_at,
+        ),
+    )
+
+
+def update(bank_id: str, changes: BankChanges, at: int) -> Write:
+    """Change just the members given; refused as `banks.name_key` when the name is taken."""
+    return Write(
+        "UPDATE banks SET name = coalesce(?, name), name_key = coalesce(?, name_key),"
+        " description = coalesce(?, description), access = coalesce(?, access), updated_at = ? WHERE id = ?",
+        (changes.name, changes.name and name_key(changes.name), changes.description, changes.access, at, bank_id),
+        rows=1,
+    )
+
+
+def delete(bank_id: str) -> Write:
+    """Remove a bank, and by cascade its attachments and memories."""
+    return Write("DELETE FROM banks WHERE id = ?", (bank_id,), rows=1)
+
+
+def by_id(bank_id: str) -> Query[BankRow]:
+    """Read one bank."""
+    return Query(f"{_BANK} WHERE banks.id = ?", (bank_id,), _bank)
+
+
+def id_by_name(name: str) -> Query[str]:
+    """Find the id of the bank of that name, in any case."""
+    return Query("SELECT id FROM banks WHERE name_key = ?", (name_key(name),), lambda row: row[0])
+
+
+# sight
+
+
+def _attached(viewer_id: str) -> tuple[str, Params]:
+    """Make the condition that an agent of the viewer's is attached to the bank."""
+    return (
+        "EXISTS (SELECT 1 FROM attachments JOIN agents ON agents.id = attachments.agent_id"
+        " WHERE attachments.bank_id = banks.id AND attachments.permission <> 'none' AND agents.owner_id = ?)",
+        (viewer_id,),
+    )
+
+
+def _opened_by_access(viewer_id: str) -> tuple[str, Params]:
+    """Make the condition that the bank's access opens it to the viewer; the one place that knows each access."""
+    shared = " OR ".join(
+        f"(banks.access = '{access}' AND {shares.format(agent='admins.agent_id', viewer='?')})"
+        for access, shares in (("domain", SHARE_A_DOMAIN), ("bank", SHARE_A_BANK))
+    )
+    with_an_admin = (
+        "EXISTS (SELECT 1 FROM attachments AS admins"
+        f" WHERE admins.bank_id = banks.id AND admins.permission = 'admin' AND ({shared}))"
+    )
+    return f"(banks.access = 'public' OR {with_an_admin})", (viewer_id, viewer_id)
+
+
+def _seen(viewer_id: str) -> tuple[str, Params]:
+    """Make the condition that the viewer sees the bank at all."""
+    attached, attached_params = _attached(viewer_id)
+    opened, opened_params = _opened_by_access(viewer_id)
+    return f"(banks.owner_id = ? OR {attached} OR {opened})", (viewer_id, *attached_params, *opened_params)
+
+
+def opened_to(bank_id: str, viewer_id: str) -> Query[int]:
+    """Tell, by a row or none, whether the bank's access opens it to the viewer."""
+    opened, params = _opened_by_access(viewer_id)
+    return Query(f"SELECT 1 FROM banks WHERE id = ? AND {opened}", (bank_id, *params), lambda row: row[0])
+
+
+def listed_for(viewer_id: str, prefix: str, after_key: str, limit: int) -> Query[BankRow]:
+    """List the viewer's banks and those that its agents are attached to, by name, after a cursor."""
+    attached, params = _attached(viewer_id)
+    return _listed(f"(banks.owner_id = ? OR {attached})", (viewer_id, *params), prefix, after_key, limit)
+
+
+def visible_of(owner_id: str, viewer_id: str, prefix: str, after_key: str, limit: int) -> Query[BankRow]:
+    """List an owner's banks that the viewer may see, by name, after a cursor."""
+    seen, params = _seen(viewer_id)
+    return _listed(f"banks.owner_id = ? AND {seen}", (owner_id, *params), prefix, after_key, limit)
+
+
+def _listed(condition: str, params: Params, prefix: str, after_key: str, limit: int) -> Query[BankRow]:
+    return Query(
+        f"{_BANK} WHERE {condition} AND banks.name_key > ? AND substr(banks.name_key, 1, ?) = ?"
+        " ORDER BY banks.name_key LIMIT ?",
+        (*params, after_key, len(prefix), name_key(prefix), limit),
+        _bank,
+    )
+
+
+# attachments
+
+
+def attach(bank_id: str, agent_id: str, permission: str, since: int) -> Write:
+    """Attach an agent, or change what it may do; refused as `ROWS` when the agent is gone."""
+    return Write(
+        "INSERT INTO attachments (bank_id, agent_id, permission, since)"
+        " SELECT ?, id, ?, ? FROM agents WHERE id = ? AND destroyed_at IS NULL"
+        " ON CONFLICT (bank_id, agent_id) DO UPDATE SET permission = excluded.permission",
+        (bank_id, permission, since, agent_id),
+        rows=1,
+    )
+
+
+def detach(bank_id: str, agent_id: str) -> Write:
+    """Detach an agent."""
+    return Write("DELETE FROM attachments WHERE bank_id = ? AND agent_id = ?", (bank_id, agent_id))
+
+
+def attachments_of(bank_id: str) -> Query[AttachmentRow]:
+    """List a bank's attachments, by the agent's name."""
+    return Query(
+        "SELECT attachments.agent_id, agents.owner_id, agents.name, attachments.permission, attachments.since"
+        " FROM attachments JOIN agents ON agents.id = attachments.agent_id"
+        " WHERE attachments.bank_id = ? AND agents.destroyed_at IS NULL ORDER BY agents.name_key",
+        (bank_id,),
+        lambda row: AttachmentRow(*row),
+    )
+
+
+def of_agent(agent_id: str, viewer_id: str, limit: int) -> Query[BankRow]:
+    """List the banks that an agent may read and the viewer may see, by name."""
+    seen, params = _seen(viewer_id)
+    return Query(
+        f"{_BANK} WHERE banks.id IN (SELECT bank_id FROM attachments WHERE agent_id = ? AND permission <> 'none')"
+        f" AND {seen} ORDER BY banks.name_key LIMIT ?",
+        (agent_id, *params, limit),
+        _bank,
+    )
+
+
+# memories
+
+
+def add_memory(bank_id: str, memory: MemoryRow, terms: str) -> tuple[Write, ...]:
+    """Add a memory with its terms; refused as `memories.bank_id` when the bank has one of its name."""
+    return (
+        Write(
+            "INSERT INTO memories (place, bank_id, id, name, text, author_id, created_at, updated_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                memory.place,
+                bank_id,
+                memory.id,
+                memory.name,
+                memory.text,
+                memory.author_id,
+                memory.created_at,
+                memory.updated_at,
+            ),
+        ),
+        _add_terms(memory.place, terms),
+    )
+
+
+def replace_memory(memory: MemoryRow, terms: str) -> tuple[Write, ...]:
+    """Give a memory another text and author; refused as `ROWS` when it is gone or censored."""
+    return (
+        Write(
+            "UPDATE memories SET text = ?, author_id = ?, updated_at = ? WHERE place = ? AND censored = 0",
+            (memory.text, memory.author_id, memory.updated_at, memory.place),
+            rows=1,
+        ),
+        _add_terms(memory.place, terms),
+    )
+
+
+def _add_terms(place: int, terms: str) -> Write:
+    return Write("INSERT INTO memory_terms (rowid, terms) VALUES (?, ?)", (place, terms))
+
+
+def _chosen(bank_id: str, choice: Choice) -> tuple[str, Params]:
+    """Make the condition for the memories that are meant; a name and an author given together must both fit."""
+    condition, params = "bank_id = ?", [bank_id]
+    for column, value in (("name", choice.name), ("author_id", choice.author_id)):
+        if value is not None:
+            condition += f" AND {column} = ?"
+            params.append(value)
+    return condition, tuple(params)
+
+
+def remove_memories(bank_id: str, choice: Choice) -> Write:
+    """Remove memories, with their terms."""
+    condition, params = _chosen(bank_id, choice)
+    return Write(f"DELETE FROM memories WHERE {condition}", params)
+
+
+REDACTED = "[censored]"
+"""What stands where a censored memory was quoted."""
+
+_MAX_SOURCES = 3
+
+
+def censor_memories(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
+    """Erase the text of memories, their terms, and the words of theirs that messages quote; note that files hold it."""
+    condition, params = _chosen(bank_id, choice)
+    chosen = f"SELECT place FROM memories WHERE {condition} AND censored = 0"
+    redactions = [
+        Write(
+            f"UPDATE messages SET content = replace(content, json_extract(sources, '$[{source}].quote'), ?),"
+            f" sources = json_set(sources, '$[{source}].quote', ?) WHERE (conversation_id, seq) IN"
+            f" (SELECT conversation_id, seq FROM quotes WHERE source = {source} AND memory IN ({chosen}))",
+            (REDACTED, REDACTED, *params),
+        )
+        for source in range(_MAX_SOURCES)
+    ]
+    return (
+        *redactions,
+        Write(
+            f"UPDATE memories SET text = NULL, censored = 1, updated_at = ? WHERE {condition} AND censored = 0",
+            (at, *params),
+        ),
+        Write("UPDATE erasure SET due = due + 1", ()),
+    )
+
+
+def memory_named(bank_id: str, name: str) -> Query[MemoryRow]:
+    """Read the memory of exactly that name."""
+    return Query(f"{_MEMORY} WHERE memories.bank_id = ? AND memories.name = ?", (bank_id, name), _memory)
+
+
+def page_after(bank_id: str, after_place: int, limit: int) -> Query[MemoryRow]:
+    """Read the memories after a place, oldest first."""
+    return Query(
+        f"{_MEMORY} WHERE memories.bank_id = ? AND memories.place > ? ORDER BY memories.place LIMIT ?",
+        (bank_id, after_place, limit),
+        _memory,
+    )
+
+
+def wrote_in(bank_id: str, agent_name: str) -> Query[str]:
+    """Find the agent of that name if it is attached to the bank or wrote one of its memories."""
+    return Query(
+        "SELECT id FROM agents WHERE name_key = ? AND destroyed_at IS NULL AND (EXISTS (SELECT 1 FROM attachments"
+        " WHERE bank_id = ? AND agent_id = agents.id)"
+        " OR EXISTS (SELECT 1 FROM memories WHERE bank_id = ? AND author_id = agents.id))",
+        (name_key(agent_name), bank_id, bank_id),
+        lambda row: row[0],
+    )
+
+
+# quotes
+
+
+def quote(place: int, conversation_id: int, seq: int, source: int) -> Write:
+    """Note that a message quotes a memory; fails as `ROWS` when that was censored or removed since it was read."""
+    return Write(
+        "INSERT INTO quotes (memory, conversation_id, seq, source)"
+        " SELECT place, ?, ?, ? FROM memories WHERE place = ? AND censored = 0",
+        (conversation_id, seq, source, place),
+        rows=1,
+    )
+
+
+def quoted_by_agents(bank_id: str, choice: Choice) -> Query[str]:
+    """List the agents in whose conversations such memories are quoted."""
+    condition, params = _chosen(bank_id, choice)
+    return Query(
+        "SELECT DISTINCT agent_id FROM quotes JOIN conversations ON conversations.id = quotes.conversation_id"
+        f" WHERE quotes.memory IN (SELECT place FROM memories WHERE {condition})",
+        params,
+        lambda row: row[0],
+    )
+
+
+# recall
+
+
+def frequencies(tokens: Sequence[str]) -> Query[tuple[str, int]]:
+    """Read how many memories have each of these tokens, for those that any has."""
+    return Query(
+        "SELECT term, doc FROM json_each(?) AS given CROSS JOIN memory_vocabulary ON term = given.value",
+        (json.dumps(tokens),),
+        lambda row: (row[0], row[1]),
+    )
+
+
+def relatives(prefixes: Sequence[str], limit: int) -> Query[tuple[str, str, int]]:
+    """List the tokens that begin with each of these prefixes: the prefix, the token, how many memories have it."""
+    return Query(
+        "SELECT given.value, term, doc FROM json_each(?) AS given CROSS JOIN memory_vocabulary"
+        " ON term >= given.value AND term < given.value || char(0x10ffff) LIMIT ?",
+        (json.dumps(prefixes), limit),
+        lambda row: (row[0], row[1], row[2]),
+    )
+
+
+def candidates(match: str, limit: int) -> Query[tuple[int, str]]:
+    """Find the places and terms of the best memories for a full-text query, by BM25."""
+    return Query(
+        "SELECT rowid, terms FROM memory_terms WHERE memory_terms MATCH ? ORDER BY rank LIMIT ?",
+        (match, limit),
+        lambda row: (row[0], row[1]),
+    )
+
+
+def newest(match: str, limit: int) -> Query[tuple[int, str]]:
+    """Find the places and terms of the newest memories for a full-text query."""
+    return Query(
+        "SELECT rowid, terms FROM memory_terms WHERE memory_terms MATCH ? ORDER BY rowid DESC LIMIT ?",
+        (match, limit),
+        lambda row: (row[0], row[1]),
+    )
+
+
+def at_places(places: Sequence[int]) -> Query[MemoryRow]:
+    """Read the memories at these places that are not censored."""
+    return Query(
+        f"{_MEMORY} WHERE memories.place IN (SELECT value FROM json_each(?)) AND memories.censored = 0",
+        (json.dumps(places),),
+        _memory,
+    )
+
+
+# erasure
+
+MERGE_TERMS = Write("INSERT INTO memory_terms (memory_terms) VALUES ('optimize')", ())
+"""Rewrites the full-text index without what was deleted from it."""
+
+ERASURES_DUE: Query[int] = Query("SELECT due FROM erasure", (), lambda row: row[0])
+
+
+def erased(count: int) -> Write:
+    """Note that the files are clear of so many censorings."""
+    return Write("UPDATE erasure SET due = due - ?", (count,))

@@ -1,0 +1,104 @@
+"""The rows of banks: index and counts keep step, whatever path a change takes."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from actors.recall import indexed_terms, recall
+from persistence import agents, banks, conversations, users
+from persistence.agents import AgentRow
+from persistence.banks import BankRow, Choice, MemoryRow
+from persistence.database import SqliteStore
+from persistence.store import StoreUnavailable, Unit
+from persistence.users import UserRow
+from tests.disk import open_store, rows, value
+
+USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
+AGENT = AgentRow("agt_1", "usr_1", "ada", "scout", "", None, "agent", True, 0, 0)
+BANK = BankRow(1, "bnk_1", "usr_1", "ada", "notes", None, "agent", 0, 0, 0)
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    """A store with a user, its agent and its bank."""
+    async with open_store(tmp_path) as store:
+        await store.commit(Unit((users.insert(USER), agents.insert(AGENT), banks.insert(BANK))))
+        await store.commit(Unit((banks.attach("bnk_1", "agt_1", "admin", 0), conversations.begin(7, "usr_1", "agt_1"))))
+        yield store
+
+
+async def keep(store: SqliteStore, place: int, name: str, text: str) -> None:
+    memory = MemoryRow(place, f"mem_{place}", name, text, "agt_1", "scout", "usr_1", 0, 0, 0)
+    await store.commit(Unit(banks.add_memory("bnk_1", memory, indexed_terms(1, name, text))))
+
+
+async def found(store: SqliteStore, query: str) -> list[str]:
+    (bank,) = await store.fetch(banks.by_id("bnk_1"))
+    return [recalled.memory.name for recalled in await recall(store, bank, query, 5)]
+
+
+async def test_a_bank_counts_its_memories(store: SqliteStore):
+    for place in range(1, 4):
+        await keep(store, place, f"memory {place}", "text")
+    await store.commit(Unit((banks.remove_memories("bnk_1", Choice(name="memory 2")),)))
+    assert await value(store, "SELECT memories FROM banks") == 2
+
+
+async def test_the_index_goes_with_the_rows_by_every_path(store: SqliteStore):
+    for remove in (
+        banks.remove_memories("bnk_1", Choice()),
+        banks.censor_memories("bnk_1", Choice(), 1)[-2],
+        banks.delete("bnk_1"),
+        users.delete("usr_1"),
+    ):
+        if not await rows(store, "SELECT 1 FROM banks"):
+            await store.commit(Unit((banks.insert(BANK),)))
+        place = 1 + await value(store, "SELECT count(*) FROM memories")
+        await keep(store, place, f"memory {place}", "An uncommon xylophone")
+        assert await value(store, "SELECT count(*) FROM memory_terms") == 1
+        await store.commit(
+            Unit(agents.destroy_all_of("usr_1", 1) if remove.sql.startswith("DELETE FROM users") else ())
+        )
+        await store.commit(Unit((remove,)))
+        assert await rows(store, "SELECT * FROM memory_terms") == []
+
+
+async def test_a_word_that_no_memory_has_finds_its_relatives(store: SqliteStore):
+    await keep(store, 1, "station", "Die Bahnhofsuhr geht vor.")
+    await keep(store, 2, "harbour", "Der Hafen ist zu.")
+    assert await found(store, "Bahnhofsuhren") == ["station"]
+    assert await found(store, "Hafenrundfahrt") == ["harbour"]
+
+
+async def test_common_terms_that_never_meet_still_find_something(store: SqliteStore, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("actors.recall.MAX_MATCHED", 1)
+    for place in range(1, 7):
+        await keep(store, place, f"note {place}", "apples" if place % 2 else "pears")
+    assert await found(store, "apples pears") != []
+
+
+async def test_a_message_can_t_quote_what_was_censored_meanwhile(store: SqliteStore):
+    await keep(store, 1, "moon", "384,400 km")
+    said = conversations.append(7, 1, "msg_1", "agent", "scout", "384,400 km", None, 0)
+    await store.commit(Unit(banks.censor_memories("bnk_1", Choice(name="moon"), 1)))
+    with pytest.raises(StoreUnavailable):
+        await store.commit(Unit((said, banks.quote(1, 7, 1, 0))))
+    assert await rows(store, "SELECT * FROM messages") == []
+
+
+async def test_every_quote_of_a_message_is_redacted(store: SqliteStore):
+    await keep(store, 1, "moon", "384,400 km")
+    await keep(store, 2, "sun", "150 million km")
+    sources = (
+        '[{"bank":"notes","name":"moon","quote":"384,400 km"},{"profile":"scout","id":"agt_1","quote":"kept"},'
+        '{"bank":"notes","name":"sun","quote":"150 million km"}]'
+    )
+    said = conversations.append(7, 1, "msg_1", "agent", "scout", "384,400 km, kept, 150 million km", sources, 0)
+    await store.commit(Unit((said, banks.quote(1, 7, 1, 0), banks.quote(2, 7, 1, 2))))
+    await store.commit(Unit(banks.censor_memories("bnk_1", Choice(), 1)))
+    ((content, kept),) = await rows(store, "SELECT content, sources FROM messages")
+    assert content == "[censored], kept, [censored]"
+    assert kept.count("[censored]") == 2
+    assert "km" not in kept
+    assert await value(store, "SELECT due FROM erasure") == 1
