@@ -162,7 +162,7 @@ async def test_live_actors_are_listed_with_their_fields(user: Client, unique: st
     answer = await user.request("GET", "/debug/actors?limit=10000", headers=SECRET)
     assert answer.http == 200
     actors = {(actor["kind"], actor["key"]): actor for actor in answer.body["actors"]}
-    assert answer.body["counts"].keys() == {"session", "user", "agent"}
+    assert answer.body["counts"].keys() == {"session", "user", "agent", "bank"}
     assert sum(answer.body["counts"].values()) == len(actors)
     live = actors["agent", agent["id"]]
     fields = {"kind", "key", "name", "life", "mailbox", "handled", "age_s", "idle_s", "incarnation"}
