@@ -1,6 +1,7 @@
 """A gateway whose chat engine does what the message says, a word at a time.
 
-`say:TEXT` yields a piece, `wait:PATH` waits until that file is there (and makes PATH.reached), `fail` raises.
+`say:TEXT` yields a piece, `wait:PATH` waits until that file is there (and makes PATH.reached),
+`recall:WORD` names the memories that it was given, `fail` raises.
 """
 
 import asyncio
@@ -23,6 +24,8 @@ class ScriptedEngine:
                 yield argument
             elif verb == "wait":
                 await _wait_for(Path(argument))
+            elif verb == "recall":
+                yield ", ".join(memory.name for memory in turn.memories)
             else:
                 raise RuntimeError(f"the engine was told to {verb}")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.gateway import Answer, Client, GatewayProcess
+from tests.gateway import Answer, Client, GatewayProcess, running
 from tests.operator import live_actor, on_plan
 
 LEVELS = ["none", "read", "write", "admin"]
@@ -554,6 +554,45 @@ async def test_censored_words_are_gone_from_the_files(
             break
         await asyncio.sleep(0.25)
     assert traces(sanic_server.data, word.encode()) == []
+
+
+async def test_a_streaming_engine_s_agent_has_its_banks_too(scripted_user: Client, unique: str, name: str):
+    await scripted_user.agent(f"{unique}-keeper")
+    (await scripted_user.command("MB_Create", vx={"name": name})).ok()
+    (await load(scripted_user, name, "moon", FACTS["moon"])).ok()
+    answer = (await scripted_user.command("AP_Chat", content="recall:moon")).ok()
+    assert answer.content[1]["content"] == "moon"
+
+
+# what outlives a restart
+
+
+async def test_banks_and_what_may_be_done_in_them_outlive_a_crash(tmp_path: Path):
+    async with running(tmp_path / "data") as gateway:
+        async with gateway.client() as client:
+            user, guest = await client.register("owner"), await client.register("guest")
+            await user.agent("keeper")
+            await guest.agent("visitor", access="public")
+            (await user.command("MB_Create", vx={"name": "notes"})).ok()
+            (await grant(user, "notes", "visitor", "write")).ok()
+            (await load(guest, "notes", "kept", "The word is xylophone.")).ok()
+            (await load(user, "notes", "censored", "The word is glockenspiel.")).ok()
+            (await user.command("MB_Censor", target={"bank": "notes"}, vx={"name": "censored"})).ok()
+        await gateway.kill()
+        await gateway.start()
+        async with gateway.client() as client:
+            user = await client.log_on("owner")
+            assert await attachments(user, "notes") == {"keeper": "admin", "visitor": "write"}
+            assert {name: kept["text"] for name, kept in (await memories(user, "notes")).items()} == {
+                "kept": "The word is xylophone.",
+                "censored": None,
+            }
+            assert await recalled(user, "notes", "xylophone glockenspiel") == ["kept"]
+            for _ in range(80):
+                if not traces(gateway.data, b"glockenspiel"):
+                    break
+                await asyncio.sleep(0.25)
+            assert traces(gateway.data, b"glockenspiel") == []
 
 
 # what goes with agents and users
