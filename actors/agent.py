@@ -24,7 +24,7 @@ from actors.ids import Clock, new_id, new_number
 from actors.records import Record, agent_record
 from actors.runtime import Ask, AsyncFuture, Tell, handles
 from actors.user import name_taken
-from persistence import agents, conversations, domains
+from persistence import agents, banks, conversations, domains
 from persistence.agents import AgentChanges, AgentRow
 from persistence.store import ROWS, Store, StoreUnavailable, Write
 
@@ -393,7 +393,8 @@ class AgentActor(DurableActor):
             writes.append(conversations.begin(conversation.id, conversation.user_id, self.key))
         writes += [append(conversation.id, message) for message in messages]
         if memories:
-            writes += quotes(conversation.id, messages[-1], memories)
+            id = conversation.id
+            writes += quotes(messages[-1], memories, lambda place, seq, source: banks.quote(place, id, seq, source))
         conversation.open_units += 1
 
         def applied() -> None:

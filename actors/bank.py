@@ -119,13 +119,14 @@ class RemoveMemories(Ask[BankView]):
 class CensorMemories(Ask[BankView]):
     """Redact memories for good, for an admin or the owner of their author.
 
-    `author_owner_id`: who owns the author in the choice. `quoting`: the agents whose conversations quote them.
+    `author_owner_id`: who owns the author in the choice. `quoting`: kind and key of the actors in whose
+    messages they are quoted.
     """
 
     viewer: Viewer
     choice: Choice
     author_owner_id: str | None
-    quoting: tuple[str, ...]
+    quoting: tuple[tuple[str, str], ...]
 
 
 class MemoryMoved(Overloaded):
@@ -376,6 +377,11 @@ class BankActor(DurableActor):
         view = self._view(viewer)
         return self.commit(write, reply=lambda: view, applied=self.retire)
 
+    def _evict(self, actors: tuple[tuple[str, str], ...]) -> None:
+        """Stop the actors that remember messages which were redacted."""
+        for kind, key in actors:
+            self._directory.evict(kind, (key,))
+
     @handles(CensorMemories)
     def _censor(self, message: CensorMemories) -> AsyncFuture[BankView]:
         own = message.author_owner_id is not None and message.author_owner_id == message.viewer.user_id
@@ -387,7 +393,7 @@ class BankActor(DurableActor):
         return self.commit(
             *banks.censor_memories(self.key, message.choice, self._clock()),
             reply=lambda: view,
-            applied=lambda: self._directory.evict("agent", message.quoting),
+            applied=lambda: self._evict(message.quoting),
         )
 
     # life

@@ -1,6 +1,7 @@
 """A private conversation of a user with an agent, as its agent's actor holds it."""
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from actors.engines.engine import Memory, Source, Utterance
 from actors.engines.window import Window
 from actors.ids import iso
 from actors.runtime import AsyncFuture, Progress
-from persistence import banks, conversations
+from persistence import conversations
 from persistence.conversations import MessageRow
 from persistence.store import Write
 
@@ -88,11 +89,11 @@ def columns_of(message: Utterance) -> tuple[int, str, str, str, str, str | None,
     return seq, id, role, name, content, kept, at
 
 
-def quotes(conversation_id: int, message: Utterance, memories: tuple[Memory, ...]) -> list[Write]:
-    """Make the writes that note which of these memories a message quotes."""
+def quotes(message: Utterance, memories: tuple[Memory, ...], note: Callable[[int, int, int], Write]) -> list[Write]:
+    """Make the writes that note which of these memories a message quotes: `note(place, seq, number of the source)`."""
     places = {(memory.bank, memory.name): memory.place for memory in memories}
     return [
-        banks.quote(places[source.of, source.id], conversation_id, message.seq, number)
+        note(places[source.of, source.id], message.seq, number)
         for number, source in enumerate(message.sources)
         if source.kind == "bank" and (source.of, source.id) in places
     ]

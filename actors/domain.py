@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from actors.agent import Engine, engine_error
-from actors.conversation import columns_of, from_row, message_record
+from actors.conversation import columns_of, from_row, message_record, quotes
 from actors.durable import DurableActor
-from actors.engines.engine import Persona, Source, StreamingEngine, Turn, Utterance
+from actors.engines.engine import Memory, Persona, Source, StreamingEngine, Turn, Utterance
 from actors.engines.window import CAPACITY, Window
 from actors.errors import NotFound, NotPermitted, Overloaded, ServiceError, StateConflict
 from actors.ids import Clock, new_id
@@ -19,9 +19,9 @@ from actors.records import Record, domain_record, membership_record
 from actors.runtime import Ask, AsyncFuture, Progress, Tell, handles
 from actors.streams import Reader, Streams, event
 from actors.user import LOBBY, name_taken
-from persistence import domains, zones
+from persistence import banks, domains, zones
 from persistence.domains import DomainChanges, DomainRow, ZoneRow
-from persistence.store import ROWS, Store
+from persistence.store import ROWS, Store, Write
 from persistence.users import name_key
 
 ENDED_BY = {Move.LEAVE: "left", Move.KICK: "kicked", Move.BAN: "banned"}
@@ -132,7 +132,7 @@ class SayInZone(Ask[Said]):
     """Say something in a zone, for one who has a member.
 
     `answering` are the agents that reply, in order; where `spoken_to`, the first is who the message is for, and the ask
-    is answered with its reply, else as soon as the message is stored.
+    is answered with its reply, else as soon as the message is stored. `memories` has what each of them recalls.
     """
 
     viewer: Viewer
@@ -140,6 +140,7 @@ class SayInZone(Ask[Said]):
     user_name: str
     content: str
     answering: tuple[Persona, ...] = ()
+    memories: tuple[tuple[Memory, ...], ...] = ()
     spoken_to: bool = False
 
 
@@ -381,17 +382,19 @@ class DomainActor(DurableActor):
                 self._in_background(self._run_engine(zone, before, message, said, answer, self.progress))
             return answer or self._once_stored(stored, Said(said, None))
         replies: list[Utterance] = []
+        noted: list[Write] = []
         failed: ServiceError | None = None
-        for persona in message.answering:
+        for persona, memories in zip(message.answering, message.memories, strict=True):
             try:
-                reply = self._instant.reply(self._turn(persona, zone, before, message))
+                reply = self._instant.reply(self._turn(persona, memories, zone, before, message))
             except Exception as raised:
                 failed = failed or engine_error(raised, self.actor_urn)
                 continue
-            replies.append(
-                self._utterance(zone, "agent", persona.name, reply.text, after=1 + len(replies), sources=reply.sources)
-            )
-        stored = self._store_said(zone, said, *replies)
+            after = 1 + len(replies)
+            replies.append(self._utterance(zone, "agent", persona.name, reply.text, after=after, sources=reply.sources))
+            if memories:
+                noted += quotes(replies[-1], memories, self._noting(zone))
+        stored = self._store_said(zone, said, *replies, noted=noted)
         if failed is not None and message.spoken_to:
             return self._once_stored(stored, error=failed)
         return self._once_stored(stored, Said(said, replies[0] if message.spoken_to else None))
@@ -401,8 +404,14 @@ class DomainActor(DurableActor):
         if standing is None or standing.state is not MEMBER:
             raise StateConflict(f"{persona.name} is not a member of {domain.name}; bring it in with DM_Join first.")
 
-    def _turn(self, persona: Persona, zone: _Zone, before: Window, message: SayInZone) -> Turn:
-        return Turn(persona, zone.row.name, (), before, message.content, speaker=message.user_name)
+    def _turn(
+        self, persona: Persona, memories: tuple[Memory, ...], zone: _Zone, before: Window, message: SayInZone
+    ) -> Turn:
+        return Turn(persona, zone.row.name, memories, before, message.content, speaker=message.user_name)
+
+    def _noting(self, zone: _Zone) -> Callable[[int, int, int], Write]:
+        zone_id = zone.row.id
+        return lambda place, seq, source: banks.quote_in_zone(place, zone_id, seq, source)
 
     async def _run_engine(
         self,
@@ -415,10 +424,10 @@ class DomainActor(DurableActor):
     ) -> None:
         """Let each agent reply, one after another; the pieces of the first reply that is waited for are passed on."""
         assert self._streaming is not None
-        for persona in message.answering:
+        for persona, memories in zip(message.answering, message.memories, strict=True):
             outcome: str | ServiceError
             try:
-                turn = self._turn(persona, zone, before, message)
+                turn = self._turn(persona, memories, zone, before, message)
                 pieces: list[str] = []
                 async for piece in self._streaming.stream(turn):
                     pieces.append(piece)
@@ -457,8 +466,8 @@ class DomainActor(DurableActor):
         seq = zone.row.last_seq + 1 + after
         return Utterance(new_id("msg"), role, name, content, seq, self._clock(), sources)
 
-    def _store_said(self, zone: _Zone, *said: Utterance) -> AsyncFuture[None]:
-        """Add messages to the zone, in memory and as one unit."""
+    def _store_said(self, zone: _Zone, *said: Utterance, noted: list[Write] | None = None) -> AsyncFuture[None]:
+        """Add messages to the zone, in memory and as one unit, with what they quote."""
         zone.row = replace(zone.row, last_seq=said[-1].seq)
         for utterance in said:
             zone.window.append(utterance)
@@ -470,7 +479,7 @@ class DomainActor(DurableActor):
                 self._streams.publish(self.key, event(number, zone.row.id, "message", record))
 
         writes = [zones.append(zone.row.id, number, *columns_of(utterance)) for number, utterance in numbered]
-        return self.commit(*writes, applied=applied)
+        return self.commit(*writes, *(noted or ()), applied=applied)
 
     def _once_stored(
         self, stored: AsyncFuture[None], said: Said | None = None, error: ServiceError | None = None

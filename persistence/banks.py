@@ -298,10 +298,14 @@ def censor_memories(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
     chosen = f"SELECT place FROM memories WHERE {condition} AND censored = 0"
     redactions = [
         Write(
-            f"UPDATE messages SET content = replace(content, json_extract(sources, '$[{source}].quote'), ?),"
-            f" sources = json_set(sources, '$[{source}].quote', ?) WHERE (conversation_id, seq) IN"
-            f" (SELECT conversation_id, seq FROM quotes WHERE source = {source} AND memory IN ({chosen}))",
+            f"UPDATE {messages} SET content = replace(content, json_extract(sources, '$[{source}].quote'), ?),"
+            f" sources = json_set(sources, '$[{source}].quote', ?) WHERE ({stream}, seq) IN"
+            f" (SELECT {stream}, seq FROM {quotes} WHERE source = {source} AND memory IN ({chosen}))",
             (REDACTED, REDACTED, *params),
+        )
+        for messages, quotes, stream in (
+            ("messages", "quotes", "conversation_id"),
+            ("zone_messages", "zone_quotes", "zone_id"),
         )
         for source in range(_MAX_SOURCES)
     ]
@@ -345,22 +349,31 @@ def wrote_in(bank_id: str, agent_name: str) -> Query[str]:
 
 def quote(place: int, conversation_id: int, seq: int, source: int) -> Write:
     """Note that a message quotes a memory; fails as `ROWS` when that was censored or removed since it was read."""
+    return _quote("quotes (memory, conversation_id, seq, source)", conversation_id, seq, source, place)
+
+
+def quote_in_zone(place: int, zone_id: str, seq: int, source: int) -> Write:
+    """Note that a message in a zone quotes a memory; fails as `quote` does."""
+    return _quote("zone_quotes (memory, zone_id, seq, source)", zone_id, seq, source, place)
+
+
+def _quote(into: str, *params: int | str) -> Write:
     return Write(
-        "INSERT INTO quotes (memory, conversation_id, seq, source)"
-        " SELECT place, ?, ?, ? FROM memories WHERE place = ? AND censored = 0",
-        (conversation_id, seq, source, place),
-        rows=1,
+        f"INSERT INTO {into} SELECT place, ?, ?, ? FROM memories WHERE place = ? AND censored = 0", params, rows=1
     )
 
 
-def quoted_by_agents(bank_id: str, choice: Choice) -> Query[str]:
-    """List the agents in whose conversations such memories are quoted."""
+def quoted_by(bank_id: str, choice: Choice) -> Query[tuple[str, str]]:
+    """List the actors, by kind and key, in whose messages such memories are quoted."""
     condition, params = _chosen(bank_id, choice)
+    chosen = f"(SELECT place FROM memories WHERE {condition})"
     return Query(
-        "SELECT DISTINCT agent_id FROM quotes JOIN conversations ON conversations.id = quotes.conversation_id"
-        f" WHERE quotes.memory IN (SELECT place FROM memories WHERE {condition})",
-        params,
-        lambda row: row[0],
+        "SELECT DISTINCT 'agent', agent_id FROM quotes JOIN conversations ON conversations.id = quotes.conversation_id"
+        f" WHERE quotes.memory IN {chosen}"
+        " UNION SELECT 'domain', domain_id FROM zone_quotes JOIN zones ON zones.id = zone_quotes.zone_id"
+        f" WHERE zone_quotes.memory IN {chosen}",
+        (*params, *params),
+        lambda row: (row[0], row[1]),
     )
 
 

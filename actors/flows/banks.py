@@ -267,11 +267,12 @@ async def censor(call: Call) -> Answer:
     """MB_Censor: redact memories for good; their tombstones stay."""
     view, viewer = await _bank(call)
     choice, owner_id = await _choice(call, view)
-    quoting = tuple(await call.core.store.fetch(banks.quoted_by_agents(view.row.id, choice)))
+    quoting = tuple(await call.core.store.fetch(banks.quoted_by(view.row.id, choice)))
     view = await call.ask("bank", view.row.id, CensorMemories(viewer, choice, owner_id, quoting))
     call.core.erasure.set()
     with suppress(StoreUnavailable):  # those that quoted one just before; the stored messages are redacted already
-        call.core.directory.evict("agent", await call.core.store.fetch(banks.quoted_by_agents(view.row.id, choice)))
+        for kind, key in await call.core.store.fetch(banks.quoted_by(view.row.id, choice)):
+            call.core.directory.evict(kind, (key,))
     return Answer(profile=[bank_record(view.row)])
 
 

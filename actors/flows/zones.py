@@ -9,8 +9,9 @@ from actors.agent import AgentView
 from actors.call import Answer, Call
 from actors.conversation import from_row, message_record
 from actors.domain import CreateZone, DestroyZone, Said, SayInZone, no_member
-from actors.engines.engine import Persona
+from actors.engines.engine import Memory, Persona
 from actors.errors import InvalidField, StateConflict
+from actors.flows.banks import memories_for_chat
 from actors.records import zone_record
 from actors.request import require_name
 from actors.session import SelectZone
@@ -118,10 +119,18 @@ async def _say(call: Call, spoken_to: AgentView | None) -> tuple[Said, str]:
         zone.id,
         call.user.user_name,
         content,
-        tuple(_persona(agent) for agent in answering),
-        spoken_to is not None,
+        answering=tuple(_persona(agent) for agent in answering),
+        memories=tuple([await _memories(call, agent, spoken_to, content) for agent in answering]),
+        spoken_to=spoken_to is not None,
     )
     return await call.ask("domain", view.row.id, message, timeout=CHAT_TIMEOUT_S), zone.name
+
+
+async def _memories(call: Call, agent: AgentRow, spoken_to: AgentView | None, content: str) -> tuple[Memory, ...]:
+    """Find what an agent's banks say, unless it is known to have none."""
+    if spoken_to is not None and spoken_to.row.id == agent.id and not spoken_to.has_banks:
+        return ()
+    return await memories_for_chat(call, agent.id, content)
 
 
 def _persona(agent: AgentRow) -> Persona:

@@ -70,6 +70,16 @@ CREATE TABLE quotes (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX quotes_conversation ON quotes (conversation_id);
 
+-- The same for messages in zones.
+CREATE TABLE zone_quotes (
+    memory  INTEGER NOT NULL REFERENCES memories (place) ON DELETE CASCADE,
+    zone_id TEXT NOT NULL REFERENCES zones (id) ON DELETE CASCADE,
+    seq     INTEGER NOT NULL,
+    source  INTEGER NOT NULL,
+    PRIMARY KEY (memory, zone_id, seq, source)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX zone_quotes_zone ON zone_quotes (zone_id);
+
 -- How many censorings may still have left text in freed parts of the files.
 CREATE TABLE erasure (due INTEGER NOT NULL CHECK (due >= 0)) STRICT;
 INSERT INTO erasure (due) VALUES (0);

@@ -280,3 +280,37 @@ async def test_a_reply_in_a_zone_streams(scripted_user: Client, unique: str):
         events = [event async for event in events_of(response)]
     assert events[:2] == [Event("delta", {"text": "one"}), Event("delta", {"text": "two"})]
     assert events[2].data["content"][1]["content"] == "onetwo"
+
+
+# banks
+
+
+async def test_agents_recall_their_banks_in_zones_and_censored_words_leave_these_too(workspace: Workspace):
+    owner, bank = workspace.owner, f"{workspace.domain}-bank"
+    target = {"bank": bank, "agent": workspace.owner_agent}
+    (await owner.command("MB_Create", target=target, vx={"name": bank, "description": "d"})).ok()
+    fact = "The observatory's comet is called Zyzzyva."
+    (await owner.command("MB_Load", target=target, vx={"name": "comet"}, content=fact)).ok()
+    place = {"domain": workspace.domain, "agent": workspace.owner_agent}
+    question = "What is the observatory's comet called?"
+    _, reply = (await owner.command("AP_Chat", target=place, content=question)).ok().content
+    assert reply["sources"] == [{"bank": bank, "name": "comet", "quote": fact}]
+    (await owner.command("MB_Censor", target={"bank": bank}, vx={"name": "comet"})).ok()
+    said = (await workspace.guest.command("ZN_Read", target=place)).ok()
+    assert "Zyzzyva" not in str(said.content)
+    assert said.content[1]["sources"][0]["quote"] == "[censored]"
+    again = (await owner.command("AP_Chat", target=place, content=question)).ok()
+    assert "Zyzzyva" not in str(again.content)
+
+
+async def test_a_bank_that_the_speaker_may_not_see_is_not_quoted_to_it(workspace: Workspace):
+    owner, bank = workspace.owner, f"{workspace.domain}-bank"
+    target = {"bank": bank, "agent": workspace.owner_agent}
+    (await owner.command("MB_Create", target=target, vx={"name": bank, "description": "d"})).ok()
+    vx = {"name": "comet"}
+    (await owner.command("MB_Load", target=target, vx=vx, content="The observatory's comet is called Zyzzyva.")).ok()
+    question = f"@{workspace.owner_agent} what is the observatory's comet called?"
+    (await post(workspace.guest, workspace.domain, question)).ok()
+    (await post(owner, workspace.domain, question)).ok()
+    replies = [text for _, name, text in await said_in(owner, workspace.domain) if name == workspace.owner_agent]
+    assert ["Zyzzyva" in text for text in replies] == [False, True]
