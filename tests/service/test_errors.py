@@ -89,7 +89,7 @@ async def test_1004_follows_the_setting(tmp_path: Path):
 
 
 async def test_1005_a_service_that_is_not_available(user: Client):
-    for service in ("COMMAND", "DEFAULT", "MB_AgentList"):
+    for service in ("COMMAND", "DEFAULT"):
         refused(await user.command(service), 1005, 400)
 
 
