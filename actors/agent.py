@@ -37,12 +37,16 @@ log = logging.getLogger("parley.agent")
 
 
 class AgentView(NamedTuple):
-    """An agent as one who may see it sees it: its row, its record, the number of its messages, whether it has banks."""
+    """An agent as one who may see it sees it: its row, its record, the number of its messages.
+
+    `has_banks` and `has_domains` tell whether it is worth asking the store for them.
+    """
 
     row: AgentRow
     record: Record
     messages: int
     has_banks: bool
+    has_domains: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +134,7 @@ class AgentActor(DurableActor):
         "_clock",
         "_conversations",
         "_has_banks",
+        "_has_domains",
         "_instant",
         "_messages",
         "_persona",
@@ -147,7 +152,7 @@ class AgentActor(DurableActor):
         self._record: Record = {}
         self._persona = Persona("", "", "", "")
         self._messages = 0
-        self._has_banks = False
+        self._has_banks = self._has_domains = False
         self._conversations: dict[str, Conversation] = {}
         self._tasks: set[asyncio.Task[None]] | None = None
 
@@ -161,8 +166,9 @@ class AgentActor(DurableActor):
         if not found:
             raise no_such_agent()
         self._hold_agent(found[0])
-        # Whoever attaches it to a bank or detaches it has it start over.
-        ((self._messages, self._has_banks),) = await self.store.fetch(conversations.standing(self.key))
+        # Whoever attaches it to a bank, detaches it or makes it a member of a domain has it start over.
+        (standing,) = await self.store.fetch(conversations.standing(self.key))
+        self._messages, self._has_banks, self._has_domains = standing
 
     def _hold_agent(self, agent: AgentRow) -> None:
         """Keep the agent, with its record and persona made once per change."""
@@ -190,7 +196,7 @@ class AgentActor(DurableActor):
 
     def _view(self) -> AgentView:
         assert self._agent is not None
-        return AgentView(self._agent, self._record, self._messages, self._has_banks)
+        return AgentView(self._agent, self._record, self._messages, self._has_banks, self._has_domains)
 
     @handles(ReadAgent)
     def _read(self, message: ReadAgent) -> AgentView:

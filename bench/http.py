@@ -1,9 +1,10 @@
 """Requests a second of durable AP_Chat and of AP_Read, side by side with a bare Sanic echo of the same bodies.
 
-One `wrk` thread with 64 connections, one server process each. A round is five short runs: echo of the reads' bodies,
+One `wrk` thread with 64 connections, one server process each. A round is seven short runs: echo of the reads' bodies,
 AP_Read, echo of the chats' bodies, AP_Chat with one question over and over, AP_Chat with thousands of everyday messages
-(what an agent knows then changes all the time). Only figures of one round are compared, as the machine may be slower
-in the next; what is shown is the median over the rounds.
+(what an agent knows then changes all the time), AP_Chat of all agents in one zone, MB_Recall in one bank. Only
+figures of one round are compared, as the machine may be slower in the next; what is shown is the median over the
+rounds.
 """
 
 import asyncio
@@ -33,6 +34,7 @@ BODIES = 4_999
 """Distinct messages; a prime, so that every session comes to send every message."""
 QUESTION = "Who keeps the notes of the week, and how many of them are there?"
 """What the agents' own descriptions answer."""
+DOMAIN, BANK, HOST = "bench-domain", "bench-bank", "bench-host"
 PASSWORD = "correct horse battery"
 
 CHAT_MARK = 0.4
@@ -44,6 +46,9 @@ READ = "AP_Read"
 BARE_CHAT = "bare echo of chats"
 CHAT = "AP_Chat, durable, one question"
 VARIED_CHAT = "AP_Chat, durable, everyday talk"
+ZONE_CHAT = "AP_Chat in one zone, durable"
+RECALL = "MB_Recall of 1,000 memories"
+MEMORIES = 1_000
 MARKS = {READ: (BARE_READ, READ_MARK), CHAT: (BARE_CHAT, CHAT_MARK), VARIED_CHAT: (BARE_CHAT, CHAT_MARK)}
 """What is compared, with what, and the share of its requests a second that it should reach."""
 
@@ -120,11 +125,18 @@ def measure(seconds: float, rounds: int) -> None:
 def _prepare(folder: Path, parley: Server, bare: Server) -> dict[str, Load]:
     """Set the sessions up and write what they send; in the order of a round."""
     tokens, chat, chats, reads = folder / "tokens", folder / "chat", folder / "chats", folder / "reads"
+    zone_chat, recalls = folder / "zone-chat", folder / "recalls"
     names = [f"scout-{number:02}" for number in range(SESSIONS)]
     tokens.write_text("".join(f"{token}\n" for token in asyncio.run(_set_up(parley.base, names))), encoding="ascii")
     messages = everyday_messages(BODIES)
     chat.write_text(_line(service="AP_Chat", content=QUESTION), encoding="ascii")
     chats.write_text("".join(_line(service="AP_Chat", content=text) for text in messages), encoding="ascii")
+    zone_chat.write_text(
+        _line(service="AP_Chat", target={"domain": DOMAIN, "agent": HOST}, content=QUESTION), encoding="ascii"
+    )
+    asked = (text for text in messages if text.endswith("?"))
+    lines = [_line(service="MB_Recall", target={"bank": BANK}, content=text) for text in asked]
+    recalls.write_text("".join(lines), encoding="ascii")
     reads.write_text(
         "".join(_line(service="AP_Read", target={"agent": names[place % SESSIONS]}) for place in range(BODIES)),
         encoding="ascii",
@@ -135,6 +147,8 @@ def _prepare(folder: Path, parley: Server, bare: Server) -> dict[str, Load]:
         BARE_CHAT: Load(bare, tokens, chat),
         CHAT: Load(parley, tokens, chat),
         VARIED_CHAT: Load(parley, tokens, chats),
+        ZONE_CHAT: Load(parley, tokens, zone_chat),
+        RECALL: Load(parley, tokens, recalls),
     }
 
 
@@ -166,7 +180,19 @@ async def _set_up(base: str, agents: list[str]) -> list[str]:
             return token
 
         await send("US_Create", vx={"name": "bench-user", "secret": PASSWORD})
-        return await asyncio.gather(*map(session, agents))
+        tokens = await asyncio.gather(*map(session, agents))
+        owner = tokens[0]
+        # The agents of the other rows have neither domain nor bank.
+        await send("AP_Create", owner, vx={"name": HOST, "description": "Keeps the notes of the week, one of many."})
+        await send("AP_LogOn", owner, target={"agent": HOST})
+        await send("DM_Create", owner, target={"agent": HOST}, vx={"name": DOMAIN, "description": "Where all talk"})
+        bank = {"bank": BANK, "agent": HOST}
+        await send("MB_Create", owner, target=bank, vx={"name": BANK, "description": "What all know"})
+        told = [text for text in everyday_messages(4 * MEMORIES) if not text.endswith("?")][:MEMORIES]
+        for number, text in enumerate(told):
+            await send("MB_Load", owner, target=bank, vx={"name": f"note {number}"}, content=text)
+        await send("MB_Unload", owner, target=bank)  # so that zone chats tell what a zone costs
+        return tokens
 
 
 def _rounds(loads: dict[str, Load], seconds: float, rounds: int) -> dict[str, list[Run]]:
@@ -200,7 +226,10 @@ def _print(runs: dict[str, list[Run]]) -> None:
             slower = statistics.median(run.p99 / bare.p99 for run, bare in pairs)
             row += [f"{share:.2f}", verdict(share, mark), f"{slower:.1f}", verdict(slower, P99_MARK, at_most=True)]
         else:
-            row += ["1", "", "1", ""]
+            bare = BARE_READ if what in (BARE_READ, RECALL) else BARE_CHAT
+            pairs = list(zip(timed, runs[bare][1:], strict=True))
+            row += [f"{statistics.median(run.rate / other.rate for run, other in pairs):.2f}", ""]
+            row += [f"{statistics.median(run.p99 / other.p99 for run, other in pairs):.1f}", ""]
         rows.append(row)
     table(
         f"HTTP: wrk -t1 -c{CONNECTIONS}, medians of {len(runs[CHAT]) - 1} rounds",

@@ -52,11 +52,16 @@ async def read(call: Call) -> Answer:
     view = await call.target_agent()
     standing: Record = {
         "state": view.record["state"],
-        "domains": await call.core.store.fetch(domains.names_of_agent(view.row.id, call.user.user_id)),
+        "domains": await _domains_of(call, view) if view.has_domains else [],
         "banks": await _banks_of(call, view) if view.has_banks else [],
         "messages": view.messages,
     }
     return Answer(profile=[view.record], content=[standing])
+
+
+async def _domains_of(call: Call, view: AgentView) -> list[str]:
+    """Name the domains that an agent is a member of, as far as the caller sees them."""
+    return await call.core.store.fetch(domains.names_of_agent(view.row.id, call.user.user_id))
 
 
 async def _banks_of(call: Call, view: AgentView) -> list[str]:

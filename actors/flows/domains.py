@@ -30,7 +30,9 @@ async def create(call: Call) -> Answer:
         profile=call.vx.profile,
         access=call.vx.access or "agent",
     )
-    return Answer(profile=[domain_record(await call.ask("user", call.user.user_id, message))])
+    row = await call.ask("user", call.user.user_id, message)
+    call.core.directory.evict("agent", (founder.id,))  # it has a domain now
+    return Answer(profile=[domain_record(row)])
 
 
 async def read(call: Call) -> Answer:
@@ -123,6 +125,8 @@ async def _move(call: Call, move: Move) -> Answer:
     view = await call.target_domain()
     agent = await _agent_in(call, view)
     record = await call.ask("domain", view.row.id, MoveMember(view.viewer, move, agent.id, agent.name, agent.owner_id))
+    if record.get("state") == "member":
+        call.core.directory.evict("agent", (agent.id,))  # it has a domain now
     return Answer(profile=[record] if record else [])
 
 
