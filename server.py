@@ -18,9 +18,13 @@ from actors.core import Core, CoreOptions
 from actors.engines.absent import AbsentEngine
 from actors.engines.recall import RecallEngine
 from actors.housekeeping import keep_erasing, keep_house
+from actors.sealing import Sealer, WrongMasterKey
+from config.master_key import FILE as MASTER_KEY_FILE
+from config.master_key import MasterKeyError, load_master_key
 from config.settings import Settings, SettingsError, load_settings
+from persistence import master_key
 from persistence.database import SqliteStore
-from persistence.store import StoreError
+from persistence.store import Store, StoreError, Unit
 from routes.app import HttpOptions, build_app
 from routes.listener import Listener
 from routes.logs import AccessLog, JsonFormatter
@@ -45,11 +49,17 @@ class Gateway:
 
         Raises:
             StoreError: the database is in use, or too new for this code.
+            MasterKeyError: there is no master key, or not the one that the database was sealed with.
             OSError: the address is in use.
         """
         settings = self.settings
         self.store = await SqliteStore.open(settings.database_path, before_commit=before_commit)
-        self.core = Core(self.store, engine or chat_engine(settings), core_options(settings))
+        try:
+            sealer = await prepare_sealer(self.store, settings)
+        except BaseException:
+            await self.store.close()
+            raise
+        self.core = Core(self.store, engine or chat_engine(settings), sealer, core_options(settings))
         self._tasks = [
             asyncio.create_task(self.core.directory.sweep(), name="passivation"),
             asyncio.create_task(keep_house(self.core), name="housekeeping"),
@@ -79,6 +89,27 @@ class Gateway:
         for task in self._tasks:
             task.cancel()
         return await self.core.close(GRACE_S)
+
+
+async def prepare_sealer(store: Store, settings: Settings) -> Sealer:
+    """Load the master key and see that it is the database's.
+
+    Raises:
+        MasterKeyError: it is gone, unusable, or another database's.
+    """
+    proofs = await store.fetch(master_key.PROOF)
+    sealer = Sealer(load_master_key(settings, first_start=not proofs))
+    if not proofs:
+        await store.commit(Unit((master_key.keep(sealer.prove()),)))
+        return sealer
+    try:
+        sealer.check(proofs[0])
+    except WrongMasterKey:
+        raise MasterKeyError(
+            "the master key is not the one that this database was sealed with; give the right one as "
+            f"PARLEY_MASTER_KEY or in {settings.data_dir / MASTER_KEY_FILE}."
+        ) from None
+    return sealer
 
 
 def core_options(settings: Settings) -> CoreOptions:
@@ -142,7 +173,7 @@ async def run(settings: Settings) -> int:
     gateway = Gateway(settings)
     try:
         await gateway.start()
-    except StoreError as error:
+    except (StoreError, MasterKeyError) as error:
         print(f"Parley can't start: {error}", file=sys.stderr)
         return 2
     except OSError as error:

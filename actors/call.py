@@ -74,6 +74,14 @@ class Call:
         self.domain_id = caller.domain_id
         self.zone_id = caller.zone_id
 
+    async def admit(self, credential: str | None) -> None:
+        """Find out who sends it, and count it.
+
+        Raises:
+            NoCredential, InvalidCredential: nobody that the gateway knows.
+        """
+        self.sent_by(await self.core.credentials.authenticate(credential))
+
     def logged_off(self) -> None:
         """Note that its session has ended with it."""
         self.caller = None
@@ -90,6 +98,13 @@ class Call:
         return self.core.directory.ask(
             kind, key, message, timeout=timeout, request_id=self.request_id, progress=self.progress
         )
+
+    async def carry_out(self, kind: str, key: str, message: Ask[R], answer: Callable[[R], Any]) -> R:
+        """Ask an actor to do what the command is for: the one ask of it whose unit changes anything.
+
+        `answer` makes what the command answers (an `Answer`, or a gateway route's `Reply`) of what the actor answers.
+        """
+        return await self.ask(kind, key, message)
 
     # targets
 

@@ -10,7 +10,9 @@ from actors.directory import IDLE_S, LocalDirectory
 from actors.domain import DomainActor
 from actors.ids import Clock, system_clock
 from actors.names import Names
+from actors.outbox import Outbox
 from actors.passwords import PasswordHasher
+from actors.sealing import Sealer
 from actors.session import SessionActor
 from actors.streams import Streams
 from actors.throttle import Throttle, Tries
@@ -32,8 +34,12 @@ class CoreOptions:
 class Core:
     """The actors' side of the gateway: directory, store, credentials, throttles."""
 
-    def __init__(self, store: Store, engine: Engine, options: CoreOptions, clock: Clock = system_clock) -> None:
+    def __init__(
+        self, store: Store, engine: Engine, sealer: Sealer, options: CoreOptions, clock: Clock = system_clock
+    ) -> None:
         self.store = store
+        self.sealer = sealer
+        self.outbox = Outbox(clock)
         self.options = options
         self.clock = clock
         self.streams = Streams()

@@ -131,7 +131,7 @@ def destroy(agent_id: str, at: int) -> tuple[Write, ...]:
         ),
         Write("DELETE FROM roster WHERE agent_id = ?", (agent_id,)),
         Write("DELETE FROM attachments WHERE agent_id = ?", (agent_id,)),
-        Write("UPDATE sessions SET agent_id = NULL WHERE agent_id = ?", (agent_id,)),
+        Write("UPDATE credentials SET agent_id = NULL WHERE agent_id = ?", (agent_id,)),
     )
 
 
@@ -141,7 +141,7 @@ def destroy_all_of(owner_id: str, at: int) -> tuple[Write, ...]:
     return (
         Write(f"DELETE FROM roster WHERE agent_id IN {owned}", (owner_id,)),
         Write(f"DELETE FROM attachments WHERE agent_id IN {owned}", (owner_id,)),
-        Write(f"UPDATE sessions SET agent_id = NULL WHERE agent_id IN {owned}", (owner_id,)),
+        Write(f"UPDATE credentials SET agent_id = NULL WHERE agent_id IN {owned}", (owner_id,)),
         Write(
             "UPDATE agents SET destroyed_at = ?, online = 0, owner_id = NULL WHERE owner_id = ?",
             (at, owner_id),

@@ -21,16 +21,17 @@ class SessionRow:
 
 
 _SELECT = """
-    SELECT sessions.id, sessions.user_id, users.name, sessions.token_hash, sessions.created_at,
-           sessions.last_used_at, sessions.agent_id, sessions.domain_id, sessions.zone_id
-    FROM sessions JOIN users ON users.id = sessions.user_id
+    SELECT credentials.id, credentials.user_id, users.name, credentials.token_hash, credentials.created_at,
+           credentials.last_used_at, credentials.agent_id, credentials.domain_id, credentials.zone_id
+    FROM credentials JOIN users ON users.id = credentials.user_id
 """
 
 
 def insert(session: SessionRow) -> Write:
     """Add a session; refused as `FOREIGN_KEY` when the user is gone."""
     return Write(
-        "INSERT INTO sessions (id, user_id, token_hash, created_at, last_used_at, agent_id) VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO credentials (id, user_id, token_hash, created_at, last_used_at, agent_id)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
         (
             session.id,
             session.user_id,
@@ -44,56 +45,56 @@ def insert(session: SessionRow) -> Write:
 
 def touch(session_id: str, last_used_at: int) -> Write:
     """Store when a session was last used."""
-    return Write("UPDATE sessions SET last_used_at = ? WHERE id = ?", (last_used_at, session_id))
+    return Write("UPDATE credentials SET last_used_at = ? WHERE id = ?", (last_used_at, session_id))
 
 
 def select_agent(session_id: str, agent_id: str | None) -> Write:
     """Store a session's selected agent; refused as `FOREIGN_KEY` or `ROWS` when either is gone."""
-    return Write("UPDATE sessions SET agent_id = ? WHERE id = ?", (agent_id, session_id), rows=1)
+    return Write("UPDATE credentials SET agent_id = ? WHERE id = ?", (agent_id, session_id), rows=1)
 
 
 def select_zone(session_id: str, domain_id: str, zone_id: str) -> Write:
     """Store a session's selected domain and zone; refused as `FOREIGN_KEY` or `ROWS` when one of them is gone."""
     return Write(
-        "UPDATE sessions SET domain_id = ?, zone_id = ? WHERE id = ?", (domain_id, zone_id, session_id), rows=1
+        "UPDATE credentials SET domain_id = ?, zone_id = ? WHERE id = ?", (domain_id, zone_id, session_id), rows=1
     )
 
 
 def unselect_agent(agent_id: str, user_id: str) -> Write:
     """Take an agent out of the selections of a user's sessions."""
-    return Write("UPDATE sessions SET agent_id = NULL WHERE agent_id = ? AND user_id = ?", (agent_id, user_id))
+    return Write("UPDATE credentials SET agent_id = NULL WHERE agent_id = ? AND user_id = ?", (agent_id, user_id))
 
 
 def delete(session_id: str) -> Write:
     """Remove a session."""
-    return Write("DELETE FROM sessions WHERE id = ?", (session_id,))
+    return Write("DELETE FROM credentials WHERE id = ?", (session_id,))
 
 
 def delete_others(user_id: str, kept_id: str) -> Write:
     """Remove all of a user's sessions but one."""
-    return Write("DELETE FROM sessions WHERE user_id = ? AND id <> ?", (user_id, kept_id))
+    return Write("DELETE FROM credentials WHERE user_id = ? AND id <> ?", (user_id, kept_id))
 
 
 def delete_unused_since(before: int) -> Write:
     """Remove sessions that were last used before a time."""
-    return Write("DELETE FROM sessions WHERE last_used_at < ?", (before,))
+    return Write("DELETE FROM credentials WHERE last_used_at < ?", (before,))
 
 
 def by_id(session_id: str) -> Query[SessionRow]:
     """Read one session."""
-    return Query(f"{_SELECT} WHERE sessions.id = ?", (session_id,), lambda row: SessionRow(*row))
+    return Query(f"{_SELECT} WHERE credentials.id = ?", (session_id,), lambda row: SessionRow(*row))
 
 
 def id_by_token_hash(token_hash: bytes) -> Query[str]:
     """Find the session of a token by its SHA-256."""
-    return Query("SELECT id FROM sessions WHERE token_hash = ?", (token_hash,), lambda row: row[0])
+    return Query("SELECT id FROM credentials WHERE token_hash = ?", (token_hash,), lambda row: row[0])
 
 
 def of_user(user_id: str, after_id: str, used_since: int, limit: int) -> Query[SessionRow]:
     """List a user's sessions used since a time, in order of creation, after a cursor."""
     return Query(
-        f"{_SELECT} WHERE sessions.user_id = ? AND sessions.id > ? AND sessions.last_used_at >= ?"
-        " ORDER BY sessions.id LIMIT ?",
+        f"{_SELECT} WHERE credentials.user_id = ? AND credentials.id > ? AND credentials.last_used_at >= ?"
+        " ORDER BY credentials.id LIMIT ?",
         (user_id, after_id, used_since, limit),
         lambda row: SessionRow(*row),
     )

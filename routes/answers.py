@@ -1,7 +1,7 @@
 """Answers and errors as HTTP responses, in the shapes of product 1."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 from sanic import HTTPResponse, Request
 
-from actors.call import NOBODY
+from actors.call import NOBODY, Call
 from actors.errors import RequestTimeout, ServiceError, WrongMediaType, WrongMethod
 from actors.ids import iso, random_bits, system_clock
 from routes.bodies import header
@@ -80,6 +80,23 @@ def _uuid4() -> str:
     """Make a random UUID (RFC 9562, 5.4) at a third of the cost of the uuid module's objects."""
     bits = f"{random_bits(124):031x}"
     return f"{bits[:8]}-{bits[8:12]}-4{bits[12:15]}-{'89ab'[int(bits[15], 16) & 3]}{bits[16:19]}-{bits[19:]}"
+
+
+def credential_of(header: Callable[[str], str | None]) -> str | None:
+    """Return the credential that a request carries: Authorization wins over X-Api-Key (product 2).
+
+    `header` returns a header's value; the name in lower case.
+    """
+    authorization = header("authorization")
+    if authorization is None:
+        return header("x-api-key")
+    scheme, _, token = authorization.partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else authorization
+
+
+def quota_headers(call: Call) -> dict[str, str]:
+    """Make the headers that tell how much of the day's quota is left, where the request was counted and has one."""
+    return {}
 
 
 def status_of(error: ServiceError) -> dict[str, Any]:

@@ -12,11 +12,14 @@ from actors.core import Core
 from routes.addresses import Network
 from routes.bus import CommandBus
 from routes.docs import docs_blueprint
+from routes.door import InternalDoor
 from routes.faults import Faults
-from routes.gateway import InternalDoor, admin_blueprint, debug_blueprint, health_blueprint
+from routes.health import health_blueprint
 from routes.logs import AccessLog
+from routes.members import MemberRoutes
 from routes.metrics import RequestMetrics, metrics_blueprint
 from routes.openapi import openapi_blueprint
+from routes.table import ROUTES
 
 HEAD_BYTES = 16_384
 """A request's head may have so many bytes, however small the bodies that are taken."""
@@ -62,8 +65,8 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     app.ctx.bus = bus
     app.blueprint(bus.blueprint(options.brand))
     app.blueprint(health_blueprint(core, options.version))
-    app.blueprint(admin_blueprint(core, door, options.max_body_bytes))
-    app.blueprint(debug_blueprint(core, door))
+    members = MemberRoutes(core, door, requests, access_log, options.trusted_proxies, options.max_body_bytes)
+    app.blueprint(members.blueprint(ROUTES))
     app.blueprint(metrics_blueprint(core, requests))
     app.blueprint(openapi_blueprint(options.brand))
     app.blueprint(docs_blueprint())

@@ -22,7 +22,7 @@ from actors.errors import (
 )
 from actors.request import parse, require
 from routes.addresses import Network, client_address
-from routes.answers import BusAnswer, bus_error, request_id, request_id_of, status_of, tps_body
+from routes.answers import BusAnswer, bus_error, credential_of, request_id, request_id_of, status_of, tps_body
 from routes.bodies import json_object, received_body, whole_header
 from routes.faults import as_service_error
 from routes.logs import AccessLog
@@ -50,15 +50,6 @@ class BusRequest:
     body: bytes = b""
     sanic: Request | None = None
     """Where Sanic received it: its body is still to come, and its answer can be streamed."""
-
-    @property
-    def credential(self) -> str | None:
-        """The credential that it carries: Authorization wins over X-Api-Key (product 2)."""
-        authorization = self.header("authorization")
-        if authorization is not None:
-            scheme, _, token = authorization.partition(" ")
-            return token.strip() if scheme.lower() == "bearer" else authorization
-        return self.header("x-api-key")
 
     @property
     def wants_events(self) -> bool:
@@ -163,7 +154,7 @@ class CommandBus:
     async def _check(self, request: BusRequest, call: Call, command: Command, body: dict[str, Any]) -> None:
         """Make the checks that come before the core, in the order of product 1."""
         if not command.public:
-            call.sent_by(await self._core.credentials.authenticate(request.credential))
+            await call.admit(credential_of(request.header))
         call.says(parse(body))
         require(call.request, command.requires)
         if not command.available:

@@ -6,7 +6,6 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import Any, cast
 
 import orjson
 import yaml
@@ -14,14 +13,21 @@ from sanic import Blueprint, HTTPResponse, Request
 
 from actors.commands import COMMANDS, GROUPS, Command
 from actors.request import TPSRequest
-from routes.gateway import PlanChange
-from routes.schemas import HEADER, RECORDS, STATUS, Schema, array, nullable, number, record, ref, response, text
+from routes.openapi_routes import (
+    CREDENTIALS,
+    RETRY_AFTER,
+    json_body,
+    model_schemas,
+    operation,
+    reply,
+    route_paths,
+    route_schemas,
+)
+from routes.schemas import HEADER, RECORDS, STATUS, Schema, nullable, number, record, ref, response, text
+from routes.table import ROUTES
 
 VERSION = "2026-03-19"
 FILE = Path(__file__).parent.parent / "openapi.json"
-
-_CREDENTIALS: list[Schema] = [{"bearer": []}, {"apiKey": []}]
-_RETRY_AFTER = {"Retry-After": {"description": "Seconds to wait.", "schema": number(minimum=1)}}
 
 
 def document(brand: str = "Svc") -> Schema:
@@ -30,7 +36,7 @@ def document(brand: str = "Svc") -> Schema:
     paths: Schema = {bus: {"post": _bus_operation()}}
     for command in COMMANDS.values():
         paths[bus + command.alias] = {"post": _alias_operation(command)}
-    paths |= _gateway_paths()
+    paths |= _open_paths() | route_paths(ROUTES)
     return {
         "openapi": "3.0.3",
         "info": {
@@ -82,16 +88,16 @@ def _bus_operation() -> Schema:
         "tags": ["Gateway"],
         "operationId": "commandBus",
         "summary": "Carry out the command that `service` names.",
-        "security": [*_CREDENTIALS, {}],
-        "requestBody": _json(body, example),
-        "responses": _bus_responses({"description": "The command's answer.", **_json(response())}),
+        "security": [*CREDENTIALS, {}],
+        "requestBody": json_body(body, example),
+        "responses": _bus_responses({"description": "The command's answer.", **json_body(response())}),
     }
 
 
 def _alias_operation(command: Command) -> Schema:
     profile = ref(RECORDS[command.profile][0]) if command.profile else None
     content = ref(RECORDS[command.content[0]][0]) if command.content else None
-    answer = _json(response(profile, content, success=command.available))
+    answer = json_body(response(profile, content, success=command.available))
     if command.follow:
         answer = {
             "content": {
@@ -109,20 +115,20 @@ def _alias_operation(command: Command) -> Schema:
         }
     members = ", ".join(f"`{path}`" for path in command.uses) or "none"
     codes = ", ".join(str(code) for code in command.errors)
-    operation: Schema = {
+    described: Schema = {
         "tags": [GROUPS[command.group]],
         "operationId": command.service,
         "summary": command.summary,
         "description": f"Members used: {members}."
         + (f" Errors of its own: {codes}." if codes else "")
         + ("" if command.available else " Not available yet: answers 1005."),
-        "security": [] if command.public else _CREDENTIALS,
-        "requestBody": _json(_alias_body(command), command.example),
+        "security": [] if command.public else CREDENTIALS,
+        "requestBody": json_body(_alias_body(command), command.example),
         "responses": _bus_responses({"description": "The command's answer.", **answer}),
     }
     links = _LINKS.get(command.service)
     if links:
-        operation["responses"]["200"]["links"] = {
+        described["responses"]["200"]["links"] = {
             target: {
                 "operationId": target,
                 "requestBody": {"target": {"agent": "$response.body#/profile/0/name"}},
@@ -130,7 +136,7 @@ def _alias_operation(command: Command) -> Schema:
             }
             for target in links
         }
-    return operation
+    return described
 
 
 _LINKS = {"AP_Create": ("AP_Read", "AP_LogOn", "AP_Select", "AP_History", "AP_LogOff", "AP_Destroy")}
@@ -178,149 +184,59 @@ def _bus_responses(ok: Schema) -> Schema:
 def _shared_responses() -> Schema:
     shared: Schema = {}
     for status, (name, description) in _REFUSALS.items():
-        shared[name] = {"description": description, **_json(response())}
+        shared[name] = {"description": description, **json_body(response())}
         if status in ("429", "500"):
-            shared[name]["headers"] = _RETRY_AFTER
+            shared[name]["headers"] = RETRY_AFTER
     return shared
 
 
-# the gateway's own routes
+# the routes that are open to all
 
 
-def _gateway_paths() -> Schema:
-    secret: list[Schema] = [{"internalSecret": []}]
+def _open_paths() -> Schema:
     health = ref("Health")
-    plan_path = {
-        "name": "name",
-        "in": "path",
-        "required": True,
-        "schema": text(pattern=r"^[A-Za-z0-9_.-]{1,64}$"),
-        "description": "The user's name.",
-    }
-    actor_params = [
-        {"name": name, "in": "path", "required": True, "schema": text(pattern=r"^[A-Za-z0-9_-]{1,64}$")}
-        for name in ("kind", "key")
-    ]
-    list_params: list[Schema] = [
-        {"name": "kind", "in": "query", "schema": text(), "description": "Only actors of this kind."},
-        {
-            "name": "limit",
-            "in": "query",
-            "schema": number(minimum=1, maximum=10_000),
-            "description": "Actors listed; 1,000 when absent.",
-        },
-    ]
     return {
         "/api/health": {
-            "get": _operation(
+            "get": operation(
                 "Gateway",
                 "getHealth",
                 "Tell whether the gateway can do its work.",
-                {"200": _reply("It can.", health), "503": _reply("The storage takes no writes.", health)},
+                {"200": reply("It can.", health), "503": reply("The storage takes no writes.", health)},
             )
         },
         "/api/tps/openapi.json": {
-            "get": _operation(
+            "get": operation(
                 "Gateway",
                 "getOpenapiJson",
                 "This document as JSON.",
-                {"200": _reply("The document.", {"type": "object"})},
+                {"200": reply("The document.", {"type": "object"})},
             )
         },
         "/api/tps/openapi.yaml": {
-            "get": _operation(
+            "get": operation(
                 "Gateway",
                 "getOpenapiYaml",
                 "This document as YAML.",
-                {"200": _reply("The document.", {"type": "object"}, "application/yaml")},
+                {"200": reply("The document.", {"type": "object"}, "application/yaml")},
             )
         },
         "/docs": {
-            "get": _operation(
+            "get": operation(
                 "Gateway",
                 "getDocs",
                 "This document as a page.",
-                {"200": _reply("The page.", text(), "text/html; charset=utf-8")},
+                {"200": reply("The page.", text(), "text/html; charset=utf-8")},
             )
         },
         "/metrics": {
-            "get": _operation(
+            "get": operation(
                 "Gateway",
                 "getMetrics",
                 "What the gateway counts, as Prometheus text.",
-                {"200": _reply("The metrics.", text(), "text/plain; version=0.0.4; charset=utf-8")},
-            )
-        },
-        "/api/admin/users/{name}/plan": {
-            "put": _operation(
-                "Internal",
-                "setPlan",
-                "Put a user on a plan: the billing hook.",
-                {"200": _reply("The user.", ref("OwnUser"))} | _errors(400, 401, 404, 408, 413, 415, 503),
-                security=secret,
-                parameters=[plan_path],
-                requestBody=_json(ref("PlanChange"), {"plan": "builder"}),
-            )
-        },
-        "/debug/actors": {
-            "get": _operation(
-                "Internal",
-                "listActors",
-                "List the live actors.",
-                {
-                    "200": _reply(
-                        "The actors.",
-                        record("Live actors.", counts={"type": "object"}, actors=array(ref("Actor"))),
-                    )
-                }
-                | _errors(400, 401, 404),
-                security=secret,
-                parameters=list_params,
-            )
-        },
-        "/debug/actors/{kind}/{key}": {
-            "get": _operation(
-                "Internal",
-                "getActor",
-                "Look into one live actor.",
-                {"200": _reply("The actor and its state.", ref("Actor"))} | _errors(401, 404),
-                security=secret,
-                parameters=actor_params,
+                {"200": reply("The metrics.", text(), "text/plain; version=0.0.4; charset=utf-8")},
             )
         },
     }
-
-
-def _operation(tag: str, name: str, summary: str, responses: Schema, **more: Any) -> Schema:
-    return {
-        "tags": [tag],
-        "operationId": name,
-        "summary": summary,
-        "security": [],
-        "responses": responses,
-        **more,
-    }
-
-
-def _errors(*statuses: int) -> Schema:
-    return {
-        str(status): _reply("Refused; `status` says why.", record("An error.", status=ref("Status")))
-        | ({"headers": _RETRY_AFTER} if status == 503 else {})
-        for status in statuses
-    }
-
-
-def _reply(description: str, schema: Schema, media_type: str = "application/json") -> Schema:
-    return {"description": description, "content": {media_type: {"schema": schema}}}
-
-
-def _json(schema: Schema, example: object = None) -> Schema:
-    media: Schema = {"schema": schema}
-    body: Schema = {"content": {"application/json": media}}
-    if example is not None:
-        media["example"] = example
-        body["required"] = True
-    return body
 
 
 # schemas
@@ -328,11 +244,7 @@ def _json(schema: Schema, example: object = None) -> Schema:
 
 def _schemas() -> Schema:
     schemas: Schema = {"Status": STATUS, "Header": HEADER}
-    for model in (TPSRequest, PlanChange):
-        generated = model.model_json_schema(ref_template="#/components/schemas/{model}")
-        for name, schema in generated.pop("$defs", {}).items():
-            schemas[name] = _openapi_30(schema)
-        schemas[model.__name__] = _openapi_30(generated)
+    schemas |= model_schemas(TPSRequest) | route_schemas(ROUTES)
     schemas |= dict(RECORDS.values())
     schemas["Health"] = record(
         "How the gateway is.",
@@ -355,30 +267,6 @@ def _schemas() -> Schema:
         incarnation=number("Counts the actors that this process started."),
     )
     return schemas
-
-
-def _openapi_30(value: Any) -> Any:
-    """Turn pydantic's JSON Schema into OpenAPI 3.0's dialect: `nullable` for a union with null, no titles, no nulls."""
-    if isinstance(value, list):
-        return [_openapi_30(item) for item in cast(list[Any], value)]
-    if not isinstance(value, dict):
-        return value
-    schema = cast(dict[str, Any], value)
-    made: Schema = {
-        key: _openapi_30(item)
-        for key, item in schema.items()
-        if not (key == "title" and isinstance(item, str)) and not (key == "default" and item is None)
-    }
-    branches: list[Schema] = made.get("anyOf") or []
-    if {"type": "null"} in branches:
-        (branch,) = [branch for branch in branches if branch != {"type": "null"}]
-        del made["anyOf"]
-        # a reference allows no siblings in 3.0
-        inner = {"allOf": [branch]} if "$ref" in branch else branch
-        made = {**inner, **made, "nullable": True}
-        if "enum" in made:
-            made["enum"] = [*made["enum"], None]
-    return made
 
 
 # serving and checking

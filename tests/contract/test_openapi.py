@@ -13,6 +13,7 @@ from sanic import Sanic
 from actors.commands import COMMANDS, GROUPS
 from actors.core import Core, CoreOptions
 from actors.engines.recall import RecallEngine
+from actors.sealing import Sealer
 from persistence.database import SqliteStore
 from routes.app import HttpOptions, build_app
 from routes.logs import AccessLog
@@ -32,7 +33,7 @@ async def document(sanic_client: Client) -> dict[str, Any]:
 async def routes_of_the_app(folder: Path) -> set[tuple[str, str]]:
     """List method and path of every route, in OpenAPI's notation."""
     store = await SqliteStore.open(folder / "parley.db")
-    core = Core(store, RecallEngine(), CoreOptions())
+    core = Core(store, RecallEngine(), Sealer(bytes(32)), CoreOptions())
     try:
         app = build_app(core, HttpOptions(version="0"), AccessLog(None))
         Sanic.unregister_app(app)

@@ -11,6 +11,7 @@ from actors.agent import ReadAgent, SendChat, SetOnline
 from actors.core import Core, CoreOptions
 from actors.engines.recall import RecallEngine
 from actors.ids import new_id
+from actors.sealing import Sealer
 from actors.user import CreateAgent, DestroyUser
 from persistence import conversations, users
 from persistence.database import SqliteStore
@@ -24,7 +25,7 @@ AGENTS = 60
 @pytest.fixture
 async def core(tmp_path: Path) -> AsyncIterator[Core]:
     store = await SqliteStore.open(tmp_path / "test.db")
-    core = Core(store, RecallEngine(), CoreOptions(idle_s=0))
+    core = Core(store, RecallEngine(), Sealer(bytes(32)), CoreOptions(idle_s=0))
     yield core
     await core.close(5)
 

@@ -110,7 +110,7 @@ async def test_migrations_are_applied_in_order_and_once(connection: aiosqlite.Co
 async def test_the_migrations_of_this_code_make_the_newest_version(connection: aiosqlite.Connection):
     newest = await migrate(connection)
     assert newest == len(list(MIGRATIONS.glob("*.sql"))) == await version(connection)
-    assert {"users", "agents", "sessions", "conversations", "messages"} <= set(await tables(connection))
+    assert {"users", "agents", "credentials", "conversations", "messages"} <= set(await tables(connection))
     assert await look(connection, "PRAGMA foreign_key_check") == []
 
 

@@ -1,0 +1,28 @@
+"""The outbox: events that webhooks tell of, each written in the unit of its cause (product 9)."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from persistence.store import Write
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """An event as stored; `id` is a plain UUID, `created_at` in ms since the epoch."""
+
+    id: str
+    user_id: str
+    type: str
+    data: dict[str, Any]
+    created_at: int
+
+
+def insert(event: EventRow) -> Write:
+    """Add an event, if its user is there."""
+    return Write(
+        "INSERT INTO events (id, user_id, type, data, created_at)"
+        " SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS (SELECT 1 FROM users WHERE id = ?2)",
+        (event.id, event.user_id, event.type, orjson.dumps(event.data).decode(), event.created_at),
+    )

@@ -1,0 +1,123 @@
+"""Serves gateway routes from their tables: credential, count, checks, the route's own work, one error shape."""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import orjson
+from pydantic import BaseModel, ValidationError
+from sanic import Blueprint, HTTPResponse, Request
+
+from actors.call import Call
+from actors.core import Core
+from actors.errors import InvalidField
+from actors.request import wrong_fields
+from routes.addresses import Network, client_address
+from routes.answers import (
+    JsonAnswer,
+    credential_of,
+    gateway_error,
+    quota_headers,
+    request_id_of,
+)
+from routes.bodies import json_object, received_body, whole_header
+from routes.door import InternalDoor
+from routes.faults import as_service_error
+from routes.logs import AccessLog
+from routes.metrics import RequestMetrics
+from routes.route import Reply, Route, RouteCall
+
+
+class MemberRoutes:
+    """Carries requests to the handlers of gateway routes and their answers back."""
+
+    def __init__(
+        self,
+        core: Core,
+        door: InternalDoor,
+        metrics: RequestMetrics,
+        access_log: AccessLog,
+        trusted_proxies: Sequence[Network],
+        max_body_bytes: int,
+    ) -> None:
+        self._core = core
+        self._door = door
+        self._metrics = metrics
+        self._access_log = access_log
+        self._trusted_proxies = trusted_proxies
+        self._max_body_bytes = max_body_bytes
+
+    def blueprint(self, routes: Iterable[Route]) -> Blueprint:
+        """Make the routes."""
+        blueprint = Blueprint("members")
+        for route in routes:
+            self._add(blueprint, route)
+        return blueprint
+
+    def _add(self, blueprint: Blueprint, route: Route) -> None:
+        async def handler(request: Request, **params: str) -> HTTPResponse:
+            return await self._serve(request, route, params)
+
+        path = re.sub(r"{(\w+)}", r"<\1:str>", route.path)
+        blueprint.add_route(handler, path, methods=[route.method], name=route.name, ignore_body=True)
+
+    async def _serve(self, request: Request, route: Route, params: dict[str, str]) -> HTTPResponse:
+        started = perf_counter()
+        connection: Any = request.conn_info
+        address = client_address(connection.client_ip, partial(whole_header, request), self._trusted_proxies)
+        call = Call(self._core, request_id_of(request), address, service=route.name)
+        code = -1
+        status = 0
+        try:
+            reply = await self._carried_out(request, route, params, call)
+            headers = {"X-Request-Id": call.request_id} | quota_headers(call)
+            body = b"" if reply.value is None else orjson.dumps(reply.value)
+            code, status = 0, int(reply.status)
+            return JsonAnswer(body, status, headers) if body else HTTPResponse(status=status, headers=headers)
+        except Exception as raised:
+            error = as_service_error(raised)
+            code, status = error.internal_code, error.http_code
+            return gateway_error(request, error, quota_headers(call))
+        finally:  # a client that goes away cancels this; its request is counted all the same
+            seconds = perf_counter() - started
+            self._metrics.observe(route.name, code, seconds)
+            user = call.caller.user_name if call.caller else None
+            self._access_log.write(call.request_id, route.name, status, code, seconds, user, address)
+
+    async def _carried_out(self, request: Request, route: Route, params: dict[str, str], call: Call) -> Reply:
+        """Make the checks in the order of product 1, then let the route do its work."""
+        if route.entrance == "internal":
+            self._door.check(request)
+        sent: dict[str, Any] = {}
+        if not route.reads_body:
+            received = await received_body(request)
+            if route.body is not None:
+                sent = json_object(received or b"{}", whole_header(request, "content-type"), self._max_body_bytes)
+        if route.entrance == "member":
+            headers: Any = request.headers
+            await call.admit(credential_of(headers.get))
+        arguments: Any = request.get_args(keep_blank_values=True)
+        asked = {name: values[0] for name, values in arguments.items()}
+        return await route.run(
+            RouteCall(
+                call,
+                params,
+                route.body and _checked(route.body, sent),
+                route.query and _checked(route.query, asked),
+                request,
+            )
+        )
+
+
+def _checked(model: type[BaseModel], values: dict[str, Any]) -> BaseModel:
+    """Check a body or a query.
+
+    Raises:
+        InvalidField: the note names each wrong member's path, at most ten.
+    """
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise InvalidField(wrong_fields(error)) from None
