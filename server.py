@@ -18,6 +18,7 @@ from actors.core import Core, CoreOptions
 from actors.engines.absent import AbsentEngine
 from actors.engines.recall import RecallEngine
 from actors.housekeeping import keep_erasing, keep_house
+from actors.ids import Clock, system_clock
 from actors.sealing import Sealer, WrongMasterKey
 from config.master_key import FILE as MASTER_KEY_FILE
 from config.master_key import MasterKeyError, load_master_key
@@ -42,10 +43,16 @@ class Gateway:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
 
-    async def start(self, *, engine: Engine | None = None, before_commit: Callable[[], None] | None = None) -> None:
+    async def start(
+        self,
+        *,
+        engine: Engine | None = None,
+        before_commit: Callable[[], None] | None = None,
+        clock: Clock = system_clock,
+    ) -> None:
         """Bring up store, actors and routes, in this order, and listen.
 
-        `engine` and `before_commit` are for tests: another chat engine, and a fault in each commit.
+        `engine`, `before_commit` and `clock` are for tests: another chat engine, a fault in each commit, another time.
 
         Raises:
             StoreError: the database is in use, or too new for this code.
@@ -59,7 +66,7 @@ class Gateway:
         except BaseException:
             await self.store.close()
             raise
-        self.core = Core(self.store, engine or chat_engine(settings), sealer, core_options(settings))
+        self.core = Core(self.store, engine or chat_engine(settings), sealer, core_options(settings), clock)
         self._tasks = [
             asyncio.create_task(self.core.directory.sweep(), name="passivation"),
             asyncio.create_task(keep_house(self.core), name="housekeeping"),
@@ -116,6 +123,8 @@ def core_options(settings: Settings) -> CoreOptions:
     """Pick what the core is to know of the settings."""
     return CoreOptions(
         registration_open=settings.registration == "open",
+        sandbox_keys=settings.sandbox_keys_enabled,
+        sandbox_keys_per_hour=settings.sandbox_keys_per_hour,
         registrations_per_hour=settings.registrations_per_hour,
         default_plan=settings.default_plan,
         session_ttl_s=settings.session_ttl_s,

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -97,6 +97,8 @@ class SendChat(Ask[ChatSent | MemoriesNeeded]):
     content: str
     memories: tuple[Memory, ...] | None = None
     let_in: bool = False
+    resumes: Utterance | None = None
+    """This message, where it is stored already and waits for its reply still."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +196,12 @@ class AgentActor(DurableActor):
             raise NotPermitted(f"Only the owner of {agent.name} may do this; ask {agent.owner}.")
         return agent
 
-    def _view(self) -> AgentView:
-        assert self._agent is not None
-        return AgentView(self._agent, self._record, self._messages, self._has_banks, self._has_domains)
+    def _view(self, foreseen: AgentRow | None = None) -> AgentView:
+        """The agent as it is, or as a row that is not stored yet will show it."""
+        agent = foreseen or self._agent
+        assert agent is not None
+        record = self._record if foreseen is None else agent_record(agent)
+        return AgentView(agent, record, self._messages, self._has_banks, self._has_domains)
 
     @handles(ReadAgent)
     def _read(self, message: ReadAgent) -> AgentView:
@@ -205,16 +210,17 @@ class AgentActor(DurableActor):
 
     @handles(UpdateAgent)
     def _update(self, message: UpdateAgent) -> AsyncFuture[AgentView]:
-        self._owned_by(message.viewer_id)
+        agent = self._owned_by(message.viewer_id)
         changes, now = message.changes, self._clock()
+        given = {member: text for member, text in asdict(changes).items() if text is not None}
 
         def applied() -> None:
-            given = {member: text for member, text in asdict(changes).items() if text is not None}
             self._change(now, **given)
 
         return self.commit(
             agents.update(self.key, changes, now),
             reply=self._view,
+            foreseen=lambda: self._view(replace(agent, updated_at=now, **given)),
             applied=applied,
             refusals={"agents.name_key": name_taken, ROWS: no_such_agent},
         )
@@ -233,6 +239,7 @@ class AgentActor(DurableActor):
         return self.commit(
             agents.set_online(self.key, message.online, now),
             reply=self._view,
+            foreseen=lambda: self._view(replace(agent, updated_at=now, online=message.online)),
             applied=lambda: self._change(now, online=message.online),
             refusals={ROWS: no_such_agent},
         )
@@ -257,7 +264,15 @@ class AgentActor(DurableActor):
         conversation = self._conversation_of(message.viewer_id)
         if len(conversation.waiting) >= WAITING_LIMIT:
             raise Overloaded("Too many messages wait in this conversation already; try again in a second.")
-        chat = Chat(message.user_name, message.content, AsyncFuture(), self.progress, message.memories or ())
+        chat = Chat(
+            message.user_name,
+            message.content,
+            AsyncFuture(),
+            self.progress,
+            message.memories or (),
+            self.take_receipt(),
+            message.resumes,
+        )
         if conversation.loaded and not conversation.at_work:
             self._begin_chat(agent, conversation, chat)
         else:
@@ -322,23 +337,26 @@ class AgentActor(DurableActor):
                 self._begin_chat(self._agent, conversation, chat)
 
     def _begin_chat(self, agent: AgentRow, conversation: Conversation, chat: Chat) -> None:
-        said = self._utterance("user", chat.user_name, chat.content, conversation.last_seq + 1)
+        said = chat.resumes or self._utterance("user", chat.user_name, chat.content, conversation.last_seq + 1)
+        new = () if chat.resumes else (said,)
         turn = Turn(self._persona, agent.name, chat.memories, conversation.window, chat.content)
         if self._instant is None:
-            turn = turn._replace(window=Window(conversation.window))  # as it was before this message
-            stored = self._store_messages(conversation, said)
+            turn = turn._replace(window=_before(conversation.window, said.seq))
+            stored = self._store_messages(conversation, *new, beside=_begun(chat, said))
             conversation.at_work = chat
             self._in_background(self._run_engine(turn, conversation, chat, said, stored))
             return
         try:
             reply = self._instant.reply(turn)
         except Exception as raised:
-            _fail_once_stored(chat, engine_error(raised, self.actor_urn), self._store_messages(conversation, said))
+            stored = self._store_messages(conversation, *new, beside=_begun(chat, said))
+            _fail_once_stored(chat, engine_error(raised, self.actor_urn), stored)
         else:
-            answer = self._utterance("agent", agent.name, reply.text, said.seq + 1, reply.sources)
-            _answer_once_stored(
-                chat, said, answer, self._store_messages(conversation, said, answer, memories=chat.memories)
-            )
+            seq = conversation.last_seq + len(new) + 1
+            answer = self._utterance("agent", agent.name, reply.text, seq, reply.sources)
+            beside = _answered(chat, said, answer)
+            stored = self._store_messages(conversation, *new, answer, memories=chat.memories, beside=beside)
+            _answer_once_stored(chat, said, answer, stored)
 
     async def _run_engine(
         self,
@@ -371,7 +389,7 @@ class AgentActor(DurableActor):
             self.hold_back(chat.answer, None, no_such_agent())
         else:
             answer = self._utterance("agent", self._agent.name, outcome, conversation.last_seq + 1)
-            stored = self._store_messages(conversation, answer)
+            stored = self._store_messages(conversation, answer, beside=_answered(chat, ended.said, answer))
             _answer_once_stored(chat, ended.said, answer, stored, streamed=True)
         self._go_on(conversation)
 
@@ -386,10 +404,15 @@ class AgentActor(DurableActor):
         return Utterance(new_id("msg"), role, name, content, seq, self._clock(), sources)
 
     def _store_messages(
-        self, conversation: Conversation, *messages: Utterance, memories: tuple[Memory, ...] = ()
+        self,
+        conversation: Conversation,
+        *messages: Utterance,
+        memories: tuple[Memory, ...] = (),
+        beside: Iterable[Write] = (),
     ) -> AsyncFuture[None]:
-        """Add messages to the conversation, in memory and as one unit."""
-        conversation.last_seq = messages[-1].seq
+        """Add messages to the conversation, in memory and as one unit with what they leave `beside` them."""
+        if messages:
+            conversation.last_seq = messages[-1].seq
         self._messages += len(messages)
         for message in messages:
             conversation.window.append(message)
@@ -406,7 +429,7 @@ class AgentActor(DurableActor):
         def applied() -> None:
             conversation.open_units -= 1
 
-        return self.commit(*writes, applied=applied)
+        return self.commit(*writes, *beside, applied=applied)
 
     # life
 
@@ -466,6 +489,21 @@ class AgentActor(DurableActor):
                 for conversation in self._conversations.values()
             ],
         }
+
+
+def _before(window: Window, seq: int) -> Window:
+    """What was said before a message."""
+    return Window(utterance for utterance in window if utterance.seq < seq)
+
+
+def _begun(chat: Chat, said: Utterance) -> list[Write]:
+    """Make what a chat with an Idempotency-Key leaves beside its message while the reply is to come."""
+    return [] if chat.receipt is None else chat.receipt.begin(said.id)
+
+
+def _answered(chat: Chat, said: Utterance, answer: Utterance) -> list[Write]:
+    """Make what a chat with a receipt leaves beside its reply."""
+    return [] if chat.receipt is None else chat.receipt.writes(ChatSent(said, answer))
 
 
 def _answer_once_stored(

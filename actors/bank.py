@@ -143,6 +143,12 @@ def no_such_memory() -> NotFound:
     return NotFound("There is no memory of this name in the bank; look at MB_Read.")
 
 
+def changed(bank: BankRow, changes: BankChanges, at: int) -> BankRow:
+    """Make the row of a bank as a change leaves it."""
+    given = {member: text for member, text in changes._asdict().items() if text is not None}
+    return bank._replace(updated_at=at, **given)
+
+
 def _moved() -> MemoryMoved:
     return MemoryMoved("Others change this memory at the same time; try again.")
 
@@ -200,9 +206,10 @@ class BankActor(DurableActor):
             )
         return bank
 
-    def _view(self, viewer: Viewer) -> BankView:
-        assert self._bank is not None
-        return BankView(self._bank, self._permission_of(viewer.user_id), frozenset(self._attached))
+    def _view(self, viewer: Viewer, bank: BankRow | None = None) -> BankView:
+        bank = bank or self._bank
+        assert bank is not None
+        return BankView(bank, self._permission_of(viewer.user_id), frozenset(self._attached))
 
     @handles(ReadBank)
     def _read(self, message: ReadBank) -> BankView:
@@ -218,11 +225,12 @@ class BankActor(DurableActor):
 
     @handles(UpdateBank)
     def _update(self, message: UpdateBank) -> AsyncFuture[BankView]:
-        self._may(message.viewer, "admin")
+        bank = self._may(message.viewer, "admin")
         changes, now = message.changes, self._clock()
         return self.commit(
             banks.update(self.key, changes, now),
             reply=lambda: self._view(message.viewer),
+            foreseen=lambda: self._view(message.viewer, changed(bank, changes, now)),
             applied=lambda: self._change(now, changes),
             refusals={"banks.name_key": name_taken, ROWS: no_such_bank},
         )
@@ -230,8 +238,7 @@ class BankActor(DurableActor):
     def _change(self, at: int, changes: BankChanges) -> None:
         """Follow a stored change of the bank's row."""
         if self._bank is not None:
-            given = {member: text for member, text in changes._asdict().items() if text is not None}
-            self._bank = self._bank._replace(updated_at=at, **given)
+            self._bank = changed(self._bank, changes, at)
 
     @handles(DestroyBank)
     def _destroy(self, message: DestroyBank) -> AsyncFuture[None]:
@@ -349,6 +356,9 @@ class BankActor(DurableActor):
         return self.commit(
             *writes,
             reply=lambda: Loaded(self._view(message.viewer), memory),
+            foreseen=lambda: Loaded(
+                self._view(message.viewer, bank._replace(memories=bank.memories + (before is None))), memory
+            ),
             applied=applied,
             refusals={"memories.bank_id": _moved, ROWS: _moved, FOREIGN_KEY: no_such_bank},
         )

@@ -13,11 +13,14 @@ from actors.agent import AgentView, ReadAgent, no_such_agent
 from actors.core import Core
 from actors.directory import ASK_TIMEOUT_S
 from actors.domain import DomainView, ReadDomain, Viewer, no_such_domain, no_such_zone
-from actors.errors import InvalidField, NotFound, NothingSelected, ServiceError
+from actors.errors import InvalidField, NotFound, NothingSelected, QuotaExceeded, ServiceError
+from actors.plans import PLANS
+from actors.quota import CountRequest, Standing
+from actors.receipt import Audit, Quoting, Receipt
 from actors.request import EMPTY, NO_DEFINITION, NO_TARGET, Definition, Target, TPSRequest
-from actors.runtime import Ask, Progress
+from actors.runtime import Aside, Ask, Progress
 from actors.session import Caller
-from persistence import agents, domains
+from persistence import agents, audit, domains
 from persistence.domains import ZoneRow
 from persistence.store import Query, StoreUnavailable
 from persistence.users import name_key
@@ -31,11 +34,18 @@ NOBODY: dict[str, str | None] = {"user": None, "agent": None, "domain": None, "z
 
 @dataclass(slots=True)
 class Answer:
-    """What a command answers: records in `profile`, the rest in `content`, a cursor when there is more."""
+    """What a command answers: records in `profile`, the rest in `content`, a cursor when there is more.
+
+    `quoted` are the places of memories whose texts stand in it, where it may be kept.
+    """
 
     profile: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     content: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     next: str | None = None
+    quoted: tuple[int, ...] = ()
+
+
+A = TypeVar("A", bound=Quoting)
 
 
 @dataclass(slots=True)
@@ -43,7 +53,9 @@ class Call:
     """One command: who sends it, from where, and what it says.
 
     `caller` is None on the public commands. `agent_id`, `domain_id` and `zone_id` are the selection as this command
-    leaves it.
+    leaves it. `standing` is where its counting has left the user, `receipt` what it leaves beside its change,
+    `target_names` what a gateway route's path names, and `resumes` the stored message of a chat with an
+    Idempotency-Key that got no reply yet.
     """
 
     core: Core
@@ -57,9 +69,23 @@ class Call:
     agent_id: str | None = None
     domain_id: str | None = None
     zone_id: str | None = None
-    progress: Progress | None = None
+    standing: Standing | None = None
+    receipt: Receipt | None = None
+    resumes: str | None = None
+    target_names: dict[str, str] | None = None
     last_event_id: str | None = None
+    _aside: Aside | None = None
     _known_agent: tuple[str, str] | None = None
+    _known_place: tuple[str | None, str | None, str | None, str | None] | None = None
+
+    @property
+    def progress(self) -> Progress | None:
+        """What takes the pieces of an answer that comes in pieces."""
+        return self._aside and self._aside.progress
+
+    def stream_to(self, progress: Progress) -> None:
+        """Have the pieces of the answer handed on as they come."""
+        self._aside = Aside(progress)
 
     def says(self, request: TPSRequest) -> None:
         """Note what it says."""
@@ -79,8 +105,26 @@ class Call:
 
         Raises:
             NoCredential, InvalidCredential: nobody that the gateway knows.
+            QuotaExceeded: the user has no request left today.
         """
-        self.sent_by(await self.core.credentials.authenticate(credential))
+        core = self.core
+        caller = await core.credentials.authenticate(credential)
+        self.sent_by(caller)
+        standing = self.standing = await core.directory.ask("quota", caller.user_id, CountRequest())
+        if not standing.admitted:
+            raise quota_exceeded(standing, core.clock())
+
+    def audit(self) -> Audit | None:
+        """Tell how to write this command to the audit log, on a plan that has one."""
+        caller, standing = self.caller, self.standing
+        if caller is None or standing is None or not PLANS[standing.plan].audited:
+            return None
+        target = "{}" if self.target is NO_TARGET else self.target.model_dump_json(exclude_none=True)
+        if self.target_names:
+            target = orjson.dumps(self.target_names).decode()
+        at, address, service, request_id = self.core.clock(), self.address, self.service, self.request_id
+        user_id, credential_id = caller.user_id, caller.credential_id
+        return lambda code: audit.insert(user_id, at, credential_id, address, service, target, code, request_id)
 
     def logged_off(self) -> None:
         """Note that its session has ended with it."""
@@ -96,15 +140,38 @@ class Call:
     def ask(self, kind: str, key: str, message: Ask[R], *, timeout: float = ASK_TIMEOUT_S) -> Coroutine[Any, Any, R]:
         """Ask an actor, on behalf of this request; await what this returns."""
         return self.core.directory.ask(
-            kind, key, message, timeout=timeout, request_id=self.request_id, progress=self.progress
+            kind, key, message, timeout=timeout, request_id=self.request_id, aside=self._aside
         )
 
-    async def carry_out(self, kind: str, key: str, message: Ask[R], answer: Callable[[R], Any]) -> R:
+    async def carry_out(
+        self,
+        kind: str,
+        key: str,
+        message: Ask[R],
+        answer: Callable[[R], A],
+        *,
+        timeout: float = ASK_TIMEOUT_S,
+        repeatable: bool = False,
+    ) -> A:
         """Ask an actor to do what the command is for: the one ask of it whose unit changes anything.
 
-        `answer` makes what the command answers (an `Answer`, or a gateway route's `Reply`) of what the actor answers.
+        `answer` makes what the command answers (an `Answer`, or a gateway route's `Reply`) of what the actor answers,
+        in one step and as if the change were stored, for with a receipt it is written in the change's own unit.
+        `repeatable`: a second run does no harm and answers alike, so its answer may be kept after the change.
         """
-        return await self.ask(kind, key, message)
+        receipt = self.receipt
+        if receipt is None:
+            return answer(await self.ask(kind, key, message, timeout=timeout))
+        receipt.make, receipt.repeatable = answer, repeatable
+        aside = Aside(self.progress, receipt)
+        try:
+            reply = await self.core.directory.ask(
+                kind, key, message, timeout=timeout, request_id=self.request_id, aside=aside
+            )
+        except BaseException:
+            receipt.undo()
+            raise
+        return receipt.answer if receipt.written else answer(reply)
 
     # targets
 
@@ -278,6 +345,25 @@ class Call:
         domain, zone = (None, None) if self.domain_id is None else await self._place(self.domain_id)
         return {"user": self.caller.user_name, "agent": agent, "domain": domain, "zone": zone}
 
+    async def prepare_context(self) -> None:
+        """Look the names of what is selected up, for `context_now`."""
+        context = await self.context()
+        self._known_place = self.domain_id, context["domain"], self.zone_id, context["zone"]
+
+    def context_now(self) -> dict[str, str | None]:
+        """Name what is selected, as far as the names are known."""
+        if self.caller is None:
+            return NOBODY
+        known = self._known_agent
+        agent = known[1] if known is not None and known[0] == self.agent_id else None
+        domain_id, domain, zone_id, zone = self._known_place or (None, None, None, None)
+        return {
+            "user": self.caller.user_name,
+            "agent": agent,
+            "domain": domain if domain_id == self.domain_id else None,
+            "zone": zone if zone_id == self.zone_id and domain_id == self.domain_id else None,
+        }
+
     async def _place(self, domain_id: str) -> tuple[str | None, str | None]:
         """Name the selected domain and zone, as far as the caller still sees them."""
         try:
@@ -328,6 +414,16 @@ class Call:
     def next_cursor(self, value: str | int) -> str:
         """Make the cursor of the page after this one."""
         return base64.urlsafe_b64encode(orjson.dumps((self.service, value))).decode()
+
+
+def quota_exceeded(standing: Standing, now: int) -> QuotaExceeded:
+    """Make the error for a request beyond the day's limit."""
+    wait_s = max(1, -(-(standing.resets_at - now) // 1000))
+    return QuotaExceeded(
+        f"The {standing.limit:,} requests a day of the plan {standing.plan} are used up until 00:00 UTC; "
+        "wait, or change the plan.",
+        retry_after=wait_s,
+    )
 
 
 def nothing_selected() -> NothingSelected:

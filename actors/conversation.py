@@ -10,6 +10,7 @@ import orjson
 from actors.engines.engine import Memory, Source, Utterance
 from actors.engines.window import Window
 from actors.ids import iso
+from actors.receipt import Receipt
 from actors.runtime import AsyncFuture, Progress
 from persistence import conversations
 from persistence.conversations import MessageRow
@@ -34,6 +35,8 @@ class Chat(NamedTuple):
     answer: AsyncFuture[ChatSent]
     progress: Progress | None
     memories: tuple[Memory, ...] = ()
+    receipt: Receipt | None = None
+    resumes: Utterance | None = None
 
 
 @dataclass(slots=True)
@@ -97,6 +100,14 @@ def quotes(message: Utterance, memories: tuple[Memory, ...], note: Callable[[int
         for number, source in enumerate(message.sources)
         if source.kind == "bank" and (source.of, source.id) in places
     ]
+
+
+def places_quoted(message: Utterance, memories: tuple[Memory, ...]) -> tuple[int, ...]:
+    """Tell where the store keeps those of these memories that a message quotes."""
+    if not memories:
+        return ()
+    quoted = {(source.of, source.id) for source in message.sources if source.kind == "bank"}
+    return tuple(memory.place for memory in memories if (memory.bank, memory.name) in quoted)
 
 
 def from_row(row: MessageRow) -> Utterance:

@@ -8,12 +8,14 @@ from actors.bank import BankActor
 from actors.credentials import Credentials
 from actors.directory import IDLE_S, LocalDirectory
 from actors.domain import DomainActor
+from actors.idempotency import Idempotency
 from actors.ids import Clock, system_clock
 from actors.names import Names
 from actors.outbox import Outbox
 from actors.passwords import PasswordHasher
+from actors.quota import QuotaActor
 from actors.sealing import Sealer
-from actors.session import SessionActor
+from actors.session import KeyActor, SessionActor
 from actors.streams import Streams
 from actors.throttle import Throttle, Tries
 from actors.user import UserActor
@@ -25,6 +27,8 @@ class CoreOptions:
     """What the operator decides of the core; see the settings of the same names."""
 
     registration_open: bool = True
+    sandbox_keys: bool = False
+    sandbox_keys_per_hour: int = 20
     registrations_per_hour: int = 100
     default_plan: str = "free"
     session_ttl_s: int = 86_400
@@ -48,8 +52,11 @@ class Core:
         def session(key: str) -> SessionActor:
             return SessionActor(key, store, clock, self.session_ttl_ms)
 
+        def api_key(key: str) -> KeyActor:
+            return KeyActor(key, store, clock, self.session_ttl_ms)
+
         def user(key: str) -> UserActor:
-            return UserActor(key, store, clock, self.directory)
+            return UserActor(key, store, clock, self.directory, self.outbox)
 
         def agent(key: str) -> AgentActor:
             return AgentActor(key, store, clock, engine)
@@ -60,9 +67,21 @@ class Core:
         def bank(key: str) -> BankActor:
             return BankActor(key, store, clock, self.directory)
 
-        kinds = {"session": session, "user": user, "agent": agent, "domain": domain, "bank": bank}
+        def quota(key: str) -> QuotaActor:
+            return QuotaActor(key, store, clock, self.outbox)
+
+        kinds = {
+            "session": session,
+            "key": api_key,
+            "user": user,
+            "quota": quota,
+            "agent": agent,
+            "domain": domain,
+            "bank": bank,
+        }
         self.directory = LocalDirectory(kinds, idle_s=options.idle_s)
         self.credentials = Credentials(self.directory, store)
+        self.idempotency = Idempotency(store, sealer, clock)
         self.names = Names(store)
         self.erasure = asyncio.Event()  # set when something was censored; see actors/housekeeping.py
         self.hasher = PasswordHasher()
@@ -71,6 +90,7 @@ class Core:
             return clock() / 1000
 
         self.registrations = Throttle(options.registrations_per_hour, 3600, seconds)
+        self.sandbox_keys = Throttle(options.sandbox_keys_per_hour, 3600, seconds)
         self.logons_of_user = Tries(Throttle(10, 300, seconds))
         self.logons_of_address = Tries(Throttle(30, 300, seconds))
 

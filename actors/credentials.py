@@ -1,4 +1,4 @@
-"""Credentials: from the token that a request carries to the session that it stands for."""
+"""Credentials: from the token that a request carries to the session or API key that it stands for."""
 
 from collections import OrderedDict
 
@@ -10,20 +10,20 @@ from persistence import sessions
 from persistence.store import Store
 
 REMEMBERED = 100_000
-"""Tokens whose session is known without a look-up; 200 bytes each."""
+"""Tokens that are known without a look-up; 200 bytes each."""
 
 
 class Credentials:
-    """Finds the session of a token; the session's actor decides whether it still lives.
+    """Finds the credential of a token; the credential's actor decides whether it still lives.
 
-    A token belongs to one session for ever, so what is remembered here is never wrong, only of no use once the
-    session has ended.
+    A token belongs to one session or key for ever, so what is remembered here is never wrong, only of no use once
+    that has ended.
     """
 
     def __init__(self, directory: Directory, store: Store) -> None:
         self._directory = directory
         self._store = store
-        self._sessions: OrderedDict[bytes, str] = OrderedDict()
+        self._known: OrderedDict[bytes, tuple[str, str]] = OrderedDict()
         self.lookups = 0
         """Tokens that had to be looked up in the store."""
 
@@ -39,20 +39,19 @@ class Credentials:
                 "This needs a credential: log on with US_LogOn and send its token as `Authorization: Bearer ...`."
             )
         digest = token_hash(token)
-        session_id = self._sessions.get(digest) or await self._look_up(token, digest)
-        return await self._directory.ask("session", session_id, Authorize(digest))
+        kind, credential_id = self._known.get(digest) or await self._look_up(token, digest)
+        return await self._directory.ask(kind, credential_id, Authorize(digest))
 
-    async def _look_up(self, token: str, digest: bytes) -> str:
+    async def _look_up(self, token: str, digest: bytes) -> tuple[str, str]:
+        """Find the actor of a token: its kind, and the credential's id."""
         kind = token_kind(token)
         if kind is None:
             raise InvalidCredential("This is not a Parley token: a character is wrong or missing; copy it again.")
-        if kind != SESSION:
-            raise InvalidCredential("This key has been revoked, has expired or never was; make a new one.")
         self.lookups += 1
         found = await self._store.fetch(sessions.id_by_token_hash(digest))
         if not found:
             raise ended()
-        self._sessions[digest] = found[0]
-        if len(self._sessions) > REMEMBERED:
-            self._sessions.popitem(last=False)
-        return found[0]
+        known = self._known[digest] = "session" if kind == SESSION else "key", found[0]
+        if len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+        return known

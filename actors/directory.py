@@ -11,7 +11,7 @@ from time import monotonic
 from typing import Any, Protocol, TypeVar
 
 from actors.errors import Overloaded
-from actors.runtime import NOT_NOW, Actor, Ask, AsyncFuture, Deadlines, Envelope, Progress, State, Tell
+from actors.runtime import NOT_NOW, Actor, Aside, Ask, AsyncFuture, Deadlines, Envelope, State, Tell
 
 R = TypeVar("R")
 
@@ -53,11 +53,11 @@ class Directory(Protocol):
         *,
         timeout: float = ASK_TIMEOUT_S,
         request_id: str = "",
-        progress: Progress | None = None,
+        aside: Aside | None = None,
     ) -> R:
         """Send a message and wait for its answer.
 
-        `timeout` is in seconds; `progress` is called with each piece of an answer that comes in pieces.
+        `timeout` is in seconds; `aside` is what goes along with the message.
 
         Raises:
             ServiceError: what the actor answered, or Overloaded: a full mailbox, or no answer in time.
@@ -111,16 +111,16 @@ class LocalDirectory:
         *,
         timeout: float = ASK_TIMEOUT_S,
         request_id: str = "",
-        progress: Progress | None = None,
+        aside: Aside | None = None,
     ) -> R:
         """Send a message and wait for its answer; see `Directory.ask`."""
         actor = self._actors.get((kind, key)) or self._activate(kind, key)
-        answer = actor.ask_now(message, progress)
+        answer = actor.ask_now(message, aside)
         if answer is NOT_NOW:
             actor = self._actors.get((kind, key)) or self._activate(kind, key)  # what was ahead may have ended it
             queued = AsyncFuture[R]()
             deadline = monotonic() + timeout
-            actor.deliver(Envelope(message, queued, deadline, request_id, progress))
+            actor.deliver(Envelope(message, queued, deadline, request_id, aside))
             return await self._deadlines.wait(queued, deadline)
         if isinstance(answer, AsyncFuture):
             pending: AsyncFuture[R] = answer  # pyright: ignore[reportUnknownVariableType]

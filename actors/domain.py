@@ -1,7 +1,7 @@
 """The domain actor: one workspace, who belongs to it, and its zones (product 4)."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
@@ -15,6 +15,7 @@ from actors.engines.window import CAPACITY, Window
 from actors.errors import NotFound, NotPermitted, Overloaded, ServiceError, StateConflict
 from actors.ids import Clock, new_id
 from actors.membership import BY_AGENTS_OWNER, MEMBER, NONE, Membership, Move, moved
+from actors.receipt import Receipt
 from actors.records import Record, domain_record, membership_record
 from actors.runtime import Ask, AsyncFuture, Progress, Tell, handles
 from actors.streams import Reader, Streams, event
@@ -142,6 +143,8 @@ class SayInZone(Ask[Said]):
     answering: tuple[Persona, ...] = ()
     memories: tuple[tuple[Memory, ...], ...] = ()
     spoken_to: bool = False
+    resumes: Utterance | None = None
+    """This message, where it is stored already and waits for its reply still."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +156,7 @@ class _Replied(Tell):
     outcome: str | ServiceError
     said: Utterance
     answer: AsyncFuture[Said] | None
+    receipt: Receipt | None
 
 
 @dataclass(slots=True)
@@ -233,17 +237,18 @@ class DomainActor(DurableActor):
 
     @handles(UpdateDomain)
     def _update(self, message: UpdateDomain) -> AsyncFuture[DomainRow]:
-        self._owned_by(message.viewer)
+        domain = self._owned_by(message.viewer)
         changes, now = message.changes, self._clock()
+        given = {member: text for member, text in asdict(changes).items() if text is not None}
 
         def applied() -> None:
             if self._domain is not None:
-                given = {member: text for member, text in asdict(changes).items() if text is not None}
                 self._domain = replace(self._domain, updated_at=now, **given)
 
         return self.commit(
             domains.update(self.key, changes, now),
             reply=lambda: self._domain,
+            foreseen=lambda: replace(domain, updated_at=now, **given),
             applied=applied,
             refusals={"domains.name_key": name_taken, ROWS: no_such_domain},
         )
@@ -373,13 +378,16 @@ class DomainActor(DurableActor):
             self._require_may_reply(message.answering[0], domain)
         if len(self._tasks) >= MAX_ENGINES:
             raise Overloaded("Too many messages wait for replies in this domain already; try again in a second.")
+        receipt: Receipt | None = self.take_receipt()
         before = Window(zone.window) if self._streaming is not None and message.answering else zone.window
-        said = self._utterance(zone, "user", message.user_name, message.content)
+        said = message.resumes or self._utterance(zone, "user", message.user_name, message.content)
         if self._instant is None:
             answer: AsyncFuture[Said] | None = AsyncFuture() if message.spoken_to else None
-            stored = self._store_said(zone, said)
+            beside = _beside(receipt, None if message.spoken_to else Said(said, None), said)
+            stored = self._store_said(zone, *self._new(said, message), beside=beside)
             if message.answering:
-                self._in_background(self._run_engine(zone, before, message, said, answer, self.progress))
+                asked = self._run_engine(zone, before, message, said, answer, self.progress, receipt)
+                self._in_background(asked)
             return answer or self._once_stored(stored, Said(said, None))
         replies: list[Utterance] = []
         noted: list[Write] = []
@@ -390,14 +398,20 @@ class DomainActor(DurableActor):
             except Exception as raised:
                 failed = failed or engine_error(raised, self.actor_urn)
                 continue
-            after = 1 + len(replies)
+            after = len(self._new(said, message)) + len(replies)
             replies.append(self._utterance(zone, "agent", persona.name, reply.text, after=after, sources=reply.sources))
             if memories:
                 noted += quotes(replies[-1], memories, self._noting(zone))
-        stored = self._store_said(zone, said, *replies, noted=noted)
-        if failed is not None and message.spoken_to:
-            return self._once_stored(stored, error=failed)
-        return self._once_stored(stored, Said(said, replies[0] if message.spoken_to else None))
+        unanswered = failed is not None and message.spoken_to
+        outcome = None if unanswered else Said(said, replies[0] if message.spoken_to else None)
+        beside = [*noted, *_beside(receipt, outcome, said)]
+        stored = self._store_said(zone, *self._new(said, message), *replies, beside=beside)
+        return self._once_stored(stored, outcome, failed if unanswered else None)
+
+    @staticmethod
+    def _new(said: Utterance, message: SayInZone) -> tuple[Utterance, ...]:
+        """The user's message, unless it is stored already."""
+        return () if message.resumes is not None else (said,)
 
     def _require_may_reply(self, persona: Persona, domain: DomainRow) -> None:
         standing = self._standings.get(persona.id)
@@ -421,6 +435,7 @@ class DomainActor(DurableActor):
         said: Utterance,
         answer: AsyncFuture[Said] | None,
         progress: Progress | None,
+        receipt: Receipt | None,
     ) -> None:
         """Let each agent reply, one after another; the pieces of the first reply that is waited for are passed on."""
         assert self._streaming is not None
@@ -436,8 +451,8 @@ class DomainActor(DurableActor):
                 outcome = "".join(pieces)
             except Exception as raised:
                 outcome = engine_error(raised, self.actor_urn)
-            self.tell_self(_Replied(zone.row.id, persona, outcome, said, answer))
-            answer = None
+            self.tell_self(_Replied(zone.row.id, persona, outcome, said, answer, receipt))
+            answer = receipt = None
 
     @handles(_Replied)
     def _replied(self, message: _Replied) -> None:
@@ -448,9 +463,11 @@ class DomainActor(DurableActor):
                 self.hold_back(answer, None, error)
             return
         reply = self._utterance(zone, "agent", message.persona.name, message.outcome)
-        stored = self._store_said(zone, reply)
-        if answer is not None:
+        if answer is None:
+            self._store_said(zone, reply)
+        else:
             said = Said(message.said, reply, streamed=True)
+            stored = self._store_said(zone, reply, beside=_beside(message.receipt, said, message.said))
             stored.then(lambda done: answer.fail(done.error) if done.error else answer.set(said))
 
     def _utterance(
@@ -466,9 +483,10 @@ class DomainActor(DurableActor):
         seq = zone.row.last_seq + 1 + after
         return Utterance(new_id("msg"), role, name, content, seq, self._clock(), sources)
 
-    def _store_said(self, zone: _Zone, *said: Utterance, noted: list[Write] | None = None) -> AsyncFuture[None]:
-        """Add messages to the zone, in memory and as one unit, with what they quote."""
-        zone.row = replace(zone.row, last_seq=said[-1].seq)
+    def _store_said(self, zone: _Zone, *said: Utterance, beside: Iterable[Write] = ()) -> AsyncFuture[None]:
+        """Add messages to the zone, in memory and as one unit, with what they quote and leave `beside` them."""
+        if said:
+            zone.row = replace(zone.row, last_seq=said[-1].seq)
         for utterance in said:
             zone.window.append(utterance)
         numbered = [(self._next_number(), utterance) for utterance in said]
@@ -479,7 +497,7 @@ class DomainActor(DurableActor):
                 self._streams.publish(self.key, event(number, zone.row.id, "message", record))
 
         writes = [zones.append(zone.row.id, number, *columns_of(utterance)) for number, utterance in numbered]
-        return self.commit(*writes, *(noted or ()), applied=applied)
+        return self.commit(*writes, *beside, applied=applied)
 
     def _once_stored(
         self, stored: AsyncFuture[None], said: Said | None = None, error: ServiceError | None = None
@@ -541,6 +559,13 @@ class DomainActor(DurableActor):
             "zones": {zone.row.name: zone.row.last_seq for zone in self._zones.values()},
             "engines_at_work": len(self._tasks),
         }
+
+
+def _beside(receipt: Receipt | None, outcome: Said | None, said: Utterance) -> list[Write]:
+    """Make what a message with a receipt leaves beside it; without an outcome yet, that it waits for its reply."""
+    if receipt is None:
+        return []
+    return receipt.begin(said.id) if outcome is None else receipt.writes(outcome)
 
 
 _REFUSED = {

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from actors.errors import InternalError, ServiceError, StorageUnavailable
+from actors.receipt import Receipt
 from actors.runtime import Actor, AsyncFuture
 from persistence.store import NO_REFUSALS, Store, StoreUnavailable, Unit, Write
 
@@ -32,8 +33,11 @@ class DurableActor(Actor):
         reply: Callable[[], Any] | None = None,
         applied: Callable[[], None] | None = None,
         refusals: Refusals | None = None,
+        foreseen: Callable[[], Any] | None = None,
     ) -> AsyncFuture[Any]:
         """Submit one unit; the future resolves to `reply()` when it is durable.
+
+        The first unit of a message with a receipt takes what that has to say into it.
 
         Args:
             writes: the rows of the command.
@@ -41,7 +45,12 @@ class DurableActor(Actor):
                 kept now and what `applied` has set, never what a later unit may fail to store.
             applied: changes memory after the commit. A unit that may be refused changes it here and nowhere else.
             refusals: the constraints that may refuse the unit, each with its error.
+            foreseen: makes the answer as it will be, where `reply` shows what only `applied` sets.
         """
+        receipt: Receipt | None = self.take_receipt()
+        if receipt is not None:
+            foresee = foreseen or reply
+            writes = (*writes, *receipt.writes(foresee() if foresee is not None else None))
         # Memory is as this unit leaves it now, and only now, unless the change is yet to be applied.
         answer = reply() if reply is not None and refusals is None else None
         answered: AsyncFuture[Any] = AsyncFuture()

@@ -7,21 +7,25 @@ DAY_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A plan: `limit` requests per UTC day (None: without limit), and what it allows beyond."""
+    """A plan: `limit` requests per UTC day (None: without limit), and what it allows beyond.
+
+    `audited`: whether changes leave a row in the audit log.
+    """
 
     name: str
     limit: int | None
     entitled: bool
     premium_names: bool
+    audited: bool
 
 
 PLANS = {
     plan.name: plan
     for plan in (
-        Plan("free", 100, entitled=False, premium_names=False),
-        Plan("builder", 10_000, entitled=True, premium_names=False),
-        Plan("scale", 50_000, entitled=True, premium_names=True),
-        Plan("enterprise", None, entitled=True, premium_names=True),
+        Plan("free", 100, entitled=False, premium_names=False, audited=False),
+        Plan("builder", 10_000, entitled=True, premium_names=False, audited=False),
+        Plan("scale", 50_000, entitled=True, premium_names=True, audited=True),
+        Plan("enterprise", None, entitled=True, premium_names=True, audited=True),
     )
 }
 

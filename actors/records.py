@@ -3,7 +3,8 @@
 from typing import Any, NamedTuple
 
 from actors.ids import iso
-from actors.plans import daily_limit, next_midnight
+from actors.plans import DAY_MS
+from actors.quota import Standing
 from persistence.agents import AgentRow
 from persistence.banks import AttachmentRow, BankRow, MemoryRow
 from persistence.domains import DomainRow, ZoneRow
@@ -31,21 +32,28 @@ class Owned(NamedTuple):
     agents: int = 0
     domains: int = 0
     banks: int = 0
+    api_keys: int = 0
 
 
-def own_user_record(user: UserRow, owned: Owned, now: int) -> Record:
+def own_user_record(user: UserRow, owned: Owned, standing: Standing) -> Record:
     """Show a user to itself: with the day's quota and what it owns."""
-    limit = daily_limit(user.plan, user.plan_limit)
-    return user_record(user) | {
-        "quota": {
-            "limit": limit,
-            "used": 0,
-            "remaining": limit,
-            "resets_at": iso(next_midnight(now)),
-            "window": iso(now)[:10],
-        },
-        "counts": {"agents": owned.agents, "domains": owned.domains, "banks": owned.banks, "api_keys": 0},
+    return user_record(user) | {"quota": quota_record(standing), "counts": owned._asdict()}
+
+
+def quota_record(standing: Standing) -> Record:
+    """Show where a user stands in its day."""
+    return {
+        "limit": standing.limit,
+        "used": standing.used,
+        "remaining": standing.remaining,
+        "resets_at": iso(standing.resets_at),
+        "window": window_of(standing),
     }
+
+
+def window_of(standing: Standing) -> str:
+    """Name the day that a standing is of."""
+    return iso(standing.resets_at - DAY_MS)[:10]
 
 
 def session_record(session: SessionRow, ttl_ms: int, current: bool) -> Record:
@@ -56,6 +64,17 @@ def session_record(session: SessionRow, ttl_ms: int, current: bool) -> Record:
         "last_used_at": iso(session.last_used_at),
         "expires_at": iso(session.last_used_at + ttl_ms),
         "current": current,
+    }
+
+
+def key_record(key: SessionRow) -> Record:
+    """Show an API key to its user; never the key itself."""
+    return {
+        "id": key.id,
+        "name": key.name,
+        "prefix": key.prefix,
+        "created_at": iso(key.created_at),
+        "expires_at": None if key.expires_at is None else iso(key.expires_at),
     }
 
 

@@ -24,7 +24,7 @@ def _blank_is_missing(value: Any) -> Any:
 
 Access = Literal["public", "domain", "bank", "agent"]
 Permission = Literal["none", "read", "write", "admin"]
-_Blank = BeforeValidator(_blank_is_missing)
+BlankIsMissing = _Blank = BeforeValidator(_blank_is_missing)
 Reference = Annotated[Annotated[str, StringConstraints(max_length=200, pattern=_NO_NUL)] | None, _Blank]
 Text = Annotated[Annotated[str, StringConstraints(max_length=8_000, pattern=_NO_NUL)] | None, _Blank]
 Content = Annotated[Annotated[str, StringConstraints(max_length=32_000, pattern=_NO_NUL)] | None, _Blank]

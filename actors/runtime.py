@@ -55,6 +55,16 @@ Progress = Callable[[str], None]
 """What is called with each piece of an answer that comes in pieces."""
 
 
+class Aside:
+    """What goes along with a message and is no part of it: what takes the pieces of its answer, and its receipt."""
+
+    __slots__ = ("progress", "receipt")
+
+    def __init__(self, progress: Progress | None = None, receipt: Any = None) -> None:
+        self.progress = progress
+        self.receipt = receipt
+
+
 class AsyncFuture(pykka.Future[T]):
     """A pykka future of the event loop: `await` it, or hang a callback on it with `then`.
 
@@ -190,7 +200,7 @@ class Deadlines:
 class Envelope:
     """A message on its way: where the answer goes, until when it is wanted, and for which request."""
 
-    __slots__ = ("deadline", "message", "own", "progress", "reply_to", "request_id")
+    __slots__ = ("aside", "deadline", "message", "own", "reply_to", "request_id")
 
     def __init__(
         self,
@@ -198,14 +208,14 @@ class Envelope:
         reply_to: AsyncFuture[Any] | None = None,
         deadline: float | None = None,
         request_id: str = "",
-        progress: Progress | None = None,
+        aside: Aside | None = None,
         own: bool = False,
     ) -> None:
         self.message = message
         self.reply_to = reply_to
         self.deadline = deadline
         self.request_id = request_id
-        self.progress = progress
+        self.aside = aside
         self.own = own
         """Whether it is the actor's own, about an incarnation's work, and worth nothing to the next one."""
 
@@ -336,11 +346,11 @@ class Actor(pykka.Actor):
         "_task",
         "_unsettled",
         "active_at",
+        "aside",
         "handled",
         "incarnation",
         "key",
         "life",
-        "progress",
         "started_at",
     )
 
@@ -356,7 +366,7 @@ class Actor(pykka.Actor):
         self.life = State.STARTING
         self.handled = 0
         self.started_at = self.active_at = monotonic()
-        self.progress: Progress | None = None  # takes the pieces of the answer in hand, while a handler runs
+        self.aside: Aside | None = None  # of the message in hand, while a handler runs
         self._mailbox = Mailbox(self.mailbox_limit)
         self._busy = False
         self._scheduled = False
@@ -562,7 +572,7 @@ class Actor(pykka.Actor):
 
     # messages
 
-    def ask_now(self, message: Ask[R], progress: Progress | None) -> "R | AsyncFuture[R] | NotNow":
+    def ask_now(self, message: Ask[R], aside: Aside | None) -> "R | AsyncFuture[R] | NotNow":
         """Handle an ask within this step, after what is ahead of it; `NOT_NOW` where it must wait its turn.
 
         Raises:
@@ -574,7 +584,20 @@ class Actor(pykka.Actor):
             self._pump()
             if not self._mailbox.empty() or self.life is not State.LIVE:
                 return NOT_NOW
-        return self._perform(message, progress)
+        return self._perform(message, aside)
+
+    @property
+    def progress(self) -> Progress | None:
+        """What takes the pieces of the answer in hand."""
+        return self.aside and self.aside.progress
+
+    def take_receipt(self) -> Any:
+        """Return the receipt of the message in hand, once; None where it has none."""
+        aside = self.aside
+        if aside is None or aside.receipt is None:
+            return None
+        self.aside = Aside(aside.progress)
+        return aside.receipt
 
     def deliver(self, envelope: Envelope) -> None:
         """Queue a message.
@@ -611,7 +634,7 @@ class Actor(pykka.Actor):
             envelope.fail(Overloaded("The request waited too long for its turn; try again."))
             return
         try:
-            answer = self._perform(envelope.message, envelope.progress)
+            answer = self._perform(envelope.message, envelope.aside)
         except ServiceError as error:
             envelope.fail(error)
             return
@@ -623,7 +646,7 @@ class Actor(pykka.Actor):
         else:
             reply_to.set(answer)
 
-    def _perform(self, message: Any, progress: Progress | None) -> Any:
+    def _perform(self, message: Any, aside: Aside | None) -> Any:
         """Run a message's handler; an `AsyncFuture` where the answer must wait for the store.
 
         Raises:
@@ -632,7 +655,7 @@ class Actor(pykka.Actor):
         self.active_at = monotonic()
         self.handled += 1
         self._busy = True
-        self.progress = progress
+        self.aside = aside
         try:
             answer = self.on_receive(message)
         except ServiceError as error:
@@ -645,7 +668,7 @@ class Actor(pykka.Actor):
             raise InternalError("The gateway failed on this request; it has been logged.") from error
         finally:
             self._busy = False
-            self.progress = None
+            self.aside = None
         unsettled = self._unsettled
         if unsettled is None or unsettled.done() or isinstance(answer, AsyncFuture):
             return answer  # pyright: ignore[reportUnknownVariableType]

@@ -18,14 +18,16 @@ TOUCH_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sends a request, and what is selected in its session."""
+    """Who sends a request, with which credential, and what is selected in that."""
 
-    session_id: str
+    credential_id: str
     user_id: str
     user_name: str
     agent_id: str | None = None
     domain_id: str | None = None
     zone_id: str | None = None
+    kind: str = "session"
+    """The kind of the credential's actor: session or key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,13 @@ class SessionActor(DurableActor):
     def _hold_session(self, session: SessionRow) -> None:
         self._session = session
         self._caller = Caller(
-            session.id, session.user_id, session.user_name, session.agent_id, session.domain_id, session.zone_id
+            session.id,
+            session.user_id,
+            session.user_name,
+            session.agent_id,
+            session.domain_id,
+            session.zone_id,
+            self.kind,
         )
 
     @handles(Authorize)
@@ -100,8 +108,8 @@ class SessionActor(DurableActor):
         now = self._clock()
         if session is None or caller is None or not hmac.compare_digest(session.token_hash, message.token_hash):
             raise ended()
-        if now >= self._last_used + self._ttl_ms:
-            raise InvalidCredential("This session has expired; log on again with US_LogOn.")
+        if now >= self._expires_at(session):
+            raise self._expired()
         self._last_used = now
         if now - self._stored_use >= self._touch_ms:
             self._stored_use = now
@@ -110,10 +118,17 @@ class SessionActor(DurableActor):
             self.commit(sessions.touch(self.key, now), refusals={ROWS: ended})
         return caller
 
+    def _expires_at(self, session: SessionRow) -> int:
+        """When it ends if it is not used before, in ms since the epoch."""
+        return self._last_used + self._ttl_ms
+
+    def _expired(self) -> InvalidCredential:
+        return InvalidCredential("This session has expired; log on again with US_LogOn.")
+
     @handles(ReadSession)
     def _read(self, _: ReadSession) -> SessionRow:
         session = self._session
-        if session is None or self._clock() >= self._last_used + self._ttl_ms:
+        if session is None or self._clock() >= self._expires_at(session):
             raise ended()
         return replace(session, last_used_at=self._last_used)
 
@@ -169,6 +184,25 @@ class SessionActor(DurableActor):
         }
 
 
+class KeyActor(SessionActor):
+    """Owns one API key or sandbox key: like a session, but it ends at a fixed time or never."""
+
+    kind = "key"
+    __slots__ = ()
+
+    def _expires_at(self, session: SessionRow) -> int:
+        return NEVER if session.expires_at is None else session.expires_at
+
+    def _expired(self) -> InvalidCredential:
+        return InvalidCredential("This API key has expired; make a new one with POST /api/api-keys.")
+
+
+NEVER = 2**63
+"""Later than any time."""
+
+
 def ended() -> InvalidCredential:
-    """Make the error for a token whose session is gone."""
-    return InvalidCredential("This session has ended or never was; log on with US_LogOn for a new token.")
+    """Make the error for a token whose session, or key, is gone."""
+    return InvalidCredential(
+        "This session or API key has ended, was revoked or never was; log on with US_LogOn for a new token."
+    )

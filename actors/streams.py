@@ -38,12 +38,12 @@ def event(number: int, zone_id: str | None, kind: str, record: dict[str, Any]) -
 class Reader:
     """One who follows a zone. `last` is the number of the last event that it has had."""
 
-    def __init__(self, streams: "Streams", domain_id: str, zone_id: str, user_id: str, session_id: str) -> None:
+    def __init__(self, streams: "Streams", domain_id: str, zone_id: str, user_id: str, credential_id: str) -> None:
         self._streams = streams
         self.domain_id = domain_id
         self.zone_id = zone_id
         self.user_id = user_id
-        self.session_id = session_id
+        self.credential_id = credential_id
         self.last = 0
         self._waiting: deque[tuple[Happened, ...]] = deque()
         self._bytes = 0
@@ -110,7 +110,7 @@ class Streams:
         self._pending: dict[str, list[Happened]] = {}
         self._closing: str | None = None
 
-    def subscribe(self, domain_id: str, zone_id: str, user_id: str, session_id: str) -> Reader:
+    def subscribe(self, domain_id: str, zone_id: str, user_id: str, credential_id: str) -> Reader:
         """Add a reader: it is offered all that is published from now on.
 
         Raises:
@@ -118,7 +118,7 @@ class Streams:
         """
         if self._closing is not None:
             raise Overloaded("The gateway is stopping; try again in a few seconds.", retry_after=5)
-        reader = Reader(self, domain_id, zone_id, user_id, session_id)
+        reader = Reader(self, domain_id, zone_id, user_id, credential_id)
         self._readers.setdefault(domain_id, set()).add(reader)
         return reader
 

@@ -7,9 +7,11 @@ from actors.directory import Directory
 from actors.durable import DurableActor
 from actors.errors import NameTaken, NeedsPlan, NotFound, StateConflict, WrongPassword
 from actors.ids import Clock, new_id
-from actors.plans import PLANS
+from actors.outbox import Outbox
+from actors.plans import PLANS, daily_limit
+from actors.quota import PlanChanged
 from actors.runtime import Ask, AsyncFuture, handles
-from persistence import agents, banks, domains, sessions, users
+from persistence import agents, banks, domains, kept_answers, sessions, users
 from persistence.agents import AgentRow
 from persistence.banks import BankRow
 from persistence.domains import DomainRow, ZoneRow
@@ -71,6 +73,23 @@ class SetPlan(Ask[UserRow]):
 
     plan: str
     limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateKey(Ask[SessionRow]):
+    """Make an API key of this user's, if its plan has them; `expires_at` in ms since the epoch, None for never."""
+
+    name: str
+    prefix: str
+    token_hash: bytes
+    expires_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RevokeKey(Ask[None]):
+    """End one of the user's API keys."""
+
+    key_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +158,21 @@ def require_name_allowed(name: str, plan: str) -> None:
         )
 
 
+def require_entitled(plan: str) -> None:
+    """Refuse what takes an active entitlement.
+
+    Raises:
+        NeedsPlan: the plan has none.
+    """
+    if not PLANS[plan].entitled:
+        raise NeedsPlan("API keys are for the plans builder, scale and enterprise; change the plan first.")
+
+
+def no_such_key() -> NotFound:
+    """Make the error for an API key that is not there, or another user's."""
+    return NotFound("You have no API key of this id; list yours with GET /api/api-keys.")
+
+
 def name_taken() -> NameTaken:
     """Make the error for a name that another entity of the kind has."""
     return NameTaken("This name is taken (names differ in more than case); choose another.")
@@ -158,12 +192,13 @@ class UserActor(DurableActor):
     """Owns one user; its key is the user's id."""
 
     kind = "user"
-    __slots__ = ("_clock", "_directory", "_roster", "_user")
+    __slots__ = ("_clock", "_directory", "_outbox", "_roster", "_user")
 
-    def __init__(self, key: str, store: Store, clock: Clock, directory: Directory) -> None:
+    def __init__(self, key: str, store: Store, clock: Clock, directory: Directory, outbox: Outbox) -> None:
         super().__init__(key, store)
         self._clock = clock
         self._directory = directory
+        self._outbox = outbox
         self._user: UserRow | None = None
         self._roster: set[str] = set()
 
@@ -230,7 +265,8 @@ class UserActor(DurableActor):
         self._user = None
 
         def applied() -> None:
-            self._evict_sessions()
+            self._evict_credentials()
+            self._directory.evict("quota", (user.id,))
             self._directory.evict_concerning("agent", user.id)
             self._directory.evict_concerning("domain", user.id)
             self._directory.evict_concerning("bank", user.id)
@@ -241,13 +277,56 @@ class UserActor(DurableActor):
             *domains.leave_all_of(user.id),
             *agents.destroy_all_of(user.id, self._clock()),
             users.delete(user.id),
+            kept_answers.delete_of_user(user.id),
             applied=applied,
         )
 
     @handles(SetPlan)
     def _set_plan(self, message: SetPlan) -> AsyncFuture[UserRow]:
-        self._user = user = replace(self._live, plan=message.plan, plan_limit=message.limit)
-        return self.commit(users.update(user), reply=lambda: user)
+        before = self._live
+        self._user = user = replace(before, plan=message.plan, plan_limit=message.limit)
+        if user == before:
+            return self.commit(users.update(user), reply=lambda: user)
+        data = {
+            "user_id": user.id,
+            "from": before.plan,
+            "to": user.plan,
+            "limit": daily_limit(user.plan, user.plan_limit),
+        }
+
+        def applied() -> None:
+            self._outbox.stored()
+            self._directory.tell("quota", user.id, PlanChanged(user.plan, user.plan_limit))
+
+        event = self._outbox.emit(user.id, "billing.plan.changed", data)
+        return self.commit(users.update(user), *event, reply=lambda: user, applied=applied)
+
+    @handles(CreateKey)
+    def _create_key(self, message: CreateKey) -> AsyncFuture[SessionRow]:
+        user = self._live
+        require_entitled(user.plan)
+        now = self._clock()
+        key = SessionRow(
+            id=new_id("key"),
+            user_id=user.id,
+            user_name=user.name,
+            token_hash=message.token_hash,
+            created_at=now,
+            last_used_at=0,
+            kind="key",
+            name=message.name,
+            prefix=message.prefix,
+            expires_at=message.expires_at,
+        )
+        return self.commit(sessions.insert(key), reply=lambda: key, refusals={FOREIGN_KEY: no_such_user})
+
+    @handles(RevokeKey)
+    def _revoke_key(self, message: RevokeKey) -> AsyncFuture[None]:
+        return self.commit(
+            sessions.delete_key(message.key_id, self._live.id),
+            applied=lambda: self._directory.evict("key", (message.key_id,)),
+            refusals={ROWS: no_such_key},
+        )
 
     @handles(CreateAgent)
     def _create_agent(self, message: CreateAgent) -> AsyncFuture[AgentRow]:
@@ -340,7 +419,7 @@ class UserActor(DurableActor):
         return self.commit(
             users.remove_from_roster(user.id, message.agent_id),
             sessions.unselect_agent(message.agent_id, user.id),
-            applied=self._evict_sessions,
+            applied=self._evict_credentials,
         )
 
     @handles(OnRoster)
@@ -350,6 +429,11 @@ class UserActor(DurableActor):
     def _evict_sessions(self, kept_id: str = "") -> None:
         """Stop the live sessions of this user, but one: their rows went or changed with a unit of the user's."""
         self._directory.evict_concerning("session", self.key, but=kept_id)
+
+    def _evict_credentials(self) -> None:
+        """Stop all its live sessions and keys."""
+        self._evict_sessions()
+        self._directory.evict_concerning("key", self.key)
 
     @property
     def title(self) -> str | None:

@@ -286,6 +286,12 @@ def remove_memories(bank_id: str, choice: Choice) -> Write:
     return Write(f"DELETE FROM memories WHERE {condition}", params)
 
 
+def count_chosen(bank_id: str, choice: Choice) -> Query[int]:
+    """Count the memories that a choice means."""
+    condition, params = _chosen(bank_id, choice)
+    return Query(f"SELECT count(*) FROM memories WHERE {condition}", params, lambda row: row[0])
+
+
 REDACTED = "[censored]"
 """What stands where a censored memory was quoted."""
 
@@ -311,6 +317,11 @@ def censor_memories(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
     ]
     return (
         *redactions,
+        Write(
+            "UPDATE kept_answers SET answer = NULL WHERE (credential_id, key_hash) IN"
+            f" (SELECT credential_id, key_hash FROM kept_quotes WHERE memory IN ({chosen}))",
+            params,
+        ),
         Write(
             f"UPDATE memories SET text = NULL, censored = 1, updated_at = ? WHERE {condition} AND censored = 0",
             (at, *params),

@@ -75,6 +75,17 @@ def page_before(conversation_id: int, before_seq: int, limit: int) -> Query[Mess
     )
 
 
+def message(agent_id: str, user_id: str, message_id: str) -> Query[MessageRow]:
+    """Read one message of the conversation of a user with an agent."""
+    return Query(
+        f"SELECT {_COLUMNS} FROM messages WHERE id = ?3 AND conversation_id ="
+        " (SELECT conversations.id FROM conversations WHERE agent_id = ?1 AND user_id = ?2)"
+        " ORDER BY seq DESC LIMIT 1",
+        (agent_id, user_id, message_id),
+        lambda row: MessageRow(*row),
+    )
+
+
 def agents_met_by(user_id: str) -> Query[str]:
     """List the agents with which a user has a conversation."""
     return Query("SELECT agent_id FROM conversations WHERE user_id = ?", (user_id,), lambda row: row[0])

@@ -1,4 +1,4 @@
-"""Sessions: a user's log-ons, each with its selected context."""
+"""Credentials: a user's log-ons and its API keys, each with its selected context."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,10 @@ from persistence.store import Query, Write
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
-    """A session as stored, with its user's name; times in ms since the epoch."""
+    """A session or an API key as stored, with its user's name; times in ms since the epoch.
+
+    `kind` is session, key or sandbox; `name`, `prefix` and `expires_at` are a key's.
+    """
 
     id: str
     user_id: str
@@ -18,11 +21,16 @@ class SessionRow:
     agent_id: str | None = None
     domain_id: str | None = None
     zone_id: str | None = None
+    kind: str = "session"
+    name: str | None = None
+    prefix: str | None = None
+    expires_at: int | None = None
 
 
 _SELECT = """
     SELECT credentials.id, credentials.user_id, users.name, credentials.token_hash, credentials.created_at,
-           credentials.last_used_at, credentials.agent_id, credentials.domain_id, credentials.zone_id
+           credentials.last_used_at, credentials.agent_id, credentials.domain_id, credentials.zone_id,
+           credentials.kind, credentials.name, credentials.prefix, credentials.expires_at
     FROM credentials JOIN users ON users.id = credentials.user_id
 """
 
@@ -30,8 +38,8 @@ _SELECT = """
 def insert(session: SessionRow) -> Write:
     """Add a session; refused as `FOREIGN_KEY` when the user is gone."""
     return Write(
-        "INSERT INTO credentials (id, user_id, token_hash, created_at, last_used_at, agent_id)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO credentials (id, user_id, token_hash, created_at, last_used_at, agent_id, kind, name, prefix,"
+        " expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             session.id,
             session.user_id,
@@ -39,6 +47,10 @@ def insert(session: SessionRow) -> Write:
             session.created_at,
             session.last_used_at,
             session.agent_id,
+            session.kind,
+            session.name,
+            session.prefix,
+            session.expires_at,
         ),
     )
 
@@ -71,13 +83,13 @@ def delete(session_id: str) -> Write:
 
 
 def delete_others(user_id: str, kept_id: str) -> Write:
-    """Remove all of a user's sessions but one."""
-    return Write("DELETE FROM credentials WHERE user_id = ? AND id <> ?", (user_id, kept_id))
+    """Remove all of a user's sessions but one; its API keys stay."""
+    return Write("DELETE FROM credentials WHERE user_id = ? AND kind = 'session' AND id <> ?", (user_id, kept_id))
 
 
 def delete_unused_since(before: int) -> Write:
     """Remove sessions that were last used before a time."""
-    return Write("DELETE FROM credentials WHERE last_used_at < ?", (before,))
+    return Write("DELETE FROM credentials WHERE kind = 'session' AND last_used_at < ?", (before,))
 
 
 def by_id(session_id: str) -> Query[SessionRow]:
@@ -86,15 +98,40 @@ def by_id(session_id: str) -> Query[SessionRow]:
 
 
 def id_by_token_hash(token_hash: bytes) -> Query[str]:
-    """Find the session of a token by its SHA-256."""
+    """Find the credential of a token by its SHA-256."""
     return Query("SELECT id FROM credentials WHERE token_hash = ?", (token_hash,), lambda row: row[0])
+
+
+def delete_key(key_id: str, user_id: str) -> Write:
+    """Remove an API key of a user's; refused as `ROWS` when there is none of that id."""
+    return Write(
+        "DELETE FROM credentials WHERE id = ? AND user_id = ? AND kind <> 'session'", (key_id, user_id), rows=1
+    )
+
+
+def keys_of(user_id: str) -> Query[SessionRow]:
+    """List a user's API keys, the oldest first."""
+    return Query(
+        f"{_SELECT} WHERE credentials.user_id = ? AND kind <> 'session' ORDER BY credentials.id",
+        (user_id,),
+        lambda row: SessionRow(*row),
+    )
+
+
+def sandboxes_unused_since(before: int) -> Query[str]:
+    """List the users of sandbox keys that were last used before a time."""
+    return Query(
+        "SELECT user_id FROM credentials WHERE kind = 'sandbox' AND last_used_at < ? LIMIT 1000",
+        (before,),
+        lambda row: row[0],
+    )
 
 
 def of_user(user_id: str, after_id: str, used_since: int, limit: int) -> Query[SessionRow]:
     """List a user's sessions used since a time, in order of creation, after a cursor."""
     return Query(
-        f"{_SELECT} WHERE credentials.user_id = ? AND credentials.id > ? AND credentials.last_used_at >= ?"
-        " ORDER BY credentials.id LIMIT ?",
+        f"{_SELECT} WHERE credentials.user_id = ? AND kind = 'session' AND credentials.id > ?"
+        " AND credentials.last_used_at >= ? ORDER BY credentials.id LIMIT ?",
         (user_id, after_id, used_since, limit),
         lambda row: SessionRow(*row),
     )

@@ -4,8 +4,6 @@ from dataclasses import dataclass, field
 
 from persistence.store import Query, Write
 
-Counts = dict[str, int]
-
 
 @dataclass(frozen=True, slots=True)
 class UserRow:
@@ -71,14 +69,15 @@ def id_by_name(name: str) -> Query[str]:
     return Query("SELECT id FROM users WHERE name_key = ?", (name_key(name),), lambda row: row[0])
 
 
-def owned(user_id: str) -> Query[tuple[int, int, int]]:
-    """Count the agents, the domains and the banks that a user owns."""
+def owned(user_id: str) -> Query[tuple[int, int, int, int]]:
+    """Count the agents, the domains, the banks and the API keys that a user owns."""
     return Query(
         "SELECT (SELECT count(*) FROM agents WHERE owner_id = :user),"
         " (SELECT count(*) FROM domains JOIN agents ON agents.id = domains.founder_id WHERE agents.owner_id = :user),"
-        " (SELECT count(*) FROM banks WHERE owner_id = :user)",
+        " (SELECT count(*) FROM banks WHERE owner_id = :user),"
+        " (SELECT count(*) FROM credentials WHERE user_id = :user AND kind <> 'session')",
         {"user": user_id},
-        lambda row: (row[0], row[1], row[2]),
+        lambda row: (row[0], row[1], row[2], row[3]),
     )
 
 

@@ -29,6 +29,15 @@ def page_before(zone_id: str, before_seq: int, limit: int) -> Query[MessageRow]:
     )
 
 
+def message(zone_id: str, message_id: str) -> Query[MessageRow]:
+    """Read one message of a zone."""
+    return Query(
+        f"SELECT {_COLUMNS} FROM zone_messages WHERE zone_id = ? AND id = ? ORDER BY seq DESC LIMIT 1",
+        (zone_id, message_id),
+        lambda row: MessageRow(*row),
+    )
+
+
 def last_number(domain_id: str) -> Query[int]:
     """Find the last number of a domain's sequence, 0 where nothing happened yet."""
     return Query(

@@ -96,7 +96,14 @@ def credential_of(header: Callable[[str], str | None]) -> str | None:
 
 def quota_headers(call: Call) -> dict[str, str]:
     """Make the headers that tell how much of the day's quota is left, where the request was counted and has one."""
-    return {}
+    standing = call.standing
+    if standing is None or standing.limit is None:
+        return {}
+    reset_s = max(1, -(-(standing.resets_at - call.core.clock()) // 1000))
+    return {
+        "RateLimit-Policy": f'"day";q={standing.limit};w=86400',
+        "RateLimit": f'"day";r={standing.remaining};t={reset_s}',
+    }
 
 
 def status_of(error: ServiceError) -> dict[str, Any]:

@@ -20,9 +20,20 @@ from actors.errors import (
     NotAvailable,
     UnknownService,
 )
+from actors.idempotency import Execution, audited, fingerprint_of, require_key
+from actors.receipt import Rendered
 from actors.request import parse, require
 from routes.addresses import Network, client_address
-from routes.answers import BusAnswer, bus_error, credential_of, request_id, request_id_of, status_of, tps_body
+from routes.answers import (
+    BusAnswer,
+    bus_error,
+    credential_of,
+    quota_headers,
+    request_id,
+    request_id_of,
+    status_of,
+    tps_body,
+)
 from routes.bodies import json_object, received_body, whole_header
 from routes.faults import as_service_error
 from routes.logs import AccessLog
@@ -130,19 +141,16 @@ class CommandBus:
             service = call.service = command.service
             await self._check(request, call, command, body)
             if command.streams and request.sanic is not None and request.wants_events:
-                code = await self._stream(request.sanic, call, command)
+                code, response = await self._stream(request, call, command, body)
             elif command.follow and request.sanic is not None:
                 call.last_event_id = request.header("last-event-id")
                 code = await self._follow(request.sanic, call, command.follow)
             else:
-                response = BusAnswer(
-                    await self._body(call, await command.run(call)), 200, {"X-Request-Id": call.request_id}
-                )
-                code = 0
+                code, response = await self._answered(request, call, command, body)
         except Exception as raised:
             error = as_service_error(raised)
             code = error.internal_code
-            response = bus_error(call.request_id, service, error, await call.context())
+            response = bus_error(call.request_id, service, error, await call.context(), quota_headers(call))
         finally:  # a client that goes away cancels this; its request is counted all the same
             seconds = perf_counter() - started
             self._metrics.observe(service or "unknown", code, seconds)
@@ -160,21 +168,44 @@ class CommandBus:
         if not command.available:
             raise NotAvailable(f"The service {command.service} exists but is not available; see /docs.")
 
-    async def _body(self, call: Call, answer: Answer) -> bytes:
-        return tps_body(
-            call.service,
-            call.request_id,
-            await call.context(),
-            profile=answer.profile,
-            content=answer.content,
-            next_cursor=answer.next,
-        )
+    async def _answered(
+        self, request: BusRequest, call: Call, command: Command, body: dict[str, Any]
+    ) -> tuple[int, BusAnswer]:
+        """Carry the command out, once if it has an Idempotency-Key; also the internal code.
 
-    async def _stream(self, request: Request, call: Call, command: Command) -> int:
+        Raises:
+            Exception: a refusal, unless it is one that is kept for a key.
+        """
+        headers = {"X-Request-Id": call.request_id} | quota_headers(call)
+        if not command.mutates or call.caller is None:
+            return 0, BusAnswer(await self._body(call, await command.run(call)), 200, headers)
+        audit = call.audit()
+        key = request.header("idempotency-key")
+        if key is None:
+            running = command.run(call) if audit is None else audited(call, audit, partial(command.run, call))
+            return 0, BusAnswer(await self._body(call, await running), 200, headers)
+        execution = Execution(
+            run=partial(command.run, call),
+            render=lambda answer: Rendered(200, _body_now(call, answer)),
+            failed=lambda error: _rendered(bus_error(call.request_id, call.service, error, call.context_now())),
+            withdrawn=lambda: Rendered(200, _body_now(call, Answer())),
+        )
+        fingerprint = fingerprint_of(call.service, body)
+        done = await self._core.idempotency.once(call, require_key(key), fingerprint, audit, execution)
+        if done.replayed:
+            headers["Idempotency-Replayed"] = "true"
+        return done.internal_code, BusAnswer(done.rendered.body, done.rendered.status, headers)
+
+    async def _body(self, call: Call, answer: Answer) -> bytes:
+        return _body_of(call, answer, await call.context())
+
+    async def _stream(
+        self, request: BusRequest, call: Call, command: Command, body: dict[str, Any]
+    ) -> tuple[int, BusAnswer | None]:
         """Answer as server-sent events: `delta` pieces, then the whole `response`, or an `error` after a piece.
 
         The command runs in a task of its own, so that a client which goes away doesn't cancel it. Returns the internal
-        code that the stream ended with.
+        code that the stream ended with; a refusal that was kept for a key is answered whole.
 
         Raises:
             Exception: the command failed before its first piece.
@@ -185,35 +216,44 @@ class CommandBus:
         def progress(piece: str) -> None:
             events.put_nowait(_event("delta", orjson.dumps({"text": piece})))
 
+        whole: BusAnswer | None = None
+        code = 0
+
         async def run() -> None:
-            nonlocal failed
+            nonlocal failed, whole, code
             try:
-                answer = await command.run(call)
-                events.put_nowait(_event("response", await self._body(call, answer)))
+                code, answer = await self._answered(request, call, command, body)
+                if code == 0:
+                    events.put_nowait(_event("response", answer.body))
+                else:
+                    whole = answer
             except Exception as raised:
                 failed = raised
             finally:
                 events.put_nowait(None)
 
-        call.progress = progress
+        call.stream_to(progress)
         task = asyncio.create_task(run())
         self._chats.add(task)
         task.add_done_callback(self._chats.discard)
         event = await events.get()
         if event is None:
-            assert failed is not None
-            raise failed
-        response = await _respond_with_events(request, call)
+            if failed is not None:
+                raise failed
+            return code, whole
+        assert request.sanic is not None
+        response = await _respond_with_events(request.sanic, call)
         while event is not None:
             await response.send(event)
             event = await events.get()
-        code = 0
         if failed is not None:
             error = as_service_error(failed)
             code = error.internal_code
             await response.send(_event("error", orjson.dumps(status_of(error))))
+        elif whole is not None:
+            await response.send(_event("error", orjson.dumps(orjson.loads(whole.body)["status"])))
         await response.eof()
-        return code
+        return code, None
 
     async def _follow(self, request: Request, call: Call, follow: Follow) -> int:
         """Answer as server-sent events until the reader goes away or the stream ends.
@@ -241,8 +281,28 @@ class CommandBus:
 
 async def _respond_with_events(request: Request, call: Call) -> Any:
     untyped: Any = request
-    headers = {"X-Request-Id": call.request_id, "Cache-Control": "no-store"}
+    headers = {"X-Request-Id": call.request_id, "Cache-Control": "no-store"} | quota_headers(call)
     return await untyped.respond(content_type=EVENT_STREAM, headers=headers)
+
+
+def _body_of(call: Call, answer: Answer, context: dict[str, str | None]) -> bytes:
+    return tps_body(
+        call.service,
+        call.request_id,
+        context,
+        profile=answer.profile,
+        content=answer.content,
+        next_cursor=answer.next,
+    )
+
+
+def _body_now(call: Call, answer: Answer) -> bytes:
+    """Write an answer within this step, with the names that are known by now."""
+    return _body_of(call, answer, call.context_now())
+
+
+def _rendered(answer: BusAnswer) -> Rendered:
+    return Rendered(answer.status, answer.body)
 
 
 def _command_of(body: dict[str, Any]) -> Command:

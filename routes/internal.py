@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from actors.errors import InvalidField, NotFound
 from actors.plans import PLANS
+from actors.quota import ReadQuota
 from actors.records import Owned, own_user_record
 from actors.user import SetPlan, no_such_user
 from persistence import users
@@ -42,7 +43,7 @@ async def set_plan(request: RouteCall) -> Reply:
         raise no_such_user()
     (counts,) = await core.store.fetch(users.owned(found[0]))
     user = await request.call.ask("user", found[0], SetPlan(change.plan, change.limit))
-    return Reply(own_user_record(user, Owned(*counts), core.clock()))
+    return Reply(own_user_record(user, Owned(*counts), await request.call.ask("quota", user.id, ReadQuota())))
 
 
 async def list_actors(request: RouteCall) -> Reply:

@@ -12,7 +12,9 @@ from sanic import Blueprint, HTTPResponse, Request
 
 from actors.call import Call
 from actors.core import Core
-from actors.errors import InvalidField
+from actors.errors import InvalidField, ServiceError
+from actors.idempotency import Done, Execution, audited, fingerprint_of, require_key
+from actors.receipt import Rendered
 from actors.request import wrong_fields
 from routes.addresses import Network, client_address
 from routes.answers import (
@@ -21,6 +23,7 @@ from routes.answers import (
     gateway_error,
     quota_headers,
     request_id_of,
+    status_of,
 )
 from routes.bodies import json_object, received_body, whole_header
 from routes.door import InternalDoor
@@ -71,10 +74,11 @@ class MemberRoutes:
         code = -1
         status = 0
         try:
-            reply = await self._carried_out(request, route, params, call)
+            done = await self._carried_out(request, route, params, call)
             headers = {"X-Request-Id": call.request_id} | quota_headers(call)
-            body = b"" if reply.value is None else orjson.dumps(reply.value)
-            code, status = 0, int(reply.status)
+            if done.replayed:
+                headers["Idempotency-Replayed"] = "true"
+            code, status, body = done.internal_code, done.rendered.status, done.rendered.body
             return JsonAnswer(body, status, headers) if body else HTTPResponse(status=status, headers=headers)
         except Exception as raised:
             error = as_service_error(raised)
@@ -86,7 +90,7 @@ class MemberRoutes:
             user = call.caller.user_name if call.caller else None
             self._access_log.write(call.request_id, route.name, status, code, seconds, user, address)
 
-    async def _carried_out(self, request: Request, route: Route, params: dict[str, str], call: Call) -> Reply:
+    async def _carried_out(self, request: Request, route: Route, params: dict[str, str], call: Call) -> Done:
         """Make the checks in the order of product 1, then let the route do its work."""
         if route.entrance == "internal":
             self._door.check(request)
@@ -100,15 +104,35 @@ class MemberRoutes:
             await call.admit(credential_of(headers.get))
         arguments: Any = request.get_args(keep_blank_values=True)
         asked = {name: values[0] for name, values in arguments.items()}
-        return await route.run(
-            RouteCall(
-                call,
-                params,
-                route.body and _checked(route.body, sent),
-                route.query and _checked(route.query, asked),
-                request,
-            )
+        received = RouteCall(
+            call,
+            params,
+            route.body and _checked(route.body, sent),
+            route.query and _checked(route.query, asked),
+            request,
         )
+        call.target_names = params
+        run = partial(route.run, received)
+        audit = call.audit() if route.mutates else None
+        key = whole_header(request, "idempotency-key") if route.method == "POST" and route.mutates else None
+        if key is None or call.caller is None:
+            return Done(_rendered(await (run() if audit is None else audited(call, audit, run))))
+        execution = Execution(run, _rendered, _failed, _withdrawn)
+        body = request.body if route.reads_body else sent
+        fingerprint = fingerprint_of(f"{route.name} {orjson.dumps(params).decode()}", body)
+        return await self._core.idempotency.once(call, require_key(key), fingerprint, audit, execution)
+
+
+def _rendered(reply: Reply) -> Rendered:
+    return Rendered(int(reply.status), b"" if reply.value is None else orjson.dumps(reply.value))
+
+
+def _failed(error: ServiceError) -> Rendered:
+    return Rendered(error.http_code, orjson.dumps({"status": status_of(error)}))
+
+
+def _withdrawn() -> Rendered:
+    return Rendered(200, b"{}")
 
 
 def _checked(model: type[BaseModel], values: dict[str, Any]) -> BaseModel:

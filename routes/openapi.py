@@ -15,6 +15,8 @@ from actors.commands import COMMANDS, GROUPS, Command
 from actors.request import TPSRequest
 from routes.openapi_routes import (
     CREDENTIALS,
+    IDEMPOTENCY_KEY,
+    IDEMPOTENCY_PARAMETER,
     RETRY_AFTER,
     json_body,
     model_schemas,
@@ -24,7 +26,7 @@ from routes.openapi_routes import (
     route_schemas,
 )
 from routes.schemas import HEADER, RECORDS, STATUS, Schema, nullable, number, record, ref, response, text
-from routes.table import ROUTES
+from routes.table import ROUTE_TAGS, ROUTES
 
 VERSION = "2026-03-19"
 FILE = Path(__file__).parent.parent / "openapi.json"
@@ -46,7 +48,7 @@ def document(brand: str = "Svc") -> Schema:
             "license": {"name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0"},
         },
         "servers": [{"url": "/"}],
-        "tags": [*({"name": tag} for tag in GROUPS.values()), {"name": "Gateway"}, {"name": "Internal"}],
+        "tags": [*({"name": tag} for tag in GROUPS.values()), *({"name": tag} for tag in ROUTE_TAGS)],
         "paths": paths,
         "components": {
             "securitySchemes": {
@@ -63,6 +65,7 @@ def document(brand: str = "Svc") -> Schema:
                     "description": "The operator's secret (INTERNAL_SECRET); without one these routes are not there.",
                 },
             },
+            "parameters": {"IdempotencyKey": IDEMPOTENCY_PARAMETER},
             "responses": _shared_responses(),
             "schemas": _schemas(),
         },
@@ -89,6 +92,7 @@ def _bus_operation() -> Schema:
         "operationId": "commandBus",
         "summary": "Carry out the command that `service` names.",
         "security": [*CREDENTIALS, {}],
+        "parameters": [IDEMPOTENCY_KEY],
         "requestBody": json_body(body, example),
         "responses": _bus_responses({"description": "The command's answer.", **json_body(response())}),
     }
@@ -126,6 +130,8 @@ def _alias_operation(command: Command) -> Schema:
         "requestBody": json_body(_alias_body(command), command.example),
         "responses": _bus_responses({"description": "The command's answer.", **answer}),
     }
+    if command.mutates and not command.public:
+        described["parameters"] = [IDEMPOTENCY_KEY]
     links = _LINKS.get(command.service)
     if links:
         described["responses"]["200"]["links"] = {

@@ -12,6 +12,15 @@ from routes.schemas import Schema, number, record, ref, text
 CREDENTIALS: list[Schema] = [{"bearer": []}, {"apiKey": []}]
 RETRY_AFTER: Schema = {"Retry-After": {"description": "Seconds to wait.", "schema": number(minimum=1)}}
 
+IDEMPOTENCY_KEY: Schema = {"$ref": "#/components/parameters/IdempotencyKey"}
+IDEMPOTENCY_PARAMETER: Schema = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "schema": text(minLength=1, maxLength=255, pattern="^[!-~]+$"),
+    "description": "Carry this out once in 24 hours: a repeat with the same key gets the first answer, marked "
+    "`Idempotency-Replayed: true`.",
+}
+
 _SECURITY: dict[Entrance, list[Schema]] = {"member": CREDENTIALS, "internal": [{"internalSecret": []}], "open": []}
 _REFUSALS: dict[Entrance, tuple[int, ...]] = {"member": (401, 429, 503), "internal": (401, 404, 503), "open": (503,)}
 _OF_A_BODY = (400, 408, 413, 415)
@@ -51,6 +60,8 @@ def _of_route(route: Route) -> Schema:
         security=_SECURITY[route.entrance],
     )
     parameters = [*_path_parameters(route), *_query_parameters(route)]
+    if route.method == "POST" and route.mutates and route.entrance == "member":
+        parameters.append(IDEMPOTENCY_KEY)
     if parameters:
         described["parameters"] = parameters
     if route.body is not None:

@@ -20,6 +20,8 @@ class Reply:
 
     value: Any = None
     status: int = HTTPStatus.OK
+    quoted: tuple[int, ...] = ()
+    """Places of memories whose texts stand in it (see `actors/receipt.py`)."""
 
 
 @dataclass(frozen=True, slots=True)

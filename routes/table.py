@@ -1,5 +1,8 @@
 """ROUTES: every gateway route that is declared as data; a group's file holds its own."""
 
-from routes import internal
+from routes import audit, internal, keys
 
-ROUTES = (*internal.ROUTES,)
+ROUTES = (*keys.ROUTES, *audit.ROUTES, *internal.ROUTES)
+
+ROUTE_TAGS = tuple(dict.fromkeys(["Gateway", *(route.tag for route in ROUTES)]))
+"""Their groups in the document."""

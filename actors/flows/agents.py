@@ -1,10 +1,12 @@
 """The agent group: agents, the roster, selection, chat (product 3)."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 from actors.agent import AgentView, DestroyAgent, MemoriesNeeded, SendChat, SetOnline, UpdateAgent
 from actors.call import Answer, Call, nothing_selected
-from actors.conversation import ChatSent, from_row, message_record
+from actors.conversation import ChatSent, from_row, message_record, places_quoted
+from actors.engines.engine import Memory
 from actors.errors import InvalidField, NotFound, NotPermitted, StateConflict
 from actors.flows import zones
 from actors.flows.banks import memories_for_chat
@@ -44,7 +46,7 @@ async def create(call: Call) -> Answer:
         profile=call.vx.profile,
         access=call.vx.access or "agent",
     )
-    return Answer(profile=[agent_record(await call.ask("user", call.user.user_id, message))])
+    return await call.carry_out("user", call.user.user_id, message, lambda agent: Answer(profile=[agent_record(agent)]))
 
 
 async def read(call: Call) -> Answer:
@@ -93,9 +95,10 @@ async def list_agents(call: Call) -> Answer:
 async def add(call: Call) -> Answer:
     """AP_Add: put another's agent on the caller's roster."""
     view = await call.target_agent()
-    if view.row.owner_id != call.user.user_id:
-        await call.ask("user", call.user.user_id, AddToRoster(view.row.id))
-    return Answer(profile=[view.record])
+    answer = Answer(profile=[view.record])
+    if view.row.owner_id == call.user.user_id:
+        return answer
+    return await call.carry_out("user", call.user.user_id, AddToRoster(view.row.id), lambda _: answer, repeatable=True)
 
 
 async def remove(call: Call) -> Answer:
@@ -107,10 +110,17 @@ async def remove(call: Call) -> Answer:
         view = await call.target_agent()
         if view.row.owner_id == call.user.user_id:
             raise StateConflict("This agent is your own, not on the roster; AP_Destroy removes it for all.")
-    await call.ask("user", call.user.user_id, RemoveFromRoster(agent_id))
+
+    def removed(_: None) -> Answer:
+        _unselect(call, agent_id)
+        return Answer()
+
+    return await call.carry_out("user", call.user.user_id, RemoveFromRoster(agent_id), removed)
+
+
+def _unselect(call: Call, agent_id: str) -> None:
     if call.agent_id == agent_id:
         call.agent_id = None
-    return Answer()
 
 
 async def select(call: Call) -> Answer:
@@ -120,10 +130,15 @@ async def select(call: Call) -> Answer:
     own = agent.owner_id == call.user.user_id
     if not own and not await call.ask("user", call.user.user_id, OnRoster(agent.id)):
         raise NotPermitted(f"{agent.name} is not on your roster; add it with AP_Add first.")
-    if call.agent_id != agent.id:
-        await call.ask("session", call.user.session_id, SelectAgent(agent.id))
+    if call.agent_id == agent.id:
+        return Answer(profile=[view.record])
+
+    def selected(_: None) -> Answer:
         call.agent_id = agent.id
-    return Answer(profile=[view.record])
+        return Answer(profile=[view.record])
+
+    user = call.user
+    return await call.carry_out(user.kind, user.credential_id, SelectAgent(agent.id), selected, repeatable=True)
 
 
 async def log_on(call: Call) -> Answer:
@@ -138,8 +153,9 @@ async def log_off(call: Call) -> Answer:
 
 async def _set_online(call: Call, *, online: bool) -> Answer:
     target = await call.target_agent()
-    view = await call.ask("agent", target.row.id, SetOnline(call.user.user_id, online))
-    return Answer(profile=[view.record])
+    return await call.carry_out(
+        "agent", target.row.id, SetOnline(call.user.user_id, online), lambda view: Answer(profile=[view.record])
+    )
 
 
 async def update(call: Call) -> Answer:
@@ -162,22 +178,28 @@ async def _change(call: Call) -> Answer:
         user = await call.ask("user", call.user.user_id, ReadUser())
         require_name_allowed(name, user.plan)
     changes = AgentChanges(name, call.vx.description, call.vx.profile, call.vx.access)
-    view = await call.ask("agent", target.row.id, UpdateAgent(call.user.user_id, changes))
-    call.saw_agent(view.row.id, view.row.name)
-    return Answer(profile=[view.record])
+
+    def changed(view: AgentView) -> Answer:
+        call.saw_agent(view.row.id, view.row.name)
+        return Answer(profile=[view.record])
+
+    return await call.carry_out("agent", target.row.id, UpdateAgent(call.user.user_id, changes), changed)
 
 
 async def destroy(call: Call) -> Answer:
     """AP_Destroy: remove an own agent for all."""
     target = await call.target_agent()
     left = await call.core.store.fetch(domains.of_agent(target.row.id))
-    await call.ask("agent", target.row.id, DestroyAgent(call.user.user_id))
+
+    def destroyed(_: AgentView) -> Answer:
+        _unselect(call, target.row.id)
+        return Answer()
+
+    answer = await call.carry_out("agent", target.row.id, DestroyAgent(call.user.user_id), destroyed)
     call.core.directory.evict_concerning("domain", call.user.user_id)  # it left its domains, or ended them
     await call.end_streams_of_outsiders(left)
     call.core.directory.evict_concerning("bank", target.row.id)  # those it was attached to
-    if call.agent_id == target.row.id:
-        call.agent_id = None
-    return Answer()
+    return answer
 
 
 async def chat(call: Call) -> Answer:
@@ -187,29 +209,51 @@ async def chat(call: Call) -> Answer:
     message = SendChat(call.user.user_id, call.user.user_name, call.request.content or "")
     agent_id = await call.target_agent_id()
     try:
-        sent = await _send(call, agent_id, message)
+        return await _send(call, agent_id, message)
     except NotFound:
         if call.target.agent is None:  # the selected agent is gone, or out of sight
             raise nothing_selected() from None
         raise
-    call.saw_agent(agent_id, sent.reply.name)
-    return Answer(content=[message_record(sent.message), message_record(sent.reply)])
 
 
-async def _send(call: Call, agent_id: str, message: SendChat) -> ChatSent:
+async def _send(call: Call, agent_id: str, message: SendChat) -> Answer:
     """Send a chat, with what the agent's banks say about it where it has some."""
+    memories: tuple[Memory, ...] = ()
+
+    def answered(sent: ChatSent | MemoriesNeeded) -> Answer | MemoriesAsked:
+        if isinstance(sent, MemoriesNeeded):
+            return MemoriesAsked()
+        call.saw_agent(agent_id, sent.reply.name)
+        return Answer(
+            content=[message_record(sent.message), message_record(sent.reply)],
+            quoted=places_quoted(sent.reply, memories),
+        )
+
+    async def send() -> Answer | MemoriesAsked:
+        return await call.carry_out("agent", agent_id, message, answered, timeout=CHAT_TIMEOUT_S)
+
+    if call.resumes is not None:
+        for row in await call.core.store.fetch(conversations.message(agent_id, call.user.user_id, call.resumes)):
+            message = replace(message, resumes=from_row(row))
     try:
-        sent = await call.ask("agent", agent_id, message, timeout=CHAT_TIMEOUT_S)
+        answer = await send()
     except NotFound:
         if not await call.let_in_to(agent_id):
             raise
         message = replace(message, let_in=True)
-        sent = await call.ask("agent", agent_id, message, timeout=CHAT_TIMEOUT_S)
-    if isinstance(sent, MemoriesNeeded):
+        answer = await send()
+    if isinstance(answer, MemoriesAsked):
         memories = await memories_for_chat(call, agent_id, message.content)
-        sent = await call.ask("agent", agent_id, replace(message, memories=memories), timeout=CHAT_TIMEOUT_S)
-    assert isinstance(sent, ChatSent)  # with memories, it is never asked for them
-    return sent
+        message = replace(message, memories=memories)
+        answer = await send()
+    assert isinstance(answer, Answer)  # with memories, it is never asked for them
+    return answer
+
+
+class MemoriesAsked(NamedTuple):
+    """What stands for an answer while the agent asks what its banks say."""
+
+    quoted: tuple[int, ...] = ()
 
 
 async def history(call: Call) -> Answer:

@@ -9,6 +9,7 @@ from actors.bank import (
     DestroyBank,
     Detach,
     Grant,
+    Loaded,
     LoadMemory,
     MemoryMoved,
     ReadBank,
@@ -123,7 +124,7 @@ async def create(call: Call) -> Answer:
         raise MissingField("missing name field: send a text as `vx.name` or `target.bank`.")
     agent = await _own_agent(call)
     message = CreateBank(require_name(name), call.vx.description, call.vx.access or "agent", agent.row.id)
-    return Answer(profile=[bank_record(await call.ask("user", call.user.user_id, message))])
+    return await call.carry_out("user", call.user.user_id, message, lambda bank: Answer(profile=[bank_record(bank)]))
 
 
 async def update(call: Call) -> Answer:
@@ -134,15 +135,17 @@ async def update(call: Call) -> Answer:
         user = await call.ask("user", call.user.user_id, ReadUser())
         require_name_allowed(name, user.plan)
     changes = BankChanges(name, call.vx.description, call.vx.access)
-    view = await call.ask("bank", view.row.id, UpdateBank(viewer, changes))
+    return await call.carry_out("bank", view.row.id, UpdateBank(viewer, changes), _bank_answer)
+
+
+def _bank_answer(view: BankView) -> Answer:
     return Answer(profile=[bank_record(view.row)])
 
 
 async def destroy(call: Call) -> Answer:
     """MB_Destroy: remove a bank with all its memories."""
     view, viewer = await _bank(call)
-    await call.ask("bank", view.row.id, DestroyBank(viewer))
-    return Answer()
+    return await call.carry_out("bank", view.row.id, DestroyBank(viewer), lambda _: Answer())
 
 
 async def list_banks(call: Call) -> Answer:
@@ -185,12 +188,19 @@ async def permissions(call: Call) -> Answer:
     """MB_Permissions: read or set who sees the bank and what an agent may do in it."""
     access, permission = call.vx.access, call.vx.permission
     view, viewer = await _bank(call, "read")
+
+    def changed(after: BankView) -> Answer:
+        nonlocal view
+        view = after
+        return Answer()
+
     if permission is not None:
         agent_id, owner_id, name = await _agent_of(call, view)
         grant = Grant(viewer, agent_id, owner_id, name, permission, access)
-        view = await call.ask("bank", view.row.id, grant)
+        await call.carry_out("bank", view.row.id, grant, changed, repeatable=True)
     elif access is not None:
-        view = await call.ask("bank", view.row.id, UpdateBank(viewer, BankChanges(access=access)))
+        update = UpdateBank(viewer, BankChanges(access=access))
+        await call.carry_out("bank", view.row.id, update, changed, repeatable=True)
     return await _attachments(call, view)
 
 
@@ -198,8 +208,7 @@ async def unload(call: Call) -> Answer:
     """MB_Unload: detach an agent."""
     view, viewer = await _bank(call)
     agent_id, _, _ = await _agent_of(call, view)
-    view = await call.ask("bank", view.row.id, Detach(viewer, agent_id))
-    return Answer(profile=[bank_record(view.row)])
+    return await call.carry_out("bank", view.row.id, Detach(viewer, agent_id), _bank_answer)
 
 
 # memories
@@ -217,13 +226,19 @@ async def load(call: Call) -> Answer:
         before = await call.core.store.fetch(banks.memory_named(view.row.id, name))
         message = LoadMemory(viewer, agent.id, agent.owner_id, agent.name, name, text, before[0] if before else None)
         try:
-            loaded = await call.ask("bank", view.row.id, message)
+            return await call.carry_out("bank", view.row.id, message, _loaded)
         except MemoryMoved:  # another loaded or removed it meanwhile: look again
             if attempt == _TRIES - 1:
                 raise
-        else:
-            return Answer(profile=[bank_record(loaded.view.row)], content=[memory_record(loaded.memory)])
     raise AssertionError("the last try answers or raises")
+
+
+def _loaded(loaded: Loaded) -> Answer:
+    return Answer(
+        profile=[bank_record(loaded.view.row)],
+        content=[memory_record(loaded.memory)],
+        quoted=(loaded.memory.place,),
+    )
 
 
 async def read(call: Call) -> Answer:
@@ -259,8 +274,13 @@ async def delete(call: Call) -> Answer:
     """MB_Delete: remove memories and keep the bank."""
     view, viewer = await _bank(call, "admin")
     choice, _ = await _choice(call, view)
-    view = await call.ask("bank", view.row.id, RemoveMemories(viewer, choice))
-    return Answer(profile=[bank_record((await _seen(call, view.row.id))[0].row)])
+    (chosen,) = await call.core.store.fetch(banks.count_chosen(view.row.id, choice))
+
+    def removed(view: BankView) -> Answer:
+        left = max(view.row.memories - chosen, 0)
+        return Answer(profile=[bank_record(view.row._replace(memories=left))])
+
+    return await call.carry_out("bank", view.row.id, RemoveMemories(viewer, choice), removed)
 
 
 async def censor(call: Call) -> Answer:
@@ -268,12 +288,13 @@ async def censor(call: Call) -> Answer:
     view, viewer = await _bank(call)
     choice, owner_id = await _choice(call, view)
     quoting = tuple(await call.core.store.fetch(banks.quoted_by(view.row.id, choice)))
-    view = await call.ask("bank", view.row.id, CensorMemories(viewer, choice, owner_id, quoting))
+    message = CensorMemories(viewer, choice, owner_id, quoting)
+    answer = await call.carry_out("bank", view.row.id, message, _bank_answer, repeatable=True)
     call.core.erasure.set()
     with suppress(StoreUnavailable):  # those that quoted one just before; the stored messages are redacted already
         for kind, key in await call.core.store.fetch(banks.quoted_by(view.row.id, choice)):
             call.core.directory.evict(kind, (key,))
-    return Answer(profile=[bank_record(view.row)])
+    return answer
 
 
 async def _choice(call: Call, view: BankView) -> tuple[Choice, str | None]:

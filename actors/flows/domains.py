@@ -30,9 +30,9 @@ async def create(call: Call) -> Answer:
         profile=call.vx.profile,
         access=call.vx.access or "agent",
     )
-    row = await call.ask("user", call.user.user_id, message)
+    answer = await call.carry_out("user", call.user.user_id, message, lambda row: Answer(profile=[domain_record(row)]))
     call.core.directory.evict("agent", (founder.id,))  # it has a domain now
-    return Answer(profile=[domain_record(row)])
+    return answer
 
 
 async def read(call: Call) -> Answer:
@@ -67,17 +67,21 @@ async def update(call: Call) -> Answer:
         user = await call.ask("user", call.user.user_id, ReadUser())
         require_name_allowed(name, user.plan)
     changes = DomainChanges(name, call.vx.description or "", call.vx.profile, call.vx.access)
-    row = await call.ask("domain", view.row.id, UpdateDomain(view.viewer, changes))
-    return Answer(profile=[domain_record(row)])
+    return await call.carry_out(
+        "domain", view.row.id, UpdateDomain(view.viewer, changes), lambda row: Answer(profile=[domain_record(row)])
+    )
 
 
 async def destroy(call: Call) -> Answer:
     """DM_Destroy: remove a domain and its zones for all."""
     view = await call.target_domain()
-    await call.ask("domain", view.row.id, DestroyDomain(view.viewer))
-    if call.domain_id == view.row.id:
-        call.domain_id = call.zone_id = None
-    return Answer()
+
+    def destroyed(_: None) -> Answer:
+        if call.domain_id == view.row.id:
+            call.domain_id = call.zone_id = None
+        return Answer()
+
+    return await call.carry_out("domain", view.row.id, DestroyDomain(view.viewer), destroyed)
 
 
 async def select(call: Call) -> Answer:
@@ -85,10 +89,22 @@ async def select(call: Call) -> Answer:
     view = await call.target_domain()
     if not view.is_member:
         raise no_member(view.row)
-    if (call.domain_id, call.zone_id) != (view.row.id, view.lobby.id):
-        await call.ask("session", call.user.session_id, SelectZone(view.row.id, view.lobby.id))
-        call.domain_id, call.zone_id = view.row.id, view.lobby.id
-    return Answer(profile=[domain_record(view.row)])
+    return await select_place(call, view.row.id, view.lobby.id, Answer(profile=[domain_record(view.row)]))
+
+
+async def select_place(call: Call, domain_id: str, zone_id: str, answer: Answer) -> Answer:
+    """Make a domain and a zone of it the session's, or the key's."""
+    if (call.domain_id, call.zone_id) == (domain_id, zone_id):
+        return answer
+
+    def selected(_: None) -> Answer:
+        call.domain_id, call.zone_id = domain_id, zone_id
+        return answer
+
+    user = call.user
+    return await call.carry_out(
+        user.kind, user.credential_id, SelectZone(domain_id, zone_id), selected, repeatable=True
+    )
 
 
 async def invite(call: Call) -> Answer:
@@ -124,10 +140,13 @@ async def unban(call: Call) -> Answer:
 async def _move(call: Call, move: Move) -> Answer:
     view = await call.target_domain()
     agent = await _agent_in(call, view)
-    record = await call.ask("domain", view.row.id, MoveMember(view.viewer, move, agent.id, agent.name, agent.owner_id))
-    if record.get("state") == "member":
+    message = MoveMember(view.viewer, move, agent.id, agent.name, agent.owner_id)
+    answer = await call.carry_out(
+        "domain", view.row.id, message, lambda record: Answer(profile=[record] if record else [])
+    )
+    if answer.profile and answer.profile[0]["state"] == "member":
         call.core.directory.evict("agent", (agent.id,))  # it has a domain now
-    return Answer(profile=[record] if record else [])
+    return answer
 
 
 async def _agent_in(call: Call, view: DomainView) -> AgentRow:

@@ -8,6 +8,8 @@ from actors.errors import (
     NotPermitted,
 )
 from actors.ids import new_id
+from actors.plans import daily_limit, next_midnight
+from actors.quota import ReadQuota, Standing
 from actors.records import Owned, Record, own_user_record, session_record
 from actors.request import require_name, require_secret
 from actors.session import TOUCH_MS, Caller, EndSession, ReadSession
@@ -51,7 +53,8 @@ async def create(call: Call) -> Answer:
         created_at=core.clock(),
     )
     await core.store.commit(Unit((users.insert(user),), refusals={"users.name_key": name_taken}))
-    return Answer(profile=[own_user_record(user, Owned(), core.clock())])
+    fresh = Standing(user.plan, daily_limit(user.plan, None), 0, next_midnight(core.clock()))
+    return Answer(profile=[own_user_record(user, Owned(), fresh)])
 
 
 async def log_on(call: Call) -> Answer:
@@ -86,9 +89,11 @@ async def _verified(call: Call, name: str, secret: str) -> UserRow:
 
 async def log_off(call: Call) -> Answer:
     """US_LogOff: end this session."""
-    session_id = call.user.session_id
-    await call.ask("session", session_id, EndSession())
-    call.core.streams.end("logged off", lambda reader: reader.session_id == session_id)
+    user = call.user
+    if user.kind != "session":
+        raise NotPermitted("An API key has no session to end; revoke it with DELETE /api/api-keys/{id}.")
+    await call.carry_out("session", user.credential_id, EndSession(), lambda _: Answer())
+    call.core.streams.end("logged off", lambda reader: reader.credential_id == user.credential_id)
     call.logged_off()
     return Answer()
 
@@ -105,50 +110,53 @@ async def list_sessions(call: Call) -> Answer:
             session = await call.ask("session", row.id, ReadSession())
         except InvalidCredential:
             continue
-        records.append(session_record(session, core.session_ttl_ms, row.id == call.user.session_id))
+        records.append(session_record(session, core.session_ttl_ms, row.id == call.user.credential_id))
     return Answer(profile=records, next=call.next_cursor(found[limit - 1].id) if len(found) > limit else None)
 
 
 async def revoke(call: Call) -> Answer:
     """US_Revoke: end one of the caller's sessions, or all others."""
-    which = call.vx.name or ""
+    which, user = call.vx.name or "", call.user
     if which == "all":
-        await call.ask("user", call.user.user_id, RevokeSessions(call.user.session_id))
+        answer = await call.carry_out("user", user.user_id, RevokeSessions(user.credential_id), lambda _: Answer())
         _end_other_streams(call)
-        return Answer()
+        return answer
     found = await call.core.store.fetch(sessions.by_id(which))
-    if not found or found[0].user_id != call.user.user_id:
+    if not found or (found[0].user_id, found[0].kind) != (user.user_id, "session"):
         raise NotFound("You have no such session; list yours with US_Sessions.")
     try:
-        await call.ask("session", which, EndSession())
+        answer = await call.carry_out("session", which, EndSession(), lambda _: Answer())
     except InvalidCredential:
         raise NotFound("That session has ended already.") from None
-    call.core.streams.end("revoked", lambda reader: reader.session_id == which)
-    if which == call.user.session_id:
+    call.core.streams.end("revoked", lambda reader: reader.credential_id == which)
+    if which == user.credential_id:
         call.logged_off()
-    return Answer()
+    return answer
 
 
 async def read(call: Call) -> Answer:
     """US_Read: the caller's own record."""
-    owned = await _owned(call)
-    user = await call.ask("user", call.user.user_id, ReadUser())
-    return Answer(profile=[own_user_record(user, owned, call.core.clock())])
+    owned, user_id = await _owned(call), call.user.user_id
+    user = await call.ask("user", user_id, ReadUser())
+    return Answer(profile=[own_user_record(user, owned, await call.ask("quota", user_id, ReadQuota()))])
 
 
 async def update(call: Call) -> Answer:
     """US_Update: change the members given; a new password ends the other sessions."""
     description, profile = call.vx.description, call.vx.profile
-    secret = call.vx.secret
+    secret, user_id = call.vx.secret, call.user.user_id
     if description is None and profile is None and secret is None:
         raise InvalidField("Invalid value of vx: give at least one of description, profile and secret.")
     secret_hash = None if secret is None else await call.core.hasher.hash(require_secret(secret))
     owned = await _owned(call)  # before the change: what is done must not fail on a read
-    change = UpdateUser(call.user.session_id, description, profile, secret_hash)
-    user = await call.ask("user", call.user.user_id, change)
+    standing = await call.ask("quota", user_id, ReadQuota())
+    change = UpdateUser(call.user.credential_id, description, profile, secret_hash)
+    answer = await call.carry_out(
+        "user", user_id, change, lambda user: Answer(profile=[own_user_record(user, owned, standing)])
+    )
     if secret_hash is not None:
         _end_other_streams(call)
-    return Answer(profile=[own_user_record(user, owned, call.core.clock())])
+    return answer
 
 
 async def destroy(call: Call) -> Answer:
@@ -159,6 +167,7 @@ async def destroy(call: Call) -> Answer:
         raise wrong_password()
     met = tuple(await core.store.fetch(conversations.agents_met_by(user_id)))
     left = await core.store.fetch(domains.of_owner(user_id))
+    call.receipt = None  # nobody is left to ask again, or to read the log
     await call.ask("user", user_id, DestroyUser(user.secret_hash, met))
     core.streams.end("revoked", lambda reader: reader.user_id == user_id)
     await call.end_streams_of_outsiders(left)
@@ -167,10 +176,15 @@ async def destroy(call: Call) -> Answer:
 
 
 def _end_other_streams(call: Call) -> None:
-    """End what the caller's other sessions follow: they have ended."""
+    """End what the caller's other sessions follow: they have ended. Its API keys go on."""
     user = call.user
     call.core.streams.end(
-        "revoked", lambda reader: reader.user_id == user.user_id and reader.session_id != user.session_id
+        "revoked",
+        lambda reader: (
+            reader.user_id == user.user_id
+            and reader.credential_id.startswith("ses_")
+            and reader.credential_id != user.credential_id
+        ),
     )
 
 

@@ -7,14 +7,14 @@ import orjson
 
 from actors.agent import AgentView
 from actors.call import Answer, Call
-from actors.conversation import from_row, message_record
+from actors.conversation import from_row, message_record, places_quoted
 from actors.domain import CreateZone, DestroyZone, Said, SayInZone, no_member
-from actors.engines.engine import Memory, Persona
+from actors.engines.engine import Memory, Persona, Utterance
 from actors.errors import InvalidField, StateConflict
 from actors.flows.banks import memories_for_chat
+from actors.flows.domains import select_place
 from actors.records import zone_record
 from actors.request import require_name
-from actors.session import SelectZone
 from actors.streams import Happened, Reader, event
 from actors.user import ReadUser, require_name_allowed
 from persistence import agents, zones
@@ -41,8 +41,12 @@ async def create(call: Call) -> Answer:
     view = await call.target_domain()
     user = await call.ask("user", call.user.user_id, ReadUser())
     require_name_allowed(name, user.plan)
-    zone = await call.ask("domain", view.row.id, CreateZone(view.viewer, name))
-    return Answer(profile=[zone_record(zone, view.row.name)])
+    return await call.carry_out(
+        "domain",
+        view.row.id,
+        CreateZone(view.viewer, name),
+        lambda zone: Answer(profile=[zone_record(zone, view.row.name)]),
+    )
 
 
 async def list_zones(call: Call) -> Answer:
@@ -73,25 +77,24 @@ async def select(call: Call) -> Answer:
     view, zone = await call.target_zone()
     if not view.is_member:
         raise no_member(view.row)
-    if (call.domain_id, call.zone_id) != (view.row.id, zone.id):
-        await call.ask("session", call.user.session_id, SelectZone(view.row.id, zone.id))
-        call.domain_id, call.zone_id = view.row.id, zone.id
-    return Answer(profile=[zone_record(zone, view.row.name)])
+    return await select_place(call, view.row.id, zone.id, Answer(profile=[zone_record(zone, view.row.name)]))
 
 
 async def destroy(call: Call) -> Answer:
     """ZN_Destroy: remove a zone and what was said in it."""
     view, zone = await call.target_zone()
-    await call.ask("domain", view.row.id, DestroyZone(view.viewer, zone.id))
-    if call.zone_id == zone.id:
-        call.zone_id = None
-    return Answer()
+
+    def destroyed(_: None) -> Answer:
+        if call.zone_id == zone.id:
+            call.zone_id = None
+        return Answer()
+
+    return await call.carry_out("domain", view.row.id, DestroyZone(view.viewer, zone.id), destroyed)
 
 
 async def post(call: Call) -> Answer:
     """ZN_Post: say something in a zone; only agents that it names reply."""
-    said, zone = await _say(call, None)
-    return Answer(content=[message_record(said.message, zone)])
+    return await _say(call, None)
 
 
 async def chat(call: Call) -> Answer:
@@ -99,14 +102,10 @@ async def chat(call: Call) -> Answer:
     agent = await call.target_agent()
     if not agent.row.online:
         raise StateConflict(f"{agent.row.name} is offline; its owner logs it on with AP_LogOn.")
-    said, zone = await _say(call, agent)
-    assert said.reply is not None
-    if call.progress is not None and not said.streamed:
-        call.progress(said.reply.content)
-    return Answer(content=[message_record(said.message, zone), message_record(said.reply, zone)])
+    return await _say(call, agent)
 
 
-async def _say(call: Call, spoken_to: AgentView | None) -> tuple[Said, str]:
+async def _say(call: Call, spoken_to: AgentView | None) -> Answer:
     view, zone = await call.target_zone()
     content = call.request.content or ""
     answering = [] if spoken_to is None else [spoken_to.row]
@@ -122,8 +121,32 @@ async def _say(call: Call, spoken_to: AgentView | None) -> tuple[Said, str]:
         answering=tuple(_persona(agent) for agent in answering),
         memories=tuple([await _memories(call, agent, spoken_to, content) for agent in answering]),
         spoken_to=spoken_to is not None,
+        resumes=await _resumed(call, zone.id),
     )
-    return await call.ask("domain", view.row.id, message, timeout=CHAT_TIMEOUT_S), zone.name
+    unsent = ""
+
+    def answered(said: Said) -> Answer:
+        nonlocal unsent
+        if said.reply is None:
+            return Answer(content=[message_record(said.message, zone.name)])
+        unsent = "" if said.streamed else said.reply.content
+        return Answer(
+            content=[message_record(said.message, zone.name), message_record(said.reply, zone.name)],
+            quoted=places_quoted(said.reply, message.memories[0]),
+        )
+
+    answer = await call.carry_out("domain", view.row.id, message, answered, timeout=CHAT_TIMEOUT_S)
+    if call.progress is not None and unsent:
+        call.progress(unsent)
+    return answer
+
+
+async def _resumed(call: Call, zone_id: str) -> Utterance | None:
+    """Read the message that a repeat goes on with."""
+    if call.resumes is None:
+        return None
+    rows = await call.core.store.fetch(zones.message(zone_id, call.resumes))
+    return from_row(rows[0]) if rows else None
 
 
 async def _memories(call: Call, agent: AgentRow, spoken_to: AgentView | None, content: str) -> tuple[Memory, ...]:
@@ -146,7 +169,7 @@ async def follow(call: Call) -> tuple[Reader, AsyncIterator[bytes]]:
     view, zone = await call.target_zone()
     user, store = call.user, call.core.store
     after = None if call.last_event_id is None else _number(call.last_event_id)
-    reader = call.core.streams.subscribe(view.row.id, zone.id, user.user_id, user.session_id)
+    reader = call.core.streams.subscribe(view.row.id, zone.id, user.user_id, user.credential_id)
     try:
         view, zone = await call.target_zone()  # as it is now: who is put out from here on is told so
         if not view.is_member:

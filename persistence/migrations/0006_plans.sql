@@ -57,5 +57,15 @@ CREATE TABLE kept_answers (
 CREATE INDEX kept_answers_user ON kept_answers (user_id);
 CREATE INDEX kept_answers_at ON kept_answers (at);
 
+-- Which memories' texts stand in a kept answer: what a censoring has to withdraw.
+CREATE TABLE kept_quotes (
+    memory        INTEGER NOT NULL REFERENCES memories (place) ON DELETE CASCADE,
+    credential_id TEXT NOT NULL,
+    key_hash      BLOB NOT NULL,
+    PRIMARY KEY (memory, credential_id, key_hash),
+    FOREIGN KEY (credential_id, key_hash) REFERENCES kept_answers (credential_id, key_hash) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+CREATE INDEX kept_quotes_key ON kept_quotes (credential_id, key_hash);
+
 -- Something sealed with the master key, to know a wrong one by.
 CREATE TABLE master_key (proof BLOB NOT NULL) STRICT;

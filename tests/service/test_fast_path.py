@@ -10,6 +10,7 @@ import pytest
 
 from tests.engines.gate import ENGINES, Gate
 from tests.gateway import BUS, Answer, Client, running
+from tests.operator import on_plan
 from tests.wire import connected, raw_post, read_answer
 
 REQUEST_ID = "X-Request-Id: the-same-for-both"
@@ -51,6 +52,7 @@ def timeless(answer: Answer) -> dict[str, Any]:
     ],
 )
 async def test_both_ways_answer_the_same(user: Client, path: str, body: dict[str, Any]):
+    await on_plan(user, "enterprise")  # without a limit, no answer says how much of it is left
     request = post_of(user, REQUEST_ID, path=path, **body)
     whole = await answered(user, request)
     assert timeless(whole) == timeless(await answered(user, request[:-1], request[-1:]))
@@ -104,6 +106,7 @@ async def test_what_is_pipelined_behind_a_command_under_way_waits_for_its_turn(s
 
 
 async def test_a_client_that_pipelines_without_end_is_read_no_further(scripted_user: Client, gate: Gate):
+    await on_plan(scripted_user, "builder")
     await scripted_user.agent(f"{scripted_user.name}-agent")
     flood = post_of(scripted_user, service="AP_List") * 100
     async with connected(scripted_user.base) as (reader, writer):

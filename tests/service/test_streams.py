@@ -11,14 +11,16 @@ import orjson
 import pytest
 
 from tests.gateway import BUS, PASSWORD, Client, running
+from tests.operator import on_plan
 from tests.service.test_zones import Workspace, opened, post
 from tests.wire import connected, raw_post
 
 
 @pytest.fixture
 async def workspace(sanic_client: Client, unique: str) -> Workspace:
-    owner = await sanic_client.register(f"{unique}-owner")
-    return await opened(owner, await sanic_client.register(f"{unique}-guest"), f"{unique}-domain")
+    owner = await on_plan(await sanic_client.register(f"{unique}-owner"), "builder")
+    guest = await on_plan(await sanic_client.register(f"{unique}-guest"), "builder")
+    return await opened(owner, guest, f"{unique}-domain")
 
 
 class Follower:

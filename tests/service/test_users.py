@@ -334,7 +334,9 @@ async def test_update_changes_only_what_is_given(user: Client):
     ):
         (record,) = (await user.command("US_Update", vx=vx)).ok().profile
         assert (record["description"], record["profile"]) == expected
-        assert (await user.command("US_Read")).ok().profile == [record]
+        (now,) = (await user.command("US_Read")).ok().profile
+        assert now.pop("quota")["used"] == record.pop("quota")["used"] + 1
+        assert now == record
         assert record["name"] == user.name
 
 

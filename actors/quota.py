@@ -1,0 +1,285 @@
+"""The quota actor: counts a user's requests of the UTC day, exactly (product 7, design 2.7)."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from actors.durable import DurableActor
+from actors.errors import InvalidCredential
+from actors.ids import Clock, iso
+from actors.outbox import Outbox
+from actors.plans import DAY_MS, daily_limit
+from actors.runtime import Ask, AsyncFuture, Tell, handles
+from persistence import quotas
+from persistence.store import FOREIGN_KEY, Store, Unit, Write
+
+MAX_BLOCK = 64
+"""Requests that are reserved ahead at most; one percent of the limit where that is less."""
+
+THRESHOLDS = (80, 100)
+"""Percents of the limit that an event tells of, each once a day."""
+
+REJECTED_EVERY_MS = 60_000
+"""After the first, an event tells of refused requests at most this often."""
+
+
+class Standing(NamedTuple):
+    """Where a user stands in its day: `limit` is None without one, `resets_at` in ms since the epoch.
+
+    `admitted` is False for a request that was refused, and so not counted.
+    """
+
+    plan: str
+    limit: int | None
+    used: int
+    resets_at: int
+    admitted: bool = True
+
+    @property
+    def remaining(self) -> int | None:
+        """Requests that are left; None without a limit."""
+        return None if self.limit is None else max(self.limit - self.used, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class CountRequest(Ask[Standing]):
+    """Count one request, or refuse it where the limit is reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadQuota(Ask[Standing]):
+    """Tell the standing; counts nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChanged(Tell):
+    """The user is on another plan from now on."""
+
+    plan: str
+    plan_limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _TellOfRefusals(Tell):
+    """Some time has passed since the last event about refused requests."""
+
+
+class QuotaActor(DurableActor):
+    """Counts the requests of one user, sessions and keys together; its key is the user's id.
+
+    Check and count are one step in memory. The store holds a bound that is never below the count: it is moved up to
+    a block ahead of it before the count gets there, so after a crash the count is at most a block too high. An answer
+    whose count lies above the stored bound waits for the bound to be stored.
+    """
+
+    kind = "quota"
+    __slots__ = (
+        "_clock",
+        "_count",
+        "_day",
+        "_limit",
+        "_outbox",
+        "_plan",
+        "_refused",
+        "_refused_told_at",
+        "_reserved",
+        "_reserving",
+        "_stored",
+        "_told",
+    )
+
+    def __init__(self, key: str, store: Store, clock: Clock, outbox: Outbox) -> None:
+        super().__init__(key, store)
+        self._clock = clock
+        self._outbox = outbox
+        self._plan = ""
+        self._limit: int | None = None
+        self._day = 0
+        self._count = 0
+        self._reserved = 0  # the bound as submitted, and as stored
+        self._stored = 0
+        self._reserving: AsyncFuture[Any] | None = None
+        self._told = 0
+        self._refused = 0
+        self._refused_told_at = 0
+
+    async def on_begin(self) -> None:
+        """Load plan and window.
+
+        Raises:
+            InvalidCredential: the user is gone, and with it every credential of its own.
+        """
+        found = await self.store.fetch(quotas.of_user(self.key))
+        if not found:
+            raise _user_is_gone()
+        row = found[0]
+        self._plan, self._limit = row.plan, daily_limit(row.plan, row.plan_limit)
+        self._day, self._told = row.day, row.told
+        self._count = self._reserved = self._stored = row.reserved
+
+    # counting
+
+    @handles(CountRequest)
+    def _count_request(self, _: CountRequest) -> Standing | AsyncFuture[Standing]:
+        now = self._clock()
+        if now >= (self._day + 1) * DAY_MS:
+            self._begin_day(now // DAY_MS)
+        if self._limit is not None and self._count >= self._limit:
+            self._refuse(now)
+            return self._standing(admitted=False)
+        self._count += 1
+        crossed = self._crossed()
+        if crossed != self._told:
+            return self._tell_of(crossed)
+        if self._reserved - self._count <= self._block // 2:
+            self._reserve_ahead()
+        if self._count <= self._stored or self._reserving is None:
+            return self._standing()
+        answer: AsyncFuture[Standing] = AsyncFuture()
+        standing = self._standing()
+        self._reserving.then(lambda done: answer.fail(done.error) if done.error else answer.set(standing))
+        return answer
+
+    @property
+    def _block(self) -> int:
+        return MAX_BLOCK if self._limit is None else min(max(self._limit // 100, 1), MAX_BLOCK)
+
+    def _begin_day(self, day: int) -> None:
+        """Turn the page: nothing of the new day is counted or reserved yet."""
+        self._flush_refusals()
+        self._day, self._count, self._reserved, self._stored, self._told = day, 0, 0, 0, 0
+        self._refused_told_at = 0
+
+    def _ahead(self) -> int:
+        """The bound to reserve: a block ahead of the count, and never above the limit."""
+        bound = self._count + self._block
+        return bound if self._limit is None else max(min(bound, self._limit), self._count)
+
+    def _reserve_ahead(self) -> None:
+        bound = self._ahead()
+        if bound > self._reserved:
+            self._reserving = self._store_window(bound)
+
+    def _store_window(self, bound: int, *events: Write) -> AsyncFuture[Any]:
+        """Submit the window; with a refusal named, it holds back no answer that doesn't need it."""
+        day, self._reserved = self._day, bound
+
+        def applied() -> None:
+            if day == self._day:
+                self._stored = max(self._stored, bound)
+            if events:
+                self._outbox.stored()
+
+        return self.commit(
+            quotas.reserve(self.key, day, bound, self._told),
+            *events,
+            applied=applied,
+            refusals={FOREIGN_KEY: _user_is_gone},
+        )
+
+    def _standing(self, *, admitted: bool = True) -> Standing:
+        return Standing(self._plan, self._limit, self._count, (self._day + 1) * DAY_MS, admitted)
+
+    @handles(ReadQuota)
+    def _read(self, _: ReadQuota) -> Standing:
+        now = self._clock()
+        if now >= (self._day + 1) * DAY_MS:
+            return Standing(self._plan, self._limit, 0, (now // DAY_MS + 1) * DAY_MS)
+        return self._standing()
+
+    # what is told of
+
+    def _crossed(self) -> int:
+        """The highest threshold that is reached, or that was told of today."""
+        limit = self._limit
+        if limit is None:
+            return self._told
+        return max([self._told, *(percent for percent in THRESHOLDS if self._count * 100 >= percent * limit)])
+
+    def _tell_of(self, crossed: int) -> AsyncFuture[Standing]:
+        """Store an event for each threshold crossed; the answer to the request that crossed it waits for that."""
+        events = [
+            write
+            for percent in THRESHOLDS
+            if self._told < percent <= crossed
+            for write in self._event("quota.threshold.reached", threshold=percent)
+        ]
+        self._told = crossed
+        standing, answer = self._standing(), AsyncFuture[Standing]()
+        self._reserving = self._store_window(max(self._ahead(), self._reserved), *events)
+        self._reserving.then(lambda done: answer.fail(done.error) if done.error else answer.set(standing))
+        return answer
+
+    def _event(self, kind: str, **more: int) -> tuple[Write, ...]:
+        data = {
+            "scope": "daily",
+            "limit": self._limit,
+            "count": self._count,
+            "plan": self._plan,
+            "window": iso(self._day * DAY_MS)[:10],
+        }
+        return self._outbox.emit(self.key, kind, data | more)
+
+    def _refuse(self, now: int) -> None:
+        """Note a refusal: the first is told of at once, later ones together."""
+        self._refused += 1
+        if now - self._refused_told_at >= REJECTED_EVERY_MS:
+            self._refused_told_at = now
+            self._flush_refusals()
+        elif self._refused == 1:
+            asyncio.get_running_loop().call_later(REJECTED_EVERY_MS / 1000, self.tell_self, _TellOfRefusals())
+
+    @handles(_TellOfRefusals)
+    def _tell_of_refusals(self, _: _TellOfRefusals) -> None:
+        if self._refused:
+            self._refused_told_at = self._clock()
+            self._flush_refusals()
+
+    def _flush_refusals(self) -> None:
+        events = self._refusals_event()
+        if events:  # nobody waits for it
+            self.commit(*events, applied=self._outbox.stored, refusals={FOREIGN_KEY: _user_is_gone})
+
+    def _refusals_event(self) -> tuple[Write, ...]:
+        refused, self._refused = self._refused, 0
+        return self._event("quota.request.rejected", rejected=refused) if refused else ()
+
+    @handles(PlanChanged)
+    def _change_plan(self, message: PlanChanged) -> None:
+        self._plan, self._limit = message.plan, daily_limit(message.plan, message.plan_limit)
+        crossed = self._crossed()
+        if crossed != self._told and self._clock() < (self._day + 1) * DAY_MS:
+            self._tell_of(crossed)
+
+    # life
+
+    @property
+    def holds_something(self) -> bool:
+        """Tell whether the store's bound is not the exact count, or refusals are not told of yet."""
+        return self._reserved != self._count or self._refused > 0
+
+    async def on_end(self) -> None:
+        """Store the exact count, and tell of the last refusals."""
+        writes = (quotas.reserve(self.key, self._day, self._count, self._told), *self._refusals_event())
+        await self.store.commit(Unit(writes, (self.incarnation,), {FOREIGN_KEY: _user_is_gone}))
+
+    def concerns(self, user_id: str) -> bool:
+        """Tell whether it counts for this user."""
+        return self.key == user_id
+
+    def snapshot(self) -> dict[str, Any]:
+        """Show the day's count, the bounds and the plan."""
+        return {
+            "plan": self._plan,
+            "limit": self._limit,
+            "window": iso(self._day * DAY_MS)[:10],
+            "count": self._count,
+            "reserved": self._reserved,
+            "stored": self._stored,
+            "told": self._told,
+            "refused": self._refused,
+        }
+
+
+def _user_is_gone() -> InvalidCredential:
+    return InvalidCredential("The user of this credential is gone; register or log on anew.")

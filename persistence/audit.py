@@ -1,0 +1,54 @@
+"""The audit log: who changed what, written with the change (product 7)."""
+
+from dataclasses import dataclass
+
+from persistence.store import Query, Write
+
+_COLUMNS = "user_id, at, credential_id, address, service, target, internal_code, request_id"
+_INSERT = f"INSERT INTO audit ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT_MANY = f"INSERT INTO audit ({_COLUMNS}) SELECT " + (
+    ", ".join(f"value ->> {column}" for column in range(8)) + " FROM json_each(?)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """An entry as stored; `at` in ms since the epoch, `target` a JSON object of names."""
+
+    place: int
+    at: int
+    credential_id: str
+    address: str
+    service: str
+    target: str
+    internal_code: int
+    request_id: str
+
+
+def insert(
+    user_id: str,
+    at: int,
+    credential_id: str,
+    address: str,
+    service: str,
+    target: str,
+    internal_code: int,
+    request_id: str,
+) -> Write:
+    """Add an entry."""
+    return Write(
+        _INSERT,
+        (user_id, at, credential_id, address, service, target, internal_code, request_id),
+        many=_INSERT_MANY,
+    )
+
+
+def page(user_id: str, since: int, service: str | None, before: int, limit: int) -> Query[AuditRow]:
+    """List a user's entries since a time, the newest first, those before a cursor."""
+    return Query(
+        "SELECT place, at, credential_id, address, service, target, internal_code, request_id FROM audit"
+        " WHERE user_id = :user AND place < :before AND at >= :since AND (:service IS NULL OR service = :service)"
+        " ORDER BY place DESC LIMIT :limit",
+        {"user": user_id, "before": before, "since": since, "service": service, "limit": limit},
+        lambda row: AuditRow(*row),
+    )

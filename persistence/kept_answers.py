@@ -1,0 +1,57 @@
+"""Kept answers: the first answers of requests with an Idempotency-Key, sealed (product 1)."""
+
+from dataclasses import dataclass
+
+from persistence.store import Query, Write
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRow:
+    """A kept answer: `answer` is sealed; None while the command is under way or once it was withdrawn.
+
+    `status` is the HTTP status, None while it is under way; `message_id` is a chat's message that awaits its reply.
+    """
+
+    fingerprint: bytes
+    status: int | None
+    answer: bytes | None
+    message_id: str | None
+
+
+def of_key(credential_id: str, key_hash: bytes, since: int) -> Query[KeptRow]:
+    """Read what is kept for a key since a time, in ms since the epoch."""
+    return Query(
+        "SELECT fingerprint, status, answer, message_id FROM kept_answers"
+        " WHERE credential_id = ? AND key_hash = ? AND at >= ?",
+        (credential_id, key_hash, since),
+        lambda row: KeptRow(*row),
+    )
+
+
+def keep(credential_id: str, key_hash: bytes, user_id: str, at: int, kept: KeptRow) -> Write:
+    """Keep an answer, or that a command is under way, in place of what was kept before."""
+    return Write(
+        "INSERT OR REPLACE INTO kept_answers"
+        " (credential_id, key_hash, user_id, fingerprint, at, status, answer, message_id)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (credential_id, key_hash, user_id, kept.fingerprint, at, kept.status, kept.answer, kept.message_id),
+    )
+
+
+def delete_older(before: int) -> Write:
+    """Remove what was kept before a time."""
+    return Write("DELETE FROM kept_answers WHERE at < ?", (before,))
+
+
+def delete_of_user(user_id: str) -> Write:
+    """Remove all that is kept for a user."""
+    return Write("DELETE FROM kept_answers WHERE user_id = ?", (user_id,))
+
+
+def quote(memory: int, credential_id: str, key_hash: bytes) -> Write:
+    """Note that a memory's text stands in a kept answer, if the memory is still there."""
+    return Write(
+        "INSERT OR IGNORE INTO kept_quotes (memory, credential_id, key_hash)"
+        " SELECT place, ?2, ?3 FROM memories WHERE place = ?1 AND censored = 0",
+        (memory, credential_id, key_hash),
+    )

@@ -1,0 +1,35 @@
+"""Quotas: how many requests of a user's were counted in the newest UTC day, as a bound reserved ahead (product 7)."""
+
+from dataclasses import dataclass
+
+from persistence.store import Query, Write
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaRow:
+    """A user's plan and its newest window; `day` in days since the epoch, 0 before the first request."""
+
+    plan: str
+    plan_limit: int | None
+    day: int
+    reserved: int
+    told: int
+
+
+def of_user(user_id: str) -> Query[QuotaRow]:
+    """Read a user's plan and window."""
+    return Query(
+        "SELECT users.plan, users.plan_limit, coalesce(day, 0), coalesce(reserved, 0), coalesce(told, 0)"
+        " FROM users LEFT JOIN quota_windows ON user_id = users.id WHERE users.id = ?",
+        (user_id,),
+        lambda row: QuotaRow(*row),
+    )
+
+
+def reserve(user_id: str, day: int, reserved: int, told: int) -> Write:
+    """Store a window's bound and the highest threshold told; refused as `FOREIGN_KEY` when the user is gone."""
+    return Write(
+        "INSERT INTO quota_windows (user_id, day, reserved, told) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (user_id) DO UPDATE SET day = excluded.day, reserved = excluded.reserved, told = excluded.told",
+        (user_id, day, reserved, told),
+    )
