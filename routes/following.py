@@ -1,0 +1,57 @@
+"""A stream's way to its reader: what was missed, then what happens, as server-sent events on Sanic's connection."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from sanic import Request
+
+from actors.streams import Reader
+
+HEARTBEAT_S = 15.0
+"""A stream sends a comment so often (product 4)."""
+SLOW_S = 60.0
+"""A stream whose reader takes nothing for so long is cut off."""
+
+_framed: tuple[bytes, bytes] = b"", b""
+
+
+async def send_stream(request: Request, response: Any, reader: Reader, missed: AsyncIterator[bytes]) -> None:
+    """Send events until the reader goes away or its stream ends; `response` is one that Sanic has begun."""
+    try:
+        await response.send(b": a stream of Parley's\n\n")  # so that the headers go out at once
+        async for block in missed:
+            await response.send(block)
+        reader.passes_to(_straight_to(request))
+        while (block := await reader.next(HEARTBEAT_S)) is not None:
+            async with asyncio.timeout(SLOW_S):
+                await response.send(block or b": still here\n\n")
+        await response.eof()
+    except TimeoutError:  # it doesn't read at all, so it can't be told either
+        transport: Any = request.transport
+        transport.abort()
+
+
+def _straight_to(request: Request) -> Callable[[bytes], bool]:
+    """Make the short way to a connection: one write, without a turn of the reader's task for each of many readers.
+
+    It refuses what the connection can't take at once.
+    """
+    transport: Any = request.transport
+    can_write: asyncio.Event = transport.get_protocol()._can_write
+
+    def write(block: bytes) -> bool:
+        if not can_write.is_set() or transport.is_closing():
+            return False
+        transport.write(_as_chunk(block))
+        return True
+
+    return write
+
+
+def _as_chunk(block: bytes) -> bytes:
+    """Frame a block as Sanic does (RFC 9112, 7.1): once for all readers that are handed the same."""
+    global _framed
+    if _framed[0] is not block:
+        _framed = block, b"%x\r\n%b\r\n" % (len(block), block)
+    return _framed[1]
