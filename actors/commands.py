@@ -446,7 +446,7 @@ _TABLE = (
     ),
     Command(
         "ZN_Read",
-        "Read what was said in a zone, newest last.",
+        "Read what was said in a zone, newest last: its newest messages, or those after the seq `page.after`.",
         zones.read,
         uses=(*_ZONE, *_PAGE),
         profile="zone",

@@ -57,15 +57,28 @@ async def list_zones(call: Call) -> Answer:
 
 
 async def read(call: Call) -> Answer:
-    """ZN_Read: what was said in a zone, a page of it, newest last."""
+    """ZN_Read: what was said in a zone, a page of it, newest last: back from the newest, or on from `page.after`.
+
+    A cursor leads on in its page's direction: a seq leads back, a seq as text forward.
+    """
     view, zone = await call.target_zone()
     if not view.is_member:
         raise no_member(view.row)
-    limit, before = call.page_limit, call.cursor(int)
-    rows = await call.core.store.fetch(zones.page_before(zone.id, NEWEST if before is None else before, limit + 1))
-    messages = [message_record(from_row(row), zone.name) for row in reversed(rows[:limit])]
-    older = call.next_cursor(rows[limit - 1].seq) if len(rows) > limit else None
-    return Answer(profile=[zone_record(zone, view.row.name)], content=messages, next=older)
+    limit, cursor, fetch = call.page_limit, call.cursor(int, str), call.core.store.fetch
+    after = call.request.page.after if cursor is None and call.request.page else None
+    if isinstance(cursor, str):
+        after = _number(cursor, "page.cursor: send header.next of the page before, unchanged")
+    if after is not None:
+        rows = await fetch(zones.page_after(zone.id, after, limit + 1))
+        page, edge = rows[:limit], str(rows[limit - 1].seq) if len(rows) > limit else None
+    else:
+        rows = await fetch(zones.page_before(zone.id, cursor if isinstance(cursor, int) else NEWEST, limit + 1))
+        page, edge = rows[:limit][::-1], rows[limit - 1].seq if len(rows) > limit else None
+    return Answer(
+        profile=[zone_record(zone, view.row.name)],
+        content=[message_record(from_row(row), zone.name) for row in page],
+        next=None if edge is None else call.next_cursor(edge),
+    )
 
 
 async def select(call: Call) -> Answer:
@@ -137,6 +150,8 @@ def _persona(agent: AgentRow) -> Persona:
     return Persona(agent.id, agent.name, agent.description, agent.profile or "")
 
 
+LAST_EVENT_ID = "Last-Event-ID: send the id of an event of this stream"
+
 CATCH_UP = 500
 """Events that are read from the store at a time."""
 
@@ -145,7 +160,7 @@ async def follow(call: Call) -> tuple[Reader, AsyncIterator[bytes]]:
     """ZN_Stream: subscribe to a zone; also what happened since the event whose id the caller had last."""
     view, zone = await call.target_zone()
     user, store = call.user, call.core.store
-    after = None if call.last_event_id is None else _number(call.last_event_id)
+    after = None if call.last_event_id is None else _number(call.last_event_id, LAST_EVENT_ID)
     reader = call.core.streams.subscribe(view.row.id, zone.id, user.user_id, user.session_id)
     try:
         view, zone = await call.target_zone()  # as it is now: who is put out from here on is told so
@@ -180,7 +195,7 @@ def _missed(row: EventRow, zone: ZoneRow) -> Happened:
     return event(row.number, None, "membership", orjson.loads(row.membership or "{}"))
 
 
-def _number(last_event_id: str) -> int:
-    if not last_event_id.isascii() or not last_event_id.isdecimal() or len(last_event_id) > 18:
-        raise InvalidField("Invalid value of Last-Event-ID: send the id of an event of this stream.")
-    return int(last_event_id)
+def _number(text: str, what: str) -> int:
+    if not text.isascii() or not text.isdecimal() or len(text) > 18:
+        raise InvalidField(f"Invalid value of {what}.")
+    return int(text)
