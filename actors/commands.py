@@ -1,16 +1,16 @@
 """COMMANDS: the one table of services. Route, alias, checks, OpenAPI and dispatch derive from it (design 4)."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
 from actors.call import Answer, Call
 from actors.errors import NotAvailable
 from actors.flows import agents, banks, domains, users, zones
-from actors.streams import Reader
+from actors.streams import Stream
 
 Flow = Callable[[Call], Awaitable[Answer]]
-Follow = Callable[[Call], Awaitable[tuple[Reader, AsyncIterator[bytes]]]]
+Follow = Callable[[Call], Awaitable[Stream]]
 
 GROUPS = {
     "user": "01 - User",

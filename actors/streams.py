@@ -8,7 +8,7 @@ same bytes to all; only what a slow one can't take waits for its task.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, NamedTuple
 
 import orjson
@@ -121,6 +121,18 @@ class Reader:
     def close(self) -> None:
         """Leave the streams."""
         self._streams.forget(self)
+
+
+class Stream(NamedTuple):
+    """A stream that begins: its reader, what that one has missed, and how it counts as a use of its session.
+
+    `use` is to be called every `use_every_s` seconds; it ends the stream where the session has ended.
+    """
+
+    reader: Reader
+    missed: AsyncIterator[bytes]
+    use: Callable[[], Awaitable[None]]
+    use_every_s: float
 
 
 class Streams:

@@ -227,11 +227,11 @@ class CommandBus:
         Raises:
             Exception: the command failed before it began.
         """
-        reader, missed = await follow(call)
+        stream = await follow(call)
         try:
-            await send_stream(request, await _respond_with_events(request, call), reader, missed)
+            await send_stream(request, await _respond_with_events(request, call), stream)
         finally:
-            reader.close()
+            stream.reader.close()
         return 0
 
 

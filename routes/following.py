@@ -1,12 +1,12 @@
 """A stream's way to its reader: what was missed, then what happens, as server-sent events on Sanic's connection."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from typing import Any
 
 from sanic import Request
 
-from actors.streams import Reader
+from actors.streams import Stream
 
 HEARTBEAT_S = 15.0
 """A stream sends a comment so often (product 4)."""
@@ -16,16 +16,25 @@ SLOW_S = 60.0
 _framed: tuple[bytes, bytes] = b"", b""
 
 
-async def send_stream(request: Request, response: Any, reader: Reader, missed: AsyncIterator[bytes]) -> None:
+async def send_stream(request: Request, response: Any, stream: Stream) -> None:
     """Send events until the reader goes away or its stream ends; `response` is one that Sanic has begun."""
-    try:
-        await response.send(b": a stream of Parley's\n\n")  # so that the headers go out at once
-        async for block in missed:
+    reader, now = stream.reader, asyncio.get_running_loop().time
+
+    async def send(block: bytes) -> None:
+        async with asyncio.timeout(SLOW_S):
             await response.send(block)
+
+    try:
+        await send(b": a stream of Parley's\n\n")  # so that the headers go out at once
+        async for block in stream.missed:
+            await send(block)
         reader.passes_to(_straight_to(request))
-        while (block := await reader.next(HEARTBEAT_S)) is not None:
-            async with asyncio.timeout(SLOW_S):
-                await response.send(block or b": still here\n\n")
+        used = now()
+        while (block := await reader.next(min(HEARTBEAT_S, stream.use_every_s))) is not None:
+            if now() >= used + stream.use_every_s:
+                used = now()
+                await stream.use()
+            await send(block or b": still here\n\n")
         await response.eof()
     except TimeoutError:  # it doesn't read at all, so it can't be told either
         transport: Any = request.transport

@@ -10,16 +10,17 @@ from actors.call import Answer, Call
 from actors.conversation import from_row, message_record
 from actors.domain import CreateZone, DestroyZone, Said, SayInZone, no_member
 from actors.engines.engine import Memory, Persona
-from actors.errors import InvalidField, StateConflict
+from actors.errors import InvalidCredential, InvalidField, ServiceError, StateConflict
 from actors.flows.banks import memories_for_chat
 from actors.records import zone_record
 from actors.request import require_name
-from actors.session import SelectZone
-from actors.streams import Happened, Reader, event
+from actors.session import SelectZone, UseSession
+from actors.streams import Happened, Stream, event
 from actors.user import ReadUser, require_name_allowed
 from persistence import agents, zones
 from persistence.agents import AgentRow
 from persistence.domains import ZoneRow
+from persistence.store import StoreUnavailable
 from persistence.users import name_key
 from persistence.zones import EventRow
 
@@ -152,11 +153,14 @@ def _persona(agent: AgentRow) -> Persona:
 
 LAST_EVENT_ID = "Last-Event-ID: send the id of an event of this stream"
 
+USE_EVERY_S = 15.0
+"""A stream counts as a use of its session so often, more often where sessions are short."""
+
 CATCH_UP = 500
 """Events that are read from the store at a time."""
 
 
-async def follow(call: Call) -> tuple[Reader, AsyncIterator[bytes]]:
+async def follow(call: Call) -> Stream:
     """ZN_Stream: subscribe to a zone; also what happened since the event whose id the caller had last."""
     view, zone = await call.target_zone()
     user, store = call.user, call.core.store
@@ -177,7 +181,15 @@ async def follow(call: Call) -> tuple[Reader, AsyncIterator[bytes]]:
             reader.last = rows[-1].number
             yield b"".join([_missed(row, zone).data for row in rows])
 
-    return reader, missed()
+    async def use() -> None:
+        try:
+            await call.ask("session", user.session_id, UseSession())
+        except InvalidCredential:
+            reader.end("expired")
+        except (ServiceError, StoreUnavailable):
+            pass  # nothing is known of the session: the next use will tell
+
+    return Stream(reader, missed(), use, min(USE_EVERY_S, call.core.session_ttl_ms / 3000))
 
 
 async def stream(call: Call) -> Answer:
