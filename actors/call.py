@@ -393,7 +393,7 @@ class Call:
         page = self.request.page
         return page.limit if page is not None and page.limit is not None else DEFAULT_PAGE
 
-    def cursor(self, kind: type[R]) -> R | None:
+    def cursor(self, *kinds: type[R]) -> R | None:
         """Return what the cursor holds, or None on the first page.
 
         Raises:
@@ -406,7 +406,7 @@ class Call:
             service, value = orjson.loads(base64.urlsafe_b64decode(page.cursor.encode()))
         except (ValueError, TypeError, binascii.Error):
             service = value = None
-        fits = isinstance(value, kind) and (isinstance(value, str) or (type(value) is int and 0 <= value < 2**63))
+        fits = isinstance(value, kinds) and (isinstance(value, str) or (type(value) is int and 0 <= value < 2**63))
         if service != self.service or not fits:
             raise InvalidField("Invalid value of page.cursor: send header.next of the page before, unchanged.")
         return value

@@ -1,16 +1,16 @@
 """COMMANDS: the one table of services. Route, alias, checks, OpenAPI and dispatch derive from it (design 4)."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
 from actors.call import Answer, Call
 from actors.errors import NotAvailable
 from actors.flows import agents, banks, domains, users, zones
-from actors.streams import Reader
+from actors.streams import Stream
 
 Flow = Callable[[Call], Awaitable[Answer]]
-Follow = Callable[[Call], Awaitable[tuple[Reader, AsyncIterator[bytes]]]]
+Follow = Callable[[Call], Awaitable[Stream]]
 
 GROUPS = {
     "user": "01 - User",
@@ -446,7 +446,7 @@ _TABLE = (
     ),
     Command(
         "ZN_Read",
-        "Read what was said in a zone, newest last.",
+        "Read what was said in a zone, newest last: its newest messages, or those after the seq `page.after`.",
         zones.read,
         uses=(*_ZONE, *_PAGE),
         profile="zone",

@@ -69,6 +69,9 @@ class Page(_Part):
     cursor: Annotated[Annotated[str, StringConstraints(max_length=500, pattern=_NO_NUL)] | None, _Blank] = Field(
         None, description="`header.next` of the page before."
     )
+    after: Annotated[int, Field(ge=0, le=2**53 - 1)] | None = Field(
+        None, description="ZN_Read: a seq; read on from there, the messages after it, instead of back from the newest."
+    )
 
 
 class TPSRequest(_Part):

@@ -38,6 +38,11 @@ class Authorize(Ask[Caller]):
 
 
 @dataclass(frozen=True, slots=True)
+class UseSession(Ask[None]):
+    """Count a stream that is open as a use of the session, if that lives."""
+
+
+@dataclass(frozen=True, slots=True)
 class ReadSession(Ask[SessionRow]):
     """Answer the session as it is now; does not count as a use of it."""
 
@@ -105,9 +110,19 @@ class SessionActor(DurableActor):
     @handles(Authorize)
     def _authorize(self, message: Authorize) -> Caller:
         session, caller = self._session, self._caller
-        now = self._clock()
         if session is None or caller is None or not hmac.compare_digest(session.token_hash, message.token_hash):
             raise ended()
+        self._count_use(session)
+        return caller
+
+    @handles(UseSession)
+    def _use(self, _: UseSession) -> None:
+        if self._session is None:
+            raise ended()
+        self._count_use(self._session)
+
+    def _count_use(self, session: SessionRow) -> None:
+        now = self._clock()
         if now >= self._expires_at(session):
             raise self._expired()
         self._last_used = now
@@ -116,7 +131,6 @@ class SessionActor(DurableActor):
             # Nobody waits for it: losing a minute's last use to a crash is within the contract. Nothing can refuse
             # it, but with a refusal named no answer is held back for it.
             self.commit(sessions.touch(self.key, now), refusals={ROWS: ended})
-        return caller
 
     def _expires_at(self, session: SessionRow) -> int:
         """When it ends if it is not used before, in ms since the epoch."""

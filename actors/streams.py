@@ -2,12 +2,13 @@
 
 What happened in a domain is published here once it is stored, and handed to readers in ticks: at 1,000 readers a write
 for each message and reader would cost more than all the rest (design 4). A reader first subscribes, then catches up
-from the store, and drops by number what it has had.
+from the store, and drops by number what it has had. From then on a tick's events go straight to its connection, the
+same bytes to all; only what a slow one can't take waits for its task.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, NamedTuple
 
 import orjson
@@ -35,6 +36,13 @@ def event(number: int, zone_id: str | None, kind: str, record: dict[str, Any]) -
     return Happened(number, zone_id, b"id: %d\ndata: %b\n\n" % (number, data))
 
 
+class Block(NamedTuple):
+    """Events of one tick, and their bytes in one piece, which all readers of a zone share."""
+
+    events: tuple[Happened, ...]
+    data: bytes
+
+
 class Reader:
     """One who follows a zone. `last` is the number of the last event that it has had."""
 
@@ -45,16 +53,26 @@ class Reader:
         self.user_id = user_id
         self.credential_id = credential_id
         self.last = 0
-        self._waiting: deque[tuple[Happened, ...]] = deque()
+        self._waiting: deque[Block] = deque()
         self._bytes = 0
         self._reason: str | None = None
         self._woken = asyncio.Event()
+        self._pass_on: Callable[[bytes], bool] | None = None
+        self._has_all = False  # whoever sends what `next` returned is back for more
 
-    def offer(self, block: tuple[Happened, ...], size: int) -> None:
-        """Add events; too many of them end the stream."""
+    def passes_to(self, pass_on: Callable[[bytes], bool]) -> None:
+        """Hand events straight to the connection from now on, as long as none waits; what it refuses waits."""
+        self._pass_on = pass_on
+
+    def offer(self, block: Block) -> None:
+        """Pass events on or add them to those that wait; too many of them end the stream."""
         if self._reason is not None:
             return
-        self._bytes += size
+        straight = self._pass_on if self._has_all and not self._waiting else None
+        if straight is not None and block.events[0].number > self.last and straight(block.data):
+            self.last = block.events[-1].number
+            return
+        self._bytes += len(block.data)
         if self._bytes > MAX_BACKLOG_BYTES:
             self._waiting.clear()
             self.end("too slow")
@@ -82,15 +100,18 @@ class Reader:
                 return b"event: end\ndata: " + orjson.dumps({"reason": reason}) + b"\n\n"
             else:
                 self._woken.clear()
+                self._has_all = True
                 try:
                     await asyncio.wait_for(self._woken.wait(), timeout_s)
                 except TimeoutError:
                     return b""
+                finally:
+                    self._has_all = False
 
     def _take(self) -> bytes:
         fresh: list[bytes] = []
         while self._waiting:
-            for happened in self._waiting.popleft():
+            for happened in self._waiting.popleft().events:
                 if happened.number > self.last:
                     self.last = happened.number
                     fresh.append(happened.data)
@@ -100,6 +121,18 @@ class Reader:
     def close(self) -> None:
         """Leave the streams."""
         self._streams.forget(self)
+
+
+class Stream(NamedTuple):
+    """A stream that begins: its reader, what that one has missed, and how it counts as a use of its session.
+
+    `use` is to be called every `use_every_s` seconds; it ends the stream where the session has ended.
+    """
+
+    reader: Reader
+    missed: AsyncIterator[bytes]
+    use: Callable[[], Awaitable[None]]
+    use_every_s: float
 
 
 class Streams:
@@ -141,14 +174,14 @@ class Streams:
     def _flush(self) -> None:
         pending, self._pending = self._pending, {}
         for domain_id, events in pending.items():
-            blocks: dict[str, tuple[tuple[Happened, ...], int]] = {}
+            blocks: dict[str, Block] = {}
             for reader in self._readers.get(domain_id, ()):
-                known = blocks.get(reader.zone_id)
-                if known is None:
-                    block = tuple(one for one in events if one.zone_id in (None, reader.zone_id))
-                    known = blocks[reader.zone_id] = block, sum(len(one.data) for one in block)
-                if known[0]:
-                    reader.offer(*known)
+                block = blocks.get(reader.zone_id)
+                if block is None:
+                    mine = tuple(one for one in events if one.zone_id in (None, reader.zone_id))
+                    block = blocks[reader.zone_id] = Block(mine, b"".join([one.data for one in mine]))
+                if block.events:
+                    reader.offer(block)
 
     def end(self, reason: str, which: Callable[[Reader], bool]) -> None:
         """End the streams of some readers, after what has been published so far."""

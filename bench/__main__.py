@@ -1,4 +1,4 @@
-"""`python -m bench [http|actors|activation|all]`: measure the gateway on this machine.
+"""`python -m bench [http|streams|actors|activation|all]`: measure the gateway on this machine.
 
 Exits with 0 whether or not the marks are met, with 1 when a measurement failed: a refused request, a lost row.
 """
@@ -7,17 +7,19 @@ import argparse
 import signal
 import sys
 
-from bench import activation, actors, http
+from bench import activation, actors, http, streams
 from bench.report import BenchError, describe_machine
 
-BENCHES = ("http", "actors", "activation")
+BENCHES = ("http", "streams", "actors", "activation")
 
 
 def main() -> int:
     """Read the command line and measure."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure the gateway on this machine.")
     parser.add_argument("bench", nargs="?", choices=(*BENCHES, "all"), default="all")
-    parser.add_argument("--seconds", type=float, default=5.0, help="length of each timed run (default: 5)")
+    parser.add_argument(
+        "--seconds", type=float, default=5.0, help="length of each timed run (default: 5); of streams' twice that"
+    )
     parser.add_argument("--rounds", type=int, default=3, help="rounds of the HTTP and asks benches (default: 3)")
     parser.add_argument("--agents", type=int, default=100_000, help="actors and stored agents (default: 100000)")
     chosen = parser.parse_args()
@@ -30,6 +32,8 @@ def main() -> int:
             match bench:
                 case "http":
                     http.measure(chosen.seconds, chosen.rounds)
+                case "streams":
+                    streams.measure(2 * chosen.seconds)
                 case "actors":
                     actors.measure(chosen.seconds, chosen.rounds, chosen.agents)
                 case _:

@@ -1,46 +1,68 @@
-"""`python -m bench.recall`: how well and how fast a bank recalls what `bench/questions.py` asks in three languages."""
+"""`python -m bench.recall`: how well a bank recalls what `bench/questions.py` asks, and how fast a large one does.
+
+The large bank has 100,000 memories of words as frequent as those of a language (Zipf): the first is in almost every
+memory, most are in a few. Questions are asked one after another, of a store that has just been filled: its pages are in
+memory.
+"""
 
 import asyncio
+import random
 import tempfile
+from collections.abc import Iterable
+from itertools import accumulate, islice, product
 from pathlib import Path
 from time import perf_counter
 
 from actors.recall import indexed_terms, recall
 from bench.questions import memories_and_questions
+from bench.report import percentile, say, table, verdict
 from persistence import banks, users
 from persistence.banks import BankRow, MemoryRow
 from persistence.database import SqliteStore
-from persistence.store import Unit
+from persistence.store import Unit, Write
 from persistence.users import UserRow
 
 MARKS = {"recall@5": 0.85, "MRR": 0.75}
 USER = UserRow("usr_1", "bench", None, None, "", "free", None, 0)
+LARGE = 100_000
+WORDS = 30_000
+MEMORY_WORDS = 60
+ASKED_OF_EACH = 200
+P99_MARK_MS = 50.0
+RANKS = {
+    "frequent words only": ((0, 50),),
+    "frequent and medium": ((0, 50), (50, 3_000)),
+    "rare words only": ((3_000, WORDS),),
+    "frequent, medium and rare": ((0, 50), (50, 3_000), (3_000, WORDS)),
+}
+"""Kinds of questions: from which ranks of the most frequent words theirs are."""
 BANK = BankRow(1, "bnk_1", "usr_1", "bench", "facts", None, "agent", 0, 0, 0)
 
 
-async def filled(folder: Path, memories: list[tuple[str, str]]) -> SqliteStore:
+async def filled(folder: Path, memories: Iterable[tuple[str, str]]) -> SqliteStore:
     """Open a store with one bank of these memories (name, text)."""
     store = await SqliteStore.open(folder / "parley.db")
     await store.commit(Unit((users.insert(USER), banks.insert(BANK))))
-    for place, (name, text) in enumerate(memories, start=1):
-        memory = MemoryRow(place, f"mem_{place}", name, text, None, None, None, 0, 0, 0)
-        await store.commit(Unit(banks.add_memory(BANK.id, memory, indexed_terms(BANK.number, name, text))))
+    coming = enumerate(memories, start=1)
+    while some := list(islice(coming, 1_000)):
+        writes: list[Write] = []
+        for place, (name, text) in some:
+            memory = MemoryRow(place, f"mem_{place}", name, text, None, None, None, 0, 0, 0)
+            writes += banks.add_memory(BANK.id, memory, indexed_terms(BANK.number, name, text))
+        await store.commit(Unit(tuple(writes)))
     return store
 
 
 async def measure() -> None:
-    """Ask every question and print recall@5, MRR, the time of a recall, and what was missed."""
+    """Ask every question and print recall@5, MRR, and what was missed."""
     memories, questions = memories_and_questions()
     ranks: list[int | None] = []
-    times: list[float] = []
     missed: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
         store = await filled(Path(folder), memories)
         (bank,) = await store.fetch(banks.by_id(BANK.id))
         for question, answer in questions:
-            began = perf_counter()
             found = [recalled.memory.name for recalled in await recall(store, bank, question, 5)]
-            times.append(perf_counter() - began)
             ranks.append(found.index(answer) + 1 if answer in found else None)
             if ranks[-1] != 1:
                 missed.append(f"  {question} -> {answer}: rank {ranks[-1] or 'over 5'}, first {found[:1]}")
@@ -50,9 +72,67 @@ async def measure() -> None:
     print(f"{len(memories)} memories, {len(questions)} questions in English, German and French")
     for name, figure in figures.items():
         print(f"{name}: {figure:.3f}, mark {MARKS[name]}: {'PASS' if figure >= MARKS[name] else 'MISS'}")
-    print(f"time of a recall: median {sorted(times)[len(times) // 2] * 1000:.1f} ms, worst {max(times) * 1000:.1f} ms")
     print("not answered first:", *missed, sep="\n")
 
 
+async def measure_large() -> None:
+    """Ask a large bank questions of each kind and print how long they took."""
+    chance = random.Random(1)
+    words = _words()
+    weights = list(accumulate(1 / rank for rank in range(1, WORDS + 1)))
+    texts = (" ".join(chance.choices(words, cum_weights=weights, k=MEMORY_WORDS)) for _ in range(LARGE))
+    rows: list[list[str]] = []
+    with tempfile.TemporaryDirectory() as folder:
+        began = perf_counter()
+        store = await filled(Path(folder), ((f"memory {number}", text) for number, text in enumerate(texts)))
+        filling = perf_counter() - began
+        (bank,) = await store.fetch(banks.by_id(BANK.id))
+        everything: list[float] = []
+        for kind, ranks in RANKS.items():
+            times = [await _time_of_recall(store, bank, _question(chance, words, ranks)) for _ in range(ASKED_OF_EACH)]
+            everything += times
+            rows.append([kind, *_figures(times)])
+        rows.append(["all of them", *_figures(everything)])
+        await store.close()
+    table(
+        f"{LARGE:,} memories of {MEMORY_WORDS} words, {ASKED_OF_EACH} questions of 3 to 12 words of each kind",
+        ["", "p50 ms", "p99 ms", "longest", ""],
+        rows,
+    )
+    say("")
+    say(f"the bank was filled in {filling:.0f} s; a question has none but itself to wait for")
+
+
+def _words() -> list[str]:
+    """Make distinct words that could be of a language, the most frequent first."""
+    syllables = [consonant + vowel for consonant, vowel in product("bdfgklmnprtvz", "aeiou")]
+    made = ["".join(parts) + "n" for length in (2, 3) for parts in product(syllables, repeat=length)]
+    random.Random(2).shuffle(made)
+    return made[:WORDS]
+
+
+def _question(chance: random.Random, words: list[str], ranks: tuple[tuple[int, int], ...]) -> str:
+    """Put 3 to 12 words together, in turn from each part of the ranks."""
+    count = chance.randint(3, 12)
+    return " ".join(words[chance.randrange(*ranks[number % len(ranks)])] for number in range(count))
+
+
+async def _time_of_recall(store: SqliteStore, bank: BankRow, question: str) -> float:
+    began = perf_counter()
+    await recall(store, bank, question, 5)
+    return (perf_counter() - began) * 1000
+
+
+def _figures(times: list[float]) -> list[str]:
+    p99 = percentile(times, 99)
+    return [f"{percentile(times, 50):.1f}", f"{p99:.1f}", f"{max(times):.1f}", verdict(p99, P99_MARK_MS, at_most=True)]
+
+
+async def measure_all() -> None:
+    """Measure both."""
+    await measure()
+    await measure_large()
+
+
 if __name__ == "__main__":
-    asyncio.run(measure())
+    asyncio.run(measure_all())

@@ -43,9 +43,9 @@ def percentile(values: Sequence[float], percent: int) -> float:
     return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]
 
 
-def rss_mib() -> float:
-    """Read this process's resident memory."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+def rss_mib(pid: int | None = None) -> float:
+    """Read a process's resident memory; this one's unless another is named."""
+    pages = int(Path(f"/proc/{pid or 'self'}/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 

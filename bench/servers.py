@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.report import BenchError
+from bench.report import BenchError, rss_mib
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 START_S = 20.0
@@ -29,6 +29,10 @@ class Server:
         """Read how much processor time all its threads took so far."""
         fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def rss_mib(self) -> float:
+        """Read its resident memory."""
+        return rss_mib(self.pid)
 
 
 @contextmanager

@@ -29,6 +29,15 @@ def page_before(zone_id: str, before_seq: int, limit: int) -> Query[MessageRow]:
     )
 
 
+def page_after(zone_id: str, after_seq: int, limit: int) -> Query[MessageRow]:
+    """Read the first messages after a seq, oldest first."""
+    return Query(
+        f"SELECT {_COLUMNS} FROM zone_messages WHERE zone_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+        (zone_id, after_seq, limit),
+        lambda row: MessageRow(*row),
+    )
+
+
 def message(zone_id: str, message_id: str) -> Query[MessageRow]:
     """Read one message of a zone."""
     return Query(

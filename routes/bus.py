@@ -36,14 +36,11 @@ from routes.answers import (
 )
 from routes.bodies import json_object, received_body, whole_header
 from routes.faults import as_service_error
+from routes.following import send_stream
 from routes.logs import AccessLog
 from routes.metrics import RequestMetrics
 
 EVENT_STREAM = "text/event-stream"
-HEARTBEAT_S = 15.0
-"""A stream in which nothing happens for so long sends a comment (product 4)."""
-SLOW_S = 60.0
-"""A stream whose reader takes nothing for so long is cut off."""
 CUT_OFF = -1
 """What is counted and logged as the internal code where the client went away before its answer."""
 
@@ -261,21 +258,11 @@ class CommandBus:
         Raises:
             Exception: the command failed before it began.
         """
-        reader, missed = await follow(call)
+        stream = await follow(call)
         try:
-            response = await _respond_with_events(request, call)
-            await response.send(b": a stream of Parley's\n\n")  # so that the headers go out at once
-            async for block in missed:
-                await response.send(block)
-            while (block := await reader.next(HEARTBEAT_S)) is not None:
-                async with asyncio.timeout(SLOW_S):
-                    await response.send(block or b": still here\n\n")
-            await response.eof()
-        except TimeoutError:  # it doesn't read at all, so it can't be told either
-            transport: Any = request.transport
-            transport.abort()
+            await send_stream(request, await _respond_with_events(request, call), stream)
         finally:
-            reader.close()
+            stream.reader.close()
         return 0
 
 

@@ -10,16 +10,18 @@ from actors.call import Answer, Call
 from actors.conversation import from_row, message_record, places_quoted
 from actors.domain import CreateZone, DestroyZone, Said, SayInZone, no_member
 from actors.engines.engine import Memory, Persona, Utterance
-from actors.errors import InvalidField, StateConflict
+from actors.errors import InvalidCredential, InvalidField, ServiceError, StateConflict
 from actors.flows.banks import memories_for_chat
 from actors.flows.domains import select_place
 from actors.records import zone_record
 from actors.request import require_name
-from actors.streams import Happened, Reader, event
+from actors.session import UseSession
+from actors.streams import Happened, Stream, event
 from actors.user import ReadUser, require_name_allowed
 from persistence import agents, zones
 from persistence.agents import AgentRow
 from persistence.domains import ZoneRow
+from persistence.store import StoreUnavailable
 from persistence.users import name_key
 from persistence.zones import EventRow
 
@@ -61,15 +63,28 @@ async def list_zones(call: Call) -> Answer:
 
 
 async def read(call: Call) -> Answer:
-    """ZN_Read: what was said in a zone, a page of it, newest last."""
+    """ZN_Read: what was said in a zone, a page of it, newest last: back from the newest, or on from `page.after`.
+
+    A cursor leads on in its page's direction: a seq leads back, a seq as text forward.
+    """
     view, zone = await call.target_zone()
     if not view.is_member:
         raise no_member(view.row)
-    limit, before = call.page_limit, call.cursor(int)
-    rows = await call.core.store.fetch(zones.page_before(zone.id, NEWEST if before is None else before, limit + 1))
-    messages = [message_record(from_row(row), zone.name) for row in reversed(rows[:limit])]
-    older = call.next_cursor(rows[limit - 1].seq) if len(rows) > limit else None
-    return Answer(profile=[zone_record(zone, view.row.name)], content=messages, next=older)
+    limit, cursor, fetch = call.page_limit, call.cursor(int, str), call.core.store.fetch
+    after = call.request.page.after if cursor is None and call.request.page else None
+    if isinstance(cursor, str):
+        after = _number(cursor, "page.cursor: send header.next of the page before, unchanged")
+    if after is not None:
+        rows = await fetch(zones.page_after(zone.id, after, limit + 1))
+        page, edge = rows[:limit], str(rows[limit - 1].seq) if len(rows) > limit else None
+    else:
+        rows = await fetch(zones.page_before(zone.id, cursor if isinstance(cursor, int) else NEWEST, limit + 1))
+        page, edge = rows[:limit][::-1], rows[limit - 1].seq if len(rows) > limit else None
+    return Answer(
+        profile=[zone_record(zone, view.row.name)],
+        content=[message_record(from_row(row), zone.name) for row in page],
+        next=None if edge is None else call.next_cursor(edge),
+    )
 
 
 async def select(call: Call) -> Answer:
@@ -160,15 +175,20 @@ def _persona(agent: AgentRow) -> Persona:
     return Persona(agent.id, agent.name, agent.description, agent.profile or "")
 
 
+LAST_EVENT_ID = "Last-Event-ID: send the id of an event of this stream"
+
+USE_EVERY_S = 15.0
+"""A stream counts as a use of its session so often, more often where sessions are short."""
+
 CATCH_UP = 500
 """Events that are read from the store at a time."""
 
 
-async def follow(call: Call) -> tuple[Reader, AsyncIterator[bytes]]:
+async def follow(call: Call) -> Stream:
     """ZN_Stream: subscribe to a zone; also what happened since the event whose id the caller had last."""
     view, zone = await call.target_zone()
     user, store = call.user, call.core.store
-    after = None if call.last_event_id is None else _number(call.last_event_id)
+    after = None if call.last_event_id is None else _number(call.last_event_id, LAST_EVENT_ID)
     reader = call.core.streams.subscribe(view.row.id, zone.id, user.user_id, user.credential_id)
     try:
         view, zone = await call.target_zone()  # as it is now: who is put out from here on is told so
@@ -185,7 +205,15 @@ async def follow(call: Call) -> tuple[Reader, AsyncIterator[bytes]]:
             reader.last = rows[-1].number
             yield b"".join([_missed(row, zone).data for row in rows])
 
-    return reader, missed()
+    async def use() -> None:
+        try:
+            await call.ask(user.kind, user.credential_id, UseSession())
+        except InvalidCredential:
+            reader.end("expired")
+        except (ServiceError, StoreUnavailable):
+            pass  # nothing is known of the session: the next use will tell
+
+    return Stream(reader, missed(), use, min(USE_EVERY_S, call.core.session_ttl_ms / 3000))
 
 
 async def stream(call: Call) -> Answer:
@@ -203,7 +231,7 @@ def _missed(row: EventRow, zone: ZoneRow) -> Happened:
     return event(row.number, None, "membership", orjson.loads(row.membership or "{}"))
 
 
-def _number(last_event_id: str) -> int:
-    if not last_event_id.isascii() or not last_event_id.isdecimal() or len(last_event_id) > 18:
-        raise InvalidField("Invalid value of Last-Event-ID: send the id of an event of this stream.")
-    return int(last_event_id)
+def _number(text: str, what: str) -> int:
+    if not text.isascii() or not text.isdecimal() or len(text) > 18:
+        raise InvalidField(f"Invalid value of {what}.")
+    return int(text)

@@ -1,6 +1,7 @@
 """ZN_Stream: what happens in a zone, as it happens (product 4)."""
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -168,6 +169,31 @@ async def test_a_stream_ends_with_its_session(workspace: Workspace):
         assert await ended(one) == "revoked"
         (await post(guest, workspace.domain, "still here")).ok()
         assert await kept.texts(1) == ["still here"]
+
+
+async def test_a_stream_that_is_followed_keeps_its_session(tmp_path: Path):
+    async with running(tmp_path / "data", PARLEY_SESSION_TTL_S="1") as gateway, gateway.client() as client:
+        workspace = await opened(await client.register("lovelace"), await client.register("babbage"), "observatory")
+        owner, guest = workspace.owner, workspace.guest
+        quiet = await owner.log_on(owner.name)
+        async with following(guest, "observatory") as follower:
+            await asyncio.sleep(2.5)
+            (await quiet.command("US_Read")).refused(2001, 401)
+            (await post(guest, "observatory", "still here")).ok()
+            assert await follower.texts(1) == ["still here"]
+        await asyncio.sleep(1.5)  # the stream is over, and so is its use of the session
+        (await guest.command("US_Read")).refused(2001, 401)
+
+
+async def test_a_stream_whose_session_has_expired_all_the_same_ends(tmp_path: Path):
+    async with running(tmp_path / "data", PARLEY_SESSION_TTL_S="1") as gateway, gateway.client() as client:
+        workspace = await opened(await client.register("lovelace"), await client.register("babbage"), "observatory")
+        assert gateway.process is not None
+        async with following(workspace.guest, "observatory") as follower:
+            gateway.process.send_signal(signal.SIGSTOP)  # as a machine that sleeps: no use is counted meanwhile
+            await asyncio.sleep(1.5)
+            gateway.process.send_signal(signal.SIGCONT)
+            assert await ended(follower) == "expired"
 
 
 async def test_a_stream_ends_with_its_zone_domain_agent_or_user(workspace: Workspace, unique: str):

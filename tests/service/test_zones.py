@@ -1,6 +1,7 @@
 """Zones: what is said in domains (product 4)."""
 
 import asyncio
+import base64
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,34 @@ async def test_many_posts_at_once_have_sequence_numbers_without_gaps(workspace: 
         cursor = answer.next
     assert cursor is None
     assert pages == sorted(posted.items())
+
+
+async def test_a_zone_is_read_forward_from_a_seq(workspace: Workspace):
+    target = {"domain": workspace.domain}
+    for number in range(1, 8):
+        (await post(workspace.owner, workspace.domain, f"message {number}")).ok()
+
+    async def page(**page: Any) -> tuple[list[int], str | None]:
+        answer = (await workspace.guest.command("ZN_Read", target=target, page=page)).ok()
+        return [message["seq"] for message in answer.content], answer.next
+
+    seqs, forward = await page(after=1, limit=3)
+    assert seqs == [2, 3, 4]
+    assert await page(after=4, limit=3) == ([5, 6, 7], None)
+    seqs, last = await page(cursor=forward, limit=2)  # the cursor knows where it leads
+    assert seqs == [5, 6]
+    assert await page(cursor=last, limit=2, after=1) == ([7], None)
+    assert await page(after=7) == await page(after=99) == ([], None)
+    assert await page(after=0) == await page() == (list(range(1, 8)), None)
+    seqs, back = await page(limit=3)
+    assert seqs == [5, 6, 7]
+    assert (await page(limit=3, cursor=back, after=6))[0] == [2, 3, 4]
+    for wrong in (-1, "1", 1.5, 2**60):
+        answer = await workspace.guest.command("ZN_Read", target=target, page={"after": wrong})
+        answer.refused(1003, 400)
+        assert "page.after" in answer.note
+    crafted = base64.urlsafe_b64encode(b'["ZN_Read","x"]').decode()
+    (await workspace.guest.command("ZN_Read", target=target, page={"cursor": crafted})).refused(1003, 400)
 
 
 async def test_a_chat_in_a_zone_goes_to_its_stream(workspace: Workspace):
