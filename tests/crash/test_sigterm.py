@@ -126,7 +126,7 @@ async def test_the_log_is_folded_into_the_file_and_the_address_is_free_again(tmp
         async with gateway.client() as nobody:
             await nobody.register("lovelace")
         assert await gateway.stop() == 0
-        assert sorted(path.name for path in gateway.data.iterdir()) == ["parley.db", "parley.db.lock"]
+        assert sorted(path.name for path in gateway.data.iterdir()) == ["master.key", "parley.db", "parley.db.lock"]
         await gateway.start(listening_at(gateway)[1])
         async with gateway.client() as nobody:
             await nobody.log_on("lovelace")
