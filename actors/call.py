@@ -76,7 +76,7 @@ class Call:
     last_event_id: str | None = None
     _aside: Aside | None = None
     _known_agent: tuple[str, str] | None = None
-    _known_place: tuple[str | None, str | None, str | None, str | None] | None = None
+    _prepared: dict[str, tuple[str | None, str | None]] | None = None
 
     @property
     def progress(self) -> Progress | None:
@@ -347,22 +347,29 @@ class Call:
 
     async def prepare_context(self) -> None:
         """Look the names of what is selected up, for `context_now`."""
-        context = await self.context()
-        self._known_place = self.domain_id, context["domain"], self.zone_id, context["zone"]
+        names = await self.context()
+        ids = {"agent": self.agent_id, "domain": self.domain_id, "zone": self.zone_id}
+        self._prepared = {what: (id, names[what]) for what, id in ids.items()}
 
     def context_now(self) -> dict[str, str | None]:
         """Name what is selected, as far as the names are known."""
         if self.caller is None:
             return NOBODY
         known = self._known_agent
-        agent = known[1] if known is not None and known[0] == self.agent_id else None
-        domain_id, domain, zone_id, zone = self._known_place or (None, None, None, None)
+        if known is not None and known[0] == self.agent_id:
+            agent: str | None = known[1]
+        else:
+            agent = self._prepared_name("agent", self.agent_id)
         return {
             "user": self.caller.user_name,
             "agent": agent,
-            "domain": domain if domain_id == self.domain_id else None,
-            "zone": zone if zone_id == self.zone_id and domain_id == self.domain_id else None,
+            "domain": self._prepared_name("domain", self.domain_id),
+            "zone": self._prepared_name("zone", self.zone_id),
         }
+
+    def _prepared_name(self, what: str, id: str | None) -> str | None:
+        prepared_id, name = (self._prepared or {}).get(what, (None, None))
+        return name if id == prepared_id else None
 
     async def _place(self, domain_id: str) -> tuple[str | None, str | None]:
         """Name the selected domain and zone, as far as the caller still sees them."""

@@ -1,7 +1,7 @@
 """A gateway whose chat engine does what the message says, a word at a time.
 
-`say:TEXT` yields a piece, `wait:PATH` waits until that file is there (and makes PATH.reached),
-`recall:WORD` names the memories that it was given, `fail` raises.
+`say:TEXT` yields a piece, `wait:PATH` waits until that file is there (and makes PATH.reached), `recall:WORD` names the
+memories that it was given, `fail` raises, and `failonce:PATH` raises unless that file is there (and makes it).
 """
 
 import asyncio
@@ -26,7 +26,11 @@ class ScriptedEngine:
                 await _wait_for(Path(argument))
             elif verb == "recall":
                 yield ", ".join(memory.name for memory in turn.memories)
+            elif verb == "failonce" and Path(argument).exists():
+                continue
             else:
+                if verb == "failonce":
+                    Path(argument).touch()
                 raise RuntimeError(f"the engine was told to {verb}")
 
 

@@ -1,0 +1,133 @@
+"""A crash under load with Idempotency-Keys: each command is carried out once, and every retry gets the first answer."""
+
+import asyncio
+import itertools
+import random
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from tests.crash.load import UNKNOWN
+from tests.gateway import BUS, Client, running
+
+DOMAIN = "observatory"
+WORKERS = 12
+PATIENCE_S = (0.002, 0.05, 5.0)
+"""How long a client waits for its answer before it cuts the connection and tries again."""
+
+
+@dataclass
+class Worker:
+    """Sends one command after another, each with a key of its own, until it has an answer."""
+
+    client: Client
+    rng: random.Random
+    numbers: "itertools.count[int]"
+    answers: dict[str, tuple[str, dict[str, Any], Any]] = field(default_factory=dict)
+    """What was sent with each key, and its first answer."""
+    replays: int = 0
+    stop: bool = False
+
+    async def work(self) -> None:
+        while not self.stop:
+            number = next(self.numbers)
+            path, body = self._something(number)
+            await self._insist(f"key-{number}", path, body)
+
+    def _something(self, number: int) -> tuple[str, dict[str, Any]]:
+        match self.rng.randrange(5):
+            case 0:
+                return BUS, {"service": "AP_Create", "vx": {"name": f"agent-{number}", "description": "d"}}
+            case 1:
+                return BUS, {"service": "ZN_Post", "target": {"domain": DOMAIN}, "content": f"post {number}"}
+            case 2:
+                return BUS, {"service": "AP_Chat", "content": f"chat {number}"}
+            case 3:
+                return BUS, {"service": "ZN_Create", "target": {"domain": DOMAIN}, "vx": {"name": f"zone-{number}"}}
+            case _:
+                return "/api/api-keys", {"name": f"job {number}"}
+
+    async def _insist(self, key: str, path: str, body: dict[str, Any]) -> None:
+        """Send until it is answered, then once more now and then: the answer must be the same."""
+        again = self.rng.random() < 0.3
+        while not self.stop:
+            try:
+                answer = await self._send(key, path, body, self.rng.choice(PATIENCE_S))
+            except UNKNOWN:
+                await asyncio.sleep(0.01)
+                continue
+            if key in self.answers:
+                assert answer == self.answers[key][2]
+                self.replays += 1
+                return
+            self.answers[key] = path, body, answer
+            if not again:
+                return
+
+    async def _send(self, key: str, path: str, body: dict[str, Any], patience_s: float) -> Any:
+        timeout = aiohttp.ClientTimeout(total=patience_s)
+        headers = self.client.headers({"Idempotency-Key": key})
+        async with self.client.http.post(self.client.base + path, json=body, headers=headers, timeout=timeout) as sent:
+            answer = await sent.json()
+        assert sent.status in (200, 201), answer
+        return answer
+
+    async def verify(self) -> None:
+        """Every key still gets its first answer."""
+        for key, (path, body, answer) in self.answers.items():
+            assert await self._send(key, path, body, 30) == answer
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("kills", [6, pytest.param(40, marks=pytest.mark.soak)])
+async def test_retries_through_crashes_make_each_entity_once(tmp_path: Path, kills: int):
+    rng = random.Random(20_264)
+    numbers = itertools.count()
+    async with running(tmp_path / "data", PARLEY_DEFAULT_PLAN="enterprise") as gateway, gateway.client() as nobody:
+        owner = await nobody.register("lovelace")
+        await owner.agent("host-agent")
+        (await owner.command("DM_Create", vx={"name": DOMAIN, "description": "d"})).ok()
+        workers = [Worker(owner, random.Random(rng.random()), numbers) for _ in range(WORKERS)]
+        tasks = [asyncio.create_task(worker.work()) for worker in workers]
+        for _ in range(kills):
+            await asyncio.sleep(rng.uniform(0.3, 0.8))
+            await gateway.kill()
+            await gateway.start()
+            owner.base = gateway.base
+        for worker in workers:
+            worker.stop = True
+        await asyncio.gather(*tasks)
+        for worker in workers:
+            await worker.verify()
+        answers = [answer for worker in workers for answer in worker.answers.values()]
+        assert len(answers) > 20 * kills
+        replays = sum(worker.replays for worker in workers)
+        print(f"{len(answers)} commands answered, {replays} repeated at once, {kills} kills")  # noqa: T201
+    once(tmp_path / "data" / "parley.db", [(path, body) for path, body, _ in answers])
+
+
+def once(database: Path, acknowledged: list[tuple[str, dict[str, Any]]]) -> None:
+    """Insist that nothing is in the file twice, and that all that was acknowledged is there."""
+    with closing(sqlite3.connect(database)) as connection:
+
+        def column(sql: str) -> Counter[str]:
+            return Counter(value for (value,) in connection.execute(sql))
+
+        stored = {
+            "AP_Create": column("SELECT name FROM agents"),
+            "ZN_Create": column("SELECT name FROM zones"),
+            "ZN_Post": column("SELECT content FROM zone_messages WHERE role = 'user'"),
+            "AP_Chat": column("SELECT content FROM messages WHERE role = 'user'"),
+            "key": column("SELECT name FROM credentials WHERE kind = 'key'"),
+        }
+    for kind, found in stored.items():
+        assert not [value for value, count in found.items() if count > 1], kind
+    for _, body in acknowledged:
+        value = body.get("content") or body.get("vx", body)["name"]
+        assert stored[body.get("service", "key")][value] == 1
