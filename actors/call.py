@@ -15,7 +15,7 @@ from actors.directory import ASK_TIMEOUT_S
 from actors.domain import DomainView, ReadDomain, Viewer, no_such_domain, no_such_zone
 from actors.errors import InvalidField, NotFound, NothingSelected, QuotaExceeded, ServiceError
 from actors.plans import PLANS
-from actors.quota import CountRequest, Standing
+from actors.quota import COUNT, Standing
 from actors.receipt import Audit, Quoting, Receipt
 from actors.request import EMPTY, NO_DEFINITION, NO_TARGET, Definition, Target, TPSRequest
 from actors.runtime import Aside, Ask, Progress
@@ -110,7 +110,7 @@ class Call:
         core = self.core
         caller = await core.credentials.authenticate(credential)
         self.sent_by(caller)
-        standing = self.standing = await core.directory.ask("quota", caller.user_id, CountRequest())
+        standing = self.standing = await core.directory.ask("quota", caller.user_id, COUNT)
         if not standing.admitted:
             raise quota_exceeded(standing, core.clock())
 

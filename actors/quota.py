@@ -16,6 +16,9 @@ from persistence.store import FOREIGN_KEY, Store, Unit, Write
 MAX_BLOCK = 64
 """Requests that are reserved ahead at most; one percent of the limit where that is less."""
 
+RESERVE_AT = 4
+"""The next block is reserved once less than this part of one (a quarter) is left."""
+
 THRESHOLDS = (80, 100)
 """Percents of the limit that an event tells of, each once a day."""
 
@@ -44,6 +47,10 @@ class Standing(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class CountRequest(Ask[Standing]):
     """Count one request, or refuse it where the limit is reached."""
+
+
+COUNT = CountRequest()
+"""The same for all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +84,11 @@ class QuotaActor(DurableActor):
         "_clock",
         "_count",
         "_day",
+        "_ends_at",
         "_limit",
         "_outbox",
         "_plan",
+        "_quiet_until",
         "_refused",
         "_refused_told_at",
         "_reserved",
@@ -95,7 +104,9 @@ class QuotaActor(DurableActor):
         self._plan = ""
         self._limit: int | None = None
         self._day = 0
+        self._ends_at = 0
         self._count = 0
+        self._quiet_until = 0
         self._reserved = 0  # the bound as submitted, and as stored
         self._stored = 0
         self._reserving: AsyncFuture[Any] | None = None
@@ -114,7 +125,7 @@ class QuotaActor(DurableActor):
             raise _user_is_gone()
         row = found[0]
         self._plan, self._limit = row.plan, daily_limit(row.plan, row.plan_limit)
-        self._day, self._told = row.day, row.told
+        self._day, self._ends_at, self._told = row.day, (row.day + 1) * DAY_MS, row.told
         self._count = self._reserved = self._stored = row.reserved
 
     # counting
@@ -122,7 +133,14 @@ class QuotaActor(DurableActor):
     @handles(CountRequest)
     def _count_request(self, _: CountRequest) -> Standing | AsyncFuture[Standing]:
         now = self._clock()
-        if now >= (self._day + 1) * DAY_MS:
+        if self._count < self._quiet_until and now < self._ends_at:
+            self._count += 1
+            return Standing(self._plan, self._limit, self._count, self._ends_at)
+        return self._count_with_care(now)
+
+    def _count_with_care(self, now: int) -> Standing | AsyncFuture[Standing]:
+        """Count a request with which something else is due: a new day, a bound, a threshold, a refusal."""
+        if now >= self._ends_at:
             self._begin_day(now // DAY_MS)
         if self._limit is not None and self._count >= self._limit:
             self._refuse(now)
@@ -131,14 +149,25 @@ class QuotaActor(DurableActor):
         crossed = self._crossed()
         if crossed != self._told:
             return self._tell_of(crossed)
-        if self._reserved - self._count <= self._block // 2:
+        if self._reserved - self._count <= self._block // RESERVE_AT:
             self._reserve_ahead()
+        self._look_ahead()
         if self._count <= self._stored or self._reserving is None:
             return self._standing()
         answer: AsyncFuture[Standing] = AsyncFuture()
         standing = self._standing()
         self._reserving.then(lambda done: answer.fail(done.error) if done.error else answer.set(standing))
         return answer
+
+    def _look_ahead(self) -> None:
+        """Find the count up to which requests need nothing but to be counted."""
+        bounds = [self._stored, self._reserved - self._block // RESERVE_AT - 1]
+        if self._limit is not None:
+            bounds += [
+                self._limit,
+                *(-(-percent * self._limit // 100) - 1 for percent in THRESHOLDS if percent > self._told),
+            ]
+        self._quiet_until = min(bounds)
 
     @property
     def _block(self) -> int:
@@ -148,6 +177,7 @@ class QuotaActor(DurableActor):
         """Turn the page: nothing of the new day is counted or reserved yet."""
         self._flush_refusals()
         self._day, self._count, self._reserved, self._stored, self._told = day, 0, 0, 0, 0
+        self._ends_at, self._quiet_until = (day + 1) * DAY_MS, 0
         self._refused_told_at = 0
 
     def _ahead(self) -> int:
@@ -167,6 +197,7 @@ class QuotaActor(DurableActor):
         def applied() -> None:
             if day == self._day:
                 self._stored = max(self._stored, bound)
+                self._look_ahead()
             if events:
                 self._outbox.stored()
 
@@ -178,12 +209,12 @@ class QuotaActor(DurableActor):
         )
 
     def _standing(self, *, admitted: bool = True) -> Standing:
-        return Standing(self._plan, self._limit, self._count, (self._day + 1) * DAY_MS, admitted)
+        return Standing(self._plan, self._limit, self._count, self._ends_at, admitted)
 
     @handles(ReadQuota)
     def _read(self, _: ReadQuota) -> Standing:
         now = self._clock()
-        if now >= (self._day + 1) * DAY_MS:
+        if now >= self._ends_at:
             return Standing(self._plan, self._limit, 0, (now // DAY_MS + 1) * DAY_MS)
         return self._standing()
 
@@ -247,8 +278,9 @@ class QuotaActor(DurableActor):
     @handles(PlanChanged)
     def _change_plan(self, message: PlanChanged) -> None:
         self._plan, self._limit = message.plan, daily_limit(message.plan, message.plan_limit)
+        self._quiet_until = 0
         crossed = self._crossed()
-        if crossed != self._told and self._clock() < (self._day + 1) * DAY_MS:
+        if crossed != self._told and self._clock() < self._ends_at:
             self._tell_of(crossed)
 
     # life

@@ -99,10 +99,11 @@ def quota_headers(call: Call) -> dict[str, str]:
     standing = call.standing
     if standing is None or standing.limit is None:
         return {}
+    limit = standing.limit
     reset_s = max(1, -(-(standing.resets_at - call.core.clock()) // 1000))
     return {
-        "RateLimit-Policy": f'"day";q={standing.limit};w=86400',
-        "RateLimit": f'"day";r={standing.remaining};t={reset_s}',
+        "RateLimit-Policy": f'"day";q={limit};w=86400',
+        "RateLimit": f'"day";r={max(limit - standing.used, 0)};t={reset_s}',
     }
 
 
