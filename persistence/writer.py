@@ -151,6 +151,8 @@ class Writer:
                 self._before_commit()
             _run_for_many(connection, *alike)  # a transaction by itself
             return [None] * len(units)
+        if len(units) == 1 and not self._fenced and self._before_commit is None and _is_one_statement(units[0]):
+            return [self._run_alone(connection, units[0])]
         connection.execute("BEGIN IMMEDIATE")
         try:
             for shape, run in groupby(units, key=_shape):
@@ -168,6 +170,15 @@ class Writer:
                 connection.execute("ROLLBACK")
             raise
         return outcomes
+
+    def _run_alone(self, connection: sqlite3.Connection, unit: Unit) -> Outcome:
+        """Store a lone unit of one statement, which is a transaction by itself: one call instead of three."""
+        (write,) = unit.writes
+        try:
+            connection.execute(write.sql, write.params)
+        except sqlite3.IntegrityError as error:
+            return self._refused(unit, error)
+        return None
 
     def _apply(self, connection: sqlite3.Connection, unit: Unit) -> Outcome:
         if self._fenced and not self._fenced.isdisjoint(unit.incarnations):
@@ -200,6 +211,11 @@ class Writer:
         log.error("a unit failed: %s", error)
         self._fenced.update(unit.incarnations)
         return StoreUnavailable(str(error))
+
+
+def _is_one_statement(unit: Unit) -> bool:
+    """Tell whether a unit is stored by one statement whose effect need not be looked at before the commit."""
+    return len(unit.writes) == 1 and unit.writes[0].rows is None
 
 
 def _apply_together(connection: sqlite3.Connection, units: list[Unit]) -> None:
