@@ -171,6 +171,8 @@ class Call:
         except BaseException:
             receipt.undo()
             raise
+        finally:
+            receipt.make = None  # it holds this call, which holds the receipt: leave the collector no cycle
         return receipt.answer if receipt.written else answer(reply)
 
     # targets

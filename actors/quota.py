@@ -16,8 +16,8 @@ from persistence.store import FOREIGN_KEY, Store, Unit, Write
 MAX_BLOCK = 64
 """Requests that are reserved ahead at most; one percent of the limit where that is less."""
 
-RESERVE_AT = 4
-"""The next block is reserved once less than this part of one (a quarter) is left."""
+RESERVE_AT = 2
+"""The next block is reserved once no more than this part of one (half) is left."""
 
 THRESHOLDS = (80, 100)
 """Percents of the limit that an event tells of, each once a day."""
