@@ -112,7 +112,7 @@ _TABLE = (
         errors=(2002, 4001),
         example={"target": {"user": "lovelace"}, "vx": {"secret": "correct horse battery"}},
     ),
-    Command("US_LogOff", "End this session.", users.log_off, example={}),
+    Command("US_LogOff", "End this session.", users.log_off, errors=(2003,), example={}),
     Command(
         "US_Sessions",
         "List the user's sessions.",
@@ -145,6 +145,7 @@ _TABLE = (
         users.update,
         uses=("vx.description", "vx.profile", "vx.secret"),
         profile="own_user",
+        errors=(2003,),
         example={"vx": {"description": "Mathematician"}},
     ),
     Command(

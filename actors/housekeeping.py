@@ -3,20 +3,21 @@
 import asyncio
 import logging
 
+from actors.call import Call
 from actors.core import Core
 from actors.errors import ServiceError
-from actors.flows.keys import NO_PASSWORD
+from actors.flows.users import remove
 from actors.idempotency import KEPT_MS
 from actors.plans import DAY_MS
 from actors.session import TOUCH_MS
-from actors.user import DestroyUser
-from persistence import banks, conversations, kept_answers, sessions
+from persistence import banks, kept_answers, sessions, users
 from persistence.store import StoreUnavailable, Unit
+from persistence.users import NO_PASSWORD
 
 EVERY_S = 3600.0
 
 SANDBOX_MS = 30 * DAY_MS
-"""The user of a sandbox key that was not used for so long is removed."""
+"""The user of a sandbox key that was not used for so long is removed, and so is that of a revoked one."""
 
 ERASE_AFTER_S = 3.0
 """How long censorings are gathered before the files are cleared of them."""
@@ -32,17 +33,11 @@ async def keep_house(core: Core) -> None:
         expired = sessions.delete_unused_since(now - core.session_ttl_ms - 2 * TOUCH_MS)
         try:
             await core.store.commit(Unit((expired, kept_answers.delete_older(now - KEPT_MS))))
-            for user_id in await core.store.fetch(sessions.sandboxes_unused_since(now - SANDBOX_MS)):
-                await _throw_away(core, user_id)
+            for user_id in await core.store.fetch(users.sandboxes_unused_since(now - SANDBOX_MS)):
+                await remove(Call(core, "housekeeping", address=""), user_id, NO_PASSWORD)
         except (StoreUnavailable, ServiceError) as error:
             log.warning("what has expired was not all removed: %s", error)
         await asyncio.sleep(EVERY_S)
-
-
-async def _throw_away(core: Core, user_id: str) -> None:
-    """Remove the user of a sandbox key, with all it made."""
-    met = tuple(await core.store.fetch(conversations.agents_met_by(user_id)))
-    await core.directory.ask("user", user_id, DestroyUser(NO_PASSWORD, met))
 
 
 async def keep_erasing(core: Core) -> None:

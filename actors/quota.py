@@ -1,6 +1,7 @@
 """The quota actor: counts a user's requests of the UTC day, exactly (product 7, design 2.7)."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -253,18 +254,27 @@ class QuotaActor(DurableActor):
 
     def _refuse(self, now: int) -> None:
         """Note a refusal: the first is told of at once, later ones together."""
+        crossed = self._crossed()
+        if crossed != self._told:  # no count reached it: a crash used up the block that it lies in
+            self._tell_of(crossed)
         self._refused += 1
-        if now - self._refused_told_at >= REJECTED_EVERY_MS:
-            self._refused_told_at = now
-            self._flush_refusals()
-        elif self._refused == 1:
-            asyncio.get_running_loop().call_later(REJECTED_EVERY_MS / 1000, self.tell_self, _TellOfRefusals())
+        if self._refused == 1 or now - self._refused_told_at >= REJECTED_EVERY_MS:
+            self._tell_when_due(now)
 
     @handles(_TellOfRefusals)
     def _tell_of_refusals(self, _: _TellOfRefusals) -> None:
         if self._refused:
-            self._refused_told_at = self._clock()
+            self._tell_when_due(self._clock())
+
+    def _tell_when_due(self, now: int) -> None:
+        """Tell of refusals, or see to it that they are told of a minute after the last that were."""
+        since = now - self._refused_told_at
+        if since >= REJECTED_EVERY_MS:
+            self._refused_told_at = now
             self._flush_refusals()
+        else:  # not longer than that, where the clock went back
+            wait_s = min(REJECTED_EVERY_MS - since, REJECTED_EVERY_MS) / 1000
+            asyncio.get_running_loop().call_later(wait_s, self.tell_self, _TellOfRefusals())
 
     def _flush_refusals(self) -> None:
         events = self._refusals_event()
@@ -293,7 +303,8 @@ class QuotaActor(DurableActor):
     async def on_end(self) -> None:
         """Store the exact count, and tell of the last refusals."""
         writes = (quotas.reserve(self.key, self._day, self._count, self._told), *self._refusals_event())
-        await self.store.commit(Unit(writes, (self.incarnation,), {FOREIGN_KEY: _user_is_gone}))
+        with suppress(InvalidCredential):  # the user is gone, and its count with it
+            await self.store.commit(Unit(writes, (self.incarnation,), {FOREIGN_KEY: _user_is_gone}))
 
     def concerns(self, user_id: str) -> bool:
         """Tell whether it counts for this user."""

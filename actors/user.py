@@ -5,7 +5,7 @@ from typing import Any
 
 from actors.directory import Directory
 from actors.durable import DurableActor
-from actors.errors import NameTaken, NeedsPlan, NotFound, StateConflict, WrongPassword
+from actors.errors import NameTaken, NeedsPlan, NotFound, NotPermitted, StateConflict, WrongPassword
 from actors.ids import Clock, new_id
 from actors.outbox import Outbox
 from actors.plans import PLANS, daily_limit
@@ -17,7 +17,7 @@ from persistence.banks import BankRow
 from persistence.domains import DomainRow, ZoneRow
 from persistence.sessions import SessionRow
 from persistence.store import FOREIGN_KEY, ROWS, Store
-from persistence.users import UserRow
+from persistence.users import NO_PASSWORD, UserRow
 
 LOBBY = "lobby"
 """The zone that each domain is made with, and that can't be destroyed."""
@@ -237,6 +237,8 @@ class UserActor(DurableActor):
     @handles(UpdateUser)
     def _update(self, message: UpdateUser) -> AsyncFuture[UserRow]:
         user = self._live
+        if message.secret_hash is not None and user.secret_hash == NO_PASSWORD:
+            raise NotPermitted("The user of a sandbox key has no password; register with US_Create to have one.")
         self._user = user = replace(
             user,
             description=message.description or user.description,

@@ -1,4 +1,4 @@
-"""`python -m bench [http|streams|actors|activation|all]`: measure the gateway on this machine.
+"""`python -m bench [http|streams|quota|logon|actors|activation|all]`: measure the gateway on this machine.
 
 Exits with 0 whether or not the marks are met, with 1 when a measurement failed: a refused request, a lost row.
 """
@@ -7,10 +7,10 @@ import argparse
 import signal
 import sys
 
-from bench import activation, actors, http, streams
+from bench import activation, actors, http, logon, quota, streams
 from bench.report import BenchError, describe_machine
 
-BENCHES = ("http", "streams", "actors", "activation")
+BENCHES = ("http", "streams", "quota", "logon", "actors", "activation")
 
 
 def main() -> int:
@@ -34,6 +34,10 @@ def main() -> int:
                     http.measure(chosen.seconds, chosen.rounds)
                 case "streams":
                     streams.measure(2 * chosen.seconds)
+                case "quota":
+                    quota.measure(chosen.seconds / 2, 5 * chosen.rounds)
+                case "logon":
+                    logon.measure(100 * chosen.rounds)
                 case "actors":
                     actors.measure(chosen.seconds, chosen.rounds, chosen.agents)
                 case _:

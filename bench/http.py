@@ -20,9 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import aiohttp
-
 from bench.bare_echo import PATH
+from bench.commands import commands_to
 from bench.messages import everyday_messages
 from bench.report import BenchError, say, table, verdict
 from bench.servers import CHECKOUT, Server, bare_echo, gateway
@@ -35,7 +34,6 @@ BODIES = 4_999
 QUESTION = "Who keeps the notes of the week, and how many of them are there?"
 """What the agents' own descriptions answer."""
 DOMAIN, BANK, HOST = "bench-domain", "bench-bank", "bench-host"
-PASSWORD = "correct horse battery"
 
 CHAT_MARK = 0.4
 READ_MARK = 0.6
@@ -157,30 +155,10 @@ def _line(**body: Any) -> str:
 
 
 async def _set_up(base: str, agents: list[str]) -> list[str]:
-    """Register a user and log it on once per agent, which is then made, online and selected; return the tokens."""
-    few = asyncio.Semaphore(4)
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60)) as http:
-
-        async def send(service: str, token: str | None = None, **body: Any) -> Any:
-            headers = {"Authorization": f"Bearer {token}"} if token else {}
-            async with http.post(base + PATH, json={"service": service, **body}, headers=headers) as response:
-                answer = await response.json()
-            if response.status != 200:
-                raise BenchError(f"{service} was answered {answer['status']}")
-            return answer
-
-        async def session(agent: str) -> str:
-            async with few:  # a log-on counts as a failed one until its password is verified
-                answer = await send("US_LogOn", target={"user": "bench-user"}, vx={"secret": PASSWORD})
-            token: str = answer["content"][0]["token"]
-            described = f"Keeps the notes of its owner's week, number {agent[-2:]} of many."
-            await send("AP_Create", token, vx={"name": agent, "description": described})
-            await send("AP_LogOn", token, target={"agent": agent})
-            await send("AP_Select", token, target={"agent": agent})
-            return token
-
-        await send("US_Create", vx={"name": "bench-user", "secret": PASSWORD})
-        tokens = await asyncio.gather(*map(session, agents))
+    """Make a user with a session per agent, and a zone and a bank; return the tokens."""
+    async with commands_to(base) as gateway:
+        send = gateway.send
+        tokens = await gateway.sessions("bench-user", agents)
         owner = tokens[0]
         # The agents of the other rows have neither domain nor bank.
         await send("AP_Create", owner, vx={"name": HOST, "description": "Keeps the notes of the week, one of many."})

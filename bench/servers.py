@@ -35,9 +35,12 @@ class Server:
         return rss_mib(self.pid)
 
 
+INTERNAL_SECRET = "internal-secret-of-the-bench"
+
+
 @contextmanager
-def gateway(folder: Path) -> Generator[Server]:
-    """Run the gateway with its default settings on an empty database.
+def gateway(folder: Path, *script: str, **more: str) -> Generator[Server]:
+    """Run the gateway with its default settings, and `more`, on an empty database; `script` starts another than ours.
 
     Registrations are not throttled and the user's plan has no daily limit; all that it logs goes to a file.
 
@@ -49,8 +52,10 @@ def gateway(folder: Path) -> Generator[Server]:
         "PARLEY_DATA_DIR": str(folder / "data"),
         "PARLEY_REGISTRATIONS_PER_HOUR": "0",
         "PARLEY_DEFAULT_PLAN": "enterprise",
-    }
-    with _serving(["server.py"], settings, folder / "gateway.log") as server:
+        "INTERNAL_SECRET": INTERNAL_SECRET,
+    } | more
+    folder.mkdir(exist_ok=True)
+    with _serving([*script] or ["server.py"], settings, folder / "gateway.log") as server:
         yield server
 
 

@@ -48,17 +48,23 @@ def _read(path: Path) -> bytes:
 
 
 def _make(path: Path) -> bytes:
-    """Make a key and its file, durable before anything is sealed with it, readable by its owner alone."""
+    """Make a key and its file, durable before anything is sealed with it, readable by its owner alone.
+
+    The file gets its name when it is whole: half a key from a crash here would stop every later start.
+    """
     key = secrets.token_bytes(KEY_BYTES)
     path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f"{path.name}.new")
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        beside.unlink(missing_ok=True)
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(base64.b64encode(key) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(path)
     except OSError as error:
         raise MasterKeyError(f"{path} can't be made: {error}") from error
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(base64.b64encode(key) + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -118,15 +118,6 @@ def keys_of(user_id: str) -> Query[SessionRow]:
     )
 
 
-def sandboxes_unused_since(before: int) -> Query[str]:
-    """List the users of sandbox keys that were last used before a time."""
-    return Query(
-        "SELECT user_id FROM credentials WHERE kind = 'sandbox' AND last_used_at < ? LIMIT 1000",
-        (before,),
-        lambda row: row[0],
-    )
-
-
 def of_user(user_id: str, after_id: str, used_since: int, limit: int) -> Query[SessionRow]:
     """List a user's sessions used since a time, in order of creation, after a cursor."""
     return Query(

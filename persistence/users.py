@@ -19,6 +19,12 @@ class UserRow:
     created_at: int
 
 
+NO_PASSWORD = ""
+"""In place of a password's hash, for the user of a sandbox key: no password is that of it."""
+
+SANDBOX_PREFIX = "sandbox-"
+"""What the names of sandbox keys' users begin with."""
+
 COLUMNS = "id, name, description, profile, secret_hash, plan, plan_limit, created_at"
 
 
@@ -67,6 +73,17 @@ def by_id(user_id: str) -> Query[UserRow]:
 def id_by_name(name: str) -> Query[str]:
     """Find the id of the user of that name, in any case."""
     return Query("SELECT id FROM users WHERE name_key = ?", (name_key(name),), lambda row: row[0])
+
+
+def sandboxes_unused_since(before: int) -> Query[str]:
+    """List the users of sandbox keys that were last used before a time, or were revoked."""
+    after = SANDBOX_PREFIX[:-1] + chr(ord(SANDBOX_PREFIX[-1]) + 1)
+    return Query(
+        "SELECT id FROM users WHERE name_key >= ? AND name_key < ? AND secret_hash = ?"
+        " AND NOT EXISTS (SELECT 1 FROM credentials WHERE user_id = users.id AND last_used_at >= ?) LIMIT 1000",
+        (SANDBOX_PREFIX, after, NO_PASSWORD, before),
+        lambda row: row[0],
+    )
 
 
 def owned(user_id: str) -> Query[tuple[int, int, int, int]]:

@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
@@ -16,12 +16,15 @@ from routes.route import Reply, Route, RouteCall
 from routes.schemas import TIME, array, nullable, number, record, text
 
 NEWEST = 2**62
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class AuditAsked(BaseModel):
     """Query of the audit log."""
 
-    since: datetime | None = Field(None, description="Only entries of this time (ISO 8601) and later.")
+    since: datetime | None = Field(
+        None, description="Only entries of this time (ISO 8601; UTC where it names no zone) and later."
+    )
     service: str | None = Field(None, max_length=100, description="Only entries of this service or operation.")
     limit: int = Field(50, ge=1, le=200, description="Entries on a page.")
     cursor: str | None = Field(None, max_length=100, description="`next` of the page before.")
@@ -30,7 +33,7 @@ class AuditAsked(BaseModel):
 async def read(request: RouteCall) -> Reply:
     """Read a page of the log, the newest first."""
     asked: AuditAsked = request.query
-    since = 0 if asked.since is None else int(asked.since.timestamp() * 1000)
+    since = 0 if asked.since is None else _ms(asked.since)
     rows = await audit.read(request.call, since, asked.service or None, _place(asked.cursor), asked.limit)
     shown = rows[: asked.limit]
     following = _cursor(shown[-1].place) if len(rows) > asked.limit else None
@@ -47,6 +50,11 @@ def _entry(row: AuditRow) -> dict[str, Any]:
         "internal_code": row.internal_code,
         "request_id": row.request_id,
     }
+
+
+def _ms(at: datetime) -> int:
+    """Count ms since the epoch; a time without a zone is UTC, whatever the machine is set to."""
+    return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - EPOCH) // timedelta(milliseconds=1)
 
 
 def _cursor(place: int) -> str:

@@ -12,15 +12,12 @@ from actors.user import CreateKey, ReadUser, require_entitled
 from persistence import sessions, users
 from persistence.sessions import SessionRow
 from persistence.store import Unit
-from persistence.users import UserRow
+from persistence.users import NO_PASSWORD, SANDBOX_PREFIX, UserRow
 
 PREFIX_CHARS = 8
 """Characters of a key that are shown when it is listed."""
 
 SANDBOX_PLAN = "free"
-
-NO_PASSWORD = ""
-"""In place of a password's hash: no password is that of it."""
 
 
 def _require_session(call: Call) -> None:
@@ -77,7 +74,7 @@ async def issue_sandbox_key(call: Call) -> tuple[SessionRow, str, Standing]:
     now, key = core.clock(), new_token(SANDBOX_KEY)
     user = UserRow(
         id=new_id("usr"),
-        name=f"sandbox-{secrets.token_hex(8)}",
+        name=f"{SANDBOX_PREFIX}{secrets.token_hex(8)}",
         description="The user of a sandbox key",
         profile=None,
         secret_hash=NO_PASSWORD,

@@ -165,14 +165,20 @@ async def destroy(call: Call) -> Answer:
     user = await call.ask("user", user_id, ReadUser())
     if not await core.hasher.verify(call.vx.secret or "", user.secret_hash):
         raise wrong_password()
-    met = tuple(await core.store.fetch(conversations.agents_met_by(user_id)))
-    left = await core.store.fetch(domains.of_owner(user_id))
     call.receipt = None  # nobody is left to ask again, or to read the log
-    await call.ask("user", user_id, DestroyUser(user.secret_hash, met))
-    core.streams.end("revoked", lambda reader: reader.user_id == user_id)
-    await call.end_streams_of_outsiders(left)
+    await remove(call, user_id, user.secret_hash)
     call.logged_off()
     return Answer()
+
+
+async def remove(call: Call, user_id: str, verified_hash: str) -> None:
+    """Remove a user and all it owns, and end the streams that end with it."""
+    core = call.core
+    met = tuple(await core.store.fetch(conversations.agents_met_by(user_id)))
+    left = await core.store.fetch(domains.of_owner(user_id))
+    await call.ask("user", user_id, DestroyUser(verified_hash, met))
+    core.streams.end("revoked", lambda reader: reader.user_id == user_id)
+    await call.end_streams_of_outsiders(left)
 
 
 def _end_other_streams(call: Call) -> None:

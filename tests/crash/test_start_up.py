@@ -1,9 +1,12 @@
 """A start that can't be: exit status 2, a message that says what to do, no traceback, and the process ends."""
 
 import asyncio
+import base64
 import os
+import secrets
 import socket
 import sqlite3
+import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -126,3 +129,105 @@ async def test_a_refused_start_leaves_the_data_to_the_next_one(tmp_path: Path):
         await refused(data, PARLEY_PORT=str(taken.getsockname()[1]))
     gateway = await GatewayProcess(data).start()
     assert await gateway.stop() == 0
+
+
+# the master key
+
+KEY_FILE = "master.key"
+
+
+async def started(data: Path, **settings: str) -> None:
+    """Start the gateway and stop it in order."""
+    async with running(data, script=None, **settings) as gateway:
+        assert await gateway.stop() == 0
+
+
+def new_key() -> str:
+    return base64.b64encode(secrets.token_bytes(32)).decode()
+
+
+async def test_the_first_start_makes_a_key_file_that_its_owner_alone_can_read(tmp_path: Path):
+    before = os.umask(0)  # the mode must not hang on it
+    try:
+        await started(tmp_path)
+    finally:
+        os.umask(before)
+    file = tmp_path / KEY_FILE
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    made = file.read_bytes()
+    assert len(base64.b64decode(made, validate=False)) == 32
+    await started(tmp_path)
+    assert file.read_bytes() == made
+
+
+async def test_a_key_of_the_settings_needs_no_file(tmp_path: Path):
+    key = new_key()
+    await started(tmp_path, PARLEY_MASTER_KEY=key)
+    assert not (tmp_path / KEY_FILE).exists()
+    await started(tmp_path, PARLEY_MASTER_KEY=key)
+    await refused(tmp_path, "master key", "gone", str(tmp_path / KEY_FILE), "PARLEY_MASTER_KEY")
+    assert not (tmp_path / KEY_FILE).exists()  # a new one would make what is sealed unreadable for good
+    (tmp_path / KEY_FILE).write_text(f"{key}\n")
+    await started(tmp_path)
+
+
+async def test_a_wrong_master_key_is_refused_and_harms_nothing(tmp_path: Path):
+    await started(tmp_path)
+    file = tmp_path / KEY_FILE
+    right = file.read_bytes()
+    await refused(tmp_path, "master key", "not the one", "PARLEY_MASTER_KEY", PARLEY_MASTER_KEY=new_key())
+    file.write_text(new_key())
+    await refused(tmp_path, "master key", "not the one", str(file))
+    file.write_bytes(right)
+    await started(tmp_path)
+    await started(tmp_path, PARLEY_MASTER_KEY=right.decode().strip())
+
+
+async def test_a_key_file_that_is_gone_is_refused_where_there_is_a_database(tmp_path: Path):
+    await started(tmp_path)
+    file = tmp_path / KEY_FILE
+    right = file.read_bytes()
+    file.unlink()
+    await refused(tmp_path, "master key", "gone", str(file), "backup")
+    assert not file.exists()
+    file.write_bytes(right)
+    await started(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\n", b"no key", b"AAAA\n", b"\xff\xfe\x00", b"A" * 43, base64.b64encode(bytes(33)), bytes(32)]
+)
+async def test_a_damaged_key_file_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes):
+    file = tmp_path / KEY_FILE
+    file.write_bytes(content)
+    await refused(tmp_path, str(file), "master key")
+    assert file.read_bytes() == content
+
+
+async def test_a_key_file_that_is_a_folder_is_refused(tmp_path: Path):
+    (tmp_path / KEY_FILE).mkdir()
+    await refused(tmp_path, str(tmp_path / KEY_FILE), "master key")
+
+
+@pytest.mark.parametrize("key", ["short", "AAAA", "A" * 43, base64.b64encode(bytes(31)).decode(), "!" * 44])
+async def test_a_key_of_the_settings_that_is_none_is_refused_and_not_shown(tmp_path: Path, key: str):
+    status, said = await start(tmp_path, PARLEY_MASTER_KEY=key)
+    assert status == 2
+    assert "PARLEY_MASTER_KEY" in said
+    assert "32 bytes" in said
+    assert "Traceback" not in said
+    assert key not in said
+
+
+async def test_a_start_that_crashed_before_the_key_was_proven_goes_on_with_its_key(tmp_path: Path):
+    """The file is made before anything is sealed with it, so one without a proof in the database is as good."""
+    (tmp_path / KEY_FILE).write_text(f"{new_key()}\n")
+    await started(tmp_path)
+
+
+async def test_a_start_that_crashed_while_it_made_the_key_file_harms_no_later_one(tmp_path: Path):
+    (tmp_path / f"{KEY_FILE}.new").write_text("half a k")
+    await started(tmp_path)
+    assert not (tmp_path / f"{KEY_FILE}.new").exists()
+    assert stat.S_IMODE((tmp_path / KEY_FILE).stat().st_mode) == 0o600
+    await started(tmp_path)

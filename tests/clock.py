@@ -1,0 +1,44 @@
+"""A clock that tests move."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+DAY_MS = 86_400_000
+MINUTE_MS = 60_000
+
+
+class MovableClock:
+    """Ms since the epoch, as a test says; it begins at a noon."""
+
+    def __init__(self) -> None:
+        self.now = 20_000 * DAY_MS + DAY_MS // 2
+
+    def __call__(self) -> int:
+        return self.now
+
+    def to_midnight(self, ms_before: int = 1) -> None:
+        """Move to just before the day's end."""
+        self.now = (self.now // DAY_MS + 1) * DAY_MS - ms_before
+
+    @property
+    def day(self) -> int:
+        return self.now // DAY_MS
+
+
+class ClockFile:
+    """Moves the clock of a gateway that runs as `tests/engines/clocked.py`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.ahead_ms = 0
+        self.move(0)
+
+    def move(self, ms: int) -> None:
+        """Move it on, or back."""
+        self.ahead_ms += ms
+        beside = self.path.with_suffix(".new")
+        beside.write_text(str(self.ahead_ms))
+        beside.replace(self.path)
+
+    def now(self) -> int:
+        return int(datetime.now(UTC).timestamp() * 1000) + self.ahead_ms
