@@ -3,6 +3,10 @@
 Two gateways, one of them without the step (`bench/uncounted.py`), take turns of short runs; every other round goes the
 other way round. Ratios are taken within a round, and the median of many is shown with its quartiles: the step is a
 few microseconds, far below what a shared machine varies by from one run to the next.
+
+Counting is at its dearest where one user alone saturates the gateway: 64 requests at a time use up a block of 64 at
+once, so that answers wait for the next block to be stored. So it is measured with 64 users of a session each, and with
+one user of 64 sessions.
 """
 
 import asyncio
@@ -23,9 +27,12 @@ MARK = 0.95
 """The share of AP_Read's requests a second that must be left with the step."""
 LIMIT = 10**12
 
-UNCOUNTED, READ, LIMITED_READ = "AP_Read, not counted", "AP_Read", "AP_Read, on a plan with a limit"
-CHAT, LIMITED_CHAT = "AP_Chat", "AP_Chat, on a plan with a limit"
-COMPARED = {READ: UNCOUNTED, LIMITED_READ: READ, LIMITED_CHAT: CHAT}
+UNCOUNTED_CROWD, CROWD = "64 users: AP_Read, not counted", "64 users: AP_Read"
+UNCOUNTED, READ, LIMITED_READ = "one user: AP_Read, not counted", "one user: AP_Read", "one user: AP_Read, with a limit"
+CHAT, LIMITED_CHAT = "one user: AP_Chat", "one user: AP_Chat, with a limit"
+ORDER = (UNCOUNTED_CROWD, CROWD, UNCOUNTED, READ, LIMITED_READ, CHAT, LIMITED_CHAT)
+COMPARED = {CROWD: UNCOUNTED_CROWD, READ: UNCOUNTED, LIMITED_READ: READ, LIMITED_CHAT: CHAT}
+MARKED = (CROWD, READ)
 
 
 def measure(seconds: float, rounds: int) -> None:
@@ -52,8 +59,15 @@ def measure(seconds: float, rounds: int) -> None:
 
 
 async def _prepare(folder: Path, counted: Server, uncounted: Server) -> dict[str, Load]:
-    """Set three users up, each with its sessions and agents, and write what they send."""
+    """Set the users up, each with its sessions and agents, and write what they send."""
     loads: dict[str, Load] = {}
+    for server, what in ((uncounted, UNCOUNTED_CROWD), (counted, CROWD)):
+        names = [f"crowd-{number:02}" for number in range(SESSIONS)]
+        async with commands_to(server.base) as commands:
+            found = await asyncio.gather(*(commands.sessions(f"user-of-{name}", [name]) for name in names))
+        sent = _file(folder, f"{what}-tokens", [token for (token,) in found])
+        reads = [_line(service="AP_Read", target={"agent": name}) for name in names]
+        loads[what] = Load(server, sent, _file(folder, f"{what}-reads", reads))
     for server, user in ((uncounted, "uncounted"), (counted, "boundless"), (counted, "limited")):
         names = [f"{user}-{number:02}" for number in range(SESSIONS)]
         async with commands_to(server.base) as commands:
@@ -76,7 +90,7 @@ async def _prepare(folder: Path, counted: Server, uncounted: Server) -> dict[str
                 loads |= {READ: read, CHAT: chat}
             case _:
                 loads |= {LIMITED_READ: read, LIMITED_CHAT: chat}
-    return {what: loads[what] for what in (UNCOUNTED, READ, LIMITED_READ, CHAT, LIMITED_CHAT)}
+    return {what: loads[what] for what in ORDER}
 
 
 def _line(**body: Any) -> str:
@@ -99,7 +113,7 @@ def _print(runs: dict[str, list[Run]]) -> None:
             low, share, high = statistics.quantiles([run.rate / other.rate for run, other in pairs], n=4)
             work = statistics.median(run.cpu / other.cpu for run, other in pairs)
             row += [COMPARED[what], f"{share:.3f}", f"{low:.3f} to {high:.3f}", f"{work:.3f}"]
-            row.append(verdict(round(share, 3), MARK) if what == READ else "")
+            row.append(verdict(round(share, 3), MARK) if what in MARKED else "")
         else:
             row += [""] * 5
         rows.append(row)
