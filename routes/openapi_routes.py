@@ -47,6 +47,7 @@ def route_schemas(routes: Iterable[Route]) -> Schema:
 
 def _of_route(route: Route) -> Schema:
     success = {"description": "Done."} if route.reply is None else reply("Done.", route.reply)
+    empty: Schema = {"204": {"description": "Done; there is nothing to show."}} if route.may_be_empty else {}
     refusals = {*_REFUSALS[route.entrance], *route.errors}
     if route.body is not None or route.reads_body:
         refusals.update(_OF_A_BODY)
@@ -56,7 +57,7 @@ def _of_route(route: Route) -> Schema:
         route.tag,
         route.name,
         route.summary,
-        {str(int(route.status)): success} | {str(status): _refusal(status) for status in sorted(refusals)},
+        {str(int(route.status)): success} | empty | {str(status): _refusal(status) for status in sorted(refusals)},
         security=_SECURITY[route.entrance],
     )
     parameters = [*_path_parameters(route), *_query_parameters(route)]
