@@ -151,7 +151,8 @@ LAST_PLACE: Query[int] = Query("SELECT coalesce(max(place), 0) FROM deliveries",
 def made_after(place: int) -> Query[tuple[int, int, int]]:
     """Find what was made since: endpoint, when its first delivery is due, and the greatest place, for each endpoint."""
     return Query(
-        "SELECT endpoint, min(due), max(place) FROM deliveries WHERE place > ? AND due IS NOT NULL GROUP BY endpoint",
+        "SELECT endpoint, min(due), max(place) FROM deliveries NOT INDEXED WHERE place > ? AND due IS NOT NULL"
+        " GROUP BY endpoint",
         (place,),
         lambda row: (row[0], row[1], row[2]),
     )
