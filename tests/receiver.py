@@ -54,7 +54,10 @@ def status(code: int, **headers: str) -> Answer:
 
 @dataclass
 class Receiver:
-    """A receiver that remembers what came; `answer` may be changed at any time."""
+    """A receiver that remembers what came.
+
+    `answer` may be changed at any time; where it raises ConnectionAbortedError, the connection is dropped.
+    """
 
     url: str = ""
     answer: Answer = thanks
@@ -65,7 +68,12 @@ class Receiver:
         received = Received(dict(request.headers), await request.read())
         self.received.append(received)
         self._changed.set()
-        return await self.answer(received)
+        try:
+            return await self.answer(received)
+        except ConnectionAbortedError:
+            assert request.transport is not None
+            request.transport.abort()
+            raise asyncio.CancelledError from None
 
     async def got(self, count: int, type: str | None = None) -> list[Received]:
         """Wait until so many requests came (of a type), and return them."""
