@@ -245,9 +245,9 @@ async def test_endpoints_are_told_of_endpoints_but_not_of_their_own_end(owner: C
         two = await endpoint(owner, second.url)
         path = f"{ENDPOINTS}/{two['id']}"
         assert (await owner.request("PATCH", path, json={"description": "the second"})).http == 200
+        await second.got(2)
         assert (await owner.request("DELETE", f"{path}?hard=true")).http == 204
         await first.got(4)
-        await second.got(2)
     kinds = [(received.type, received.event["data"]["endpoint_id"]) for received in first.received]
     assert sorted(kinds) == sorted(
         [
@@ -257,7 +257,7 @@ async def test_endpoints_are_told_of_endpoints_but_not_of_their_own_end(owner: C
             ("webhook.endpoint.deleted", two["id"]),
         ]
     )
-    assert {received.type for received in second.received} <= {"webhook.endpoint.created", "webhook.endpoint.updated"}
+    assert {received.type for received in second.received} == {"webhook.endpoint.created", "webhook.endpoint.updated"}
     for received in first.received:
         OAS30Validator(schemas[received.type]).validate(received.event["data"])
 
@@ -282,7 +282,7 @@ RECORD = {"id", "url", "events", "active", "description", "created_at", "updated
 
 
 async def test_an_endpoint_is_made_listed_changed_disabled_and_deleted(user: Client):
-    made = await endpoint(user, "https://hooks.example.com/a", description="first")
+    made = await endpoint(user, "https://hooks.example.invalid/a", description="first")
     assert made.keys() == RECORD | {"secret"}
     assert re.fullmatch(r"whe_[0-9a-f]{32}", made["id"])
     assert re.fullmatch(r"whsec_[A-Za-z0-9+/]{43}=", made["secret"])
@@ -293,10 +293,10 @@ async def test_an_endpoint_is_made_listed_changed_disabled_and_deleted(user: Cli
     changed = await user.request(
         "PATCH",
         path,
-        json={"url": "https://hooks.example.com/b", "events": ["quota.*", "quota.*"], "active": False},
+        json={"url": "https://hooks.example.invalid/b", "events": ["quota.*", "quota.*"], "active": False},
     )
     assert (changed.http, changed.body.keys()) == (200, RECORD)
-    assert changed.body["url"] == "https://hooks.example.com/b"
+    assert changed.body["url"] == "https://hooks.example.invalid/b"
     assert (changed.body["events"], changed.body["active"]) == (["quota.*"], False)
     assert changed.body["description"] == "first"
     assert (await user.request("PATCH", path, json={})).body == changed.body
@@ -339,7 +339,7 @@ async def test_http_and_private_addresses_are_refused_by_default_with_a_clear_no
     assert "https://" in note
     note = (await user.request("POST", ENDPOINTS, json={"url": "https://169.254.169.254/"})).refused(1003, 400).note
     assert "not a globally routable" in note
-    made = await endpoint(user, "https://hooks.example.com/")
+    made = await endpoint(user, "https://hooks.example.invalid/")
     path = f"{ENDPOINTS}/{made['id']}"
     (await user.request("PATCH", path, json={"url": "https://[::1]/"})).refused(1003, 400)
 
@@ -351,11 +351,10 @@ async def test_a_missing_url_is_named(user: Client):
         )
 
 
-async def test_a_user_has_fifty_endpoints_at_most(user: Client):
-    await on_plan(user, "builder")
+async def test_a_user_has_fifty_endpoints_at_most(owner: Client):
     for number in range(50):
-        await endpoint(user, f"https://hooks.example.com/{number}")
-    (await user.request("POST", ENDPOINTS, json={"url": "https://hooks.example.com/51"})).refused(3002, 409)
+        await endpoint(owner, f"http://127.0.0.1:9/{number}", "quota.*")
+    (await owner.request("POST", ENDPOINTS, json={"url": "http://127.0.0.1:9/"})).refused(3002, 409)
 
 
 async def test_anothers_endpoints_and_deliveries_are_not_there(owner: Client, insecure: GatewayProcess, unique: str):
@@ -393,7 +392,7 @@ async def test_every_webhook_route_but_the_catalog_needs_a_credential(sanic_clie
 
 
 async def test_a_repeated_creation_with_an_idempotency_key_makes_one_endpoint(user: Client):
-    body, key = {"url": "https://hooks.example.com/"}, {"Idempotency-Key": "the-one"}
+    body, key = {"url": "https://hooks.example.invalid/"}, {"Idempotency-Key": "the-one"}
     first = await user.request("POST", ENDPOINTS, json=body, headers=key)
     again = await user.request("POST", ENDPOINTS, json=body, headers=key)
     assert first.http == again.http == 201
