@@ -7,6 +7,7 @@ import asyncio
 import gc
 import logging
 import os
+import resource
 import signal
 import sys
 from collections.abc import Callable
@@ -34,6 +35,9 @@ from version import VERSION
 
 GRACE_S = 10.0
 """How long a stop waits for requests under way, and then for actors."""
+
+OPEN_FILES = 65_536
+"""Files that may be open at a time, where the system allows so many; its usual limit is 1,024."""
 
 log = logging.getLogger("parley")
 
@@ -174,6 +178,14 @@ def set_up_logging(settings: Settings) -> None:
     logging.getLogger("aiosqlite").setLevel(logging.WARNING)  # at debug it writes every parameter
 
 
+def allow_many_connections() -> None:
+    """Raise the number of files that may be open to what the system allows: clients' and receivers' connections."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def greet(gateway: Gateway) -> str:
     """Say where it listens, where the data is and what to try first."""
     settings = gateway.settings
@@ -223,6 +235,7 @@ def main() -> int:
     # Few objects here form cycles, and many live long: collect seldom, and never what the imports made.
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
+    allow_many_connections()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(run(settings))
 

@@ -146,6 +146,7 @@ class WebhookDispatcher(DurableActor):
         "_hungry",
         "_in_flight",
         "_lanes",
+        "_lanes_limit",
         "_last",
         "_look",
         "_make_sender",
@@ -188,6 +189,7 @@ class WebhookDispatcher(DurableActor):
         self._counts = counts
         self._sender: Sender | None = None
         self._lanes: dict[int, Lane] = {}
+        self._lanes_limit = LANES_AT_REST
         self._alarms = Alarms()
         self._hungry: deque[Lane] = deque()  # whose rows are to be read
         self._held: deque[Lane] = deque()  # which wait for others' attempts to end
@@ -253,16 +255,16 @@ class WebhookDispatcher(DurableActor):
     def _lane(self, number: int) -> Lane:
         lane = self._lanes.get(number)
         if lane is None:
-            lane = self._lanes[number] = Lane(number)
-            if len(self._lanes) > LANES_AT_REST:
+            if len(self._lanes) >= self._lanes_limit:
                 self._drop_resting()
+            lane = self._lanes[number] = Lane(number)
             self._alarms.set(lane, 0)
         return lane
 
     def _drop_resting(self) -> None:
-        resting = [lane.number for lane in self._lanes.values() if lane.at_rest]
-        for number in resting[: len(resting) // 2]:
+        for number in [lane.number for lane in self._lanes.values() if lane.at_rest]:
             del self._lanes[number]
+        self._lanes_limit = max(LANES_AT_REST, 2 * len(self._lanes))  # so that this is seldom done
 
     def _go_on(self, *lanes: Lane) -> None:
         """Begin what may begin, and see to it that the rest is looked at in time."""
