@@ -18,6 +18,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import orjson
@@ -46,7 +47,13 @@ EVENTS = 2_500
 RATE = 300
 """Events a second where latency is measured."""
 WAITING = 100_000
-DATA = {"user_id": USER, "deployment_id": "agt_" + 32 * "0", "action": "updated", "agent": "scout", "data": {}}
+DATA: dict[str, Any] = {
+    "user_id": USER,
+    "deployment_id": "agt_" + 32 * "0",
+    "action": "updated",
+    "agent": "scout",
+    "data": {},
+}
 
 THROUGHPUT_MARK = 0.5
 LATENCY_MARK_MS = 25.0

@@ -88,7 +88,7 @@ async def emit(client: Client, numbers: list[int], acknowledged: dict[int, str])
 
 async def test_every_event_reaches_every_receiver_through_ten_kills(tmp_path: Path):
     rng = random.Random(20261121)
-    gateway = GatewayProcess(tmp_path / "data", **SETTINGS)
+    gateway = GatewayProcess(tmp_path / "data", script=None, **SETTINGS)
     async with moody_receivers(rng) as receivers:
         await gateway.start()
         async with gateway.client() as nobody:

@@ -40,7 +40,7 @@ async def insecure(tmp_path_factory: pytest.TempPathFactory, authority: Authorit
         "PARLEY_WEBHOOKS_RETRY_DELAYS_S": "0.05,0.05",
         "PARLEY_DEFAULT_PLAN": "builder",
     }
-    async with running(folder, **settings) as gateway:
+    async with running(folder, script=None, **settings) as gateway:
         yield gateway
 
 
@@ -178,7 +178,11 @@ async def test_a_rotated_secret_and_the_one_before_both_verify_in_both_schemes(o
 
 async def test_the_operator_may_have_another_brand_in_the_headers(tmp_path: Path):
     settings = {"PARLEY_WEBHOOKS_ALLOW_INSECURE": "true", "PARLEY_HEADER_BRAND": "Acme"}
-    async with running(tmp_path / "data", **settings) as gateway, gateway.client() as client, receiving() as receiver:
+    async with (
+        running(tmp_path / "data", script=None, **settings) as gateway,
+        gateway.client() as client,
+        receiving() as receiver,
+    ):
         user = await client.register("lovelace")
         await endpoint(user, receiver.url, "webhook.test")
         await send_test(user)
@@ -551,7 +555,11 @@ async def test_metrics_count_attempts_and_deliveries(owner: Client):
 
 async def test_no_secret_is_in_the_data_folder_the_log_or_the_pages(tmp_path: Path):
     settings = {"PARLEY_WEBHOOKS_ALLOW_INSECURE": "true", "PARLEY_LOG_LEVEL": "debug"}
-    async with running(tmp_path / "data", **settings) as gateway, gateway.client() as client, receiving() as receiver:
+    async with (
+        running(tmp_path / "data", script=None, **settings) as gateway,
+        gateway.client() as client,
+        receiving() as receiver,
+    ):
         user = await client.register("lovelace")
         made = await endpoint(user, receiver.url)
         rotated = (await user.request("PATCH", f"{ENDPOINTS}/{made['id']}", json={"rotate_secret": True})).body
@@ -575,14 +583,14 @@ async def test_no_secret_is_in_the_data_folder_the_log_or_the_pages(tmp_path: Pa
 async def test_what_waits_when_the_gateway_stops_is_delivered_after_the_next_start(tmp_path: Path):
     settings = {"PARLEY_WEBHOOKS_ALLOW_INSECURE": "true", "PARLEY_WEBHOOKS_RETRY_DELAYS_S": "1,1,1,1,1"}
     async with receiving(status(503)) as receiver:
-        async with running(tmp_path / "data", **settings) as gateway, gateway.client() as client:
+        async with running(tmp_path / "data", script=None, **settings) as gateway, gateway.client() as client:
             user = await client.register("lovelace")
             await endpoint(user, receiver.url, "webhook.test")
             sent = await send_test(user)
             await receiver.got(1)
         receiver.answer = thanks
         count = len(receiver.received)
-        async with running(tmp_path / "data", **settings):
+        async with running(tmp_path / "data", script=None, **settings):
             received: Received = (await receiver.got(count + 1))[-1]
             assert received.event["id"] == sent["event_id"]
 
