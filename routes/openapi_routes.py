@@ -53,6 +53,9 @@ def _of_route(route: Route) -> Schema:
         refusals.update(_OF_A_BODY)
     if route.query is not None:
         refusals.add(400)
+    repeatable = route.method == "POST" and route.mutates and route.entrance == "member"
+    if repeatable:
+        refusals.update((400, 409))  # a key that is none, or was used for another body
     described = operation(
         route.tag,
         route.name,
@@ -61,7 +64,7 @@ def _of_route(route: Route) -> Schema:
         security=_SECURITY[route.entrance],
     )
     parameters = [*_path_parameters(route), *_query_parameters(route)]
-    if route.method == "POST" and route.mutates and route.entrance == "member":
+    if repeatable:
         parameters.append(IDEMPOTENCY_KEY)
     if parameters:
         described["parameters"] = parameters
