@@ -10,6 +10,7 @@ The blocks are those of the IANA special-purpose address registries (RFC 6890) a
 
 import ipaddress
 import re
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from urllib.parse import SplitResult, urlsplit
 
@@ -107,6 +108,7 @@ def address_refusal(address: str | Address, *, allow_insecure: bool = False) -> 
     return None
 
 
+@lru_cache(maxsize=4_096)
 def url_refusal(url: str, *, allow_insecure: bool = False) -> str | None:
     """Tell why a URL must not be called, as far as it shows that as written, or None.
 

@@ -21,7 +21,7 @@ from actors.durable import DurableActor
 from actors.errors import StateConflict
 from actors.ids import Clock, iso, new_id
 from actors.outbox import Outbox
-from actors.runtime import Ask, Tell, handles
+from actors.runtime import Ask, State, Tell, handles
 from actors.sealing import Sealer, WrongMasterKey
 from actors.webhooks.event_types import endpoint_data
 from actors.webhooks.lanes import LOADED, REFILL_BELOW, Alarms, Lane, Receiver
@@ -44,6 +44,9 @@ LANES_AT_REST = 2_000
 """Endpoints that are remembered without anything to deliver, so that their rows need not be read for each event."""
 RESULTS = 256
 """Outcomes in one unit."""
+ENOUGH = 64
+LINGER_S = 0.002
+"""How long an outcome waits for others, unless these are enough: each commit interrupts the loop a few times."""
 CHUNK = 1_000
 """Rows that one unit cancels or queues again, so that other units wait little for it."""
 LOOK_AGAIN_MS = 60_000
@@ -148,6 +151,7 @@ class WebhookDispatcher(DurableActor):
         "_lanes",
         "_lanes_limit",
         "_last",
+        "_lingering",
         "_look",
         "_make_sender",
         "_outbox",
@@ -200,6 +204,7 @@ class WebhookDispatcher(DurableActor):
         self._reading = False
         self._results: deque[tuple[int, ResultRow]] = deque()
         self._storing = False
+        self._lingering = False
         self._stored: list[tuple[int, ResultRow]] = []  # since the read under way began
         self._stopping = False
         self._tasks: set[asyncio.Task[None]] = set()
@@ -332,7 +337,8 @@ class WebhookDispatcher(DurableActor):
             receivers = {row.number: row for row in await fetch(endpoints.numbered(unknown))} if unknown else {}
             rows: dict[int, list[DueRow]] = {}
             if asked:
-                for row in await fetch(deliveries.due_first([number for number, _ in asked], LOADED)):
+                (found_due,) = await fetch(deliveries.due_first([number for number, _ in asked], LOADED))
+                for row in found_due:
                     rows.setdefault(row.endpoint, []).append(row)
             recovery = next(iter(await fetch(deliveries.NEXT_RECOVERY)), None) if recover else None
             places = await fetch(deliveries.to_recover(recovery, CHUNK)) if recovery is not None else []
@@ -493,7 +499,7 @@ class WebhookDispatcher(DurableActor):
                 ),
             )
         )
-        self._store_results()
+        self._results_came()
         while self._held and self._in_flight < IN_FLIGHT:
             self._drive(self._held.popleft(), now)
 
@@ -545,16 +551,26 @@ class WebhookDispatcher(DurableActor):
 
     # storing outcomes
 
+    def _results_came(self) -> None:
+        """Store outcomes now where they are many, else in a moment, with those that come until then."""
+        if not self._storing and len(self._results) >= ENOUGH:
+            self._store_results()
+        elif not self._storing and not self._lingering:
+            self._lingering = True
+            asyncio.get_running_loop().call_later(LINGER_S, self._store_results)
+
     def _store_results(self) -> None:
         """Store the outcomes that there are, unless some are on their way to the disk."""
-        if self._storing or not self._results:
+        self._lingering = False
+        if self._storing or not self._results or self.life is State.STOPPED:
             return
         self._storing = True
         batch = [self._results.popleft() for _ in range(min(RESULTS, len(self._results)))]
 
         def applied() -> None:
             self._storing = False
-            self._store_results()
+            if self._results:
+                self._results_came()
             if self._reading:  # what is being read may not have them yet
                 self._stored += batch
                 return

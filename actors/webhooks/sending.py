@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import Mapping
+from functools import lru_cache
 from time import perf_counter
 from typing import Literal, NamedTuple
 
@@ -65,7 +66,7 @@ class Sender:
         retry_after: str | None = None
         try:
             async with self._session.post(
-                URL(url, encoded=True), data=body, headers=headers, allow_redirects=False
+                _parsed(url), data=body, headers=headers, allow_redirects=False
             ) as response:
                 status = response.status
                 retry_after = response.headers.get("Retry-After")
@@ -76,6 +77,11 @@ class Sender:
         if status is not None:
             error = None if 200 <= status < 300 else "redirect" if 300 <= status < 400 else "http_status"
         return Outcome(status, round((perf_counter() - started) * 1000), error, excerpt, retry_after)
+
+
+@lru_cache(maxsize=4_096)
+def _parsed(url: str) -> URL:
+    return URL(url, encoded=True)  # as it was checked, with nothing requoted
 
 
 async def _excerpt(response: aiohttp.ClientResponse) -> str | None:

@@ -68,7 +68,7 @@ def test_an_event_goes_to_the_active_endpoints_whose_filter_takes_it(database: s
 
 def test_each_endpoint_is_found_with_what_is_due_first_however_many_wait(database: sqlite3.Connection):
     assert fetch(database, deliveries.waiting_endpoints()) == [(1, 1), (2, 0)]
-    found = fetch(database, deliveries.due_first([1, 2], 5))
+    (found,) = fetch(database, deliveries.due_first([1, 2], 5))
     assert [(row.endpoint, row.due) for row in found] == [(1, n) for n in range(1, 6)] + [(2, 0), (2, 1000), (2, 2000)]
 
 
@@ -91,7 +91,7 @@ def test_each_endpoint_is_found_with_what_is_due_first_however_many_wait(databas
 )
 def test_no_query_reads_a_whole_table_or_all_that_waits(database: sqlite3.Connection, query: Query[Any] | Write):
     steps = plan(database, query).splitlines()
-    scans = [step for step in steps if step.startswith("SCAN") and "VIRTUAL TABLE" not in step]
+    scans = [step for step in steps if step.startswith(("SCAN deliveries", "SCAN events", "SCAN attempts", "SCAN endpoints"))]
     assert not scans, steps
 
 
