@@ -303,9 +303,9 @@ class WebhookDispatcher(DurableActor):
             if lane.next_due is not None:
                 self._alarms.set(lane, max(lane.breaker.open_until, lane.next_due))
             return
-        room = lane.breaker.room(len(lane.open), now)
+        room = lane.room(now)
         while room and lane.ready:
-            if self._in_flight >= IN_FLIGHT and lane.open:
+            if self._in_flight >= IN_FLIGHT and lane.sending:
                 if lane not in self._held:
                     self._held.append(lane)
                 return
@@ -434,6 +434,7 @@ class WebhookDispatcher(DurableActor):
 
     def _begin_attempt(self, lane: Lane, row: DueRow) -> None:
         lane.open.add(row.place)
+        lane.sending += 1
         self._in_flight = self._counts.in_flight = self._in_flight + 1
         if row.data is None:
             self._in_background(self._read_body(lane.number, row))
@@ -455,6 +456,7 @@ class WebhookDispatcher(DurableActor):
             self._send(lane, message.row, message.data)
             return
         self._in_flight = self._counts.in_flight = max(0, self._in_flight - 1)
+        lane.sending -= 1
         lane.open.discard(message.row.place)
         lane.expect(message.row.due)
         self._go_on(lane)
@@ -478,6 +480,7 @@ class WebhookDispatcher(DurableActor):
     def _ended(self, message: _Ended) -> None:
         lane, row, outcome = self._lanes[message.number], message.row, message.outcome
         now = self._clock()
+        lane.sending -= 1
         self._in_flight = self._counts.in_flight = max(0, self._in_flight - 1)
         self._counts.attempt(outcome)
         state, due = self._judge(lane, row, outcome, now)
@@ -502,6 +505,9 @@ class WebhookDispatcher(DurableActor):
         self._results_came()
         while self._held and self._in_flight < IN_FLIGHT:
             self._drive(self._held.popleft(), now)
+        self._drive(lane, now)
+        if not self._reading and self._hungry and not self._stopping:
+            self._read()
 
     def _judge(self, lane: Lane, row: DueRow, outcome: Outcome, now: int) -> tuple[str, int | None]:
         """Decide what becomes of a delivery and of its endpoint after an attempt: a state, and when it is due again."""

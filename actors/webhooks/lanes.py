@@ -1,6 +1,6 @@
 """Lanes: what the dispatcher holds in memory of each endpoint that has something to deliver.
 
-A lane is a window on the rows: at most sixteen deliveries under way and a few loaded ahead. How many wait behind them
+A lane is a window on the rows: a few deliveries under way and a few loaded ahead. How many wait behind them
 makes no difference to it.
 """
 
@@ -8,13 +8,13 @@ from collections import deque
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from actors.webhooks.schedule import MAX_IN_FLIGHT, Breaker
+from actors.webhooks.schedule import MAX_OPEN, Breaker
 from actors.webhooks.signing import Keys
 from persistence.deliveries import DueRow
 
 REFILL_BELOW = 8
 """More deliveries are loaded when fewer are left that were loaded ahead."""
-LOADED = MAX_IN_FLIGHT + REFILL_BELOW + 16
+LOADED = MAX_OPEN + REFILL_BELOW + 16
 """Rows that a load reads of an endpoint: those that are known already, and up to sixteen more."""
 
 
@@ -34,7 +34,18 @@ class Receiver:
 class Lane:
     """One endpoint's deliveries: under way, loaded ahead, and when the next of the others is due."""
 
-    __slots__ = ("breaker", "next_due", "number", "open", "queued", "ready", "receiver", "version", "wakes_at")
+    __slots__ = (
+        "breaker",
+        "next_due",
+        "number",
+        "open",
+        "queued",
+        "ready",
+        "receiver",
+        "sending",
+        "version",
+        "wakes_at",
+    )
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -42,6 +53,8 @@ class Lane:
         """None until it is loaded, and when it was changed since."""
         self.open: set[int] = set()
         """Places of the deliveries that are under way, or whose outcome is not stored yet."""
+        self.sending = 0
+        """How many of them are under way."""
         self.ready: deque[DueRow] = deque()
         self.next_due: int | None = None
         """No delivery that is neither open nor ready is due before this; None where there is none."""
@@ -56,6 +69,10 @@ class Lane:
     def at_rest(self) -> bool:
         """Tell whether it holds nothing that the store does not say as well."""
         return not (self.open or self.ready or self.queued or self.breaker.failures or self.next_due is not None)
+
+    def room(self, now: int) -> int:
+        """Tell how many attempts may begin now."""
+        return min(self.breaker.room(self.sending, now), MAX_OPEN - len(self.open))
 
     def expect(self, due: int) -> None:
         """Note that a delivery which is not loaded is due then."""

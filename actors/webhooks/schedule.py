@@ -9,7 +9,9 @@ JITTER = 0.2
 BREAKER_FAILURES = 10
 BREAKER_OPEN_MS = 30_000
 MAX_IN_FLIGHT = 16
-"""Attempts of one endpoint that are under way, or whose outcome is not stored yet."""
+"""Attempts of one endpoint that are under way."""
+MAX_OPEN = 32
+"""Deliveries of one endpoint that are under way, or whose outcome is not stored yet: what a kill may repeat."""
 FIRST_IN_FLIGHT = 4
 """How many an endpoint begins with: a receiver that hangs is to hold few connections."""
 GIVE_UP_MS = 5 * 86_400 * 1000

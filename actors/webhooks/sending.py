@@ -65,9 +65,7 @@ class Sender:
         excerpt: str | None = None
         retry_after: str | None = None
         try:
-            async with self._session.post(
-                _parsed(url), data=body, headers=headers, allow_redirects=False
-            ) as response:
+            async with self._session.post(_parsed(url), data=body, headers=headers, allow_redirects=False) as response:
                 status = response.status
                 retry_after = response.headers.get("Retry-After")
                 excerpt = await _excerpt(response)

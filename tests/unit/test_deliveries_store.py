@@ -91,7 +91,9 @@ def test_each_endpoint_is_found_with_what_is_due_first_however_many_wait(databas
 )
 def test_no_query_reads_a_whole_table_or_all_that_waits(database: sqlite3.Connection, query: Query[Any] | Write):
     steps = plan(database, query).splitlines()
-    scans = [step for step in steps if step.startswith(("SCAN deliveries", "SCAN events", "SCAN attempts", "SCAN endpoints"))]
+    scans = [
+        step for step in steps if step.startswith(("SCAN deliveries", "SCAN events", "SCAN attempts", "SCAN endpoints"))
+    ]
     assert not scans, steps
 
 
