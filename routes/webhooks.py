@@ -62,7 +62,7 @@ class HowToDelete(BaseModel):
 class RecoverySince(_Body):
     """Body of a recovery."""
 
-    since: Word = Field(None, description="ISO 8601 time with its zone, 14 days ago at most.")
+    since: Word = Field(None, description="A time (ISO 8601; UTC where it names no zone), 14 days ago at most.")
 
 
 class DeliveriesAsked(BaseModel):
