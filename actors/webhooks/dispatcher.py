@@ -17,7 +17,7 @@ from functools import partial
 from typing import Any
 
 from actors.directory import Directory
-from actors.durable import DurableActor
+from actors.durable import DurableActor, not_stored
 from actors.errors import StateConflict
 from actors.ids import Clock, iso, new_id
 from actors.outbox import Outbox
@@ -211,7 +211,13 @@ class WebhookDispatcher(DurableActor):
         self._timer: asyncio.TimerHandle | None = None
 
     async def on_begin(self) -> None:
-        """Find out which endpoints have something waiting; their rows are read when they are due."""
+        """Find out which endpoints have something waiting; their rows are read when they are due.
+
+        Raises:
+            StorageUnavailable: the store takes no writes, so what is sent now would be sent again and again.
+        """
+        if not await self.store.writable():
+            raise not_stored()
         self._sender = self._make_sender()
         (self._last,) = await self.store.fetch(deliveries.LAST_PLACE)
         for number, due in await self.store.fetch(deliveries.waiting_endpoints()):

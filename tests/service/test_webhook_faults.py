@@ -16,7 +16,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from actors.core import Core, CoreOptions, WebhookOptions
 from actors.engines.recall import RecallEngine
-from actors.errors import StateConflict
+from actors.errors import StateConflict, StorageUnavailable
 from actors.housekeeping import forget_old_events
 from actors.ids import system_clock
 from actors.outbound import Outbound, ThreadResolver
@@ -105,11 +105,16 @@ class Bench:
 
 @asynccontextmanager
 async def bench(
-    folder: Path, *, delays_s: tuple[float, ...] = DELAYS_S, timeout_s: float = 15, outbound: Outbound | None = None
+    folder: Path,
+    *,
+    delays_s: tuple[float, ...] = DELAYS_S,
+    timeout_s: float = 15,
+    outbound: Outbound | None = None,
+    before_commit: Callable[[], None] | None = None,
 ) -> AsyncIterator[Bench]:
     """Run a core for a while."""
     clock = MovableClock()
-    store = await SqliteStore.open(folder / "parley.db")
+    store = await SqliteStore.open(folder / "parley.db", before_commit=before_commit)
     options = WebhookOptions(
         outbound=outbound or Outbound(allow_insecure=True), retry_delays_s=delays_s, timeout_s=timeout_s
     )
@@ -551,6 +556,39 @@ async def test_the_log_is_kept_for_thirty_days(tmp_path: Path):
         await forget_old_events(core.core)
         assert [row.state for row in await core.listed()] == ["retrying"]
         assert await core.attempts(row) == []
+
+
+async def test_while_the_store_takes_no_writes_nothing_is_sent_over_and_over(tmp_path: Path):
+    broken = False
+
+    def before_commit() -> None:
+        if broken:
+            raise OSError("the disk is full")
+
+    async def last_of_its_kind(_: Received) -> web.StreamResponse:
+        nonlocal broken
+        broken = True
+        return web.Response()
+
+    async with receiving(last_of_its_kind) as receiver, bench(tmp_path, before_commit=before_commit) as core:
+        await core.endpoint(receiver.url)
+        await core.test_event()
+        await receiver.got(1)
+
+        async def stopped() -> bool:
+            return core.core.directory.inspect(dispatcher.KIND, dispatcher.KEY) is None
+
+        await core.until(stopped)
+        for _ in range(5):
+            with pytest.raises(StorageUnavailable):
+                await core.wake()
+        assert len(receiver.received) == 1
+        receiver.answer = thanks
+        broken = False
+        await core.wake()
+        row, _ = await core.attempted()
+        assert row.state == "succeeded"
+        assert len(receiver.received) == 2
 
 
 # the address that is really connected to
