@@ -22,7 +22,8 @@ from actors.streams import Streams
 from actors.throttle import Throttle, Tries
 from actors.user import UserActor
 from actors.webhooks import dispatcher
-from actors.webhooks.dispatcher import DeliveryCounts, StopDelivering, WebhookDispatcher, Woken
+from actors.webhooks.counts import DeliveryCounts
+from actors.webhooks.dispatcher import StopDelivering, WebhookDispatcher, Woken
 from actors.webhooks.endpoints import WebhooksActor
 from actors.webhooks.schedule import RetrySchedule
 from actors.webhooks.sending import Sender

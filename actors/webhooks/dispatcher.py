@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -23,8 +23,10 @@ from actors.ids import Clock, iso, new_id
 from actors.outbox import Outbox
 from actors.runtime import Ask, State, Tell, handles
 from actors.sealing import Sealer, WrongMasterKey
+from actors.webhooks.counts import DeliveryCounts
 from actors.webhooks.event_types import endpoint_data
-from actors.webhooks.lanes import LOADED, REFILL_BELOW, Alarms, Lane, Receiver
+from actors.webhooks.lanes import REFILL_BELOW, Alarms, Lane, Receiver
+from actors.webhooks.reading import Asked, Found, find
 from actors.webhooks.schedule import GIVE_UP_MS, RetrySchedule, retry_after_s
 from actors.webhooks.sending import Outcome, Sender
 from actors.webhooks.signing import Keys, Signer, seal_purpose, unpack
@@ -84,19 +86,6 @@ class StopDelivering(Tell):
 
 
 @dataclass(frozen=True, slots=True)
-class _Found(Tell):
-    """What a read of the store found; `error` where it failed."""
-
-    made: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
-    asked: tuple[tuple[int, int], ...] = ()
-    rows: dict[int, list[DueRow]] = field(default_factory=dict[int, list[DueRow]])
-    receivers: dict[int, EndpointRow] = field(default_factory=dict[int, EndpointRow])
-    recovery: Recovery | None = None
-    to_recover: list[int] = field(default_factory=list[int])
-    error: Exception | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class _BodyRead(Tell):
     """The data of a long event was read; None where it is gone."""
 
@@ -113,26 +102,6 @@ class _Ended(Tell):
     row: DueRow
     at: int
     outcome: Outcome
-
-
-@dataclass(slots=True)
-class DeliveryCounts:
-    """What the dispatcher did since the gateway started, for the metrics: it outlives the actor."""
-
-    attempts: dict[str, int] = field(default_factory=dict[str, int])
-    """Attempts by `succeeded` or the error's code."""
-    states: dict[str, int] = field(default_factory=dict[str, int])
-    """Deliveries that came to an end, by state."""
-    in_flight: int = 0
-
-    def attempt(self, outcome: Outcome) -> None:
-        """Count an attempt."""
-        key = outcome.error or "succeeded"
-        self.attempts[key] = self.attempts.get(key, 0) + 1
-
-    def ended(self, state: str) -> None:
-        """Count the end of a delivery."""
-        self.states[state] = self.states.get(state, 0) + 1
 
 
 class WebhookDispatcher(DurableActor):
@@ -330,31 +299,20 @@ class WebhookDispatcher(DurableActor):
     def _read(self) -> None:
         lanes = [self._hungry.popleft() for _ in range(min(LOADED_LANES, len(self._hungry)))]
         self._reading = True
-        look, self._look = self._look, False
-        recover, self._recover = self._recover, False
-        asked = tuple((lane.number, lane.version) for lane in lanes)
-        unknown = [lane.number for lane in lanes if lane.receiver is None]
-        self._in_background(self._find(asked, unknown, look, recover))
+        asked = Asked(
+            tuple((lane.number, lane.version) for lane in lanes),
+            [lane.number for lane in lanes if lane.receiver is None],
+            self._last if self._look else None,
+            CHUNK if self._recover else 0,
+        )
+        self._look = self._recover = False
+        self._in_background(self._find(asked))
 
-    async def _find(self, asked: tuple[tuple[int, int], ...], unknown: list[int], look: bool, recover: bool) -> None:
-        fetch = self.store.fetch
-        try:
-            made = await fetch(deliveries.made_after(self._last)) if look else []
-            receivers = {row.number: row for row in await fetch(endpoints.numbered(unknown))} if unknown else {}
-            rows: dict[int, list[DueRow]] = {}
-            if asked:
-                (found_due,) = await fetch(deliveries.due_first([number for number, _ in asked], LOADED))
-                for row in found_due:
-                    rows.setdefault(row.endpoint, []).append(row)
-            recovery = next(iter(await fetch(deliveries.NEXT_RECOVERY)), None) if recover else None
-            places = await fetch(deliveries.to_recover(recovery, CHUNK)) if recovery is not None else []
-            found = _Found(made, asked, rows, receivers, recovery, places)
-        except Exception as error:
-            found = _Found(error=error)
-        self.tell_self(found)
+    async def _find(self, asked: Asked) -> None:
+        self.tell_self(await find(self.store, asked))
 
-    @handles(_Found)
-    def _found(self, found: _Found) -> None:
+    @handles(Found)
+    def _found(self, found: Found) -> None:
         self._reading = False
         if found.error is not None:  # nobody knows what was not read: start over
             raise found.error
@@ -363,7 +321,7 @@ class WebhookDispatcher(DurableActor):
             self._last = max(self._last, place)
             self._lane(number).expect(due)
         touched = {number: self._lanes[number] for number, _, _ in found.made}
-        for number, version in found.asked:
+        for number, version in found.lanes:
             lane = self._lanes.get(number)
             if lane is None:
                 continue

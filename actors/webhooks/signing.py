@@ -62,16 +62,20 @@ def unpack(packed: bytes) -> tuple[Secret, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """A secret's keys for both schemes, and until when they are used."""
+    """A secret's keys for both schemes, and until when they are used.
 
-    whole: bytes = field(repr=False)
-    decoded: bytes = field(repr=False)
+    Each is an HMAC that has taken in its key already, to be copied: half of what `hmac.digest` costs.
+    """
+
+    whole: hmac.HMAC = field(repr=False)
+    decoded: hmac.HMAC = field(repr=False)
     until: int | None
 
     @classmethod
     def of(cls, secret: Secret) -> "Keys":
         """Derive the keys of a secret."""
-        return cls(secret.text.encode(), base64.b64decode(secret.text.removeprefix(PREFIX)), secret.until)
+        decoded = base64.b64decode(secret.text.removeprefix(PREFIX))
+        return cls(hmac.new(secret.text.encode(), None, "sha256"), hmac.new(decoded, None, "sha256"), secret.until)
 
 
 class Signer:
@@ -95,11 +99,16 @@ class Signer:
             "User-Agent": USER_AGENT,
             self._event: event_type,
             self._delivery: delivery_id,
-            self._signature: f"t={timestamp},"
-            + ",".join(f"v1={hmac.digest(key.whole, ours, 'sha256').hex()}" for key in in_use),
+            self._signature: f"t={timestamp}," + ",".join(f"v1={_digest(key.whole, ours).hex()}" for key in in_use),
             "webhook-id": event_id,
             "webhook-timestamp": timestamp,
             "webhook-signature": " ".join(
-                f"v1,{base64.b64encode(hmac.digest(key.decoded, standard, 'sha256')).decode()}" for key in in_use
+                f"v1,{base64.b64encode(_digest(key.decoded, standard)).decode()}" for key in in_use
             ),
         }
+
+
+def _digest(keyed: hmac.HMAC, text: bytes) -> bytes:
+    mac = keyed.copy()
+    mac.update(text)
+    return mac.digest()
