@@ -7,6 +7,7 @@ import asyncio
 import gc
 import logging
 import os
+import resource
 import signal
 import sys
 from collections.abc import Callable
@@ -14,11 +15,12 @@ from collections.abc import Callable
 import uvloop
 
 from actors.agent import Engine
-from actors.core import Core, CoreOptions
+from actors.core import Core, CoreOptions, WebhookOptions
 from actors.engines.absent import AbsentEngine
 from actors.engines.recall import RecallEngine
-from actors.housekeeping import keep_erasing, keep_house
+from actors.housekeeping import keep_delivering, keep_delivery_log, keep_erasing, keep_house
 from actors.ids import Clock, system_clock
+from actors.outbound import Outbound
 from actors.sealing import Sealer, WrongMasterKey
 from config.master_key import FILE as MASTER_KEY_FILE
 from config.master_key import MasterKeyError, load_master_key
@@ -33,6 +35,9 @@ from version import VERSION
 
 GRACE_S = 10.0
 """How long a stop waits for requests under way, and then for actors."""
+
+OPEN_FILES = 65_536
+"""Files that may be open at a time, where the system allows so many; its usual limit is 1,024."""
 
 log = logging.getLogger("parley")
 
@@ -49,10 +54,12 @@ class Gateway:
         engine: Engine | None = None,
         before_commit: Callable[[], None] | None = None,
         clock: Clock = system_clock,
+        outbound: Outbound | None = None,
     ) -> None:
         """Bring up store, actors and routes, in this order, and listen.
 
-        `engine`, `before_commit` and `clock` are for tests: another chat engine, a fault in each commit, another time.
+        All parameters are for tests: another chat engine, a fault in each commit, a clock that can be moved, and
+        another way out to receivers.
 
         Raises:
             StoreError: the database is in use, or too new for this code.
@@ -66,11 +73,14 @@ class Gateway:
         except BaseException:
             await self.store.close()
             raise
-        self.core = Core(self.store, engine or chat_engine(settings), sealer, core_options(settings), clock)
+        options = core_options(settings, outbound)
+        self.core = Core(self.store, engine or chat_engine(settings), sealer, options, clock)
         self._tasks = [
             asyncio.create_task(self.core.directory.sweep(), name="passivation"),
             asyncio.create_task(keep_house(self.core), name="housekeeping"),
             asyncio.create_task(keep_erasing(self.core), name="erasing"),
+            asyncio.create_task(keep_delivering(self.core), name="delivering"),
+            asyncio.create_task(keep_delivery_log(self.core), name="delivery log"),
         ]
         stream = sys.stdout if settings.log_level in ("debug", "info") else None
         self.access_log = AccessLog(stream, json=settings.log_format == "json")
@@ -119,8 +129,16 @@ async def prepare_sealer(store: Store, settings: Settings) -> Sealer:
     return sealer
 
 
-def core_options(settings: Settings) -> CoreOptions:
+def core_options(settings: Settings, outbound: Outbound | None = None) -> CoreOptions:
     """Pick what the core is to know of the settings."""
+    webhooks = WebhookOptions(
+        outbound=outbound
+        or Outbound(allow_insecure=settings.webhooks_allow_insecure, ca_file=settings.webhooks_ca_file),
+        header_brand=settings.header_brand,
+        retry_delays_s=settings.webhooks_retry_delays_s,
+        timeout_s=settings.webhooks_timeout_s,
+        log_days=settings.webhooks_log_days,
+    )
     return CoreOptions(
         registration_open=settings.registration == "open",
         sandbox_keys=settings.sandbox_keys_enabled,
@@ -128,6 +146,7 @@ def core_options(settings: Settings) -> CoreOptions:
         registrations_per_hour=settings.registrations_per_hour,
         default_plan=settings.default_plan,
         session_ttl_s=settings.session_ttl_s,
+        webhooks=webhooks,
     )
 
 
@@ -157,6 +176,14 @@ def set_up_logging(settings: Settings) -> None:
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler])
     logging.getLogger("aiosqlite").setLevel(logging.WARNING)  # at debug it writes every parameter
+
+
+def allow_many_connections() -> None:
+    """Raise the number of files that may be open to what the system allows: clients' and receivers' connections."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def greet(gateway: Gateway) -> str:
@@ -208,6 +235,7 @@ def main() -> int:
     # Few objects here form cycles, and many live long: collect seldom, and never what the imports made.
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
+    allow_many_connections()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(run(settings))
 

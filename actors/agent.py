@@ -21,9 +21,10 @@ from actors.errors import (
     StorageUnavailable,
 )
 from actors.ids import Clock, new_id, new_number
+from actors.outbox import Outbox
 from actors.records import Record, agent_record
 from actors.runtime import Ask, AsyncFuture, Tell, handles
-from actors.user import name_taken
+from actors.user import deployment_event, name_taken
 from persistence import agents, banks, conversations, domains
 from persistence.agents import AgentChanges, AgentRow
 from persistence.store import ROWS, Store, StoreUnavailable, Write
@@ -139,15 +140,17 @@ class AgentActor(DurableActor):
         "_has_domains",
         "_instant",
         "_messages",
+        "_outbox",
         "_persona",
         "_record",
         "_streaming",
         "_tasks",
     )
 
-    def __init__(self, key: str, store: Store, clock: Clock, engine: Engine) -> None:
+    def __init__(self, key: str, store: Store, clock: Clock, engine: Engine, outbox: Outbox) -> None:
         super().__init__(key, store)
         self._clock = clock
+        self._outbox = outbox
         self._instant = None if isinstance(engine, StreamingEngine) else engine
         self._streaming = engine if isinstance(engine, StreamingEngine) else None
         self._agent: AgentRow | None = None
@@ -216,9 +219,11 @@ class AgentActor(DurableActor):
 
         def applied() -> None:
             self._change(now, **given)
+            self._outbox.stored()
 
         return self.commit(
             agents.update(self.key, changes, now),
+            *self._outbox.emit(agent.owner_id, *deployment_event("updated", replace(agent, **given))),
             reply=self._view,
             foreseen=lambda: self._view(replace(agent, updated_at=now, **given)),
             applied=applied,
@@ -246,11 +251,21 @@ class AgentActor(DurableActor):
 
     @handles(DestroyAgent)
     def _destroy(self, message: DestroyAgent) -> AsyncFuture[AgentView]:
-        self._owned_by(message.viewer_id)
+        agent = self._owned_by(message.viewer_id)
         view = self._view()
         self._agent = None
-        writes = (*domains.leave_all(self.key), *agents.destroy(self.key, self._clock()))
-        return self.commit(*writes, reply=lambda: view, applied=self.retire)
+
+        def applied() -> None:
+            self._outbox.stored()
+            self.retire()
+
+        return self.commit(
+            *domains.leave_all(self.key),
+            *agents.destroy(self.key, self._clock()),
+            *self._outbox.emit(agent.owner_id, *deployment_event("deleted", agent)),
+            reply=lambda: view,
+            applied=applied,
+        )
 
     # chat
 

@@ -1,7 +1,8 @@
 """The core: what the flows of the commands work with, put together in one place."""
 
 import asyncio
-from dataclasses import dataclass
+import random
+from dataclasses import dataclass, field
 
 from actors.agent import AgentActor, Engine
 from actors.bank import BankActor
@@ -11,6 +12,7 @@ from actors.domain import DomainActor
 from actors.idempotency import Idempotency
 from actors.ids import Clock, system_clock
 from actors.names import Names
+from actors.outbound import Outbound
 from actors.outbox import Outbox
 from actors.passwords import PasswordHasher
 from actors.quota import QuotaActor
@@ -19,7 +21,25 @@ from actors.session import KeyActor, SessionActor
 from actors.streams import Streams
 from actors.throttle import Throttle, Tries
 from actors.user import UserActor
+from actors.webhooks import dispatcher
+from actors.webhooks.counts import DeliveryCounts
+from actors.webhooks.dispatcher import StopDelivering, WebhookDispatcher, Woken
+from actors.webhooks.endpoints import WebhooksActor
+from actors.webhooks.schedule import RetrySchedule
+from actors.webhooks.sending import Sender
+from actors.webhooks.signing import Signer
 from persistence.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookOptions:
+    """What the operator decides of webhooks; see the settings of the same names. Times in seconds."""
+
+    outbound: Outbound = field(default_factory=Outbound)
+    header_brand: str = "Service"
+    retry_delays_s: tuple[float, ...] = (5, 300, 1800, 7200, 18000, 36000, 36000)
+    timeout_s: float = 15
+    log_days: int = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +53,7 @@ class CoreOptions:
     default_plan: str = "free"
     session_ttl_s: int = 86_400
     idle_s: float = IDLE_S
+    webhooks: WebhookOptions = field(default_factory=WebhookOptions)
 
 
 class Core:
@@ -59,7 +80,7 @@ class Core:
             return UserActor(key, store, clock, self.directory, self.outbox)
 
         def agent(key: str) -> AgentActor:
-            return AgentActor(key, store, clock, engine)
+            return AgentActor(key, store, clock, engine, self.outbox)
 
         def domain(key: str) -> DomainActor:
             return DomainActor(key, store, clock, engine, self.streams)
@@ -70,6 +91,27 @@ class Core:
         def quota(key: str) -> QuotaActor:
             return QuotaActor(key, store, clock, self.outbox)
 
+        def webhooks(key: str) -> WebhooksActor:
+            return WebhooksActor(key, store, clock, self.directory, self.outbox, sealer)
+
+        sent = options.webhooks
+        self.outbound = sent.outbound
+        self.deliveries = DeliveryCounts()
+
+        def webhook_dispatcher(key: str) -> WebhookDispatcher:
+            return WebhookDispatcher(
+                key,
+                store,
+                clock,
+                self.directory,
+                self.outbox,
+                sealer,
+                Signer(sent.header_brand),
+                RetrySchedule(sent.retry_delays_s, random.random),
+                lambda: Sender(sent.outbound, sent.timeout_s),
+                self.deliveries,
+            )
+
         kinds = {
             "session": session,
             "key": api_key,
@@ -78,8 +120,11 @@ class Core:
             "agent": agent,
             "domain": domain,
             "bank": bank,
+            "webhooks": webhooks,
+            dispatcher.KIND: webhook_dispatcher,
         }
         self.directory = LocalDirectory(kinds, idle_s=options.idle_s)
+        self.outbox.woken = lambda: self.directory.tell(dispatcher.KIND, dispatcher.KEY, Woken())
         self.credentials = Credentials(self.directory, store)
         self.idempotency = Idempotency(store, sealer, clock)
         self.names = Names(store)
@@ -96,6 +141,7 @@ class Core:
 
     async def close(self, grace_s: float) -> int:
         """Let what is under way end, stop every actor, close the store; return how many were cut off."""
+        self.directory.tell(dispatcher.KIND, dispatcher.KEY, StopDelivering())
         unfinished = await self.directory.close(grace_s)
         self.hasher.close()
         await self.store.close()

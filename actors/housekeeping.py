@@ -10,7 +10,8 @@ from actors.flows.users import remove
 from actors.idempotency import KEPT_MS
 from actors.plans import DAY_MS
 from actors.session import TOUCH_MS
-from persistence import banks, kept_answers, sessions, users
+from actors.webhooks import dispatcher
+from persistence import banks, deliveries, endpoints, kept_answers, sessions, users
 from persistence.store import StoreUnavailable, Unit
 from persistence.users import NO_PASSWORD
 
@@ -21,6 +22,12 @@ SANDBOX_MS = 30 * DAY_MS
 
 ERASE_AFTER_S = 3.0
 """How long censorings are gathered before the files are cleared of them."""
+
+WAKE_S = 1.0
+"""How long deliveries wait at most where the dispatcher had to be started anew."""
+
+FORGOTTEN_AT_ONCE = 200
+"""Events that one unit removes with their deliveries, so that other units wait little for it."""
 
 log = logging.getLogger("parley.housekeeping")
 
@@ -58,3 +65,41 @@ async def keep_erasing(core: Core) -> None:
         except StoreUnavailable as error:
             log.warning("censored text is not cleared out of the files yet: %s", error)
         await asyncio.sleep(ERASE_AFTER_S)
+
+
+async def keep_delivering(core: Core) -> None:
+    """See that the webhook dispatcher runs, from the start on and after each fault; run it as a task."""
+    while True:
+        try:
+            await core.directory.ask(dispatcher.KIND, dispatcher.KEY, dispatcher.Wake())
+        except ServiceError as error:
+            log.warning("the webhook dispatcher could not be reached: %s", error)
+        await asyncio.sleep(WAKE_S)
+
+
+async def keep_delivery_log(core: Core) -> None:
+    """Remove events with their deliveries and attempts once they are older than the log is kept; run it as a task."""
+    while True:
+        try:
+            await forget_old_events(core)
+        except StoreUnavailable as error:
+            log.warning("old events were not removed: %s", error)
+        await asyncio.sleep(EVERY_S)
+
+
+async def forget_old_events(core: Core) -> None:
+    """Remove events older than the log is kept, but those with a delivery that waits or is younger.
+
+    Raises:
+        StoreUnavailable: some of them are still there.
+    """
+    before = core.clock() - core.options.webhooks.log_days * DAY_MS
+    last = 0
+    while True:
+        page = await core.store.fetch(deliveries.old_events(last, FORGOTTEN_AT_ONCE))
+        old = [place for place, created_at in page if created_at < before]
+        if not old:
+            break
+        await core.store.commit(Unit((deliveries.forget_events(old, before),)))
+        last = old[-1]
+    await core.store.commit(Unit((endpoints.drop_deleted(),)))

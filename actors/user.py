@@ -273,6 +273,7 @@ class UserActor(DurableActor):
             self._directory.evict_concerning("domain", user.id)
             self._directory.evict_concerning("bank", user.id)
             self._directory.evict("agent", message.met_agents)
+            self._directory.evict("webhooks", (user.id,))
             self.retire()
 
         return self.commit(
@@ -349,7 +350,9 @@ class UserActor(DurableActor):
         )
         return self.commit(
             agents.insert(agent),
+            *self._outbox.emit(user.id, *deployment_event("created", agent)),
             reply=lambda: agent,
+            applied=self._outbox.stored,
             refusals={"agents.name_key": name_taken, FOREIGN_KEY: no_such_user},
         )
 
@@ -448,6 +451,18 @@ class UserActor(DurableActor):
         if user is None:
             return {"destroyed": True}
         return {"name": user.name, "plan": user.plan, "plan_limit": user.plan_limit, "roster": len(self._roster)}
+
+
+def deployment_event(action: str, agent: AgentRow) -> tuple[str, dict[str, Any]]:
+    """Make type and data of the event of an agent's creation, change or end (product 7)."""
+    data = {
+        "user_id": agent.owner_id,
+        "deployment_id": agent.id,
+        "action": action,
+        "agent": agent.name,
+        "data": dict[str, Any](),
+    }
+    return f"agent.deployment.{action}", data
 
 
 def wrong_password() -> WrongPassword:

@@ -16,6 +16,7 @@ from actors.directory import LocalDirectory
 from actors.durable import DurableActor
 from actors.engines.recall import RecallEngine
 from actors.ids import system_clock
+from actors.outbox import Outbox
 from actors.runtime import Ask, handles
 from persistence import agents, users
 from persistence.agents import AgentRow
@@ -54,9 +55,9 @@ async def opened(
     path: Path, *, idle_s: float = 3600, max_active: int = 1_000_000, sweeping: bool = False
 ) -> AsyncGenerator[LocalDirectory]:
     """Open a store with a directory over it; nothing is passivated by itself unless it is to be `sweeping`."""
-    store, engine = await SqliteStore.open(path), RecallEngine()
+    store, engine, outbox = await SqliteStore.open(path), RecallEngine(), Outbox(system_clock)
     factories: dict[str, Callable[[str], AgentActor | MinimalActor]] = {
-        "agent": lambda key: AgentActor(key, store, system_clock, engine),
+        "agent": lambda key: AgentActor(key, store, system_clock, engine, outbox),
         "minimal": lambda key: MinimalActor(key, store),
     }
     directory = LocalDirectory(factories, idle_s=idle_s, max_active=max_active)

@@ -67,6 +67,13 @@ def bare_echo(folder: Path) -> Generator[Server]:
 
 
 @contextmanager
+def bare_receiver(folder: Path) -> Generator[Server]:
+    """Run the bare receiver of webhooks."""
+    with _serving(["-m", "bench.bare_receiver"], {}, folder / "receiver.log") as server:
+        yield server
+
+
+@contextmanager
 def _serving(arguments: list[str], settings: Mapping[str, str], log: Path) -> Generator[Server]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PARLEY_", "SANIC_"))}
     with log.open("wb") as output:

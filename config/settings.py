@@ -205,6 +205,9 @@ class Settings(BaseModel):
     webhooks_ca_file: Annotated[FsPath, AfterValidator(_certificates)] | None = Field(
         None, description="the path of a readable PEM file of certificates"
     )
+    webhooks_log_days: Whole = Field(
+        30, ge=15, le=3650, description="a number of days, 15 (one more than can be recovered) to 3650"
+    )
 
     chat_engine: Literal["recall", "openai"] = Field("recall", description="recall or openai")
     openai_base_url: Annotated[str, AfterValidator(_base_url)] | None = Field(

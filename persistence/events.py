@@ -21,8 +21,16 @@ class EventRow:
 
 def insert(event: EventRow) -> Write:
     """Add an event, if its user is there."""
-    return Write(
-        "INSERT INTO events (id, user_id, type, data, created_at)"
-        " SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS (SELECT 1 FROM users WHERE id = ?2)",
-        (event.id, event.user_id, event.type, orjson.dumps(event.data).decode(), event.created_at),
-    )
+    params = (event.id, event.user_id, event.type, orjson.dumps(event.data).decode(), event.created_at)
+    return Write(_INSERT, params, None, _INSERT_MANY)
+
+
+_INSERT = (
+    "INSERT INTO events (id, user_id, type, data, created_at)"
+    " SELECT ?1, ?2, ?3, ?4, ?5 WHERE EXISTS (SELECT 1 FROM users WHERE id = ?2)"
+)
+_INSERT_MANY = (
+    "INSERT INTO events (id, user_id, type, data, created_at)"
+    " SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?)"
+    " WHERE EXISTS (SELECT 1 FROM users WHERE id = value ->> 1)"
+)

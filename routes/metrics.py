@@ -75,6 +75,20 @@ class CoreMetrics(Collector):
             "Tokens that had to be looked up in the store",
             value=core.credentials.lookups,
         )
+        counts = core.deliveries
+        attempts = CounterMetricFamily(
+            "parley_webhook_attempts", "Webhook attempts by success or error", labels=["outcome"]
+        )
+        for outcome, count in counts.attempts.items():
+            attempts.add_metric([outcome], count)
+        yield attempts
+        ended = CounterMetricFamily("parley_webhook_deliveries", "Webhook deliveries that ended", labels=["state"])
+        for state, count in counts.states.items():
+            ended.add_metric([state], count)
+        yield ended
+        yield GaugeMetricFamily(
+            "parley_webhook_attempts_in_flight", "Webhook attempts under way", value=counts.in_flight
+        )
         stats = core.store.stats()
         yield GaugeMetricFamily("parley_store_waiting_units", "Units that wait for a commit", value=stats.waiting)
         yield CounterMetricFamily("parley_store_units", "Units that were tried", value=stats.units)

@@ -26,7 +26,7 @@ from routes.openapi_routes import (
     route_schemas,
 )
 from routes.schemas import HEADER, RECORDS, STATUS, Schema, nullable, number, record, ref, response, text
-from routes.table import ROUTE_TAGS, ROUTES
+from routes.table import ROUTE_TAGS, ROUTES, SCHEMAS
 
 VERSION = "2026-03-19"
 FILE = Path(__file__).parent.parent / "openapi.json"
@@ -251,7 +251,7 @@ def _open_paths() -> Schema:
 def _schemas() -> Schema:
     schemas: Schema = {"Status": STATUS, "Header": HEADER}
     schemas |= model_schemas(TPSRequest) | route_schemas(ROUTES)
-    schemas |= dict(RECORDS.values())
+    schemas |= dict(RECORDS.values()) | SCHEMAS
     schemas["Health"] = record(
         "How the gateway is.",
         status=text(enum=["ok", "unavailable"]),

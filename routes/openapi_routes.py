@@ -47,20 +47,24 @@ def route_schemas(routes: Iterable[Route]) -> Schema:
 
 def _of_route(route: Route) -> Schema:
     success = {"description": "Done."} if route.reply is None else reply("Done.", route.reply)
+    empty: Schema = {"204": {"description": "Done; there is nothing to show."}} if route.may_be_empty else {}
     refusals = {*_REFUSALS[route.entrance], *route.errors}
     if route.body is not None or route.reads_body:
         refusals.update(_OF_A_BODY)
     if route.query is not None:
         refusals.add(400)
+    repeatable = route.method == "POST" and route.mutates and route.entrance == "member"
+    if repeatable:
+        refusals.update((400, 409))  # a key that is none, or was used for another body
     described = operation(
         route.tag,
         route.name,
         route.summary,
-        {str(int(route.status)): success} | {str(status): _refusal(status) for status in sorted(refusals)},
+        {str(int(route.status)): success} | empty | {str(status): _refusal(status) for status in sorted(refusals)},
         security=_SECURITY[route.entrance],
     )
     parameters = [*_path_parameters(route), *_query_parameters(route)]
-    if route.method == "POST" and route.mutates and route.entrance == "member":
+    if repeatable:
         parameters.append(IDEMPOTENCY_KEY)
     if parameters:
         described["parameters"] = parameters

@@ -53,6 +53,7 @@ class Route:
         status: that of success.
         body: the model of its JSON body; None where it takes none.
         query: the model of its query.
+        may_be_empty: True where success may also be 204, without a body.
         errors: the HTTP statuses of its refusals beyond those that every route of its entrance may answer.
         entrance: `member` needs a credential and counts, `internal` needs X-Internal-Secret, `open` needs nothing.
         mutates: True where it changes something: what Idempotency-Key (on POST) and the audit log hold on to.
@@ -70,6 +71,7 @@ class Route:
     status: int = HTTPStatus.OK
     body: type[BaseModel] | None = None
     query: type[BaseModel] | None = None
+    may_be_empty: bool = False
     errors: tuple[int, ...] = ()
     entrance: Entrance = "member"
     mutates: bool = False

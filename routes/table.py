@@ -1,8 +1,10 @@
-"""ROUTES: every gateway route that is declared as data; a group's file holds its own."""
+"""ROUTES: every gateway route that is declared as data; a group's file holds its own. SCHEMAS: what they refer to."""
 
-from routes import audit, internal, keys
+from routes import audit, internal, keys, webhooks
 
-ROUTES = (*keys.ROUTES, *audit.ROUTES, *internal.ROUTES)
+ROUTES = (*keys.ROUTES, *audit.ROUTES, *webhooks.ROUTES, *internal.ROUTES)
 
 ROUTE_TAGS = tuple(dict.fromkeys(["Gateway", *(route.tag for route in ROUTES)]))
 """Their groups in the document."""
+
+SCHEMAS = {**webhooks.SCHEMAS}

@@ -213,7 +213,7 @@ async def test_no_secret_hash_token_or_text_is_shown_or_logged(tmp_path: Path):
         live = [await live_actor(user, actor["kind"], actor["key"]) for actor in listed["actors"]]
         pages = [str(listed), *(str(answer.body) for answer in live)]
         pages.append((await user.request("GET", "/metrics")).body)
-        assert {actor["kind"] for actor in listed["actors"]} == {"session", "user", "agent", "quota"}
+        assert {actor["kind"] for actor in listed["actors"]} == {"session", "user", "agent", "quota", "dispatcher"}
         assert agent["id"] in pages[0]
         token = user.token or ""
     pages.append(gateway.log.read_text())

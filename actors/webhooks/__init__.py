@@ -1,0 +1,1 @@
+"""Webhooks (product 9): event types, endpoints, and the dispatcher that delivers."""

@@ -1,0 +1,25 @@
+"""What the dispatcher did, for the metrics."""
+
+from dataclasses import dataclass, field
+
+from actors.webhooks.sending import Outcome
+
+
+@dataclass(slots=True)
+class DeliveryCounts:
+    """What the dispatcher did since the gateway started, for the metrics: it outlives the actor."""
+
+    attempts: dict[str, int] = field(default_factory=dict[str, int])
+    """Attempts by `succeeded` or the error's code."""
+    states: dict[str, int] = field(default_factory=dict[str, int])
+    """Deliveries that came to an end, by state."""
+    in_flight: int = 0
+
+    def attempt(self, outcome: Outcome) -> None:
+        """Count an attempt."""
+        key = outcome.error or "succeeded"
+        self.attempts[key] = self.attempts.get(key, 0) + 1
+
+    def ended(self, state: str) -> None:
+        """Count the end of a delivery."""
+        self.states[state] = self.states.get(state, 0) + 1

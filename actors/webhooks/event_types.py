@@ -1,0 +1,163 @@
+"""EVENT_TYPES: the catalog of what webhooks tell of (spec 6.2, product 7 "Event data"), and filters over it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+Schema = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class EventType:
+    """One type of event.
+
+    Args:
+        type: its name on the wire.
+        group: what it belongs to, for people.
+        pattern: the filter that takes it with the others of its group; empty where it is alone.
+        description: when it happens.
+        schema: JSON Schema of its `data`.
+    """
+
+    type: str
+    group: str
+    pattern: str
+    description: str
+    schema: Schema
+
+
+def _object(**properties: Schema) -> Schema:
+    return {"type": "object", "required": list(properties), "properties": properties}
+
+
+_TEXT: Schema = {"type": "string"}
+_COUNT: Schema = {"type": "integer", "minimum": 0}
+_MAYBE_TEXT: Schema = {"type": "string", "nullable": True}
+_MAYBE_LIMIT: Schema = {"type": "integer", "minimum": 1, "nullable": True}
+_PLAN: Schema = {"type": "string", "enum": ["free", "builder", "scale", "enterprise"]}
+_SCOPE: Schema = {"type": "string", "enum": ["daily"]}
+_DAY: Schema = {"type": "string", "format": "date", "description": "The UTC day."}
+
+
+def _deployment(action: str) -> Schema:
+    return _object(
+        user_id=_TEXT,
+        deployment_id={**_TEXT, "description": "The agent's id."},
+        action={**_TEXT, "enum": [action]},
+        agent={**_MAYBE_TEXT, "description": "The agent's name."},
+        data={"type": "object"},
+    )
+
+
+_ENDPOINT = _object(
+    endpoint_id=_TEXT,
+    url={**_TEXT, "format": "uri"},
+    events={"type": "array", "items": _TEXT},
+    active={"type": "boolean"},
+    reason={**_MAYBE_TEXT, "description": "Why the gateway disabled it; else null."},
+)
+
+_ALL = (
+    EventType(
+        "billing.plan.changed",
+        "billing",
+        "billing.*",
+        "The user is on another plan.",
+        _object(user_id=_TEXT, **{"from": _PLAN}, to=_PLAN, limit=_MAYBE_LIMIT),
+    ),
+    EventType(
+        "quota.threshold.reached",
+        "quota",
+        "quota.*",
+        "80 or 100 percent of the day's requests are used; once a day for each.",
+        _object(
+            scope=_SCOPE,
+            threshold={"type": "integer", "enum": [80, 100]},
+            limit=_COUNT,
+            count=_COUNT,
+            plan=_PLAN,
+            window=_DAY,
+        ),
+    ),
+    EventType(
+        "quota.request.rejected",
+        "quota",
+        "quota.*",
+        "Requests were refused because the day's are used up; the first at once, then at most once a minute.",
+        _object(
+            scope=_SCOPE,
+            limit=_COUNT,
+            count=_COUNT,
+            plan=_PLAN,
+            window=_DAY,
+            rejected={**_COUNT, "description": "Refused since the last such event."},
+        ),
+    ),
+    EventType(
+        "agent.deployment.created",
+        "deployments",
+        "agent.deployment.*",
+        "An agent of the user's was created.",
+        _deployment("created"),
+    ),
+    EventType(
+        "agent.deployment.updated",
+        "deployments",
+        "agent.deployment.*",
+        "An agent of the user's was changed.",
+        _deployment("updated"),
+    ),
+    EventType(
+        "agent.deployment.deleted",
+        "deployments",
+        "agent.deployment.*",
+        "An agent of the user's was destroyed.",
+        _deployment("deleted"),
+    ),
+    EventType(
+        "webhook.endpoint.created",
+        "webhook management",
+        "webhook.endpoint.*",
+        "A webhook endpoint was created; the new one is told, too.",
+        _ENDPOINT,
+    ),
+    EventType(
+        "webhook.endpoint.updated",
+        "webhook management",
+        "webhook.endpoint.*",
+        "A webhook endpoint was changed, by the user or by the gateway, which says why.",
+        _ENDPOINT,
+    ),
+    EventType(
+        "webhook.endpoint.deleted",
+        "webhook management",
+        "webhook.endpoint.*",
+        "A webhook endpoint was deleted for good; the others are told.",
+        _ENDPOINT,
+    ),
+    EventType("webhook.test", "test", "", "A test that the user asked for; `data` is as given.", {"type": "object"}),
+)
+
+EVENT_TYPES: dict[str, EventType] = {kind.type: kind for kind in _ALL}
+
+FILTERS: tuple[str, ...] = tuple(dict.fromkeys([kind.pattern for kind in _ALL if kind.pattern] + list(EVENT_TYPES)))
+"""All that an endpoint's `events` may hold: group patterns and types."""
+
+
+def pattern_of(kind: str) -> str:
+    """Return the group pattern that takes a type; empty for a type alone or unknown."""
+    known = EVENT_TYPES.get(kind)
+    return known.pattern if known is not None else ""
+
+
+def takes(events: Iterable[str], kind: str) -> bool:
+    """Tell whether an endpoint with this filter gets events of a type; an empty filter takes all."""
+    wanted = tuple(events)
+    return not wanted or kind in wanted or (pattern_of(kind) or kind) in wanted
+
+
+def endpoint_data(
+    endpoint_id: str, url: str, events: Iterable[str], *, active: bool, reason: str | None = None
+) -> dict[str, Any]:
+    """Make the data of a webhook.endpoint.* event; `reason` is why the gateway disabled the endpoint."""
+    return {"endpoint_id": endpoint_id, "url": url, "events": list(events), "active": active, "reason": reason}

@@ -1,0 +1,359 @@
+"""Deliveries: one for each event and endpoint that it goes to, with when the next attempt is due, and the attempts."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import orjson
+
+from persistence.store import Query, Write
+
+INLINE_CHARS = 4_096
+"""Event data up to this length is loaded with a delivery that is due; longer data just for its attempt."""
+
+
+class DueRow(NamedTuple):
+    """A delivery that is waiting, with its event; `data` is JSON, None where it is too long to be loaded early.
+
+    `attempts` is how many there were, `due` and `created_at` (the event's) are in ms since the epoch.
+    """
+
+    endpoint: int
+    place: int
+    id: str
+    attempts: int
+    due: int
+    event: int
+    event_id: str
+    type: str
+    created_at: int
+    data: str | None
+
+
+class ResultRow(NamedTuple):
+    """What an attempt came to: the delivery's state after it and the log's entry; see the table's columns."""
+
+    place: int
+    state: str
+    due: int | None
+    number: int
+    at: int
+    status: int | None
+    latency_ms: int
+    error: str | None
+    response: str | None
+
+
+class DeliveryRow(NamedTuple):
+    """A delivery as its user sees it; `place` orders deliveries by when they were made."""
+
+    place: int
+    id: str
+    endpoint: int
+    endpoint_id: str
+    event_id: str
+    event_type: str
+    state: str
+    due: int | None
+    created_at: int
+
+
+class AttemptRow(NamedTuple):
+    """One attempt of a delivery, as logged."""
+
+    delivery: int
+    at: int
+    status: int | None
+    latency_ms: int
+    error: str | None
+    response: str | None
+
+
+_RANDOM_END = "substr('89ab', 1 + (random() & 3), 1) || substr(lower(hex(randomblob(8))), 2)"
+"""The last 16 digits of a UUIDv7: its variant and random bits."""
+
+
+# what makes deliveries
+
+
+def fan_out(event_id: str, id_start: str, pattern: str, at: int) -> Write:
+    """Make a delivery, due now, for each active endpoint of the event's user whose filter takes it.
+
+    `id_start` is the first 20 characters of their ids, `pattern` the group pattern that takes the event, too.
+    """
+    return Write(_FAN_OUT, (event_id, id_start, pattern, at), None, _FAN_OUT_MANY)
+
+
+_FAN_OUT = f"""
+    INSERT INTO deliveries (id, user_id, endpoint, event, state, due, created_at)
+    SELECT ?2 || {_RANDOM_END}, events.user_id, endpoints.number, events.place, 'pending', ?4, ?4
+    FROM events JOIN endpoints ON endpoints.user_id = events.user_id
+    WHERE events.id = ?1 AND endpoints.active AND (endpoints.events = '[]' OR EXISTS
+        (SELECT 1 FROM json_each(endpoints.events) AS wanted WHERE wanted.value IN (events.type, ?3)))
+"""
+_FAN_OUT_MANY = f"""
+    INSERT INTO deliveries (id, user_id, endpoint, event, state, due, created_at)
+    SELECT (made.value ->> 1) || {_RANDOM_END}, events.user_id, endpoints.number, events.place, 'pending',
+           made.value ->> 3, made.value ->> 3
+    FROM json_each(?1) AS made JOIN events ON events.id = made.value ->> 0
+    JOIN endpoints ON endpoints.user_id = events.user_id
+    WHERE endpoints.active AND (endpoints.events = '[]' OR EXISTS
+        (SELECT 1 FROM json_each(endpoints.events) AS wanted WHERE wanted.value IN (events.type, made.value ->> 2)))
+"""
+
+
+def repeat(delivery_id: str, new_id: str, at: int) -> Write:
+    """Make a new delivery of the same event to the same endpoint; refused as `ROWS` where that is not active."""
+    return Write(
+        "INSERT INTO deliveries (id, user_id, endpoint, event, state, due, created_at)"
+        " SELECT ?2, old.user_id, old.endpoint, old.event, 'pending', ?3, ?3 FROM deliveries AS old"
+        " JOIN endpoints ON endpoints.number = old.endpoint WHERE old.id = ?1 AND endpoints.active",
+        (delivery_id, new_id, at),
+        rows=1,
+    )
+
+
+def repeat_all(places: Iterable[int], id_start: str, at: int) -> Write:
+    """Make a new delivery for each of these, as `repeat` does; those of endpoints that are not active are left out."""
+    return Write(
+        "INSERT INTO deliveries (id, user_id, endpoint, event, state, due, created_at)"
+        f" SELECT ?2 || {_RANDOM_END}, old.user_id, old.endpoint, old.event, 'pending', ?3, ?3"
+        " FROM json_each(?1) AS chosen JOIN deliveries AS old ON old.place = chosen.value"
+        " JOIN endpoints ON endpoints.number = old.endpoint WHERE endpoints.active ORDER BY old.place",
+        (orjson.dumps(list(places)).decode(), id_start, at),
+    )
+
+
+# what the dispatcher reads and writes
+
+
+def waiting_endpoints() -> Query[tuple[int, int]]:
+    """List the endpoints with waiting deliveries, each with when the first is due: two seeks for each."""
+    return Query(
+        """
+        WITH RECURSIVE waiting (endpoint) AS (
+            SELECT min(endpoint) FROM deliveries WHERE due IS NOT NULL
+            UNION ALL
+            SELECT (SELECT min(endpoint) FROM deliveries WHERE due IS NOT NULL AND endpoint > waiting.endpoint)
+            FROM waiting WHERE waiting.endpoint IS NOT NULL
+        )
+        SELECT endpoint,
+               (SELECT min(due) FROM deliveries WHERE due IS NOT NULL AND deliveries.endpoint = waiting.endpoint)
+        FROM waiting WHERE endpoint IS NOT NULL
+        """,
+        (),
+        lambda row: (row[0], row[1]),
+    )
+
+
+LAST_PLACE: Query[int] = Query("SELECT coalesce(max(place), 0) FROM deliveries", (), lambda row: row[0])
+
+
+def made_after(place: int) -> Query[tuple[int, int, int]]:
+    """Find what was made since: endpoint, when its first delivery is due, and the greatest place, for each endpoint."""
+    return Query(
+        "SELECT endpoint, min(due), max(place) FROM deliveries NOT INDEXED WHERE place > ? AND due IS NOT NULL"
+        " GROUP BY endpoint",
+        (place,),
+        lambda row: (row[0], row[1], row[2]),
+    )
+
+
+def due_first(endpoints: Sequence[int], limit: int) -> Query[list[DueRow]]:
+    """Read the waiting deliveries of some endpoints that are due first: up to `limit` for each endpoint, in order.
+
+    One row holds them all, as JSON: each row that SQLite hands out costs the loop a turn at the interpreter lock.
+    """
+    return Query(
+        f"""
+        SELECT json_group_array(json(found)) FROM (
+            SELECT json_array(deliveries.endpoint, deliveries.place, deliveries.id, deliveries.attempts, deliveries.due,
+                   events.place, events.id, events.type, events.created_at,
+                   CASE WHEN length(events.data) <= {INLINE_CHARS} THEN events.data END) AS found
+            FROM json_each(?) AS wanted
+            CROSS JOIN deliveries ON deliveries.place IN (
+                SELECT place FROM deliveries WHERE endpoint = wanted.value AND due IS NOT NULL
+                ORDER BY due, place LIMIT ?)
+            CROSS JOIN events ON events.place = deliveries.event
+            ORDER BY deliveries.endpoint, deliveries.due, deliveries.place)
+        """,
+        (orjson.dumps(endpoints).decode(), limit),
+        lambda row: [DueRow(*found) for found in orjson.loads(row[0])],
+    )
+
+
+def event_data(event: int) -> Query[str]:
+    """Read the data of an event, as JSON."""
+    return Query("SELECT data FROM events WHERE place = ?", (event,), lambda row: row[0])
+
+
+def record(results: Sequence[ResultRow]) -> tuple[Write, ...]:
+    """Store what attempts came to.
+
+    A delivery that was cancelled meanwhile stays so unless the attempt succeeded; one that is gone stays gone.
+    """
+    rows = orjson.dumps([tuple(result) for result in results]).decode()
+    stays = "deliveries.state = 'cancelled' AND done.value ->> 1 <> 'succeeded'"
+    return (
+        Write(
+            "UPDATE deliveries SET attempts = done.value ->> 3,"
+            f" state = CASE WHEN {stays} THEN 'cancelled' ELSE done.value ->> 1 END,"
+            f" due = CASE WHEN {stays} THEN NULL ELSE done.value ->> 2 END"
+            " FROM json_each(?) AS done WHERE deliveries.place = done.value ->> 0",
+            (rows,),
+        ),
+        Write(
+            "INSERT INTO attempts (delivery, number, at, status, latency_ms, error, response)"
+            " SELECT done.value ->> 0, done.value ->> 3, done.value ->> 4, done.value ->> 5, done.value ->> 6,"
+            " done.value ->> 7, done.value ->> 8 FROM json_each(?) AS done"
+            " WHERE EXISTS (SELECT 1 FROM deliveries WHERE place = done.value ->> 0)",
+            (rows,),
+        ),
+    )
+
+
+def cancel(endpoint: int, limit: int) -> Write:
+    """Cancel waiting deliveries of an endpoint, at most so many."""
+    return Write(
+        "UPDATE deliveries SET state = 'cancelled', due = NULL WHERE place IN"
+        " (SELECT place FROM deliveries WHERE endpoint = ? AND due IS NOT NULL LIMIT ?)",
+        (endpoint, limit),
+    )
+
+
+# recoveries
+
+
+class Recovery(NamedTuple):
+    """A recovery under way; see the table."""
+
+    place: int
+    endpoint: int
+    since: int
+    cursor: int
+    upto: int
+
+
+_FAILED_SINCE = """
+    FROM deliveries AS failed INDEXED BY deliveries_failed
+    WHERE failed.endpoint = :endpoint AND failed.state IN ('exhausted', 'cancelled')
+    AND failed.created_at >= :since AND failed.place > :cursor AND failed.place <= :upto
+    AND NOT EXISTS (SELECT 1 FROM deliveries AS later WHERE later.event = failed.event
+                    AND later.endpoint = failed.endpoint AND later.place > failed.place)
+"""
+"""Deliveries that failed and whose events were not queued again for that endpoint since."""
+
+
+def failed_since(endpoint: int, since: int) -> Query[tuple[int, int]]:
+    """Count what a recovery would queue, and find the place of the last."""
+    return Query(
+        f"SELECT count(*), coalesce(max(failed.place), 0) {_FAILED_SINCE}",
+        {"endpoint": endpoint, "since": since, "cursor": 0, "upto": 2**62},
+        lambda row: (row[0], row[1]),
+    )
+
+
+def begin_recovery(endpoint: int, since: int, upto: int) -> Write:
+    """Note that all that failed since then, up to a place, is to be queued again."""
+    return Write("INSERT INTO recoveries (endpoint, since, upto) VALUES (?, ?, ?)", (endpoint, since, upto))
+
+
+NEXT_RECOVERY: Query[Recovery] = Query(
+    "SELECT place, endpoint, since, cursor, upto FROM recoveries ORDER BY place LIMIT 1",
+    (),
+    lambda row: Recovery(*row),
+)
+
+
+def to_recover(recovery: Recovery, limit: int) -> Query[int]:
+    """List the places of the next deliveries that a recovery queues again."""
+    return Query(
+        f"SELECT failed.place {_FAILED_SINCE} ORDER BY failed.place LIMIT :limit",
+        {
+            "endpoint": recovery.endpoint,
+            "since": recovery.since,
+            "cursor": recovery.cursor,
+            "upto": recovery.upto,
+            "limit": limit,
+        },
+        lambda row: row[0],
+    )
+
+
+def recovered(recovery: Recovery, upto: int) -> Write:
+    """Note how far a recovery has come."""
+    return Write("UPDATE recoveries SET cursor = ? WHERE place = ?", (upto, recovery.place))
+
+
+def end_recovery(recovery: Recovery) -> Write:
+    """Note that a recovery is done."""
+    return Write("DELETE FROM recoveries WHERE place = ?", (recovery.place,))
+
+
+# what users see
+
+_SEEN = """
+    SELECT deliveries.place, deliveries.id, deliveries.endpoint, endpoints.id, events.id, events.type, deliveries.state,
+           deliveries.due, deliveries.created_at
+    FROM deliveries JOIN endpoints ON endpoints.number = deliveries.endpoint
+    JOIN events ON events.place = deliveries.event
+"""
+
+
+def listed_for(
+    user_id: str, endpoint: int | None, event_type: str | None, state: str | None, before: int, limit: int
+) -> Query[DeliveryRow]:
+    """List a user's deliveries before a place, newest first, as far as they are as asked for."""
+    conditions = ["deliveries.place < :before"]
+    conditions.append("+deliveries.user_id = :user" if endpoint is not None else "deliveries.user_id = :user")
+    if endpoint is not None:
+        conditions.append("deliveries.endpoint = :endpoint")
+    if event_type is not None:
+        conditions.append("events.type = :type")
+    if state is not None:
+        conditions.append("deliveries.state = :state")
+    asked = {"user": user_id, "endpoint": endpoint, "type": event_type, "state": state, "before": before}
+    return Query(
+        f"{_SEEN} WHERE {' AND '.join(conditions)} ORDER BY deliveries.place DESC LIMIT :limit",
+        asked | {"limit": limit},
+        lambda row: DeliveryRow(*row),
+    )
+
+
+def of_user(user_id: str, delivery_id: str) -> Query[DeliveryRow]:
+    """Read one delivery of a user's."""
+    return Query(
+        f"{_SEEN} WHERE deliveries.id = ? AND deliveries.user_id = ?",
+        (delivery_id, user_id),
+        lambda row: DeliveryRow(*row),
+    )
+
+
+def attempts_of(places: Sequence[int]) -> Query[AttemptRow]:
+    """Read the attempts of some deliveries, in order."""
+    return Query(
+        "SELECT delivery, at, status, latency_ms, error, response FROM attempts"
+        " WHERE delivery IN (SELECT value FROM json_each(?)) ORDER BY delivery, number",
+        (orjson.dumps(places).decode(),),
+        lambda row: AttemptRow(*row),
+    )
+
+
+# retention
+
+
+def old_events(after: int, limit: int) -> Query[tuple[int, int]]:
+    """List the places of events after a place, oldest first, with when they happened."""
+    return Query(
+        "SELECT place, created_at FROM events WHERE place > ? ORDER BY place LIMIT ?",
+        (after, limit),
+        lambda row: (row[0], row[1]),
+    )
+
+
+def forget_events(places: Sequence[int], before: int) -> Write:
+    """Remove events with their deliveries and attempts, but for those with a delivery that waits or is younger."""
+    return Write(
+        "DELETE FROM events WHERE place IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM deliveries"
+        " WHERE deliveries.event = events.place AND (deliveries.due IS NOT NULL OR deliveries.created_at >= ?))",
+        (orjson.dumps(places).decode(), before),
+    )

@@ -1,0 +1,130 @@
+"""Webhook endpoints: where a user's events go. A deleted one keeps its row while deliveries name it."""
+
+from dataclasses import dataclass, field
+
+import orjson
+
+from persistence.store import Params, Query, Write
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointRow:
+    """An endpoint as stored; `secrets` is sealed, times in ms since the epoch.
+
+    `failing_since` is the time of the first failed attempt after the last successful one.
+    """
+
+    number: int
+    id: str
+    user_id: str
+    url: str
+    events: tuple[str, ...]
+    active: bool
+    deleted: bool
+    description: str | None
+    secrets: bytes = field(repr=False)
+    disabled_reason: str | None
+    failing_since: int | None
+    created_at: int
+    updated_at: int
+
+
+_COLUMNS = (
+    "number, id, user_id, url, events, active, deleted, description, secrets, disabled_reason, failing_since,"
+    " created_at, updated_at"
+)
+
+
+def _row(row: Params) -> EndpointRow:
+    number, id, user_id, url, events, active, deleted, *rest = row
+    return EndpointRow(number, id, user_id, url, tuple(orjson.loads(events)), bool(active), bool(deleted), *rest)
+
+
+def insert(endpoint: EndpointRow) -> Write:
+    """Add an endpoint; refused as `FOREIGN_KEY` when its user is gone."""
+    return Write(
+        f"INSERT INTO endpoints ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            endpoint.number,
+            endpoint.id,
+            endpoint.user_id,
+            endpoint.url,
+            orjson.dumps(endpoint.events).decode(),
+            int(endpoint.active),
+            int(endpoint.deleted),
+            endpoint.description,
+            endpoint.secrets,
+            endpoint.disabled_reason,
+            endpoint.failing_since,
+            endpoint.created_at,
+            endpoint.updated_at,
+        ),
+    )
+
+
+def update(endpoint: EndpointRow) -> Write:
+    """Store what its owner may change; what the dispatcher counts starts anew with each change."""
+    return Write(
+        "UPDATE endpoints SET url = ?, events = ?, active = ?, description = ?, secrets = ?, disabled_reason = ?,"
+        " failing_since = NULL, updated_at = ? WHERE number = ? AND NOT deleted",
+        (
+            endpoint.url,
+            orjson.dumps(endpoint.events).decode(),
+            int(endpoint.active),
+            endpoint.description,
+            endpoint.secrets,
+            endpoint.disabled_reason,
+            endpoint.updated_at,
+            endpoint.number,
+        ),
+        rows=1,
+    )
+
+
+def delete(number: int, at: int) -> Write:
+    """Delete an endpoint for good: URL, description and secrets are erased."""
+    return Write(
+        "UPDATE endpoints SET deleted = 1, active = 0, url = '', events = '[]', description = NULL, secrets = x'',"
+        " updated_at = ? WHERE number = ? AND NOT deleted",
+        (at, number),
+        rows=1,
+    )
+
+
+def disable(number: int, reason: str, at: int) -> Write:
+    """Disable an endpoint because of what its receiver does; refused as `ROWS` where it is not active."""
+    return Write(
+        "UPDATE endpoints SET active = 0, disabled_reason = ?, updated_at = ? WHERE number = ? AND active",
+        (reason, at, number),
+        rows=1,
+    )
+
+
+def set_failing_since(number: int, since: int | None) -> Write:
+    """Store since when every attempt has failed, or that one has not."""
+    return Write("UPDATE endpoints SET failing_since = ? WHERE number = ?", (since, number))
+
+
+def drop_deleted() -> Write:
+    """Remove the rows of deleted endpoints that no delivery names any more."""
+    return Write(
+        "DELETE FROM endpoints WHERE deleted AND NOT EXISTS"
+        " (SELECT 1 FROM deliveries WHERE deliveries.endpoint = endpoints.number)",
+        (),
+    )
+
+
+def of_user(user_id: str) -> Query[EndpointRow]:
+    """List a user's endpoints that are not deleted, oldest first."""
+    return Query(
+        f"SELECT {_COLUMNS} FROM endpoints WHERE user_id = ? AND NOT deleted ORDER BY number", (user_id,), _row
+    )
+
+
+def numbered(numbers: list[int]) -> Query[EndpointRow]:
+    """Read the endpoints of these numbers, deleted ones too."""
+    return Query(
+        f"SELECT {_COLUMNS} FROM endpoints WHERE number IN (SELECT value FROM json_each(?))",
+        (orjson.dumps(numbers).decode(),),
+        _row,
+    )

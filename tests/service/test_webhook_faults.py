@@ -1,0 +1,703 @@
+"""What receivers do wrong: the state, the error's code and the next due time after it, with a clock that is moved."""
+
+import asyncio
+import base64
+import socket
+import struct
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from actors.core import Core, CoreOptions, WebhookOptions
+from actors.engines.recall import RecallEngine
+from actors.errors import StateConflict, StorageUnavailable
+from actors.housekeeping import forget_old_events
+from actors.ids import system_clock
+from actors.outbound import Outbound, ThreadResolver
+from actors.sealing import Sealer
+from actors.webhooks import dispatcher, endpoints
+from actors.webhooks.endpoints import ChangeEndpoint, CreateEndpoint, ListEndpoints, Recover, RetryDelivery, SendTest
+from persistence import deliveries, users
+from persistence.database import SqliteStore
+from persistence.deliveries import AttemptRow, DeliveryRow
+from persistence.store import Unit
+from persistence.users import UserRow
+from tests.receiver import Authority, Received, raw_server, receiving, status, thanks
+
+USER = "usr_1"
+DELAYS_S = (5.0, 300.0, 1800.0, 7200.0, 18000.0, 36000.0, 36000.0)
+MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
+
+
+@dataclass
+class MovableClock:
+    """The machine's time, and how far it was moved."""
+
+    ahead_ms: int = 0
+
+    def __call__(self) -> int:
+        return system_clock() + self.ahead_ms
+
+    def move(self, ms: int) -> None:
+        self.ahead_ms += ms
+
+
+@dataclass
+class Bench:
+    """A core with one user, whose clock can be moved."""
+
+    core: Core
+    clock: MovableClock
+    _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    async def ask(self, message: Any) -> Any:
+        return await self.core.directory.ask("webhooks", USER, message)
+
+    async def endpoint(self, url: str, *events: str) -> str:
+        """Make an endpoint; return its id."""
+        return (await self.ask(CreateEndpoint(url, events or ("webhook.test",), True, None)))["id"]
+
+    async def test_event(self, kind: str = "webhook.test", **data: Any) -> None:
+        await self.ask(SendTest(kind, data))
+        await self.wake()
+
+    async def wake(self) -> None:
+        await self.core.directory.ask(dispatcher.KIND, dispatcher.KEY, dispatcher.Wake())
+
+    async def listed(self, state: str | None = None, endpoint: int | None = None) -> list[DeliveryRow]:
+        query = deliveries.listed_for(USER, endpoint, None, state, 2**62, 1000)
+        return await self.core.store.fetch(query)
+
+    async def only(self) -> DeliveryRow:
+        (row,) = await self.listed()
+        return row
+
+    async def attempts(self, *rows: DeliveryRow) -> list[AttemptRow]:
+        return await self.core.store.fetch(deliveries.attempts_of([row.place for row in rows]))
+
+    async def until(self, reached: Callable[[], Any]) -> Any:
+        """Look until something is so."""
+        async with asyncio.timeout(20):
+            while not (found := await reached()):
+                await asyncio.sleep(0.005)
+            return found
+
+    async def attempted(self, count: int = 1) -> tuple[DeliveryRow, AttemptRow]:
+        """Wait until the only delivery has so many attempts stored; return it with the last."""
+
+        async def reached() -> list[AttemptRow]:
+            found = await self.attempts(await self.only())
+            return found if len(found) >= count else []
+
+        attempts = await self.until(reached)
+        assert len(attempts) == count
+        return await self.only(), attempts[-1]
+
+    async def endpoint_record(self) -> dict[str, Any]:
+        return (await self.ask(ListEndpoints()))[0]
+
+
+@asynccontextmanager
+async def bench(
+    folder: Path,
+    *,
+    delays_s: tuple[float, ...] = DELAYS_S,
+    timeout_s: float = 15,
+    outbound: Outbound | None = None,
+    before_commit: Callable[[], None] | None = None,
+) -> AsyncIterator[Bench]:
+    """Run a core for a while."""
+    clock = MovableClock()
+    store = await SqliteStore.open(folder / "parley.db", before_commit=before_commit)
+    options = WebhookOptions(
+        outbound=outbound or Outbound(allow_insecure=True), retry_delays_s=delays_s, timeout_s=timeout_s
+    )
+    core = Core(store, RecallEngine(), Sealer(bytes(32)), CoreOptions(webhooks=options), clock)
+    known = await store.fetch(users.by_id(USER))
+    if not known:
+        user = UserRow(USER, "lovelace", None, None, "", "free", None, clock())
+        await store.commit(Unit((users.insert(user),)))
+    running = Bench(core, clock)
+    await running.wake()
+    try:
+        yield running
+    finally:
+        await core.close(5)
+
+
+def next_due(row: DeliveryRow, attempt: AttemptRow) -> float:
+    """Return how many seconds after the attempt's end the next one is due."""
+    assert row.due is not None
+    return (row.due - attempt.at - attempt.latency_ms) / 1000
+
+
+def about(seconds: float) -> Any:
+    """Allow the jitter of 20 percent, and the second that the attempt's end is stored later."""
+    return pytest.approx(seconds, rel=0.2, abs=2 if seconds < 60 else 12)
+
+
+async def hang(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+    await reader.read(1_000_000)
+    await asyncio.sleep(600)
+
+
+async def reset(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read(100)
+    writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    writer.transport.abort()
+
+
+async def hang_up(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+    await reader.read(100)
+
+
+async def slow_headers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read(1_000_000)
+    writer.write(b"HTTP/1.1 200 OK\r\n")
+    while True:
+        writer.write(b"X-More: of it\r\n")
+        await writer.drain()
+        await asyncio.sleep(0.05)
+
+
+async def nonsense(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.read(100)
+    writer.write(b"\x00\x01 what do you want?\r\n\r\n")
+    await writer.drain()
+
+
+def endless_body(code: int) -> Any:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1_000_000)
+        writer.write(b"HTTP/1.1 %d X\r\nContent-Type: text/plain\r\n\r\n" % code)
+        while True:
+            writer.write(b"and on and on " * 1000)
+            await writer.drain()
+
+    return serve
+
+
+RAW_FAULTS = [
+    (hang, "timeout", None),
+    (reset, "connection_reset", None),
+    (hang_up, "connection_reset", None),
+    (slow_headers, "timeout", None),
+    (nonsense, "invalid_response", None),
+    (endless_body(500), "http_status", 500),
+]
+
+
+@pytest.mark.parametrize(("serve", "error", "code"), RAW_FAULTS)
+async def test_a_connection_that_goes_wrong_is_a_failure_with_a_code(
+    tmp_path: Path, serve: Any, error: str, code: int | None
+):
+    async with raw_server(serve) as port, bench(tmp_path, timeout_s=0.6) as core:
+        await core.endpoint(f"http://127.0.0.1:{port}/hook")
+        await core.test_event()
+        row, attempt = await core.attempted()
+        assert (row.state, attempt.error, attempt.status) == ("retrying", error, code)
+        assert next_due(row, attempt) == about(5)
+        assert len(attempt.response or "") <= 1024
+
+
+async def test_an_endless_body_after_success_is_a_success_and_costs_its_connection(tmp_path: Path):
+    async with raw_server(endless_body(200)) as port, bench(tmp_path) as core:
+        await core.endpoint(f"http://127.0.0.1:{port}/hook")
+        await core.test_event()
+        row, attempt = await core.attempted()
+        assert (row.state, row.due, attempt.error, attempt.status) == ("succeeded", None, None, 200)
+        assert (attempt.response or "").startswith("and on and on")
+        assert len(attempt.response or "") == 1024
+
+
+async def test_a_refused_connection_is_a_failure(tmp_path: Path):
+    async with raw_server(hang) as port:
+        pass
+    async with bench(tmp_path) as core:
+        await core.endpoint(f"http://127.0.0.1:{port}/hook")
+        await core.test_event()
+        row, attempt = await core.attempted()
+        assert (row.state, attempt.error, attempt.status) == ("retrying", "connection_refused", None)
+        assert next_due(row, attempt) == about(5)
+
+
+async def test_a_name_that_does_not_resolve_is_a_failure(tmp_path: Path):
+    async with bench(tmp_path) as core:
+        await core.endpoint("https://no-such-name.invalid/hook")
+        await core.test_event()
+        row, attempt = await core.attempted()
+        assert (row.state, attempt.error, attempt.status) == ("retrying", "dns_failure", None)
+        assert next_due(row, attempt) == about(5)
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+async def test_a_certificate_of_another_name_or_authority_is_a_failure(tmp_path: Path, trusted: bool):
+    authority = Authority(tmp_path)
+    tls = authority.context("elsewhere.example" if trusted else "localhost")
+    outbound = Outbound(allow_insecure=True, ca_file=authority.file if trusted else None)
+    async with receiving(tls=tls) as receiver, bench(tmp_path, outbound=outbound) as core:
+        await core.endpoint(receiver.url)
+        await core.test_event()
+        row, attempt = await core.attempted()
+        assert (row.state, attempt.error, attempt.status) == ("retrying", "tls_error", None)
+        assert receiver.received == []
+
+
+STATUSES: list[tuple[int, dict[str, str], str, float]] = [
+    (301, {"Location": "https://example.com/"}, "redirect", 5),
+    (307, {"Location": "http://127.0.0.1:1/"}, "redirect", 5),
+    (400, {}, "http_status", 5),
+    (404, {}, "http_status", 5),
+    (429, {}, "http_status", 5),
+    (429, {"Retry_After": "120"}, "http_status", 120),
+    (429, {"Retry_After": "1"}, "http_status", 5),
+    (429, {"Retry_After": "999999"}, "http_status", 36_000),
+    (429, {"Retry_After": "soon"}, "http_status", 5),
+    (500, {"Retry_After": "120"}, "http_status", 5),
+    (503, {}, "http_status", 5),
+    (503, {"Retry_After": "3600"}, "http_status", 3600),
+]
+
+
+@pytest.mark.parametrize(("code", "headers", "error", "wait"), STATUSES)
+async def test_each_status_but_2xx_is_a_failure(
+    tmp_path: Path, code: int, headers: dict[str, str], error: str, wait: float
+):
+    async with receiving(status(code, **headers)) as receiver, bench(tmp_path) as core:
+        await core.endpoint(receiver.url)
+        await core.test_event()
+        row, attempt = await core.attempted()
+        assert (row.state, attempt.error, attempt.status) == ("retrying", error, code)
+        assert attempt.response == f"status {code}"
+        assert next_due(row, attempt) == about(wait)
+        assert len(receiver.received) == 1
+
+
+async def test_each_wait_is_longer_until_the_delivery_is_exhausted(tmp_path: Path):
+    async with receiving(status(500)) as receiver, bench(tmp_path) as core:
+        await core.endpoint(receiver.url)
+        await core.test_event()
+        for count, delay_s in enumerate(DELAYS_S, start=1):
+            row, attempt = await core.attempted(count)
+            assert row.state == "retrying"
+            assert next_due(row, attempt) == about(delay_s)
+            core.clock.move(round(delay_s * 1200))
+            await core.wake()
+        row, _ = await core.attempted(len(DELAYS_S) + 1)
+        assert (row.state, row.due) == ("exhausted", None)
+        ids = {received.delivery_id for received in receiver.received}
+        timestamps = {received.headers["webhook-timestamp"] for received in receiver.received}
+        assert ids == {row.id}
+        assert len(timestamps) == len(receiver.received) == 8  # signed anew each time
+
+
+async def test_a_retry_that_succeeds_ends_the_delivery(tmp_path: Path):
+    async with receiving(status(500)) as receiver, bench(tmp_path) as core:
+        await core.endpoint(receiver.url)
+        await core.test_event(n=1)
+        await core.attempted()
+        receiver.answer = thanks
+        core.clock.move(7_000)
+        await core.wake()
+        row, attempt = await core.attempted(2)
+        assert (row.state, row.due, attempt.status) == ("succeeded", None, 200)
+        assert receiver.received[0].body == receiver.received[1].body
+
+
+async def test_gone_disables_the_endpoint_and_the_others_are_told(tmp_path: Path):
+    async with receiving(status(410)) as gone, receiving() as other, bench(tmp_path) as core:
+        id = await core.endpoint(gone.url)
+        await core.endpoint(other.url, "webhook.endpoint.*")
+        await core.test_event()
+        (told,) = [received.event for received in await other.got(1, "webhook.endpoint.updated")]
+        assert told["data"]["endpoint_id"] == id
+        assert told["data"]["active"] is False
+        assert "410" in told["data"]["reason"]
+        record = await core.endpoint_record()
+        assert (record["id"], record["active"]) == (id, False)
+        assert record["disabled_reason"] == told["data"]["reason"]
+        (row,) = await core.until(lambda: core.listed("cancelled"))
+        assert row.endpoint_id == id
+        (attempt,) = await core.until(lambda: core.attempts(row))
+        assert (attempt.status, attempt.error) == (410, "http_status")
+        assert gone.received[-1].type == "webhook.test"
+
+
+async def test_five_days_of_nothing_but_failure_disable_the_endpoint(tmp_path: Path):
+    async with receiving(status(500)) as receiver, bench(tmp_path, delays_s=(DAY / 1000,) * 10) as core:
+        await core.endpoint(receiver.url)
+        await core.test_event()
+        for count in range(1, 6):
+            row, _ = await core.attempted(count)
+            assert row.state == "retrying"
+            core.clock.move(round(1.2 * DAY))
+            await core.wake()
+        row, _ = await core.attempted(6)
+        assert (row.state, row.due) == ("cancelled", None)
+        assert "five days" in (await core.endpoint_record())["disabled_reason"]
+
+
+async def test_one_success_in_five_days_keeps_the_endpoint(tmp_path: Path):
+    async with receiving(status(500)) as receiver, bench(tmp_path, delays_s=(DAY / 1000,) * 20) as core:
+        await core.endpoint(receiver.url)
+        await core.test_event()
+        for count in range(1, 4):
+            await core.attempted(count)
+            core.clock.move(round(1.2 * DAY))
+            await core.wake()
+        first, _ = await core.attempted(4)
+        receiver.answer = thanks
+        await core.test_event()
+        await core.until(lambda: core.listed("succeeded"))
+        receiver.answer = status(500)
+        core.clock.move(round(1.2 * DAY))
+        await core.wake()
+
+        async def tried_again() -> bool:
+            return len(await core.attempts(first)) == 5
+
+        await core.until(tried_again)
+        assert (await core.endpoint_record())["active"]
+
+
+async def test_ten_failures_in_a_row_open_the_breaker_and_waiting_uses_up_no_attempt(tmp_path: Path):
+    async with receiving(status(500)) as receiver, bench(tmp_path, delays_s=(100_000,)) as core:
+        await core.endpoint(receiver.url)
+        for number in range(40):
+            await core.ask(SendTest("webhook.test", {"n": number}))
+        await core.wake()
+        await core.until(lambda: core.listed("retrying"))
+
+        async def breaker_is_open() -> bool:
+            return bool(open_until()) and not in_flight()
+
+        def lane() -> dict[str, Any]:
+            found = core.core.directory.inspect(dispatcher.KIND, dispatcher.KEY)
+            assert found
+            return found[1]["lanes"][0]
+
+        def open_until() -> str | None:
+            return lane()["breaker_open_until"]
+
+        def in_flight() -> int:
+            return lane()["open"]
+
+        await core.until(breaker_is_open)
+        tried = len(receiver.received)
+        assert 10 <= tried < 10 + 16
+        waiting = await core.listed("pending")
+        assert len(waiting) == 40 - tried
+        assert await core.attempts(*waiting) == []
+        core.clock.move(31_000)
+        await core.wake()
+        await receiver.got(tried + 1)  # one probe, which fails
+
+        async def probed() -> bool:
+            return lane()["failures_in_row"] == tried + 1 and not in_flight()
+
+        await core.until(probed)
+        assert len(receiver.received) == tried + 1
+        receiver.answer = thanks
+        core.clock.move(31_000)
+        await core.wake()
+
+        async def all_sent() -> bool:
+            return len(await core.listed("succeeded")) == 40 - tried - 1
+
+        await core.until(all_sent)
+
+
+async def test_at_most_sixteen_attempts_of_an_endpoint_are_in_flight(tmp_path: Path):
+    at_once, most, release = 0, 0, asyncio.Event()
+
+    async def slow(_: Received) -> web.StreamResponse:
+        nonlocal at_once, most
+        at_once += 1
+        most = max(most, at_once)
+        if len(receiver.received) > 20:
+            await release.wait()
+        at_once -= 1
+        return web.Response()
+
+    async with receiving(slow) as receiver, bench(tmp_path) as core:
+        await core.endpoint(receiver.url)
+        for number in range(100):
+            await core.ask(SendTest("webhook.test", {"n": number}))
+        await receiver.got(20 + 16)
+        for _ in range(20):
+            await core.wake()
+        assert len(receiver.received) == 36
+        release.set()
+
+        async def all_sent() -> bool:
+            return len(await core.listed("succeeded")) == 100
+
+        await core.until(all_sent)
+        assert most == 16
+        assert sorted(received.event["data"]["n"] for received in receiver.received) == list(range(100))
+
+
+async def test_a_receiver_that_hangs_and_one_that_refuses_hold_up_nobody(tmp_path: Path):
+    """The two have three times more to deliver than the healthy one, which has all before either's first time-out."""
+    async with raw_server(hang) as refusing:
+        pass
+    async with raw_server(hang) as hanging, receiving() as healthy, bench(tmp_path, timeout_s=3600) as core:
+        await core.endpoint(f"http://127.0.0.1:{hanging}/hook", "webhook.test", "quota.*")
+        await core.endpoint(f"http://127.0.0.1:{refusing}/hook", "webhook.test", "quota.*")
+        for number in range(100):
+            await core.ask(SendTest("quota.threshold.reached", {"n": number}))
+        await core.endpoint(healthy.url)
+        for number in range(50):
+            await core.ask(SendTest("webhook.test", {"n": number}))
+        assert len(await healthy.got(50)) == 50
+        assert len(await core.listed("succeeded")) <= 50
+
+
+async def test_pending_deliveries_of_a_disabled_endpoint_are_cancelled_and_enabling_does_not_bring_them_back(
+    tmp_path: Path,
+):
+    async with receiving(status(500)) as receiver, bench(tmp_path) as core:
+        id = await core.endpoint(receiver.url)
+        await core.test_event()
+        await core.attempted()
+        await core.ask(ChangeEndpoint(id, active=False))
+        row = await core.only()
+        assert (row.state, row.due) == ("cancelled", None)
+        with pytest.raises(StateConflict):
+            await core.ask(RetryDelivery(row))
+        await core.test_event()
+        assert len(await core.listed()) == 1  # nothing is made for an endpoint that is not active
+        receiver.answer = thanks
+        await core.ask(ChangeEndpoint(id, active=True))
+        core.clock.move(DAY)
+        await core.wake()
+        assert [row.state for row in await core.listed()] == ["cancelled"]
+        await core.ask(RetryDelivery(row))
+        (again,) = await core.until(lambda: core.listed("succeeded"))
+        assert (again.event_id, again.endpoint_id) == (row.event_id, row.endpoint_id)
+        assert again.id != row.id
+
+
+async def test_a_success_that_came_after_the_endpoint_was_disabled_is_told_as_such(tmp_path: Path):
+    release = asyncio.Event()
+
+    async def slow(_: Received) -> web.StreamResponse:
+        await release.wait()
+        return web.Response()
+
+    async with receiving(slow) as receiver, bench(tmp_path) as core:
+        id = await core.endpoint(receiver.url)
+        await core.test_event()
+        await receiver.got(1)
+        await core.ask(ChangeEndpoint(id, active=False))
+        assert (await core.only()).state == "cancelled"
+        release.set()
+        row, attempt = await core.attempted()
+        assert (row.state, attempt.status) == ("succeeded", 200)
+
+
+async def test_recovery_queues_again_what_failed_and_goes_on_after_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(dispatcher, "CHUNK", 7)  # as if thousands had failed
+    async with receiving(status(500)) as receiver:
+        async with bench(tmp_path, delays_s=()) as core:
+            id = await core.endpoint(receiver.url)
+            for number in range(30):
+                await core.ask(SendTest("webhook.test", {"n": number}))
+                core.clock.move(31_000)  # past the breaker
+
+            async def all_failed() -> bool:
+                core.clock.move(31_000)
+                await core.wake()
+                return len(await core.listed("exhausted")) == 30
+
+            await core.until(all_failed)
+            (first, *_) = await core.listed()
+            ((count, upto),) = await core.core.store.fetch(deliveries.failed_since(first.endpoint, 0))
+            assert count == 30
+        receiver.answer = thanks
+        receiver.received.clear()
+        async with bench(tmp_path, delays_s=()) as core:
+            core.clock.move(DAY)
+            number = first.endpoint
+            await core.core.store.commit(Unit((deliveries.begin_recovery(number, 0, upto),)))  # as before a crash
+        async with bench(tmp_path, delays_s=()) as core:
+            core.clock.move(2 * DAY)
+            await core.until(lambda: all_recovered(core))
+            assert sorted(received.event["data"]["n"] for received in receiver.received) == list(range(30))
+            assert await core.core.store.fetch(deliveries.failed_since(number, 0)) == [(0, 0)]
+            assert await core.core.store.fetch(deliveries.NEXT_RECOVERY) == []
+            assert await core.ask(Recover(id, 0, upto, 0)) == 0
+
+
+async def all_recovered(core: Bench) -> bool:
+    return len(await core.listed("succeeded")) == 30
+
+
+async def test_the_log_is_kept_for_thirty_days(tmp_path: Path):
+    async with receiving() as receiver, bench(tmp_path) as core:
+        await core.endpoint(receiver.url)
+        await core.test_event()
+        row, _ = await core.attempted()
+        core.clock.move(29 * DAY)
+        await forget_old_events(core.core)
+        assert len(await core.listed()) == 1
+        core.clock.move(2 * DAY)
+        receiver.answer = status(500)
+        await core.test_event()  # younger
+        await core.until(lambda: core.listed("retrying"))
+        await forget_old_events(core.core)
+        assert [row.state for row in await core.listed()] == ["retrying"]
+        assert await core.attempts(row) == []
+
+
+async def test_while_the_store_takes_no_writes_nothing_is_sent_over_and_over(tmp_path: Path):
+    broken = False
+
+    def before_commit() -> None:
+        if broken:
+            raise OSError("the disk is full")
+
+    async def last_of_its_kind(_: Received) -> web.StreamResponse:
+        nonlocal broken
+        broken = True
+        return web.Response()
+
+    async with receiving(last_of_its_kind) as receiver, bench(tmp_path, before_commit=before_commit) as core:
+        await core.endpoint(receiver.url)
+        await core.test_event()
+        await receiver.got(1)
+
+        async def stopped() -> bool:
+            return core.core.directory.inspect(dispatcher.KIND, dispatcher.KEY) is None
+
+        await core.until(stopped)
+        for _ in range(5):
+            with pytest.raises(StorageUnavailable):
+                await core.wake()
+        assert len(receiver.received) == 1
+        receiver.answer = thanks
+        broken = False
+        await core.wake()
+        row, _ = await core.attempted()
+        assert row.state == "succeeded"
+        assert len(receiver.received) == 2
+
+
+# the address that is really connected to
+
+
+class NameServer(asyncio.DatagramProtocol):
+    """A DNS server (RFC 1035) that answers every question of an A record with the next of its addresses."""
+
+    def __init__(self, *addresses: str) -> None:
+        self.addresses = list(addresses)
+        self.asked = 0
+
+    def connection_made(self, transport: Any) -> None:
+        self.transport = transport
+
+    def datagram_received(self, data: bytes, addr: Any) -> None:
+        address = self.addresses[min(self.asked, len(self.addresses) - 1)]
+        self.asked += 1
+        end = data.index(b"\0", 12) + 5
+        answer = data[:2] + b"\x81\x80\0\1\0\1\0\0\0\0" + data[12:end]
+        answer += b"\xc0\x0c\0\1\0\1\0\0\0\0\0\4" + socket.inet_aton(address)
+        self.transport.sendto(answer, addr)
+
+
+class Asking(AbstractResolver):
+    """A resolver that asks one name server, each time anew."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        name = b"".join(bytes([len(label)]) + label.encode() for label in host.split(".")) + b"\0"
+        question = b"\1\2\1\0\0\1\0\0\0\0\0\0" + name + b"\0\1\0\1"
+
+        def ask() -> bytes:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+                asking.settimeout(10)
+                asking.sendto(question, ("127.0.0.1", self.port))
+                return asking.recv(512)
+
+        address = socket.inet_ntoa((await asyncio.to_thread(ask))[-4:])
+        return [ResolveResult(hostname=host, host=address, port=port, family=socket.AF_INET, proto=0, flags=0)]
+
+    async def close(self) -> None:
+        pass
+
+
+@asynccontextmanager
+async def name_server(*addresses: str) -> AsyncIterator[tuple[NameServer, int]]:
+    loop = asyncio.get_running_loop()
+    transport, server = await loop.create_datagram_endpoint(lambda: NameServer(*addresses), local_addr=("127.0.0.1", 0))
+    try:
+        yield server, transport.get_extra_info("sockname")[1]
+    finally:
+        transport.close()
+
+
+async def test_a_name_that_resolves_to_a_private_address_later_is_refused_at_the_attempt(tmp_path: Path):
+    """DNS rebinding: a public address when the endpoint is created, the gateway's own machine afterwards."""
+    reached: list[bytes] = []
+
+    async def trap(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        reached.append(await reader.read(10))
+
+    async with raw_server(trap) as port, name_server("93.184.215.14", "127.0.0.1") as (server, dns):
+        outbound = Outbound(resolver=lambda: Asking(dns))
+        url = f"https://rebinding.example.com:{port}/hook"
+        assert await outbound.refusal(url) is None
+        async with bench(tmp_path, outbound=outbound) as core:
+            await core.endpoint(url)
+            await core.test_event()
+            row, attempt = await core.attempted()
+            assert (row.state, attempt.error, attempt.status) == ("retrying", "address_refused", None)
+        assert server.asked == 2
+        assert reached == []
+        refused = await outbound.refusal(url)
+        assert refused
+        assert "127.0.0.1 is loopback" in refused
+
+
+async def test_a_url_that_was_allowed_once_is_refused_at_the_attempt_when_it_no_longer_is(tmp_path: Path):
+    async with receiving() as receiver:
+        async with bench(tmp_path) as core:
+            await core.endpoint(receiver.url)
+        async with bench(tmp_path, outbound=Outbound()) as core:
+            await core.test_event()
+            row, attempt = await core.attempted()
+            assert (row.state, attempt.error, attempt.status) == ("retrying", "address_refused", None)
+        assert receiver.received == []
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "10.0.0.1", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]"])
+async def test_an_ip_literal_skips_resolvers_and_is_refused_where_the_socket_is_opened(host: str):
+    outbound = Outbound()
+    async with outbound.session(timeout_s=5) as session:
+        with pytest.raises(OSError, match="not a globally routable"):
+            await session.post(f"http://{host}:9/hook")
+
+
+async def test_the_system_resolver_finds_this_machine():
+    found = await ThreadResolver().resolve("localhost", 80, socket.AF_INET)
+    assert {result["host"] for result in found} == {"127.0.0.1"}
+    with pytest.raises(OSError, match=r".+"):
+        await ThreadResolver().resolve("no-such-name.invalid", 80)
+
+
+def test_secrets_are_whsec_and_32_bytes():
+    secret = endpoints.signing.new_secret()
+    assert secret.startswith("whsec_")
+    assert len(base64.b64decode(secret.removeprefix("whsec_"), validate=True)) == 32
