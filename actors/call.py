@@ -18,7 +18,7 @@ from actors.plans import PLANS
 from actors.quota import COUNT, Standing
 from actors.receipt import Audit, Quoting, Receipt
 from actors.request import EMPTY, NO_DEFINITION, NO_TARGET, Definition, Target, TPSRequest
-from actors.runtime import Aside, Ask, Progress
+from actors.runtime import Aside, Ask, AsyncFuture, Progress
 from actors.session import Caller
 from persistence import agents, audit, domains
 from persistence.domains import ZoneRow
@@ -113,6 +113,21 @@ class Call:
         standing = self.standing = await core.directory.ask("quota", caller.user_id, COUNT)
         if not standing.admitted:
             raise quota_exceeded(standing, core.clock())
+
+    @property
+    def held(self) -> AsyncFuture[Any] | None:
+        """What its answer has to wait for: that the store's bound is not below its count."""
+        stored = self.standing and self.standing.stored
+        return None if stored is None or (stored.done() and stored.error is None) else stored
+
+    async def counted(self) -> None:
+        """Wait until its answer may be sent.
+
+        Raises:
+            ServiceError: its count could not be stored.
+        """
+        if self.held is not None:
+            await self.held
 
     def audit(self) -> Audit | None:
         """Tell how to write this command to the audit log, on a plan that has one."""

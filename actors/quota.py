@@ -30,7 +30,8 @@ REJECTED_EVERY_MS = 60_000
 class Standing(NamedTuple):
     """Where a user stands in its day: `limit` is None without one, `resets_at` in ms since the epoch.
 
-    `admitted` is False for a request that was refused, and so not counted.
+    `admitted` is False for a request that was refused, and so not counted. `stored` is resolved once the store's bound
+    is not below the count; None where it is so already. Until then the request must not be answered.
     """
 
     plan: str
@@ -38,6 +39,7 @@ class Standing(NamedTuple):
     used: int
     resets_at: int
     admitted: bool = True
+    stored: AsyncFuture[Any] | None = None
 
     @property
     def remaining(self) -> int | None:
@@ -132,14 +134,14 @@ class QuotaActor(DurableActor):
     # counting
 
     @handles(CountRequest)
-    def _count_request(self, _: CountRequest) -> Standing | AsyncFuture[Standing]:
+    def _count_request(self, _: CountRequest) -> Standing:
         now = self._clock()
         if self._count < self._quiet_until and now < self._ends_at:
             self._count += 1
             return Standing(self._plan, self._limit, self._count, self._ends_at)
         return self._count_with_care(now)
 
-    def _count_with_care(self, now: int) -> Standing | AsyncFuture[Standing]:
+    def _count_with_care(self, now: int) -> Standing:
         """Count a request with which something else is due: a new day, a bound, a threshold, a refusal."""
         if now >= self._ends_at:
             self._begin_day(now // DAY_MS)
@@ -153,12 +155,7 @@ class QuotaActor(DurableActor):
         if self._reserved - self._count <= self._block // RESERVE_AT:
             self._reserve_ahead()
         self._look_ahead()
-        if self._count <= self._stored or self._reserving is None:
-            return self._standing()
-        answer: AsyncFuture[Standing] = AsyncFuture()
-        standing = self._standing()
-        self._reserving.then(lambda done: answer.fail(done.error) if done.error else answer.set(standing))
-        return answer
+        return self._standing() if self._count <= self._stored else self._standing()._replace(stored=self._reserving)
 
     def _look_ahead(self) -> None:
         """Find the count up to which requests need nothing but to be counted."""
@@ -228,7 +225,7 @@ class QuotaActor(DurableActor):
             return self._told
         return max([self._told, *(percent for percent in THRESHOLDS if self._count * 100 >= percent * limit)])
 
-    def _tell_of(self, crossed: int) -> AsyncFuture[Standing]:
+    def _tell_of(self, crossed: int) -> Standing:
         """Store an event for each threshold crossed; the answer to the request that crossed it waits for that."""
         events = [
             write
@@ -237,10 +234,8 @@ class QuotaActor(DurableActor):
             for write in self._event("quota.threshold.reached", threshold=percent)
         ]
         self._told = crossed
-        standing, answer = self._standing(), AsyncFuture[Standing]()
         self._reserving = self._store_window(max(self._ahead(), self._reserved), *events)
-        self._reserving.then(lambda done: answer.fail(done.error) if done.error else answer.set(standing))
-        return answer
+        return self._standing()._replace(stored=self._reserving)
 
     def _event(self, kind: str, **more: int) -> tuple[Write, ...]:
         data = {

@@ -10,8 +10,9 @@ import orjson
 from sanic import HTTPResponse, Request
 
 from actors.call import NOBODY, Call
-from actors.errors import RequestTimeout, ServiceError, WrongMediaType, WrongMethod
+from actors.errors import InternalError, RequestTimeout, ServiceError, WrongMediaType, WrongMethod
 from actors.ids import iso, random_bits, system_clock
+from actors.runtime import AsyncFuture
 from routes.bodies import header
 
 JSON = "application/json"
@@ -49,6 +50,17 @@ class BusAnswer:
     body: bytes
     status: int
     headers: dict[str, str]
+    held: AsyncFuture[Any] | None = None
+    """What has to be stored before it is sent: the count of its request."""
+
+    def released(self) -> "BusAnswer":
+        """Return it once what held it is resolved; an error in its place where that could not be stored."""
+        error = self.held and self.held.error
+        self.held = None
+        if error is None:
+            return self
+        failed = error if isinstance(error, ServiceError) else InternalError("The gateway failed to count this.")
+        return bus_error(self.headers["X-Request-Id"], None, failed)
 
     def response(self) -> HTTPResponse:
         """Make it a response of Sanic's."""

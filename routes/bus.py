@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
@@ -114,7 +115,7 @@ class CommandBus:
             return None
         address = client_address(peer, headers.get, self._trusted_proxies)
         request = BusRequest(headers.get, request_id(headers.get("x-request-id")), address, body)
-        return None if request.wants_events else self.serve(request, self._request_lines[request_line])
+        return None if request.wants_events else self.serve_held(request, self._request_lines[request_line])
 
     async def _respond(self, request: Request, command: Command | None) -> HTTPResponse | None:
         connection: Any = request.conn_info
@@ -125,6 +126,15 @@ class CommandBus:
 
     async def serve(self, request: BusRequest, command: Command | None) -> BusAnswer | None:
         """Carry out one request; `command` is what an alias fixes. None when the answer was streamed."""
+        answer = await self.serve_held(request, command)
+        if answer is None or answer.held is None:
+            return answer
+        with suppress(Exception):  # what it was resolved with is told by the answer
+            await answer.held
+        return answer.released()
+
+    async def serve_held(self, request: BusRequest, command: Command | None) -> BusAnswer | None:
+        """Carry out one request like `serve`, but return the answer before it may be sent; see `BusAnswer.held`."""
         started = perf_counter()
         call = Call(self._core, request.request_id, request.address)
         service = command.service if command else None
@@ -154,6 +164,8 @@ class CommandBus:
             user = call.caller.user_name if call.caller else None
             status = response.status if response else 200
             self._access_log.write(call.request_id, service or "-", status, code, seconds, user, call.address)
+        if response is not None:
+            response.held = call.held
         return response
 
     async def _check(self, request: BusRequest, call: Call, command: Command, body: dict[str, Any]) -> None:
@@ -267,6 +279,7 @@ class CommandBus:
 
 
 async def _respond_with_events(request: Request, call: Call) -> Any:
+    await call.counted()
     untyped: Any = request
     headers = {"X-Request-Id": call.request_id, "Cache-Control": "no-store"} | quota_headers(call)
     return await untyped.respond(content_type=EVENT_STREAM, headers=headers)

@@ -97,6 +97,10 @@ class FastPath(_Connection):
             awaited.add_done_callback(self._go_on)
 
     def _answer(self, answer: BusAnswer) -> None:
+        held = answer.held
+        if held is not None:
+            held.then(lambda _: self._release(answer))
+            return
         self._serving = None
         self._http.stage = Stage.IDLE
         self.transport.write(answer.wire())
@@ -106,6 +110,11 @@ class FastPath(_Connection):
             self.recv_buffer.clear()
             self.transport.resume_reading()
             self.data_received(held)
+
+    def _release(self, answer: BusAnswer) -> None:
+        """Send what was held back, unless the client has gone."""
+        if self._serving is not None:
+            self._answer(answer.released())
 
 
 def plain_request(data: bytes) -> tuple[str, dict[str, str], bytes] | None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -75,6 +76,7 @@ class MemberRoutes:
         status = 0
         try:
             done = await self._carried_out(request, route, params, call)
+            await call.counted()
             headers = {"X-Request-Id": call.request_id} | quota_headers(call)
             if done.replayed:
                 headers["Idempotency-Replayed"] = "true"
@@ -83,6 +85,8 @@ class MemberRoutes:
         except Exception as raised:
             error = as_service_error(raised)
             code, status = error.internal_code, error.http_code
+            with suppress(ServiceError):
+                await call.counted()
             return gateway_error(request, error, quota_headers(call))
         finally:  # a client that goes away cancels this; its request is counted all the same
             seconds = perf_counter() - started

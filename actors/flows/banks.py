@@ -201,6 +201,8 @@ async def permissions(call: Call) -> Answer:
     elif access is not None:
         update = UpdateBank(viewer, BankChanges(access=access))
         await call.carry_out("bank", view.row.id, update, changed, repeatable=True)
+    else:
+        call.receipt = None  # it only reads
     return await _attachments(call, view)
 
 

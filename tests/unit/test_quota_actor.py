@@ -36,7 +36,11 @@ class Quota:
         self.id = user.id
 
     async def count(self) -> Standing:
-        return await self.core.directory.ask("quota", self.id, CountRequest())
+        """Count one, and wait until it may be answered."""
+        standing = await self.core.directory.ask("quota", self.id, CountRequest())
+        if standing.stored is not None:
+            await standing.stored
+        return standing
 
     async def counts(self, times: int) -> list[Standing]:
         """Count so many at once; those that were admitted."""
