@@ -281,8 +281,9 @@ class WebhooksActor(DurableActor):
         return user_id == self.key
 
     def snapshot(self) -> dict[str, Any]:
-        """Show the endpoints; never a secret."""
-        return {"endpoints": [endpoint_record(endpoint) for endpoint in self._endpoints.values()]}
+        """Show the endpoints; never a secret, nor a URL, which may hold one."""
+        shown = [endpoint_record(endpoint) for endpoint in self._endpoints.values()]
+        return {"endpoints": [record | {"url": None} for record in shown]}
 
 
 def endpoint_record(endpoint: EndpointRow) -> Record:
