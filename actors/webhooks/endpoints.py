@@ -194,7 +194,7 @@ class WebhooksActor(DurableActor):
             after = replace(after, secrets=self._sealed(before.id, signing.rotated(held, secret, now)))
         after = replace(after, updated_at=now)
         self._endpoints[after.id] = after
-        writes = [endpoints.update(after)]
+        writes = [endpoints.update(after, active_too=message.active is not None)]
         if before.active != after.active:
             # Disabled: what waits is cancelled, the dispatcher sees to more than this. Enabled: what that left over.
             writes.append(deliveries.cancel(after.number, CHUNK if before.active else 2**62))
