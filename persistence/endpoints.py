@@ -62,19 +62,24 @@ def insert(endpoint: EndpointRow) -> Write:
     )
 
 
-def update(endpoint: EndpointRow) -> Write:
-    """Store what its owner may change; what the dispatcher counts starts anew with each change."""
+def update(endpoint: EndpointRow, *, active_too: bool) -> Write:
+    """Store what its owner may change; what the dispatcher counts starts anew with each change.
+
+    Without `active_too` it stays as active as it is, for the dispatcher may have disabled it just now.
+    """
     return Write(
-        "UPDATE endpoints SET url = ?, events = ?, active = ?, description = ?, secrets = ?, disabled_reason = ?,"
-        " failing_since = NULL, updated_at = ? WHERE number = ? AND NOT deleted",
+        "UPDATE endpoints SET url = ?1, events = ?2, description = ?3, secrets = ?4, updated_at = ?5,"
+        " failing_since = NULL, active = CASE WHEN ?6 THEN ?7 ELSE active END,"
+        " disabled_reason = CASE WHEN ?6 THEN ?8 ELSE disabled_reason END WHERE number = ?9 AND NOT deleted",
         (
             endpoint.url,
             orjson.dumps(endpoint.events).decode(),
-            int(endpoint.active),
             endpoint.description,
             endpoint.secrets,
-            endpoint.disabled_reason,
             endpoint.updated_at,
+            int(active_too),
+            int(endpoint.active),
+            endpoint.disabled_reason,
             endpoint.number,
         ),
         rows=1,

@@ -194,7 +194,7 @@ class WebhooksActor(DurableActor):
             after = replace(after, secrets=self._sealed(before.id, signing.rotated(held, secret, now)))
         after = replace(after, updated_at=now)
         self._endpoints[after.id] = after
-        writes = [endpoints.update(after)]
+        writes = [endpoints.update(after, active_too=message.active is not None)]
         if before.active != after.active:
             # Disabled: what waits is cancelled, the dispatcher sees to more than this. Enabled: what that left over.
             writes.append(deliveries.cancel(after.number, CHUNK if before.active else 2**62))
@@ -281,8 +281,9 @@ class WebhooksActor(DurableActor):
         return user_id == self.key
 
     def snapshot(self) -> dict[str, Any]:
-        """Show the endpoints; never a secret."""
-        return {"endpoints": [endpoint_record(endpoint) for endpoint in self._endpoints.values()]}
+        """Show the endpoints; never a secret, nor a URL, which may hold one."""
+        shown = [endpoint_record(endpoint) for endpoint in self._endpoints.values()]
+        return {"endpoints": [record | {"url": None} for record in shown]}
 
 
 def endpoint_record(endpoint: EndpointRow) -> Record:

@@ -32,8 +32,8 @@ def _object(**properties: Schema) -> Schema:
 
 _TEXT: Schema = {"type": "string"}
 _COUNT: Schema = {"type": "integer", "minimum": 0}
-_MAYBE_TEXT: Schema = {"type": "string", "nullable": True}
-_MAYBE_LIMIT: Schema = {"type": "integer", "minimum": 1, "nullable": True}
+_MAYBE_TEXT: Schema = {"type": ["string", "null"]}
+_MAYBE_LIMIT: Schema = {"type": ["integer", "null"], "minimum": 1}
 _PLAN: Schema = {"type": "string", "enum": ["free", "builder", "scale", "enterprise"]}
 _SCOPE: Schema = {"type": "string", "enum": ["daily"]}
 _DAY: Schema = {"type": "string", "format": "date", "description": "The UTC day."}
