@@ -1,7 +1,7 @@
 """The core: what the flows of the commands work with, put together in one place."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from actors.agent import AgentActor, Engine
 from actors.bank import BankActor
@@ -10,6 +10,7 @@ from actors.directory import IDLE_S, LocalDirectory
 from actors.domain import DomainActor
 from actors.idempotency import Idempotency
 from actors.ids import Clock, system_clock
+from actors.mcp import ToolServerActor
 from actors.names import Names
 from actors.outbox import Outbox
 from actors.passwords import PasswordHasher
@@ -18,6 +19,7 @@ from actors.sealing import Sealer
 from actors.session import KeyActor, SessionActor
 from actors.streams import Streams
 from actors.throttle import Throttle, Tries
+from actors.tools.servers import ToolOptions, ToolServers
 from actors.user import UserActor
 from persistence.store import Store
 
@@ -33,6 +35,7 @@ class CoreOptions:
     default_plan: str = "free"
     session_ttl_s: int = 86_400
     idle_s: float = IDLE_S
+    tools: ToolOptions = field(default_factory=ToolOptions)
 
 
 class Core:
@@ -47,6 +50,7 @@ class Core:
         self.options = options
         self.clock = clock
         self.streams = Streams()
+        self.tool_servers = ToolServers(options.tools, sealer)
         self.session_ttl_ms = options.session_ttl_s * 1000
 
         def session(key: str) -> SessionActor:
@@ -70,6 +74,9 @@ class Core:
         def quota(key: str) -> QuotaActor:
             return QuotaActor(key, store, clock, self.outbox)
 
+        def mcp(key: str) -> ToolServerActor:
+            return ToolServerActor(key, store, self.tool_servers)
+
         kinds = {
             "session": session,
             "key": api_key,
@@ -78,6 +85,7 @@ class Core:
             "agent": agent,
             "domain": domain,
             "bank": bank,
+            "mcp": mcp,
         }
         self.directory = LocalDirectory(kinds, idle_s=options.idle_s)
         self.credentials = Credentials(self.directory, store)

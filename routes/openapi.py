@@ -13,6 +13,7 @@ from sanic import Blueprint, HTTPResponse, Request
 
 from actors.commands import COMMANDS, GROUPS, Command
 from actors.request import TPSRequest
+from routes.mcp import SCHEMAS as TOOL_SCHEMAS
 from routes.openapi_routes import (
     CREDENTIALS,
     IDEMPOTENCY_KEY,
@@ -251,7 +252,7 @@ def _open_paths() -> Schema:
 def _schemas() -> Schema:
     schemas: Schema = {"Status": STATUS, "Header": HEADER}
     schemas |= model_schemas(TPSRequest) | route_schemas(ROUTES)
-    schemas |= dict(RECORDS.values())
+    schemas |= dict(RECORDS.values()) | TOOL_SCHEMAS
     schemas["Health"] = record(
         "How the gateway is.",
         status=text(enum=["ok", "unavailable"]),

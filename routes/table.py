@@ -1,8 +1,8 @@
 """ROUTES: every gateway route that is declared as data; a group's file holds its own."""
 
-from routes import audit, internal, keys
+from routes import audit, internal, keys, mcp
 
-ROUTES = (*keys.ROUTES, *audit.ROUTES, *internal.ROUTES)
+ROUTES = (*keys.ROUTES, *mcp.ROUTES, *audit.ROUTES, *internal.ROUTES)
 
 ROUTE_TAGS = tuple(dict.fromkeys(["Gateway", *(route.tag for route in ROUTES)]))
 """Their groups in the document."""

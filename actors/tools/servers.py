@@ -1,0 +1,80 @@
+"""What tool servers have in common: the operator's catalog, the bounds, and the way to each."""
+
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import orjson
+
+from actors.errors import EngineFailed, NotFound
+from actors.sealing import Sealer, WrongMasterKey
+from actors.tools.http import HttpLine
+from actors.tools.limits import ProcessSlots, ToolLimits
+from actors.tools.stdio import ProcessLine, StdioServer
+from persistence.mcp import ToolServerRow
+
+BUILT_IN = "parley"
+"""The catalog's entry that every gateway has."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOptions:
+    """What the operator decides of tool servers.
+
+    Args:
+        catalog: the stdio servers that users may install, by name.
+        limits: their bounds.
+        allow_insecure: whether URLs may be `http` and have private addresses, for development.
+        ca_file: the path of a PEM file of more certificate authorities to trust.
+    """
+
+    catalog: Mapping[str, StdioServer] = field(default_factory=dict[str, StdioServer])
+    limits: ToolLimits = ToolLimits()
+    allow_insecure: bool = False
+    ca_file: str | None = None
+
+
+class ToolServers:
+    """Opens lines to tool servers, within the operator's bounds."""
+
+    def __init__(self, options: ToolOptions, sealer: Sealer) -> None:
+        self.options = options
+        self.limits = options.limits
+        self.slots = ProcessSlots(options.limits)
+        self._sealer = sealer
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        context = ssl.create_default_context()
+        if self.options.ca_file is not None:
+            context.load_verify_locations(cafile=self.options.ca_file)
+        return context
+
+    def seal(self, server_id: str, headers: Mapping[str, str]) -> bytes | None:
+        """Seal the headers of a tool server, if it has any."""
+        return self._sealer.seal(orjson.dumps(dict(headers)), _purpose(server_id)) if headers else None
+
+    def line_to(self, server: ToolServerRow) -> ProcessLine | HttpLine:
+        """Make the line to a tool server; nothing is opened yet.
+
+        Raises:
+            NotFound: the operator has taken its entry out of the catalog.
+            EngineFailed: its headers can't be unsealed.
+        """
+        if server.url is None:
+            entry = self.options.catalog.get(server.entry or "")
+            if entry is None:
+                raise NotFound(f"The gateway's catalog has no server {server.entry} any more; remove {server.name}.")
+            return ProcessLine(entry)
+        headers: dict[str, str] = {}
+        if server.headers is not None:
+            try:
+                headers = orjson.loads(self._sealer.open(server.headers, _purpose(server.id)))
+            except WrongMasterKey:
+                raise EngineFailed(f"The headers of {server.name} can't be read; install it anew.") from None
+        return HttpLine(server.url, headers, self.limits, self._tls, allow_insecure=self.options.allow_insecure)
+
+
+def _purpose(server_id: str) -> str:
+    return f"mcp {server_id}"
