@@ -162,6 +162,7 @@ def http_options(settings: Settings) -> HttpOptions:
     return HttpOptions(
         version=VERSION,
         brand=settings.brand,
+        host=settings.host,
         internal_secret=None if secret is None else secret.get_secret_value(),
         max_body_bytes=settings.max_body_bytes,
         trusted_proxies=settings.trusted_proxies,

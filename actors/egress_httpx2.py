@@ -20,8 +20,8 @@ MAX_CONNECTIONS = 20
 class GuardedBackend(httpcore2.AsyncNetworkBackend):
     """Opens connections, only to addresses that the egress policy lets through.
 
-    A name is resolved here and the connection opened to an address that was checked, so that nobody can answer another one
-    in between; TLS still checks the certificate for the name.
+    A name is resolved here and the connection opened to an address that was checked, so that nobody can answer another
+    one in between; TLS still checks the certificate for the name.
     """
 
     def __init__(self, allow_insecure: bool) -> None:
@@ -85,8 +85,8 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         tls: what certificates are checked with.
         allow_insecure: let `http` and private addresses through, for development.
         allow: may refuse a request unsent, by answering it; None lets it through.
-        pacer: called with a response's status and headers; what it returns is called with the size of each piece that came,
-            and returns seconds to wait before the next, or raises to cut the response off.
+        pacer: called with a response's status and headers; what it returns is called with the size of each piece that
+            came, and returns seconds to wait before the next, or raises to cut the response off.
     """
 
     def __init__(

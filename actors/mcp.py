@@ -1,6 +1,7 @@
 """The tool-server actor: one installed tool server (MCP), and the connection to it."""
 
 import asyncio
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -257,7 +258,7 @@ class ToolServerActor(DurableActor):
             return
         wait = self._retry_at - monotonic()
         if wait > 0:
-            raise self._failed(f"{self._error}; it is tried again in {wait:.0f} s")
+            raise self._failed(f"{self._error}; it is tried again in {math.ceil(wait)} s")
         line = self._servers.line_to(row)
         if line.is_process:
             self._servers.slots.take(row.user_id)
@@ -294,7 +295,7 @@ class ToolServerActor(DurableActor):
             self._lose(message.reason or "it was closed")
 
     def _lose(self, reason: str) -> None:
-        """Note that the connection is of no use; the next that needs one opens it anew, not at once where this repeats."""
+        """Note that the connection is of no use; the next message that needs one opens it anew, unless this repeats."""
         link, self._link = self._link, None
         was_ready, self._ready = self._ready, False
         self._error = reason

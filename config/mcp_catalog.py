@@ -67,9 +67,7 @@ class Catalog(_Part):
     def _have_names(cls, value: dict[str, CatalogEntry]) -> dict[str, CatalogEntry]:
         for name in value:
             if not _NAME.fullmatch(name) or name == BUILT_IN:
-                raise ValueError(
-                    f"{name!r} can't be a name: 2 to 64 letters, digits, _ or -, and not {BUILT_IN!r}, which is built in"
-                )
+                raise ValueError(f"{name!r} can't be a name: 2 to 64 letters, digits, _ or -; {BUILT_IN!r} is built in")
         return value
 
 
@@ -86,7 +84,9 @@ def load_catalog(settings: Settings) -> Catalog:
     except FileNotFoundError as error:
         if "mcp_catalog" not in settings.model_fields_set:
             return Catalog()  # pyright: ignore[reportCallIssue]
-        raise CatalogError(f"PARLEY_MCP_CATALOG is {str(path)!r} ({error.strerror}); name a readable TOML file") from None
+        raise CatalogError(
+            f"PARLEY_MCP_CATALOG is {str(path)!r} ({error.strerror}); name a readable TOML file"
+        ) from None
     except ValidationError as error:
         problems = error.errors(include_url=False, include_input=False)
         lines = [f"{'.'.join(map(str, problem['loc']))} in {path}: {problem['msg']}" for problem in problems]

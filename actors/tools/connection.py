@@ -89,7 +89,7 @@ class Connection:
         self._task = asyncio.create_task(self._run())
 
     async def _run(self) -> None:
-        # No `asyncio.timeout` around the handshake: the SDK's task groups must be left in the order they were entered in.
+        # No `asyncio.timeout` around the handshake: the SDK's task groups must be left in the order they were entered.
         timer = asyncio.get_running_loop().call_later(self._limits.connect_timeout_s, self._task.cancel)
         try:
             await load_sdk()
@@ -191,6 +191,7 @@ class Connection:
 
     def _said(self, error: BaseException) -> str:
         """Name a fault of a tool server's in a few words, without what it may have quoted."""
+        import httpx2  # noqa: PLC0415
         from mcp.shared.exceptions import MCPError  # noqa: PLC0415
 
         while isinstance(error, BaseExceptionGroup):
@@ -202,6 +203,8 @@ class Connection:
                 if error.code == REQUEST_TIMEOUT:
                     return f"it did not answer{self._line.remark()}"
                 return f"it answered: {_one_line(error.message)}{self._line.remark()}"
+            case httpx2.TransportError():
+                return f"it can't be reached: {_one_line(str(error)) or type(error).__name__}"
             case OSError():
                 return f"it can't be started or reached: {error.strerror or type(error).__name__}"
             case ValueError():  # pydantic's

@@ -52,7 +52,7 @@ def require_headers(headers: Mapping[str, str]) -> dict[str, str]:
             raise InvalidField(f"Invalid value of headers.{name}: it is given twice.")
         if len(value) > MAX_HEADER_CHARS or not _VALUE.fullmatch(value):
             raise InvalidField(
-                f"Invalid value of headers.{name}: 1 to {MAX_HEADER_CHARS} visible ASCII characters, spaces only between."
+                f"Invalid value of headers.{name}: send 1 to {MAX_HEADER_CHARS} visible ASCII characters."
             )
         seen.add(lower)
     return dict(headers)

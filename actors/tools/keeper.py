@@ -9,6 +9,7 @@ imports nothing of Parley's. The server inherits stdin and stdout.
 - Should the keeper itself be killed, the server's own death signal is SIGKILL.
 """
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -47,21 +48,17 @@ def descendants() -> set[int]:
 
 def reap() -> None:
     """Take the exit statuses of those that have ended."""
-    try:
+    with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
-    except ChildProcessError:
-        pass
 
 
 def send_all(number: int) -> bool:
     """Send a signal to every descendant; tell whether there was one."""
     found = descendants()
     for pid in found:
-        try:
+        with contextlib.suppress(OSError):
             os.kill(pid, number)
-        except OSError:
-            pass
     return bool(found)
 
 

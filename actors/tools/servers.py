@@ -30,7 +30,7 @@ class ToolOptions:
     """
 
     catalog: Mapping[str, StdioServer] = field(default_factory=dict[str, StdioServer])
-    limits: ToolLimits = ToolLimits()
+    limits: ToolLimits = field(default_factory=ToolLimits)
     allow_insecure: bool = False
     ca_file: str | None = None
 

@@ -1,7 +1,7 @@
 """Tool servers that run as processes and speak over stdin and stdout (MCP, "stdio").
 
-The SDK's own stdio client keeps a line of any length and reads as fast as a server writes; this one is bounded, and starts
-the process under `keeper.py`, so that nothing of it outlives the gateway.
+The SDK's own stdio client keeps a line of any length and reads as fast as a server writes; this one is bounded, and
+starts the process under `keeper.py`, so that nothing of it outlives the gateway.
 """
 
 import asyncio
@@ -32,8 +32,8 @@ _READ_BYTES = 65_536
 _MESSAGES = (1_000.0, 2_000.0, 20_000.0)
 _BYTES = (4e6, 8e6, 64e6)
 _MAX_REQUESTS = 100
-"""Requests of a server to its client that are passed on between two calls: the gateway declines them all, and a server that
-doesn't read would let the answers pile up."""
+"""Requests of a server to its client that are passed on between two calls: the gateway declines them all, and a server
+that doesn't read would let the answers pile up."""
 _MAX_GARBAGE = 100
 """Lines that are no JSON-RPC, before a server is given up."""
 
