@@ -26,7 +26,7 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
 
     def __init__(self, allow_insecure: bool) -> None:
         self._allow_insecure = allow_insecure
-        self._backend = httpcore2.AnyIOBackend()
+        self._backend: Any = httpcore2.AnyIOBackend()
 
     async def connect_tcp(
         self,
@@ -137,7 +137,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             raise _translated(error) from error
         headers = httpx2.Headers(received.headers)
         pieces = _Pieces(received, self._pacer(received.status, headers))
-        return httpx2.Response(received.status, headers=headers, stream=pieces, extensions=received.extensions)
+        return httpx2.Response(received.status, headers=headers, stream=pieces)
 
     async def aclose(self) -> None:
         """Close every connection."""

@@ -4,7 +4,6 @@ import asyncio
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -207,6 +206,8 @@ class ToolServerActor(DurableActor):
             EngineFailed: the server failed just now and is left alone for a while.
             StateConflict, Overloaded: no process may be started now.
         """
+        if self._link is not None and self._link.closing:  # it idled, and gives way to another
+            self._link, self._ready = None, False
         if not self._ready:
             self._connect(row)
         self._answers.add(answered)
@@ -260,18 +261,19 @@ class ToolServerActor(DurableActor):
         if wait > 0:
             raise self._failed(f"{self._error}; it is tried again in {math.ceil(wait)} s")
         line = self._servers.line_to(row)
+        slots = self._servers.slots
         if line.is_process:
-            self._servers.slots.take(row.user_id)
-        release = partial(self._servers.slots.give_back, row.user_id) if line.is_process else None
+            slots.make_room(row.user_id)
 
         def gone(reason: str | None) -> None:
-            if release is not None:
-                release()
+            slots.give_back(link)
             self.tell_self(_Gone(link, reason))
 
         link = self._link = Connection(
             line, self._servers.limits, lambda offers: self.tell_self(_Connected(link, offers)), gone
         )
+        if line.is_process:
+            slots.hold(link, row.user_id)
 
     @handles(_Connected)
     def _connected(self, message: _Connected) -> None:
@@ -291,8 +293,12 @@ class ToolServerActor(DurableActor):
 
     @handles(_Gone)
     def _on_gone(self, message: _Gone) -> None:
-        if message.link is self._link:
-            self._lose(message.reason or "it was closed")
+        if message.link is not self._link:
+            return
+        if message.reason is None:  # it idled, and gave way to another
+            self._link, self._ready = None, False
+        else:
+            self._lose(message.reason)
 
     def _lose(self, reason: str) -> None:
         """Note that the connection is of no use; the next message that needs one opens it anew, unless this repeats."""

@@ -170,7 +170,8 @@ class McpServer:
         if answer is not None:
             if answer.status == 401 and not TOOLS[exchange.service].public:
                 return answer.response()  # MCP wants a wrong credential to be refused by HTTP
-            response.headers.update(answer.headers)
+            for name, value in answer.headers.items():
+                response.headers[name] = value
         response.headers["X-Request-Id"] = request_id_of(request)
         return response
 

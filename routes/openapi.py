@@ -223,7 +223,12 @@ def _mcp_path() -> Schema:
         }
         | {status: reply(description, schema) for status, (description, schema) in statuses.items()},
     )
-    example = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "US_Read", "arguments": {}}}
+    example: Schema = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "US_Read", "arguments": {}},
+    }
     return {"/mcp": {"post": described | {"security": [*CREDENTIALS, {}], "requestBody": json_body(message, example)}}}
 
 

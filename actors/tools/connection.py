@@ -82,7 +82,9 @@ class Connection:
         self._ready = ready
         self._gone = gone
         self._client: Client | None = None
-        self._closing = False
+        self.closing = False
+        """Whether it is being closed, and takes no calls any more."""
+        self._calls = 0
         self._heard_at = 0.0
         self.reason: str | None = None
         """Why it is gone, once it is; None where it was closed."""
@@ -96,7 +98,7 @@ class Connection:
             async with self._new_client() as client:
                 offers = await self._list(client)
                 timer.cancel()
-                self._client = client
+                self._client, self._heard_at = client, monotonic()
                 self._ready(offers)
                 await self._line.lost.wait()
             self.reason = self._line.reason
@@ -107,7 +109,7 @@ class Connection:
         finally:
             timer.cancel()
             self._client = None
-            if self._closing:
+            if self.closing:
                 self.reason = None
             self._gone(self.reason)
 
@@ -157,6 +159,7 @@ class Connection:
             raise ToolServerFailed(self._line.reason, lost=True)
         began = monotonic()
         self._line.call_begins()
+        self._calls += 1
         try:
             # The SDK's own time-out begins once the request is written, which a server that reads nothing prevents.
             async with asyncio.timeout(timeout + 1):
@@ -183,19 +186,20 @@ class Connection:
             raise
         except Exception as error:
             raise ToolServerFailed(self._said(error), lost=True) from None
+        finally:
+            self._calls -= 1
 
     def _timed_out(self, began: float) -> ToolServerFailed:
         """Say that a call got no answer; a server that answered nothing else meanwhile is given up as hung."""
         what = f"it did not answer within {self._limits.call_timeout_s:g} s{self._line.remark()}"
         return ToolServerFailed(what, lost=self._heard_at < began)
 
-    def _said(self, error: BaseException) -> str:
+    def _said(self, error: Any) -> str:
         """Name a fault of a tool server's in a few words, without what it may have quoted."""
         import httpx2  # noqa: PLC0415
         from mcp.shared.exceptions import MCPError  # noqa: PLC0415
 
-        while isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        error = _first(error)
         match error:
             case ToolServerFailed():
                 return str(error)
@@ -213,12 +217,21 @@ class Connection:
                 log.info("a tool server failed: %s", type(error).__name__)
                 return f"it can't be used ({type(error).__name__})"
 
-    async def close(self) -> None:
-        """Close it and wait until its process is gone."""
-        self._closing = True
+    @property
+    def idle_since(self) -> float | None:
+        """When it answered last, in seconds of `monotonic`; None while it is connecting or a call is under way."""
+        return None if self._calls or self._client is None else self._heard_at
+
+    def give_way(self) -> None:
+        """Begin to close it."""
+        self.closing = True
         self._line.lost.set()
         if self._client is None:
             self._task.cancel()
+
+    async def close(self) -> None:
+        """Close it and wait until its process is gone."""
+        self.give_way()
         _, pending = await asyncio.wait((self._task,), timeout=CLOSE_S)
         if pending:
             self._task.cancel()
@@ -229,6 +242,14 @@ async def load_sdk() -> None:
     """Import the SDK, on a thread, once: it takes 0.4 s."""
     for module in ("mcp.client.client", "mcp.client.streamable_http"):
         await asyncio.to_thread(importlib.import_module, module)
+
+
+def _first(error: BaseException) -> Any:
+    """Take the first error out of groups of them."""
+    first: Any = error
+    while isinstance(first, BaseExceptionGroup):
+        first = first.exceptions[0]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return first  # pyright: ignore[reportUnknownVariableType]
 
 
 def _anything() -> Any:

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -84,7 +84,7 @@ class HttpLine:
         self._status = 0
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator["TransportStreams"]:
+    async def open(self) -> AsyncGenerator["TransportStreams"]:
         """Make the client."""
         import httpx2  # noqa: PLC0415
         from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415

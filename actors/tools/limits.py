@@ -1,7 +1,8 @@
 """Bounds of tool servers: what one may take of the gateway, in processes, bytes, messages and seconds."""
 
-from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from actors.errors import Overloaded, StateConflict
 
@@ -34,43 +35,65 @@ class ToolLimits:
     call_timeout_s: float = 60.0
 
 
+class Holder(Protocol):
+    """A connection that holds a process."""
+
+    @property
+    def idle_since(self) -> float | None:
+        """When it was used last, in seconds of `monotonic`; None while it is in use."""
+        ...
+
+    def give_way(self) -> None:
+        """End the process."""
+        ...
+
+
 class ProcessSlots:
-    """Counts the processes that run, so that no user and not all together have too many."""
+    """Counts the processes that run, so that no user and not all together have too many.
+
+    Where there are, the one that idles longest gives way.
+    """
 
     def __init__(self, limits: ToolLimits) -> None:
         self._limits = limits
-        self._of_user: Counter[str] = Counter()
+        self._held: dict[Holder, str] = {}
 
-    def take(self, user_id: str) -> None:
-        """Take a slot for a process about to start.
+    def make_room(self, user_id: str) -> None:
+        """See that one more process of a user's may start.
 
         Raises:
-            StateConflict: the user has as many processes as it may.
+            StateConflict: the user has as many as it may, and all are in use.
             Overloaded: the gateway has.
         """
         limits = self._limits
-        if self._of_user[user_id] >= limits.processes_per_user:
+        own = [holder for holder, holder_s in self._held.items() if holder_s == user_id]
+        if len(own) >= limits.processes_per_user and not self._end_idlest(own):
             raise StateConflict(
-                f"Of your tool servers {limits.processes_per_user} run as processes already, the most that may; "
-                "one that is idle ends after five minutes, or at once when you remove it."
+                f"Of your tool servers {limits.processes_per_user} are at work, the most that may be; try again when "
+                "one is done."
             )
-        if self._of_user.total() >= limits.processes:
+        if len(self._held) >= limits.processes and not self._end_idlest(self._held):
             raise Overloaded(
-                f"The gateway runs {limits.processes} tool servers already, the most that it may; try again later.",
-                retry_after=30,
+                f"The gateway has {limits.processes} tool servers at work, the most that may be; try again later.",
+                retry_after=5,
             )
-        self._of_user[user_id] += 1
 
-    def give_back(self, user_id: str) -> None:
-        """Give the slot of a process back that has ended."""
-        self._of_user[user_id] -= 1
-        if not self._of_user[user_id]:
-            del self._of_user[user_id]
+    def _end_idlest(self, holders: Iterable[Holder]) -> bool:
+        idle = [(since, holder) for holder in holders if (since := holder.idle_since) is not None]
+        if not idle:
+            return False
+        _, idlest = min(idle, key=lambda pair: pair[0])
+        self.give_back(idlest)
+        idlest.give_way()
+        return True
 
-    @property
-    def taken(self) -> int:
-        """How many processes run."""
-        return self._of_user.total()
+    def hold(self, holder: Holder, user_id: str) -> None:
+        """Count a process that starts."""
+        self._held[holder] = user_id
+
+    def give_back(self, holder: Holder) -> None:
+        """Count it no more; it has ended, or is about to."""
+        self._held.pop(holder, None)
 
 
 class Flow:

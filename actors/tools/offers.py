@@ -35,7 +35,7 @@ def _text_of(block: dict[str, Any]) -> str:
     kind = block.get("type")
     if kind == "text":
         return str(block.get("text", ""))
-    resource = block.get("resource")
-    if kind == "resource" and isinstance(resource, dict) and isinstance(resource.get("text"), str):
-        return resource["text"]
+    resource: dict[str, Any] = block.get("resource") or {}
+    if kind == "resource" and "text" in resource:
+        return str(resource["text"])
     return f"[{kind} {block.get('mimeType') or block.get('uri') or ''}]".replace(" ]", "]")

@@ -7,7 +7,7 @@ starts the process under `keeper.py`, so that nothing of it outlives the gateway
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -79,7 +79,7 @@ class ProcessLine:
             self.lost.set()
 
     @asynccontextmanager
-    async def open(self) -> AsyncIterator["TransportStreams"]:
+    async def open(self) -> AsyncGenerator["TransportStreams"]:
         """Start the process and speak with it; what is left of it ends with this context.
 
         Raises:

@@ -34,7 +34,7 @@ def notification() -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x" * 50}}
 
 
-def call(number: Any, tool: str, arguments: dict[str, Any]) -> None:  # noqa: C901
+def call(number: Any, tool: str, arguments: dict[str, Any]) -> None:
     match tool:
         case "echo":
             text(number, str(arguments.get("text")))
@@ -52,7 +52,7 @@ def call(number: Any, tool: str, arguments: dict[str, Any]) -> None:  # noqa: C9
             while True:
                 sys.stdout.write("x" * 65_536)
         case "flood_requests":
-            for request in range(10_000):
+            for request in range(1_500):
                 send({"jsonrpc": "2.0", "id": f"r{request}", "method": "sampling/createMessage", "params": {}})
             text(number, "asked a lot")
         case "big":
