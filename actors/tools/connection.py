@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
     from mcp.client.client import Client
 
+PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 INVALID_PARAMS = -32602
 CONNECTION_CLOSED = -32000
@@ -141,7 +142,7 @@ class Connection:
         size = sum(len(offer.description) + len(orjson.dumps(offer.input_schema)) for offer in offers)
         if cursor or len(offers) > MAX_OFFERS or size > MAX_OFFERS_BYTES:
             raise ToolServerFailed(
-                f"it offers more than {MAX_OFFERS} tools or {MAX_OFFERS_BYTES:,} bytes of them", lost=True
+                f"it offers more than {MAX_OFFERS} tools, {MAX_PAGES} pages or {MAX_OFFERS_BYTES:,} bytes", lost=True
             )
         return offers
 
@@ -206,6 +207,8 @@ class Connection:
             case MCPError():
                 if error.code == REQUEST_TIMEOUT:
                     return f"it did not answer{self._line.remark()}"
+                if error.code == PARSE_ERROR:  # the SDK quotes it all
+                    return "it answered what is no JSON"
                 return f"it answered: {_one_line(error.message)}{self._line.remark()}"
             case httpx2.TransportError():
                 return f"it can't be reached: {_one_line(str(error)) or type(error).__name__}"

@@ -29,6 +29,7 @@ KILL_S = 4.0
 """How long the keeper may take to end everything after that; longer than its own grace."""
 
 _READ_BYTES = 65_536
+_LOOK_S = 0.25
 _MESSAGES = (1_000.0, 2_000.0, 20_000.0)
 _BYTES = (4e6, 8e6, 64e6)
 _MAX_REQUESTS = 100
@@ -103,6 +104,7 @@ class ProcessLine:
         tasks = [
             asyncio.create_task(self._read(keeper, to_session)),
             asyncio.create_task(self._write(keeper, from_session)),
+            asyncio.create_task(self._watch(keeper)),
         ]
         try:
             yield from_server, to_server
@@ -177,6 +179,12 @@ class ProcessLine:
             self.lose("it reads no more")
         finally:
             from_session.close()
+
+    async def _watch(self, keeper: asyncio.subprocess.Process) -> None:
+        """See that the keeper is gone where its pipes don't tell, as something that the server started holds them."""
+        while keeper.returncode is None:
+            await asyncio.sleep(_LOOK_S)
+        self.lose("it ended")
 
 
 async def _end(keeper: asyncio.subprocess.Process) -> None:

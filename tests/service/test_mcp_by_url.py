@@ -88,13 +88,13 @@ async def test_a_url_that_can_t_be_connected_is_listed_as_failed_with_the_reason
 @pytest.mark.parametrize(
     ("way", "why"),
     [
-        ("packed", ""),
-        ("no_json", ""),
+        ("packed", "packs"),
+        ("no_json", "no JSON"),
         ("large", "too much"),
         ("hang_in_call", "did not answer within 2 s"),
         ("flood", ""),
         ("endless_line", ""),
-        ("stops_in_stream", ""),
+        ("stops_in_stream", "it ended"),
         ("server_error", "HTTP 500"),
     ],
 )

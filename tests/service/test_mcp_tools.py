@@ -314,15 +314,15 @@ async def test_a_tool_that_is_not_there_is_3000(caught: Client, tool: str):
     [
         ("crash", "it ended"),
         ("hang", "did not answer within 2 s"),
-        ("deaf", ""),
-        ("flood_notifications", ""),
+        ("deaf", "did not answer"),
+        ("flood_notifications", "did not answer"),
         ("flood_line", "too large"),
         ("big", "too large"),
         ("garbage", "no JSON-RPC"),
         ("wrong_id", "did not answer"),
         ("error", "out of order"),
         ("no_content", "no MCP"),
-        ("input_required", ""),
+        ("input_required", "no MCP"),
     ],
 )
 async def test_a_tool_server_that_misbehaves_is_a_clear_error_and_is_well_again_after(

@@ -11,7 +11,11 @@ from typing import Any
 import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
 
-NOTHING = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "raw", "version": "1"}}
+NOTHING = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {"tools": {}},
+    "serverInfo": {"name": "raw", "version": "1"},
+}
 TOOL = {"name": "echo", "inputSchema": {"type": "object"}}
 
 
@@ -69,7 +73,12 @@ class Unruly:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
                 self.heads.append(head)
                 length = next(
-                    (int(line.split(":")[1]) for line in head.split("\r\n") if line.lower().startswith("content-length")), 0
+                    (
+                        int(line.split(":")[1])
+                        for line in head.split("\r\n")
+                        if line.lower().startswith("content-length")
+                    ),
+                    0,
                 )
                 body = await reader.readexactly(length)
                 await self.answer(head.split(" ")[1].strip("/"), json.loads(body) if body else {}, writer)
