@@ -155,6 +155,9 @@ class McpServer:
             return _refused(PARSE_ERROR, f"The body is not JSON in valid Unicode: {error}")
         if not isinstance(message, dict):
             return _refused(INVALID_REQUEST, "Send one message of JSON-RPC, an object; MCP has no batches.")
+        number: Any = cast(dict[str, Any], message).get("id", 0)
+        if not isinstance(number, str | int) or isinstance(number, bool):  # else the SDK takes it as a notification
+            return _refused(INVALID_REQUEST, "The id of a request is a text or a whole number.")
         credential = credential_of(exchange.request.header)
         tool = _tool_called(message)
         if tool is None:

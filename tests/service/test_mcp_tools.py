@@ -19,6 +19,7 @@ from tests.tool_servers.catalog import (
     official,
     server_of,
     unruly,
+    until_well,
     words,
     write_catalog,
 )
@@ -335,18 +336,7 @@ async def test_a_tool_server_that_misbehaves_is_a_clear_error_and_is_well_again_
     answer.refused(5001, 502)
     assert answer.note.startswith("The tool server wild failed: ")
     assert why in answer.note
-    assert words(await until_well(caught)) == "well"
-
-
-async def until_well(user: Client):
-    """Call the server until it answers again: it is left alone for a moment where it keeps failing."""
-    for _ in range(100):
-        answer = await invoke(user, "wild.echo", text="well")
-        if answer.http == 200:
-            return answer
-        answer.refused(5001, 502)
-        await asyncio.sleep(0.1)
-    raise AssertionError(answer.body)
+    assert words(await until_well(caught, "wild.echo")) == "well"
 
 
 async def test_what_a_tool_says_of_its_own_failure_is_passed_on(caught: Client):

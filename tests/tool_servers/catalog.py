@@ -1,5 +1,6 @@
 """Catalogs of tool servers for gateways of the tests, and short ways to use their routes."""
 
+import asyncio
 import json
 import sys
 from pathlib import Path
@@ -56,3 +57,14 @@ def words(answer: Answer) -> str:
     """The text that a tool answered."""
     assert answer.http == 200, answer.body
     return answer.body["content"][0]["text"]
+
+
+async def until_well(user: Client, echo: str) -> Answer:
+    """Call a server until it answers again: it is left alone for a moment where it keeps failing."""
+    for _ in range(100):
+        answer = await invoke(user, echo, text="well")
+        if answer.http == 200:
+            return answer
+        answer.refused(5001, 502)
+        await asyncio.sleep(0.1)
+    raise AssertionError(answer.body)
