@@ -73,14 +73,14 @@ async def install(request: RouteCall) -> Reply:
     def answer(view: ToolServerView) -> Reply:
         return Reply(_server_record(view), HTTPStatus.CREATED)
 
-    return answer(await mcp.install(request.call, body.name, body.server, body.url, body.headers or {}, answer))
+    return await mcp.install(request.call, body.name, body.server, body.url, body.headers or {}, answer)
 
 
 async def invoke(request: RouteCall) -> Reply:
     """Call a tool."""
     call, body = request.call, request.body
     result = await mcp.invoke(call.core, call.user.user_id, body.tool, body.arguments or {})
-    return Reply({"content": result.content, "is_error": result.is_error})
+    return Reply({"content": result.content, "is_error": result.is_error}, quoted=result.quoted)
 
 
 async def remove(request: RouteCall) -> Reply:
@@ -89,7 +89,7 @@ async def remove(request: RouteCall) -> Reply:
     def answer(_: None) -> Reply:
         return Reply(status=HTTPStatus.NO_CONTENT)
 
-    return answer(await mcp.remove(request.call, request.params["name"], answer))
+    return await mcp.remove(request.call, request.params["name"], answer)
 
 
 def _server_record(view: ToolServerView) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from actors.call import Call
 from actors.core import Core
@@ -21,6 +21,7 @@ from actors.mcp import (
     no_such_server,
     no_such_tool,
 )
+from actors.receipt import Quoting
 from actors.request import NAME_PATTERN
 from actors.session import Caller
 from actors.tools import built_in
@@ -30,6 +31,8 @@ from actors.tools.servers import BUILT_IN
 from actors.user import ReadUser
 from persistence import mcp
 from persistence.mcp import ToolServerRow
+
+A = TypeVar("A", bound=Quoting)
 
 MARGIN_S = 5.0
 """What an ask of a tool server's actor may take beyond the server's own time-outs."""
@@ -52,9 +55,11 @@ async def install(
     entry: str | None,
     url: str | None,
     headers: Mapping[str, str],
-    answer: Callable[[ToolServerView], Any],
-) -> ToolServerView:
+    answer: Callable[[ToolServerView], A],
+) -> A:
     """Install a tool server: an entry of the operator's catalog, or a URL with headers to send there.
+
+    `answer` makes of it what the caller is told.
 
     Raises:
         InvalidField: the name, the URL or a header can't be used.
@@ -85,14 +90,14 @@ async def install(
     return await call.carry_out("mcp", row.id, InstallToolServer(row), answer)
 
 
-async def remove(call: Call, name: str, answer: Callable[[None], Any]) -> None:
-    """Remove a tool server.
+async def remove(call: Call, name: str, answer: Callable[[None], A]) -> A:
+    """Remove a tool server; `answer` makes what the caller is told.
 
     Raises:
         NotFound: the user has none of this name.
     """
     server_id = await _find(call.core, call.user.user_id, name)
-    await call.carry_out("mcp", server_id, RemoveToolServer(), answer)
+    return await call.carry_out("mcp", server_id, RemoveToolServer(), answer)
 
 
 async def list_servers(core: Core, user_id: str) -> list[ListedServer]:

@@ -13,32 +13,34 @@ from actors.flows import agents, banks
 from actors.request import parse
 from actors.tools.offers import ToolOffer, ToolResult, text_result
 
-Run = Callable[[Call, dict[str, Any]], Awaitable[Any]]
+Run = Callable[[Call, dict[str, Any]], Awaitable[tuple[Any, tuple[int, ...]]]]
+"""Makes the value of an answer, and the places of the memories that it quotes."""
 
 
-async def _recall(call: Call, arguments: dict[str, Any]) -> Any:
+async def _recall(call: Call, arguments: dict[str, Any]) -> tuple[Any, tuple[int, ...]]:
     page = {"limit": arguments["limit"]} if "limit" in arguments else None
     bank, query = _text(arguments, "bank"), _text(arguments, "query")
     call.service = "MB_Recall"
     call.says(parse({"target": {"bank": bank}, "content": query, "page": page}))
-    return (await banks.recall_memories(call)).content
+    answer = await banks.recall_memories(call)
+    return answer.content, answer.quoted
 
 
-async def _list_agents(call: Call, arguments: dict[str, Any]) -> Any:
+async def _list_agents(call: Call, arguments: dict[str, Any]) -> tuple[Any, tuple[int, ...]]:
     prefix = _text(arguments, "prefix") if "prefix" in arguments else None
     call.service = "AP_List"
     call.says(parse({"target": {"agent": prefix}, "page": {"limit": 200}}))
-    return (await agents.list_agents(call)).profile
+    return (await agents.list_agents(call)).profile, ()
 
 
-async def _current_time(call: Call, arguments: dict[str, Any]) -> Any:
+async def _current_time(call: Call, arguments: dict[str, Any]) -> tuple[Any, tuple[int, ...]]:
     name = _text(arguments, "timezone") if "timezone" in arguments else "UTC"
     try:
         zone = zoneinfo.ZoneInfo(name)
     except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
         raise InvalidField(f"Invalid value of timezone: there is no IANA time zone {name!r}.") from None
     now = datetime.fromtimestamp(call.core.clock() / 1000, zone)
-    return {"time": now.isoformat(timespec="milliseconds"), "timezone": name}
+    return {"time": now.isoformat(timespec="milliseconds"), "timezone": name}, ()
 
 
 def _text(arguments: dict[str, Any], name: str) -> str:
@@ -98,9 +100,9 @@ async def run(call: Call, tool: str, arguments: dict[str, Any]) -> ToolResult | 
     if tool not in _TOOLS:
         return None
     try:
-        answer = await _TOOLS[tool][1](call, arguments)
+        value, quoted = await _TOOLS[tool][1](call, arguments)
     except ServiceError as error:
         if error.http_code >= 500:
             raise
         return text_result(error.note, is_error=True)
-    return text_result(orjson.dumps(answer).decode())
+    return ToolResult([{"type": "text", "text": orjson.dumps(value).decode()}], quoted=quoted)

@@ -19,6 +19,8 @@ class ToolResult:
 
     content: list[dict[str, Any]]
     is_error: bool = False
+    quoted: tuple[int, ...] = ()
+    """Places of memories whose texts stand in it (see `actors/receipt.py`)."""
 
     @property
     def text(self) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trustme
@@ -18,7 +19,7 @@ async def insecure_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIter
     """A gateway that lets `http` and this machine's addresses through, with short time-outs."""
     folder = tmp_path_factory.mktemp("insecure")
     catalog = write_catalog(folder / "catalog.toml", {}, connect_timeout_s=6, call_timeout_s=2)
-    settings = {"PARLEY_MCP_CATALOG": catalog, "PARLEY_WEBHOOKS_ALLOW_INSECURE": "true"}
+    settings: Any = {"PARLEY_MCP_CATALOG": catalog, "PARLEY_WEBHOOKS_ALLOW_INSECURE": "true"}
     async with running(folder / "data", **settings) as gateway:
         yield gateway
 
@@ -119,7 +120,7 @@ async def test_nothing_is_asked_for_but_what_a_user_asked_for(insecure_user: Cli
 async def test_certificates_are_checked_and_the_operator_s_authorities_trusted(tmp_path: Path):
     authority, stranger = trustme.CA(), trustme.CA()
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
-    settings = {"PARLEY_WEBHOOKS_ALLOW_INSECURE": "1", "PARLEY_WEBHOOKS_CA_FILE": str(tmp_path / "ca.pem")}
+    settings: Any = {"PARLEY_WEBHOOKS_ALLOW_INSECURE": "1", "PARLEY_WEBHOOKS_CA_FILE": str(tmp_path / "ca.pem")}
     app = sdk_server().streamable_http_app()
     other = sdk_server().streamable_http_app()
     async with (
@@ -138,7 +139,12 @@ async def test_certificates_are_checked_and_the_operator_s_authorities_trusted(t
 
 async def test_proxies_of_the_environment_are_not_used(tmp_path: Path, unruly: Unruly):
     proxy = "http://127.0.0.1:9"
-    settings = {"PARLEY_WEBHOOKS_ALLOW_INSECURE": "1", "HTTP_PROXY": proxy, "ALL_PROXY": proxy, "http_proxy": proxy}
+    settings: Any = {
+        "PARLEY_WEBHOOKS_ALLOW_INSECURE": "1",
+        "HTTP_PROXY": proxy,
+        "ALL_PROXY": proxy,
+        "http_proxy": proxy,
+    }
     async with running(tmp_path / "data", **settings) as gateway, gateway.client() as client:
         user = await client.register("lovelace")
         await install(user, "remote", url=f"http://127.0.0.1:{unruly.port}/fine")
