@@ -152,7 +152,7 @@ class ToolServerActor(DurableActor):
         return self.commit(
             mcp.insert(row, MAX_SERVERS),
             applied=applied,
-            reply=self._view,
+            reply=lambda: ToolServerView(row, "idle", None, None),
             refusals={
                 "tool_servers.user_id": name_taken,
                 FOREIGN_KEY: no_such_user,

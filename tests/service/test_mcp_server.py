@@ -15,6 +15,7 @@ from mcp.shared.exceptions import MCPError
 from actors.commands import COMMANDS
 from routes.mcp_tools import TOOLS
 from tests.gateway import PASSWORD, Answer, Client, GatewayProcess
+from tests.operator import on_plan, set_plan
 
 Mode = Literal["auto", "legacy"]
 MODES: tuple[Mode, ...] = ("auto", "legacy")
@@ -217,6 +218,35 @@ async def test_a_wrong_password_is_the_tool_s_answer_not_http_s(user: Client):
 async def test_a_session_that_was_logged_off_by_a_tool_is_over(user: Client):
     assert (await sent(user, tool_call("US_LogOff"), bearer(user))).body["result"]["isError"] is False
     (await sent(user, tool_call("US_Read"), bearer(user))).refused(2001, 401)
+
+
+async def test_an_api_key_is_as_good_as_a_session(user: Client):
+    await on_plan(user, "builder")
+    key = (await user.request("POST", "/api/api-keys", json={"name": "mcp"})).body["key"]
+    async with connected(user.base, {"X-Api-Key": key}) as client:
+        assert (await call(client, "US_Read"))["profile"][0]["name"] == user.name
+
+
+async def test_each_call_of_a_tool_counts_one_and_nothing_else_does(user: Client):
+    (before,) = (await user.command("US_Read")).ok().profile
+    async with connected(user.base, bearer(user)) as client:
+        await client.list_tools()
+        await call(client, "AP_List")
+        assert (await client.call_tool("AP_Chat", {})).is_error  # a refusal counts, too
+        counted = (await call(client, "US_Read"))["profile"][0]
+    assert counted["quota"]["used"] == before["quota"]["used"] + 3
+
+
+async def test_beyond_the_quota_a_tool_says_so_and_when_to_come_back(user: Client):
+    assert (await set_plan(user, user.name, "enterprise", limit=1)).http == 200
+    answers = [await sent(user, tool_call("AP_List"), bearer(user)) for _ in range(2)]
+    assert [answer.http for answer in answers] == [200, 200]
+    assert [answer.body["result"]["isError"] for answer in answers] == [False, True]
+    assert answers[1].body["result"]["structuredContent"]["status"]["internal_code"] == 4000
+    assert "Retry-After" in answers[1].headers
+    assert answers[1].headers["RateLimit-Policy"] == '"day";q=1;w=86400'
+    async with connected(user.base, bearer(user)) as client:  # to look is not counted, and so not refused
+        assert (await client.list_tools()).tools
 
 
 # the protocol

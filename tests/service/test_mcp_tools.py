@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from tests.gateway import INTERNAL_SECRET, PASSWORD, Client, GatewayProcess, running
-from tests.operator import live_actor
+from tests.operator import live_actor, on_plan
 from tests.tool_servers.catalog import (
+    FOLDER,
     UNRULY_MODES,
     install,
     invoke,
@@ -445,6 +446,62 @@ async def test_maintainers_see_how_a_server_is_and_no_more(caught: Client):
     assert seen["name"] == "wild"
     assert seen["state"]["state"] == "ready"
     assert "headers" not in json.dumps(seen)
+
+
+async def test_a_server_that_nobody_uses_ends_and_is_started_again_when_needed(tmp_path: Path):
+    catalog = write_catalog(tmp_path / "catalog.toml", {"unruly": unruly()})
+    drowsy = running(tmp_path / "data", script=FOLDER / "drowsy.py", PARLEY_MCP_CATALOG=catalog)
+    async with drowsy as gateway, gateway.client() as client:
+        user = await client.register("lovelace")
+        await install(user, "wild", server="unruly")
+        pid = int(words(await invoke(user, "wild.spawn")))
+        await until_gone(pid)
+        assert (await server_of(user, "wild"))["state"] == "idle"
+        assert words(await invoke(user, "wild.echo", text="awake")) == "awake"
+
+
+async def test_repeats_with_a_key_install_and_call_once(caught: Client):
+    key = {"Idempotency-Key": "once"}
+    body = {"name": "again", "server": "parley"}
+    first = await caught.request("POST", "/api/mcp/tools/install", json=body, headers=key)
+    again = await caught.request("POST", "/api/mcp/tools/install", json=body, headers=key)
+    assert (first.http, again.http, first.body) == (201, 201, again.body)
+    assert again.headers["Idempotency-Replayed"] == "true"
+    call = {"tool": "wild.spawn", "arguments": {}}
+    key = {"Idempotency-Key": "call"}
+    spawned = [await caught.request("POST", "/api/mcp/tools/invoke", json=call, headers=key) for _ in range(2)]
+    assert words(spawned[0]) == words(spawned[1])
+    failing = {"tool": "wild.error"}
+    key = {"Idempotency-Key": "fails"}
+    for _ in range(2):  # a failing server's answer is not kept: the next try may go well
+        answer = await caught.request("POST", "/api/mcp/tools/invoke", json=failing, headers=key)
+        answer.refused(5001, 502)
+        assert "Idempotency-Replayed" not in answer.headers
+
+
+async def test_a_kept_recall_forgets_what_was_censored(user: Client, unique: str):
+    await install(user, "home", server="parley")
+    bank, agent = f"{unique}-bank", f"{unique}-agent"
+    await user.agent(agent)
+    (await user.command("MB_Create", vx={"name": bank})).ok()
+    load = {"target": {"bank": bank}, "vx": {"name": "Moon"}, "content": "The Moon is made of cheese."}
+    (await user.command("MB_Load", **load)).ok()
+    call = {"tool": "home.recall", "arguments": {"bank": bank, "query": "Moon"}}
+    key = {"Idempotency-Key": "recall"}
+    assert "cheese" in words(await user.request("POST", "/api/mcp/tools/invoke", json=call, headers=key))
+    (await user.command("MB_Censor", target={"bank": bank})).ok()
+    repeated = await user.request("POST", "/api/mcp/tools/invoke", json=call, headers=key)
+    assert "cheese" not in json.dumps(repeated.body)
+
+
+async def test_the_audit_log_tells_of_tool_servers_without_what_was_said(caught: Client):
+    await on_plan(caught, "scale")
+    await install(caught, "home", server="parley")
+    await invoke(caught, "wild.echo", text="between us")
+    assert (await caught.request("DELETE", "/api/mcp/tools/home")).http == 204
+    entries = (await caught.request("GET", "/api/audit")).body["entries"]
+    assert {entry["service"] for entry in entries} >= {"installTool", "invokeTool", "removeTool"}
+    assert "between us" not in json.dumps(entries)
 
 
 async def until_gone(pid: int) -> None:
