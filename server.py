@@ -19,6 +19,7 @@ from actors.engines.absent import AbsentEngine
 from actors.engines.recall import RecallEngine
 from actors.housekeeping import keep_erasing, keep_house
 from actors.ids import Clock, system_clock
+from actors.outbound import Outbound
 from actors.sealing import Sealer, WrongMasterKey
 from actors.tools.limits import ToolLimits
 from actors.tools.servers import ToolOptions
@@ -135,6 +136,7 @@ def core_options(settings: Settings) -> CoreOptions:
         default_plan=settings.default_plan,
         session_ttl_s=settings.session_ttl_s,
         tools=tool_options(settings),
+        outbound=Outbound(allow_insecure=settings.webhooks_allow_insecure, ca_file=settings.webhooks_ca_file),
     )
 
 
@@ -151,8 +153,6 @@ def tool_options(settings: Settings) -> ToolOptions:
             for name, entry in catalog.servers.items()
         },
         limits=ToolLimits(**catalog.limits.model_dump()),
-        allow_insecure=settings.webhooks_allow_insecure,
-        ca_file=None if settings.webhooks_ca_file is None else str(settings.webhooks_ca_file),
     )
 
 

@@ -12,6 +12,7 @@ from actors.idempotency import Idempotency
 from actors.ids import Clock, system_clock
 from actors.mcp import ToolServerActor
 from actors.names import Names
+from actors.outbound import Outbound
 from actors.outbox import Outbox
 from actors.passwords import PasswordHasher
 from actors.quota import QuotaActor
@@ -36,6 +37,7 @@ class CoreOptions:
     session_ttl_s: int = 86_400
     idle_s: float = IDLE_S
     tools: ToolOptions = field(default_factory=ToolOptions)
+    outbound: Outbound = field(default_factory=Outbound)
 
 
 class Core:
@@ -50,7 +52,7 @@ class Core:
         self.options = options
         self.clock = clock
         self.streams = Streams()
-        self.tool_servers = ToolServers(options.tools, sealer)
+        self.tool_servers = ToolServers(options.tools, sealer, options.outbound)
         self.session_ttl_ms = options.session_ttl_s * 1000
 
         def session(key: str) -> SessionActor:

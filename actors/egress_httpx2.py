@@ -4,7 +4,6 @@ Importing this imports httpx2; `actors/tools/http.py` does so when the first ser
 """
 
 import asyncio
-import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
@@ -13,6 +12,7 @@ import httpcore2
 import httpx2
 
 from actors.egress import address_refusal, url_refusal
+from actors.outbound import ThreadResolver
 
 MAX_CONNECTIONS = 20
 
@@ -26,6 +26,7 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
 
     def __init__(self, allow_insecure: bool) -> None:
         self._allow_insecure = allow_insecure
+        self._resolver = ThreadResolver()
         self._backend: Any = httpcore2.AnyIOBackend()
 
     async def connect_tcp(
@@ -43,7 +44,7 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
         """
         refusal: str | None = None
         failure: Exception | None = None
-        for address in await _addresses(host, port, timeout):
+        for address in await self._addresses(host, port, timeout):
             refused = address_refusal(address, allow_insecure=self._allow_insecure)
             if refused is not None:
                 refusal = refused
@@ -56,26 +57,25 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
             raise failure
         raise httpcore2.ConnectError(f"{host} is refused: {refusal}" if refusal else f"{host} has no address")
 
+    async def _addresses(self, host: str, port: int, timeout: float | None) -> list[str]:
+        """Resolve a name; an address resolves to itself.
+
+        Raises:
+            ConnectError: it has none.
+            ConnectTimeout: nobody answered.
+        """
+        try:
+            async with asyncio.timeout(timeout):
+                found = await self._resolver.resolve(host, port)
+        except TimeoutError:
+            raise httpcore2.ConnectTimeout(f"{host} was not resolved in time") from None
+        except (OSError, UnicodeError):
+            raise httpcore2.ConnectError(f"{host} does not resolve") from None
+        return list(dict.fromkeys(entry["host"] for entry in found))
+
     async def sleep(self, seconds: float) -> None:
         """Wait."""
         await asyncio.sleep(seconds)
-
-
-async def _addresses(host: str, port: int, timeout: float | None) -> list[str]:
-    """Resolve a name; an address resolves to itself.
-
-    Raises:
-        ConnectError: it has none.
-        ConnectTimeout: nobody answered.
-    """
-    try:
-        async with asyncio.timeout(timeout):
-            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except TimeoutError:
-        raise httpcore2.ConnectTimeout(f"{host} was not resolved in time") from None
-    except (OSError, UnicodeError):
-        raise httpcore2.ConnectError(f"{host} does not resolve") from None
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):

@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 from actors.call import Call
 from actors.core import Core
-from actors.egress import url_refusal
 from actors.errors import InvalidField, NotFound, ServiceError
 from actors.ids import new_id
 from actors.mcp import (
@@ -34,6 +33,8 @@ from persistence.mcp import ToolServerRow
 
 A = TypeVar("A", bound=Quoting)
 
+FIRST_LIST_S = 5.0
+"""How long an engine waits for the tools of a server that was never connected."""
 MARGIN_S = 5.0
 """What an ask of a tool server's actor may take beyond the server's own time-outs."""
 
@@ -78,7 +79,7 @@ async def install(
     server_id = new_id("mcp")
     sealed = None
     if url is not None:
-        refusal = url_refusal(url, allow_insecure=options.allow_insecure)
+        refusal = await core.tool_servers.outbound.refusal(url)
         if refusal is not None:
             raise InvalidField(f"Invalid value of url: {refusal}.")
         sealed = core.tool_servers.seal(server_id, require_headers(headers))
@@ -132,12 +133,29 @@ async def _listed(core: Core, server_id: str) -> ListedServer | None:
 
 
 async def tools_of(core: Core, user_id: str) -> list[ToolOffer]:
-    """List what a user's tool servers offer, as `server.tool`; servers that fail are left out."""
+    """List what a user's tool servers offer, as `server.tool`.
+
+    What a server said last is good enough here: one that never said anything is waited for a moment, and left out where
+    it fails or takes longer.
+    """
+    ids = await core.store.fetch(mcp.ids_of(user_id))
     return [
-        ToolOffer(f"{server.view.row.name}.{offer.name}", offer.description, offer.input_schema)
-        for server in await list_servers(core, user_id)
-        for offer in server.offers
+        offer for offers in await asyncio.gather(*(_known(core, server_id) for server_id in ids)) for offer in offers
     ]
+
+
+async def _known(core: Core, server_id: str) -> list[ToolOffer]:
+    try:
+        view = await core.directory.ask("mcp", server_id, ReadToolServer())
+        if view.row.entry == BUILT_IN:
+            offers = built_in.OFFERS
+        elif view.offers is not None:
+            offers = view.offers
+        else:
+            offers = await core.directory.ask("mcp", server_id, ListOffers(), timeout=FIRST_LIST_S)
+    except ServiceError:
+        return []
+    return [ToolOffer(f"{view.row.name}.{offer.name}", offer.description, offer.input_schema) for offer in offers]
 
 
 async def invoke(core: Core, user_id: str, tool: str, arguments: dict[str, Any]) -> ToolResult:

@@ -8,6 +8,7 @@ from functools import cached_property
 import orjson
 
 from actors.errors import EngineFailed, NotFound
+from actors.outbound import Outbound
 from actors.sealing import Sealer, WrongMasterKey
 from actors.tools.http import HttpLine
 from actors.tools.limits import ProcessSlots, ToolLimits
@@ -25,31 +26,25 @@ class ToolOptions:
     Args:
         catalog: the stdio servers that users may install, by name.
         limits: their bounds.
-        allow_insecure: whether URLs may be `http` and have private addresses, for development.
-        ca_file: the path of a PEM file of more certificate authorities to trust.
     """
 
     catalog: Mapping[str, StdioServer] = field(default_factory=dict[str, StdioServer])
     limits: ToolLimits = field(default_factory=ToolLimits)
-    allow_insecure: bool = False
-    ca_file: str | None = None
 
 
 class ToolServers:
     """Opens lines to tool servers, within the operator's bounds."""
 
-    def __init__(self, options: ToolOptions, sealer: Sealer) -> None:
+    def __init__(self, options: ToolOptions, sealer: Sealer, outbound: Outbound) -> None:
         self.options = options
+        self.outbound = outbound
         self.limits = options.limits
         self.slots = ProcessSlots(options.limits)
         self._sealer = sealer
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        context = ssl.create_default_context()
-        if self.options.ca_file is not None:
-            context.load_verify_locations(cafile=self.options.ca_file)
-        return context
+        return self.outbound.tls()
 
     def seal(self, server_id: str, headers: Mapping[str, str]) -> bytes | None:
         """Seal the headers of a tool server, if it has any."""
@@ -73,7 +68,7 @@ class ToolServers:
                 headers = orjson.loads(self._sealer.open(server.headers, _purpose(server.id)))
             except WrongMasterKey:
                 raise EngineFailed(f"The headers of {server.name} can't be read; install it anew.") from None
-        return HttpLine(server.url, headers, self.limits, self._tls, allow_insecure=self.options.allow_insecure)
+        return HttpLine(server.url, headers, self.limits, self._tls, allow_insecure=self.outbound.allow_insecure)
 
 
 def _purpose(server_id: str) -> str:
