@@ -106,6 +106,7 @@ class Core:
 
     async def close(self, grace_s: float) -> int:
         """Let what is under way end, stop every actor, close the store; return how many were cut off."""
+        self.tool_servers.close()
         unfinished = await self.directory.close(grace_s)
         self.hasher.close()
         await self.store.close()

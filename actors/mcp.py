@@ -267,11 +267,13 @@ class ToolServerActor(DurableActor):
 
         def gone(reason: str | None) -> None:
             slots.give_back(link)
+            self._servers.links.discard(link)
             self.tell_self(_Gone(link, reason))
 
         link = self._link = Connection(
             line, self._servers.limits, lambda offers: self.tell_self(_Connected(link, offers)), gone
         )
+        self._servers.links.add(link)
         if line.is_process:
             slots.hold(link, row.user_id)
 
@@ -313,7 +315,7 @@ class ToolServerActor(DurableActor):
         for _, answered in waiting:
             self._answer(answered, error=self._failed(reason))
         if link is not None:
-            task = asyncio.create_task(link.close())
+            task = asyncio.create_task(link.close(f"it was closed, as another call found that {reason}"))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 

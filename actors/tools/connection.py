@@ -3,6 +3,7 @@
 import asyncio
 import importlib
 import logging
+import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from time import monotonic
@@ -225,16 +226,18 @@ class Connection:
         """When it answered last, in seconds of `monotonic`; None while it is connecting or a call is under way."""
         return None if self._calls or self._client is None else self._heard_at
 
-    def give_way(self) -> None:
-        """Begin to close it."""
+    def give_way(self, why: str | None = None) -> None:
+        """Begin to close it; `why` is told to calls that are under way."""
         self.closing = True
+        if why is not None:
+            self._line.reason = why
         self._line.lost.set()
         if self._client is None:
             self._task.cancel()
 
-    async def close(self) -> None:
-        """Close it and wait until its process is gone."""
-        self.give_way()
+    async def close(self, why: str | None = None) -> None:
+        """Close it and wait until its process is gone; `why` is told to calls that are under way."""
+        self.give_way(why)
         _, pending = await asyncio.wait((self._task,), timeout=CLOSE_S)
         if pending:
             self._task.cancel()
@@ -244,7 +247,8 @@ class Connection:
 async def load_sdk() -> None:
     """Import the SDK, on a thread, once: it takes 0.4 s."""
     for module in ("mcp.client.client", "mcp.client.streamable_http"):
-        await asyncio.to_thread(importlib.import_module, module)
+        if module not in sys.modules:
+            await asyncio.to_thread(importlib.import_module, module)
 
 
 def _first(error: BaseException) -> Any:

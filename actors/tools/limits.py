@@ -43,7 +43,7 @@ class Holder(Protocol):
         """When it was used last, in seconds of `monotonic`; None while it is in use."""
         ...
 
-    def give_way(self) -> None:
+    def give_way(self, why: str | None = None) -> None:
         """End the process."""
         ...
 

@@ -10,6 +10,7 @@ import orjson
 from actors.errors import EngineFailed, NotFound
 from actors.outbound import Outbound
 from actors.sealing import Sealer, WrongMasterKey
+from actors.tools.connection import Connection
 from actors.tools.http import HttpLine
 from actors.tools.limits import ProcessSlots, ToolLimits
 from actors.tools.stdio import ProcessLine, StdioServer
@@ -40,7 +41,14 @@ class ToolServers:
         self.outbound = outbound
         self.limits = options.limits
         self.slots = ProcessSlots(options.limits)
+        self.links: set[Connection] = set()
+        """Every connection there is."""
         self._sealer = sealer
+
+    def close(self) -> None:
+        """Begin to close every connection, as the gateway stops; calls under way fail."""
+        for link in list(self.links):
+            link.give_way("it was closed, as the gateway stops")
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:

@@ -33,7 +33,7 @@ class Holder:
         self.idle_since = idle_since
         self.ended = False
 
-    def give_way(self) -> None:
+    def give_way(self, why: str | None = None) -> None:
         self.ended = True
 
 
