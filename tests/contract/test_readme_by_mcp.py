@@ -1,4 +1,4 @@
-"""The README's quick start once more, by the official MCP client through /mcp alone: the same commands, the same answers."""
+"""The README's quick start once more, by the official MCP client alone: the same commands, the same answers."""
 
 import json
 import re
