@@ -85,8 +85,8 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         tls: what certificates are checked with.
         allow_insecure: let `http` and private addresses through, for development.
         allow: may refuse a request unsent, by answering it; None lets it through.
-        pacer: called with a response's status and headers; what it returns is called with the size of each piece that
-            came, and returns seconds to wait before the next, or raises to cut the response off.
+        pacer: called with a response's status and headers; what it returns is called with each piece that came,
+            and returns seconds to wait before the next, or raises to cut the response off.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         tls: ssl.SSLContext,
         allow_insecure: bool,
         allow: Callable[[httpx2.Request], httpx2.Response | None],
-        pacer: Callable[[int, httpx2.Headers], Callable[[int], float]],
+        pacer: Callable[[int, httpx2.Headers], Callable[[bytes], float]],
     ) -> None:
         self._allow_insecure = allow_insecure
         self._allow = allow
@@ -147,14 +147,14 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 class _Pieces(httpx2.AsyncByteStream):
     """A response's body, piece by piece at the pace that is allowed."""
 
-    def __init__(self, response: httpcore2.Response, pace: Callable[[int], float]) -> None:
+    def __init__(self, response: httpcore2.Response, pace: Callable[[bytes], float]) -> None:
         self._response = response
         self._pace = pace
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
             async for piece in self._response.aiter_stream():
-                await asyncio.sleep(self._pace(len(piece)))
+                await asyncio.sleep(self._pace(piece))
                 yield piece
         except _FAILURES as error:
             raise _translated(error) from error

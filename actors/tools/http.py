@@ -1,6 +1,7 @@
 """Tool servers that are reached by URL (MCP, "streamable HTTP"), through the egress policy."""
 
 import asyncio
+import math
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -27,8 +28,9 @@ _OWN_HEADERS = frozenset(
         *("accept", "accept-encoding", "content-encoding", "content-type", "last-event-id", "user-agent"),
     )
 )
-_STREAM = (131_072.0, 262_144.0)
-"""Bytes a second of an event stream, and of its first burst: each event costs a step of the loop."""
+_LINES = (1_000.0, 2_000.0)
+"""Lines a second of all a user's event streams, and of their first burst: an event has two, and costs a step of the
+loop."""
 _BYTES = (4e6, 2e6)
 _MOST_BYTES = 8e6
 
@@ -58,14 +60,30 @@ def require_headers(headers: Mapping[str, str]) -> dict[str, str]:
     return dict(headers)
 
 
+def stream_pace() -> Flow:
+    """Make what paces the event streams of a user's servers."""
+    return Flow(*_LINES, math.inf)
+
+
 class HttpLine:
-    """The line to a tool server of a URL: requests as they are needed, no connection of its own."""
+    """The line to a tool server of a URL: requests as they are needed, no connection of its own.
+
+    `lines` paces the event streams of all its user's servers together.
+    """
 
     is_process = False
 
     def __init__(
-        self, url: str, headers: Mapping[str, str], limits: ToolLimits, tls: Any, *, allow_insecure: bool
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        limits: ToolLimits,
+        lines: Flow,
+        tls: Any,
+        *,
+        allow_insecure: bool,
     ) -> None:
+        self._lines = lines
         self._url = url
         self._headers = headers
         self._limits = limits
@@ -111,21 +129,24 @@ class HttpLine:
 
         return httpx2.Response(405, request=request) if request.method == "GET" else None
 
-    def _pacer(self, status: int, headers: "Headers") -> Callable[[int], float]:
+    def _pacer(self, status: int, headers: "Headers") -> Callable[[bytes], float]:
         """Make what slows a response down that floods, and cuts one off that is too large."""
         import httpx2  # noqa: PLC0415
 
         if status >= 400:
             self._status = status
         stream = headers.get("content-type", "").startswith("text/event-stream")
-        flow = Flow(*(_STREAM if stream else _BYTES), _MOST_BYTES if stream else MAX_MESSAGE_BYTES)
+        flow = Flow(*_BYTES, _MOST_BYTES if stream else MAX_MESSAGE_BYTES)
         packed = headers.get("content-encoding", "identity") != "identity"
 
-        def pace(size: int) -> float:
+        def pace(piece: bytes) -> float:
+            now = monotonic()
             try:
                 if packed:
                     raise Flooded("it packs its answers, which it was asked not to")
-                return flow.took(size, monotonic())
+                wait = flow.took(len(piece), now)
+                lines = max(piece.count(b"\n"), piece.count(b"\r"))  # either ends a line
+                return max(wait, self._lines.took(lines, now)) if stream else wait
             except Flooded as flood:
                 self.reason = str(flood)
                 self.lost.set()

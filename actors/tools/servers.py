@@ -4,6 +4,7 @@ import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from weakref import WeakValueDictionary
 
 import orjson
 
@@ -11,8 +12,8 @@ from actors.errors import EngineFailed, NotFound
 from actors.outbound import Outbound
 from actors.sealing import Sealer, WrongMasterKey
 from actors.tools.connection import Connection
-from actors.tools.http import HttpLine
-from actors.tools.limits import ProcessSlots, ToolLimits
+from actors.tools.http import HttpLine, stream_pace
+from actors.tools.limits import Flow, ProcessSlots, ToolLimits
 from actors.tools.stdio import ProcessLine, StdioServer
 from persistence.mcp import ToolServerRow
 
@@ -43,6 +44,7 @@ class ToolServers:
         self.slots = ProcessSlots(options.limits)
         self.links: set[Connection] = set()
         """Every connection there is."""
+        self._streams: WeakValueDictionary[str, Flow] = WeakValueDictionary()  # of each user with a line of a URL
         self._sealer = sealer
 
     def close(self) -> None:
@@ -76,7 +78,9 @@ class ToolServers:
                 headers = orjson.loads(self._sealer.open(server.headers, _purpose(server.id)))
             except WrongMasterKey:
                 raise EngineFailed(f"The headers of {server.name} can't be read; install it anew.") from None
-        return HttpLine(server.url, headers, self.limits, self._tls, allow_insecure=self.outbound.allow_insecure)
+        lines = self._streams.setdefault(server.user_id, stream_pace())
+        insecure = self.outbound.allow_insecure
+        return HttpLine(server.url, headers, self.limits, lines, self._tls, allow_insecure=insecure)
 
 
 def _purpose(server_id: str) -> str:

@@ -30,7 +30,7 @@ KILL_S = 4.0
 
 _READ_BYTES = 65_536
 _LOOK_S = 0.25
-_MESSAGES = (1_000.0, 2_000.0, 20_000.0)
+_MESSAGES = (500.0, 1_000.0, 10_000.0)
 _BYTES = (4e6, 8e6, 64e6)
 _MAX_REQUESTS = 100
 """Requests of a server to its client that are passed on between two calls: the gateway declines them all, and a server

@@ -52,7 +52,7 @@ def call(number: Any, tool: str, arguments: dict[str, Any]) -> None:
             while True:
                 sys.stdout.write("x" * 65_536)
         case "flood_requests":
-            for request in range(1_500):
+            for request in range(900):
                 send({"jsonrpc": "2.0", "id": f"r{request}", "method": "sampling/createMessage", "params": {}})
             text(number, "asked a lot")
         case "big":
