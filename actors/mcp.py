@@ -232,7 +232,10 @@ class ToolServerActor(DurableActor):
             result = await link.call(message.tool, message.arguments)
         except ToolServerFailed as failed:
             failure = failed
-        self.tell_self(_CallEnded(link, answered, result, failure))
+        finally:
+            if result is None and failure is None:
+                failure = ToolServerFailed("the call was cut off", lost=True)
+            self.tell_self(_CallEnded(link, answered, result, failure))
 
     @handles(_CallEnded)
     def _call_ended(self, message: _CallEnded) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import importlib
 import logging
-import sys
+import re
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from time import monotonic
@@ -30,6 +30,9 @@ _REASON_S = 0.5
 """How long a call whose connection closed waits to learn why."""
 MAX_PAGES = 16
 """Pages of a tool list."""
+
+_NAME = re.compile(r"[A-Za-z0-9_./-]{1,128}")
+"""Names of tools (MCP, "Tool Names"); one of another name is left out."""
 
 log = logging.getLogger("parley.tools")
 
@@ -132,20 +135,22 @@ class Connection:
         Raises:
             ToolServerFailed: there are more, or larger ones, than the gateway takes, or they are none.
         """
-        offers: list[ToolOffer] = []
+        offers: dict[str, ToolOffer] = {}
         cursor: str | None = None
         for _ in range(MAX_PAGES):
             page = await client.list_tools(cursor=cursor)
-            offers += [ToolOffer(tool.name, tool.description or "", tool.input_schema) for tool in page.tools]
+            for tool in page.tools:
+                if _NAME.fullmatch(tool.name):
+                    offers[tool.name] = ToolOffer(tool.name, tool.description or "", tool.input_schema)
             cursor = page.next_cursor
             if not cursor or len(offers) > MAX_OFFERS:
                 break
-        size = sum(len(offer.description) + len(orjson.dumps(offer.input_schema)) for offer in offers)
+        size = len(orjson.dumps(list(offers.values())))
         if cursor or len(offers) > MAX_OFFERS or size > MAX_OFFERS_BYTES:
             raise ToolServerFailed(
                 f"it offers more than {MAX_OFFERS} tools, {MAX_PAGES} pages or {MAX_OFFERS_BYTES:,} bytes", lost=True
             )
-        return offers
+        return list(offers.values())
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> ToolResult:
         """Call a tool.
@@ -246,9 +251,14 @@ class Connection:
 
 async def load_sdk() -> None:
     """Import the SDK, on a thread, once: it takes 0.4 s."""
-    for module in ("mcp.client.client", "mcp.client.streamable_http"):
-        if module not in sys.modules:
+    global _loaded
+    if not _loaded:  # `sys.modules` has a module from the beginning of its import
+        for module in ("mcp.client.client", "mcp.client.streamable_http"):
             await asyncio.to_thread(importlib.import_module, module)
+        _loaded = True
+
+
+_loaded = False
 
 
 def _first(error: BaseException) -> Any:

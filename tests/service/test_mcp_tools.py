@@ -24,6 +24,7 @@ from tests.tool_servers.catalog import (
     words,
     write_catalog,
 )
+from tests.tool_servers.unruly import TOOLS
 
 
 @pytest.fixture(scope="session")
@@ -137,6 +138,13 @@ async def test_what_was_installed_and_offered_survives_a_restart(tmp_path: Path)
             assert (await listed(user))["tools"] == offered
             assert (await server_of(user, "wild"))["state"] == "idle"
             assert words(await invoke(user, "wild.echo", text="still there")) == "still there"
+        await gateway.stop()
+        write_catalog(tmp_path / "catalog.toml", {})
+        await gateway.start()
+        async with gateway.client() as client:
+            user = await client.log_on("lovelace")
+            assert "has no server unruly any more" in (await invoke(user, "wild.echo")).refused(3000, 404).note
+            assert (await user.request("DELETE", "/api/mcp/tools/wild")).http == 204
     finally:
         await gateway.stop()
 
@@ -338,6 +346,11 @@ async def test_a_tool_server_that_misbehaves_is_a_clear_error_and_is_well_again_
     assert answer.note.startswith("The tool server wild failed: ")
     assert why in answer.note
     assert words(await until_well(caught, "wild.echo")) == "well"
+
+
+async def test_tools_of_odd_names_are_left_out_and_none_is_listed_twice(caught: Client):
+    names = [tool["name"] for tool in (await listed(caught))["tools"]]
+    assert sorted(names) == sorted(f"wild.{name}" for name in TOOLS)
 
 
 async def test_what_a_tool_says_of_its_own_failure_is_passed_on(caught: Client):

@@ -96,7 +96,8 @@ def list_tools(number: Any, mode: str, params: dict[str, Any]) -> None:
             page = int(params.get("cursor") or 0)
             result(number, {"tools": [], "nextCursor": str(page + 1)})
             return
-    result(number, {"tools": tools})
+    odd = [{"name": name, "inputSchema": {"type": "object"}} for name in ("", "two words", "x" * 200, "nul\0", "echo")]
+    result(number, {"tools": tools + odd})
 
 
 def main() -> None:

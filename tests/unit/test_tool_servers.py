@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from persistence.database import SqliteStore
 from persistence.mcp import ToolServerRow
 from persistence.store import Unit
 from persistence.users import UserRow
+from tests.gateway import CHECKOUT
 from tests.tool_servers.catalog import unruly
 
 
@@ -152,3 +154,14 @@ async def test_the_toolbox_offers_all_but_what_fails_and_answers_texts(core: Cor
     with pytest.raises(NotFound):
         await toolbox.invoke("usr_1", "unruly.none", {})
     assert await toolbox.tools("usr_none") == []
+
+
+async def test_the_gateway_starts_without_the_sdk_which_is_heavy():
+    program = (
+        "import server, sys; print(sorted({'mcp', 'mcp_types', 'httpx2', 'starlette', 'jsonschema'} & {*sys.modules}))"
+    )
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE, cwd=CHECKOUT
+    )
+    output, _ = await process.communicate()
+    assert output.decode().strip() == "[]"
