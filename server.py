@@ -22,8 +22,12 @@ from actors.housekeeping import keep_delivering, keep_delivery_log, keep_erasing
 from actors.ids import Clock, system_clock
 from actors.outbound import Outbound
 from actors.sealing import Sealer, WrongMasterKey
+from actors.tools.limits import ToolLimits
+from actors.tools.servers import ToolOptions
+from actors.tools.stdio import StdioServer
 from config.master_key import FILE as MASTER_KEY_FILE
 from config.master_key import MasterKeyError, load_master_key
+from config.mcp_catalog import CatalogError, load_catalog
 from config.settings import Settings, SettingsError, load_settings
 from persistence import master_key
 from persistence.database import SqliteStore
@@ -64,16 +68,17 @@ class Gateway:
         Raises:
             StoreError: the database is in use, or too new for this code.
             MasterKeyError: there is no master key, or not the one that the database was sealed with.
+            CatalogError: the catalog of tool servers can't be used.
             OSError: the address is in use.
         """
         settings = self.settings
+        options = core_options(settings, outbound)
         self.store = await SqliteStore.open(settings.database_path, before_commit=before_commit)
         try:
             sealer = await prepare_sealer(self.store, settings)
         except BaseException:
             await self.store.close()
             raise
-        options = core_options(settings, outbound)
         self.core = Core(self.store, engine or chat_engine(settings), sealer, options, clock)
         self._tasks = [
             asyncio.create_task(self.core.directory.sweep(), name="passivation"),
@@ -147,6 +152,23 @@ def core_options(settings: Settings, outbound: Outbound | None = None) -> CoreOp
         default_plan=settings.default_plan,
         session_ttl_s=settings.session_ttl_s,
         webhooks=webhooks,
+        tools=tool_options(settings),
+    )
+
+
+def tool_options(settings: Settings) -> ToolOptions:
+    """Read the operator's catalog of tool servers.
+
+    Raises:
+        CatalogError: it can't be used.
+    """
+    catalog = load_catalog(settings)
+    return ToolOptions(
+        catalog={
+            name: StdioServer(tuple(entry.command), entry.description, entry.env, entry.cwd)
+            for name, entry in catalog.servers.items()
+        },
+        limits=ToolLimits(**catalog.limits.model_dump()),
     )
 
 
@@ -156,6 +178,7 @@ def http_options(settings: Settings) -> HttpOptions:
     return HttpOptions(
         version=VERSION,
         brand=settings.brand,
+        host=settings.host,
         internal_secret=None if secret is None else secret.get_secret_value(),
         max_body_bytes=settings.max_body_bytes,
         trusted_proxies=settings.trusted_proxies,
@@ -176,6 +199,8 @@ def set_up_logging(settings: Settings) -> None:
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler])
     logging.getLogger("aiosqlite").setLevel(logging.WARNING)  # at debug it writes every parameter
+    for library in ("mcp", "httpx2", "httpcore2"):  # they write URLs and texts; what fails is told by our own log
+        logging.getLogger(library).setLevel(logging.CRITICAL)
 
 
 def allow_many_connections() -> None:
@@ -209,7 +234,7 @@ async def run(settings: Settings) -> int:
     gateway = Gateway(settings)
     try:
         await gateway.start()
-    except (StoreError, MasterKeyError) as error:
+    except (StoreError, MasterKeyError, CatalogError) as error:
         print(f"Parley can't start: {error}", file=sys.stderr)
         return 2
     except OSError as error:

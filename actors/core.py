@@ -11,6 +11,7 @@ from actors.directory import IDLE_S, LocalDirectory
 from actors.domain import DomainActor
 from actors.idempotency import Idempotency
 from actors.ids import Clock, system_clock
+from actors.mcp import ToolServerActor
 from actors.names import Names
 from actors.outbound import Outbound
 from actors.outbox import Outbox
@@ -20,6 +21,7 @@ from actors.sealing import Sealer
 from actors.session import KeyActor, SessionActor
 from actors.streams import Streams
 from actors.throttle import Throttle, Tries
+from actors.tools.servers import ToolOptions, ToolServers
 from actors.user import UserActor
 from actors.webhooks import dispatcher
 from actors.webhooks.counts import DeliveryCounts
@@ -54,6 +56,7 @@ class CoreOptions:
     session_ttl_s: int = 86_400
     idle_s: float = IDLE_S
     webhooks: WebhookOptions = field(default_factory=WebhookOptions)
+    tools: ToolOptions = field(default_factory=ToolOptions)
 
 
 class Core:
@@ -68,6 +71,7 @@ class Core:
         self.options = options
         self.clock = clock
         self.streams = Streams()
+        self.tool_servers = ToolServers(options.tools, sealer, options.webhooks.outbound)
         self.session_ttl_ms = options.session_ttl_s * 1000
 
         def session(key: str) -> SessionActor:
@@ -112,6 +116,9 @@ class Core:
                 self.deliveries,
             )
 
+        def mcp(key: str) -> ToolServerActor:
+            return ToolServerActor(key, store, self.tool_servers)
+
         kinds = {
             "session": session,
             "key": api_key,
@@ -122,6 +129,7 @@ class Core:
             "bank": bank,
             "webhooks": webhooks,
             dispatcher.KIND: webhook_dispatcher,
+            "mcp": mcp,
         }
         self.directory = LocalDirectory(kinds, idle_s=options.idle_s)
         self.outbox.woken = lambda: self.directory.tell(dispatcher.KIND, dispatcher.KEY, Woken())
@@ -142,6 +150,7 @@ class Core:
     async def close(self, grace_s: float) -> int:
         """Let what is under way end, stop every actor, close the store; return how many were cut off."""
         self.directory.tell(dispatcher.KIND, dispatcher.KEY, StopDelivering())
+        self.tool_servers.close()
         unfinished = await self.directory.close(grace_s)
         self.hasher.close()
         await self.store.close()

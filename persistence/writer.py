@@ -253,6 +253,8 @@ def _all_alike(units: list[Unit]) -> tuple[str, list[Params]] | None:
 
     Most batches are of chats alone. The interpreter is held while this runs, so it looks at each write once.
     """
+    if not units[0].writes:
+        return None
     sql = units[0].writes[0].many
     rows: list[Params] = []
     for unit in units:

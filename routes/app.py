@@ -16,6 +16,7 @@ from routes.door import InternalDoor
 from routes.faults import Faults
 from routes.health import health_blueprint
 from routes.logs import AccessLog
+from routes.mcp_server import McpServer
 from routes.members import MemberRoutes
 from routes.metrics import RequestMetrics, metrics_blueprint
 from routes.openapi import openapi_blueprint
@@ -33,6 +34,7 @@ class HttpOptions:
 
     version: str
     brand: str = "Svc"
+    host: str = "127.0.0.1"
     internal_secret: str | None = None
     max_body_bytes: int = 1_048_576
     trusted_proxies: Sequence[Network] = ()
@@ -67,6 +69,17 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     app.blueprint(health_blueprint(core, options.version))
     members = MemberRoutes(core, door, requests, access_log, options.trusted_proxies, options.max_body_bytes)
     app.blueprint(members.blueprint(ROUTES))
+    server = McpServer(
+        core,
+        bus,
+        requests,
+        access_log,
+        options.trusted_proxies,
+        options.max_body_bytes,
+        hosts=(options.host,),
+        version=options.version,
+    )
+    app.blueprint(server.blueprint())
     app.blueprint(metrics_blueprint(core, requests))
     app.blueprint(openapi_blueprint(options.brand))
     app.blueprint(docs_blueprint())

@@ -59,12 +59,8 @@ def json_object(body: bytes, media_type: str | None, max_bytes: int) -> dict[str
         WrongMediaType: the body says that it is something else.
         MalformedBody: it is no JSON, not valid Unicode, too deep, or no object.
     """
-    if len(body) > max_bytes:
-        raise BodyTooLarge(f"The body is larger than the {max_bytes:,} bytes that this gateway takes; send less.")
-    if media_type is not None and media_type != "application/json":
-        named = media_type.partition(";")[0].strip().lower()
-        if named and named != "application/json":
-            raise WrongMediaType("Send the body as Content-Type: application/json.")
+    require_size(body, max_bytes)
+    require_json(media_type)
     try:
         value: Any = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -72,3 +68,25 @@ def json_object(body: bytes, media_type: str | None, max_bytes: int) -> dict[str
     if not isinstance(value, dict):
         raise MalformedBody("The body is JSON but not an object; send {...}.")
     return cast(dict[str, Any], value)
+
+
+def require_size(body: bytes, max_bytes: int) -> None:
+    """Refuse a body that is too large.
+
+    Raises:
+        BodyTooLarge: it is larger than `max_bytes`.
+    """
+    if len(body) > max_bytes:
+        raise BodyTooLarge(f"The body is larger than the {max_bytes:,} bytes that this gateway takes; send less.")
+
+
+def require_json(media_type: str | None) -> None:
+    """Refuse a body whose Content-Type says that it is no JSON.
+
+    Raises:
+        WrongMediaType: it says so.
+    """
+    if media_type is not None and media_type != "application/json":
+        named = media_type.partition(";")[0].strip().lower()
+        if named and named != "application/json":
+            raise WrongMediaType("Send the body as Content-Type: application/json.")

@@ -13,6 +13,7 @@ from sanic import Blueprint, HTTPResponse, Request
 
 from actors.commands import COMMANDS, GROUPS, Command
 from actors.request import TPSRequest
+from routes.mcp import SCHEMAS as TOOL_SCHEMAS
 from routes.openapi_routes import (
     CREDENTIALS,
     IDEMPOTENCY_KEY,
@@ -38,7 +39,7 @@ def document(brand: str = "Svc") -> Schema:
     paths: Schema = {bus: {"post": _bus_operation()}}
     for command in COMMANDS.values():
         paths[bus + command.alias] = {"post": _alias_operation(command)}
-    paths |= _open_paths() | route_paths(ROUTES)
+    paths |= _open_paths() | route_paths(ROUTES) | _mcp_path()
     return {
         "openapi": "3.0.3",
         "info": {
@@ -196,7 +197,39 @@ def _shared_responses() -> Schema:
     return shared
 
 
-# the routes that are open to all
+# the routes that are open to all, and MCP
+
+
+def _mcp_path() -> Schema:
+    message = {"type": "object", "description": "A message of JSON-RPC 2.0."}
+    refusal = record("An error.", status=ref("Status"))
+    statuses = {
+        "400": ("No message of JSON-RPC, or not of a version that is spoken; the body is a JSON-RPC error.", message),
+        "401": ("The tool needs a credential, or the one that was sent is none.", {"type": "object"}),
+        "403": ("A web page of another origin.", refusal),
+        "404": ("No such method; the body is a JSON-RPC error.", message),
+        "406": ("The client takes no application/json.", message),
+        "408": ("The request did not arrive in time.", refusal),
+        "413": ("The body is too large.", refusal),
+        "415": ("The media type is not application/json.", refusal),
+    }
+    described = operation(
+        "MCP",
+        "mcp",
+        "Speak MCP (streamable HTTP, stateless): a tool per service, which answers its TPSResponse.",
+        {
+            "200": reply("The answer to a request.", message),
+            "202": {"description": "A notification was taken."},
+        }
+        | {status: reply(description, schema) for status, (description, schema) in statuses.items()},
+    )
+    example: Schema = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "US_Read", "arguments": {}},
+    }
+    return {"/mcp": {"post": described | {"security": [*CREDENTIALS, {}], "requestBody": json_body(message, example)}}}
 
 
 def _open_paths() -> Schema:
@@ -251,7 +284,7 @@ def _open_paths() -> Schema:
 def _schemas() -> Schema:
     schemas: Schema = {"Status": STATUS, "Header": HEADER}
     schemas |= model_schemas(TPSRequest) | route_schemas(ROUTES)
-    schemas |= dict(RECORDS.values()) | SCHEMAS
+    schemas |= dict(RECORDS.values()) | SCHEMAS | TOOL_SCHEMAS
     schemas["Health"] = record(
         "How the gateway is.",
         status=text(enum=["ok", "unavailable"]),

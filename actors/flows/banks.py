@@ -268,7 +268,9 @@ async def recall_memories(call: Call) -> Answer:
     limit = page.limit if page is not None and page.limit is not None else RECALL_LIMIT
     found = await recall(call.core.store, view.row, call.request.content or "", limit)
     return Answer(
-        profile=[bank_record(view.row)], content=[memory_record(memory) | {"score": score} for memory, score in found]
+        profile=[bank_record(view.row)],
+        content=[memory_record(memory) | {"score": score} for memory, score in found],
+        quoted=tuple(memory.place for memory, _ in found),
     )
 
 

@@ -131,6 +131,13 @@ async def test_a_refused_start_leaves_the_data_to_the_next_one(tmp_path: Path):
     assert await gateway.stop() == 0
 
 
+async def test_a_catalog_of_tool_servers_that_can_t_be_used_is_refused(tmp_path: Path):
+    catalog = tmp_path / "catalog.toml"
+    catalog.write_text('[servers.time]\ncommand = ["/no/such/program"]\n', encoding="utf-8")
+    settings = {"PARLEY_MCP_CATALOG": str(catalog)}
+    await refused(tmp_path, "servers.time.command", str(catalog), "/no/such/program", **settings)
+
+
 # the master key
 
 KEY_FILE = "master.key"

@@ -1,0 +1,1 @@
+"""Tool servers (MCP) that users install: how they are reached, and what they offer."""

@@ -1,0 +1,155 @@
+"""Tool servers that are reached by URL (MCP, "streamable HTTP"), through the egress policy."""
+
+import asyncio
+import math
+import re
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from actors.errors import InvalidField
+from actors.tools.limits import MAX_MESSAGE_BYTES, Flooded, Flow, ToolLimits
+
+if TYPE_CHECKING:
+    from httpx2 import Headers, Request, Response
+    from mcp.client._transport import TransportStreams
+
+MAX_HEADERS = 16
+MAX_HEADER_CHARS = 4_096
+_TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?")
+_OWN_HEADERS = frozenset(
+    (
+        # the connection's own, and hop-by-hop ones (RFC 9110, 7.6.1)
+        *("connection", "host", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te"),
+        *("trailer", "transfer-encoding", "upgrade", "content-length", "expect"),
+        # what the MCP client sets
+        *("accept", "accept-encoding", "content-encoding", "content-type", "last-event-id", "user-agent"),
+    )
+)
+_LINES = (1_000.0, 2_000.0)
+"""Lines a second of all a user's event streams, and of their first burst: an event has two, and costs a step of the
+loop."""
+_BYTES = (4e6, 2e6)
+_MOST_BYTES = 8e6
+
+
+def require_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """Check the headers that a user wants sent to a tool server.
+
+    Raises:
+        InvalidField: one can't stand in a request (CR, LF, ...), or is the connection's or the protocol's own.
+    """
+    if len(headers) > MAX_HEADERS:
+        raise InvalidField(f"Invalid value of headers: send at most {MAX_HEADERS}.")
+    seen: set[str] = set()
+    for name, value in headers.items():
+        lower = name.lower()
+        if not _TOKEN.fullmatch(name):
+            raise InvalidField("Invalid value of headers: a name has letters, digits and !#$%&'*+-.^_`|~ only.")
+        if lower in _OWN_HEADERS or lower.startswith("mcp-"):
+            raise InvalidField(f"Invalid value of headers.{name}: this header is the gateway's own to set.")
+        if lower in seen:
+            raise InvalidField(f"Invalid value of headers.{name}: it is given twice.")
+        if len(value) > MAX_HEADER_CHARS or not _VALUE.fullmatch(value):
+            raise InvalidField(
+                f"Invalid value of headers.{name}: send 1 to {MAX_HEADER_CHARS} visible ASCII characters."
+            )
+        seen.add(lower)
+    return dict(headers)
+
+
+def stream_pace() -> Flow:
+    """Make what paces the event streams of a user's servers."""
+    return Flow(*_LINES, math.inf)
+
+
+class HttpLine:
+    """The line to a tool server of a URL: requests as they are needed, no connection of its own.
+
+    `lines` paces the event streams of all its user's servers together.
+    """
+
+    is_process = False
+
+    def __init__(
+        self,
+        url: str,
+        headers: Mapping[str, str],
+        limits: ToolLimits,
+        lines: Flow,
+        tls: Any,
+        *,
+        allow_insecure: bool,
+    ) -> None:
+        self._lines = lines
+        self._url = url
+        self._headers = headers
+        self._limits = limits
+        self._tls = tls
+        self._allow_insecure = allow_insecure
+        self._status = 0
+        self.lost = asyncio.Event()
+        self.reason = "it ended"
+
+    def remark(self) -> str:
+        """Name the last HTTP status that was an error, if any."""
+        return f" (HTTP {self._status})" if self._status else ""
+
+    def call_begins(self) -> None:
+        """Forget what was odd before."""
+        self._status = 0
+
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator["TransportStreams"]:
+        """Make the client."""
+        import httpx2  # noqa: PLC0415
+        from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415
+
+        from actors.egress_httpx2 import GuardedTransport  # noqa: PLC0415
+
+        transport = GuardedTransport(self._tls, self._allow_insecure, self._refuse_listening, self._pacer)
+        client = httpx2.AsyncClient(
+            transport=transport,
+            trust_env=False,
+            max_redirects=0,  # the SDK follows those within an origin, whatever `follow_redirects` says
+            headers=dict(self._headers) | {"accept-encoding": "identity", "user-agent": "Parley"},
+            timeout=httpx2.Timeout(self._limits.call_timeout_s + 5, connect=self._limits.connect_timeout_s / 2),
+        )
+        async with (
+            client,
+            streamable_http_client(self._url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES) as streams,
+        ):
+            yield streams
+
+    def _refuse_listening(self, request: "Request") -> "Response | None":
+        """Answer GETs here: the gateway wants nothing that it did not ask for, and the SDK would ask again for ever."""
+        import httpx2  # noqa: PLC0415
+
+        return httpx2.Response(405, request=request) if request.method == "GET" else None
+
+    def _pacer(self, status: int, headers: "Headers") -> Callable[[bytes], float]:
+        """Make what slows a response down that floods, and cuts one off that is too large."""
+        import httpx2  # noqa: PLC0415
+
+        if status >= 400:
+            self._status = status
+        stream = headers.get("content-type", "").startswith("text/event-stream")
+        flow = Flow(*_BYTES, _MOST_BYTES if stream else MAX_MESSAGE_BYTES)
+        packed = headers.get("content-encoding", "identity") != "identity"
+
+        def pace(piece: bytes) -> float:
+            now = monotonic()
+            try:
+                if packed:
+                    raise Flooded("it packs its answers, which it was asked not to")
+                wait = flow.took(len(piece), now)
+                lines = max(piece.count(b"\n"), piece.count(b"\r"))  # either ends a line
+                return max(wait, self._lines.took(lines, now)) if stream else wait
+            except Flooded as flood:
+                self.reason = str(flood)
+                self.lost.set()
+                raise httpx2.ReadError(str(flood)) from None
+
+        return pace

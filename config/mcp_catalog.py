@@ -1,0 +1,95 @@
+"""The operator's catalog of tool servers (MCP): which commands users may have run, and within which bounds."""
+
+import re
+import shutil
+import tomllib
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from config.settings import Settings
+
+BUILT_IN = "parley"
+"""The entry that every gateway has; the file can't have another of its name."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}[A-Za-z0-9]")
+
+
+class CatalogError(Exception):
+    """The catalog can't be used; the message has one line per problem."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class CatalogLimits(_Part):
+    """Bounds of all tool servers; times in seconds."""
+
+    processes: int = Field(32, ge=1, le=1_000)
+    processes_per_user: int = Field(4, ge=1, le=16)
+    connect_timeout_s: float = Field(20, gt=0, le=120)
+    call_timeout_s: float = Field(60, gt=0, le=280)
+
+
+class CatalogEntry(_Part):
+    """A stdio server: its whole command, never through a shell."""
+
+    command: Annotated[list[Annotated[str, Field(pattern=r"^[^\x00]+$")]], Field(min_length=1)]
+    description: str = ""
+    env: dict[str, str] = Field(default_factory=dict, repr=False)
+    cwd: str | None = None
+
+    @field_validator("command")
+    @classmethod
+    def _can_be_run(cls, value: list[str]) -> list[str]:
+        if shutil.which(value[0]) is None:
+            raise ValueError(f"{value[0]!r} is no program that can be run")
+        return value
+
+    @field_validator("cwd")
+    @classmethod
+    def _is_a_folder(cls, value: str | None) -> str | None:
+        if value is not None and not Path(value).is_dir():
+            raise ValueError("it must be a folder")
+        return value
+
+
+class Catalog(_Part):
+    """The whole file."""
+
+    limits: CatalogLimits = CatalogLimits()  # pyright: ignore[reportCallIssue]
+    servers: dict[str, CatalogEntry] = Field(default_factory=dict)
+
+    @field_validator("servers")
+    @classmethod
+    def _have_names(cls, value: dict[str, CatalogEntry]) -> dict[str, CatalogEntry]:
+        for name in value:
+            if not _NAME.fullmatch(name) or name == BUILT_IN:
+                raise ValueError(f"{name!r} can't be a name: 2 to 64 letters, digits, _ or -; {BUILT_IN!r} is built in")
+        return value
+
+
+def load_catalog(settings: Settings) -> Catalog:
+    """Read the file that the settings name; the default one may be absent.
+
+    Raises:
+        CatalogError: it can't be read, or a value in it is wrong.
+    """
+    path = settings.mcp_catalog
+    try:
+        with path.open("rb") as file:
+            return Catalog.model_validate(tomllib.load(file))
+    except FileNotFoundError as error:
+        if "mcp_catalog" not in settings.model_fields_set:
+            return Catalog()  # pyright: ignore[reportCallIssue]
+        raise CatalogError(
+            f"PARLEY_MCP_CATALOG is {str(path)!r} ({error.strerror}); name a readable TOML file"
+        ) from None
+    except ValidationError as error:
+        problems = error.errors(include_url=False, include_input=False)
+        lines = [f"{'.'.join(map(str, problem['loc']))} in {path}: {problem['msg']}" for problem in problems]
+        raise CatalogError("\n".join(lines)) from None
+    except (OSError, ValueError) as error:
+        raise CatalogError(f"PARLEY_MCP_CATALOG is {str(path)!r} ({error}); name a readable TOML file") from None

@@ -1,0 +1,352 @@
+"""POST /mcp: the gateway as an MCP server, used by the official client and by hand (product 8)."""
+
+import io
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Literal
+
+import httpx2
+import orjson
+import pytest
+from mcp.client.client import Client as McpClient
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+
+from actors.commands import COMMANDS
+from routes.mcp_tools import TOOLS
+from tests.gateway import PASSWORD, Answer, Client, GatewayProcess
+from tests.operator import on_plan, set_plan
+
+Mode = Literal["auto", "legacy"]
+MODES: tuple[Mode, ...] = ("auto", "legacy")
+"""How the official client finds the protocol's version: by asking (2026-07-28), or by the handshake before that."""
+
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+
+
+@asynccontextmanager
+async def connected(base: str, headers: dict[str, str] | None = None, mode: Mode = "auto") -> AsyncIterator[McpClient]:
+    """Connect the official client."""
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=30) as http,
+        McpClient(
+            streamable_http_client(f"{base}/mcp", http_client=http), mode=mode, read_timeout_seconds=30
+        ) as client,
+    ):
+        yield client
+
+
+def bearer(user: Client) -> dict[str, str]:
+    return {"Authorization": f"Bearer {user.token}"}
+
+
+async def call(client: McpClient, tool: str, **arguments: Any) -> dict[str, Any]:
+    """Call a tool, insist on success, return its TPSResponse."""
+    result = await client.call_tool(tool, arguments)
+    assert not result.is_error, result.structured_content
+    assert result.structured_content is not None
+    assert orjson.loads(result.content[0].text) == result.structured_content  # pyright: ignore[reportAttributeAccessIssue]
+    assert result.structured_content["status"] == {"success": True, "internal_code": 0, "http_code": 200}
+    return result.structured_content
+
+
+async def sent(client: Client, message: Any, headers: dict[str, str] | None = None) -> Answer:
+    """Send one message by hand."""
+    data = message if isinstance(message, bytes) else orjson.dumps(message)
+    all_headers = {"Content-Type": "application/json", **ACCEPT, **(headers or {})}
+    return await client.request("POST", "/mcp", data=data, headers=all_headers)
+
+
+def tool_call(tool: str, **arguments: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+
+
+# the official client
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_the_official_client_runs_the_quick_start_through_mcp_alone(
+    sanic_server: GatewayProcess, unique: str, mode: Mode
+):
+    name, agent = f"{unique}-user", f"{unique}-scout"
+    async with connected(sanic_server.base, mode=mode) as nobody:
+        assert {tool.name for tool in (await nobody.list_tools()).tools} == COMMANDS.keys() - {"ZN_Stream"}
+        created = await call(nobody, "US_Create", vx={"name": name, "secret": PASSWORD})
+        assert created["profile"][0]["name"] == name
+        logged_on = await call(nobody, "US_LogOn", target={"user": name}, vx={"secret": PASSWORD})
+    token = logged_on["content"][0]["token"]
+    async with connected(sanic_server.base, {"Authorization": f"Bearer {token}"}, mode) as user:
+        profile = "The Moon is 384,400 km away."
+        await call(user, "AP_Create", vx={"name": agent, "description": "Finds things out", "profile": profile})
+        await call(user, "AP_LogOn", target={"agent": agent})
+        selected = await call(user, "AP_Select", target={"agent": agent})
+        assert selected["header"]["context"]["agent"] == agent
+        chat = await call(user, "AP_Chat", content="How far away is the Moon?")
+        assert [message["role"] for message in chat["content"]] == ["user", "agent"]
+        assert profile in chat["content"][1]["content"]
+        ghost = await user.call_tool("AP_LogOn", {"target": {"agent": f"{unique}-ghost"}})
+        assert ghost.is_error
+        assert ghost.structured_content is not None
+        assert ghost.structured_content["status"]["internal_code"] == 3000
+        assert "check the name with AP_List" in ghost.structured_content["status"]["note"]
+
+
+async def test_a_chat_by_mcp_is_the_same_conversation_as_one_by_the_bus(user: Client, unique: str):
+    await user.agent(f"{unique}-agent")
+    (await user.command("AP_Chat", content="by the bus")).ok()
+    async with connected(user.base, bearer(user)) as client:
+        await call(client, "AP_Chat", content="by MCP")
+        history = await call(client, "AP_History", page={"limit": 10})
+    assert [message["content"] for message in history["content"] if message["role"] == "user"] == [
+        "by the bus",
+        "by MCP",
+    ]
+
+
+async def test_a_tool_that_is_none_is_an_error_of_the_protocol(user: Client):
+    async with connected(user.base, bearer(user)) as client:
+        with pytest.raises(MCPError, match="Unknown tool: AP_Nope"):
+            await client.call_tool("AP_Nope", {})
+        with pytest.raises(MCPError, match="read the zone with ZN_Read"):
+            await client.call_tool("ZN_Stream", {})
+
+
+# the tools
+
+
+def test_every_command_but_the_endless_one_is_a_tool():
+    assert COMMANDS.keys() - TOOLS.keys() == {"ZN_Stream"}
+
+
+async def test_a_tool_s_schema_says_what_the_command_s_checks_demand(user: Client):
+    async with connected(user.base, bearer(user)) as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+    for service, tool in tools.items():
+        command, schema = COMMANDS[service], tool.input_schema
+        assert tool.description
+        assert tool.description.startswith(command.summary)
+        assert "$ref" not in orjson.dumps(schema).decode()
+        members = {
+            f"{part}.{member}" if "properties" in described and part != "page" else part
+            for part, described in schema["properties"].items()
+            for member in (described.get("properties", [""]) if part != "page" else [""])
+        }
+        assert members == set(command.uses)
+        required = {
+            f"{part}.{member}" if member else part
+            for part in schema.get("required", [])
+            for member in schema["properties"][part].get("required", [""])
+        }
+        assert required == set(command.requires)
+    access = tools["AP_Create"].input_schema["properties"]["vx"]["properties"]["access"]
+    assert access["enum"] == ["public", "domain", "bank", "agent"]
+    assert tools["AP_List"].annotations is not None
+    assert tools["AP_List"].annotations.read_only_hint is True
+
+
+@pytest.mark.parametrize("service", [service for service in TOOLS if COMMANDS[service].requires])
+async def test_a_tool_refuses_what_the_bus_refuses_in_the_same_words(user: Client, service: str):
+    by_bus = await user.command(service)
+    by_mcp = await sent(user, tool_call(service), bearer(user))
+    assert by_mcp.http == 200
+    result = by_mcp.body["result"]
+    assert result["isError"] is True
+    assert result["structuredContent"]["status"] == by_bus.body["status"]
+    assert result["structuredContent"]["status"]["internal_code"] == 1002
+
+
+async def test_wrong_types_are_1003_with_their_path(user: Client):
+    answer = await sent(user, tool_call("AP_Read", target={"agent": 7}), bearer(user))
+    status = answer.body["result"]["structuredContent"]["status"]
+    assert status["internal_code"] == 1003
+    assert "target.agent" in status["note"]
+
+
+async def test_a_service_among_the_arguments_changes_nothing(user: Client):
+    answer = await sent(user, tool_call("US_Read", service="US_Destroy", vx={"secret": PASSWORD}), bearer(user))
+    assert answer.body["result"]["structuredContent"]["header"]["service"] == "US_Read"
+    (await user.command("US_Read")).ok()
+
+
+@pytest.mark.parametrize("number", [2**70, 1e400])
+async def test_numbers_beyond_json_s_are_refused(user: Client, number: Any):
+    body = (
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"AP_List","arguments":{"page":{"limit":%s}}}}'
+    )
+    answer = await sent(user, body % str(number).replace("inf", "1e400").encode(), bearer(user))
+    assert answer.http in (200, 400)
+    if answer.http == 200:
+        assert answer.body["result"]["isError"] is True
+
+
+# credentials
+
+
+async def test_without_a_credential_only_the_public_tools_can_be_called(sanic_client: Client, unique: str):
+    for service, command in TOOLS.items():
+        if not command.public:
+            answer = await sent(sanic_client, tool_call(service))
+            answer.refused(2000, 401)
+            assert answer.headers["WWW-Authenticate"] == "Bearer"
+    created = await sent(sanic_client, tool_call("US_Create", vx={"name": f"{unique}-user", "secret": PASSWORD}))
+    assert created.body["result"]["isError"] is False
+    assert (await sent(sanic_client, {"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).http == 200
+
+
+@pytest.mark.parametrize("message", [PING, tool_call("US_Read")])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Authorization": "Bearer pls_nonsense"},
+        {"Authorization": "Basic bG92ZWxhY2U6"},
+        {"X-Api-Key": "plk_nonsense"},
+    ],
+)
+async def test_a_wrong_credential_is_refused_by_http(sanic_client: Client, message: Any, headers: dict[str, str]):
+    answer = await sent(sanic_client, message, headers)
+    answer.refused(2001, 401)
+    assert answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+async def test_a_wrong_password_is_the_tool_s_answer_not_http_s(user: Client):
+    answer = await sent(user, tool_call("US_LogOn", target={"user": user.name}, vx={"secret": "wrong password"}))
+    assert answer.http == 200
+    assert answer.body["result"]["structuredContent"]["status"]["internal_code"] == 2002
+
+
+async def test_a_session_that_was_logged_off_by_a_tool_is_over(user: Client):
+    assert (await sent(user, tool_call("US_LogOff"), bearer(user))).body["result"]["isError"] is False
+    (await sent(user, tool_call("US_Read"), bearer(user))).refused(2001, 401)
+
+
+async def test_an_api_key_is_as_good_as_a_session(user: Client):
+    await on_plan(user, "builder")
+    key = (await user.request("POST", "/api/api-keys", json={"name": "mcp"})).body["key"]
+    async with connected(user.base, {"X-Api-Key": key}) as client:
+        assert (await call(client, "US_Read"))["profile"][0]["name"] == user.name
+
+
+async def test_each_call_of_a_tool_counts_one_and_nothing_else_does(user: Client):
+    (before,) = (await user.command("US_Read")).ok().profile
+    async with connected(user.base, bearer(user)) as client:
+        await client.list_tools()
+        await call(client, "AP_List")
+        assert (await client.call_tool("AP_Chat", {})).is_error  # a refusal counts, too
+        counted = (await call(client, "US_Read"))["profile"][0]
+    assert counted["quota"]["used"] == before["quota"]["used"] + 3
+
+
+async def test_beyond_the_quota_a_tool_says_so_and_when_to_come_back(user: Client):
+    assert (await set_plan(user, user.name, "enterprise", limit=1)).http == 200
+    answers = [await sent(user, tool_call("AP_List"), bearer(user)) for _ in range(2)]
+    assert [answer.http for answer in answers] == [200, 200]
+    assert [answer.body["result"]["isError"] for answer in answers] == [False, True]
+    assert answers[1].body["result"]["structuredContent"]["status"]["internal_code"] == 4000
+    assert "Retry-After" in answers[1].headers
+    assert answers[1].headers["RateLimit-Policy"] == '"day";q=1;w=86400'
+    async with connected(user.base, bearer(user)) as client:  # to look is not counted, and so not refused
+        assert (await client.list_tools()).tools
+
+
+# the protocol
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"", -32700),
+        (b"{", -32700),
+        (b"\xff\xfe", -32700),
+        (b'"\\ud800"', -32700),
+        (b"5", -32600),
+        (b"null", -32600),
+        (b"[]", -32600),
+        (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600),
+        (b"{}", None),
+        (b'{"jsonrpc":"1.0","id":1,"method":"ping"}', None),
+        (b'{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":true,"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', -32600),
+        (b'{"jsonrpc":"2.0","id":1,"method":7}', None),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}', None),
+    ],
+)
+async def test_what_is_no_message_is_a_json_rpc_error(sanic_client: Client, body: bytes, code: int | None):
+    answer = await sent(sanic_client, body)
+    assert answer.http == 400
+    assert answer.body["jsonrpc"] == "2.0"
+    assert answer.body["error"]["code"] == code or code is None
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        ({"jsonrpc": "2.0", "id": 1, "method": "no/such"}, -32601),
+        ({"jsonrpc": "2.0", "id": 1, "method": "resources/list"}, -32601),
+        ({"jsonrpc": "2.0", "id": 1, "method": "tools/call"}, -32602),
+        ({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": 7}}, -32602),
+        ({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "US_Read", "arguments": []}}, -32602),
+        ({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}, -32602),
+    ],
+)
+async def test_what_the_server_has_not_is_a_json_rpc_error(user: Client, message: Any, code: int):
+    answer = await sent(user, message, bearer(user))
+    assert answer.body["error"]["code"] == code
+    assert answer.body["id"] == 1
+
+
+@pytest.mark.parametrize("version", ["1999-01-01", "nonsense", "2099-01-01"])
+async def test_a_version_that_is_not_spoken_is_refused(sanic_client: Client, version: str):
+    answer = await sent(sanic_client, PING, {"MCP-Protocol-Version": version})
+    assert answer.http == 400
+    assert "error" in answer.body
+
+
+async def test_notifications_and_answers_are_taken_without_a_word(sanic_client: Client):
+    for message in (
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}},
+        {"jsonrpc": "2.0", "id": 9, "result": {}},
+    ):
+        answer = await sent(sanic_client, message)
+        assert (answer.http, answer.body) in ((202, ""), (202, None))
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
+async def test_other_methods_are_405(sanic_client: Client, method: str):
+    answer = await sanic_client.request(method, "/mcp", headers=ACCEPT)
+    answer.refused(1006, 405)
+    assert answer.headers["Allow"] == "POST"
+
+
+async def test_media_types_and_sizes_are_checked_as_everywhere(sanic_client: Client):
+    (await sent(sanic_client, PING, {"Content-Type": "text/plain"})).refused(1008, 415)
+    large = io.BytesIO(b"[" + b" " * 1_100_000)
+    headers = {"Content-Type": "application/json", **ACCEPT}
+    (await sanic_client.request("POST", "/mcp", data=large, headers=headers)).refused(1004, 413)
+    assert (await sent(sanic_client, PING, {"Accept": "text/html"})).http == 406
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "https://evil.example:8000", "null", "nonsense"])
+async def test_pages_of_other_origins_are_refused(sanic_client: Client, origin: str):
+    (await sent(sanic_client, PING, {"Origin": origin})).refused(2003, 403)
+
+
+async def test_a_name_that_was_made_to_lead_here_is_refused(sanic_client: Client):
+    rebound = {"Origin": "http://evil.example:8000", "Host": "evil.example:8000"}
+    (await sent(sanic_client, PING, rebound)).refused(2003, 403)
+
+
+async def test_the_gateway_s_own_pages_are_let_in(sanic_client: Client):
+    assert (await sent(sanic_client, PING, {"Origin": sanic_client.base})).http == 200
+
+
+async def test_each_call_of_a_tool_is_logged_and_measured_as_its_command(user: Client, sanic_server: GatewayProcess):
+    request_id = f"mcp-{user.name}"
+    answer = await sent(user, tool_call("US_Sessions"), bearer(user) | {"X-Request-Id": request_id})
+    assert answer.headers["X-Request-Id"] == request_id
+    assert answer.body["result"]["structuredContent"]["header"]["request_id"] == request_id
+    metrics = await user.request("GET", "/metrics")
+    assert 'service="US_Sessions"' in metrics.body
+    assert 'service="mcp"' in metrics.body

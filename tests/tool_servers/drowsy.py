@@ -1,0 +1,19 @@
+"""A gateway whose actors are passivated after a second without a message."""
+
+import sys
+from dataclasses import replace
+
+import server
+from actors.core import CoreOptions
+from config.settings import Settings
+
+_core_options = server.core_options
+
+
+def drowsy(settings: Settings) -> CoreOptions:
+    return replace(_core_options(settings), idle_s=1.0)
+
+
+if __name__ == "__main__":
+    server.core_options = drowsy
+    sys.exit(server.main())

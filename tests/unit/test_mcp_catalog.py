@@ -1,0 +1,71 @@
+"""The operator's catalog of tool servers: what is in it, and what stops the start."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from config.mcp_catalog import CatalogError, load_catalog
+from config.settings import CHECKOUT, load_settings
+
+
+def load(path: Path, text: str):
+    path.write_text(text, encoding="utf-8")
+    return load_catalog(load_settings({"PARLEY_MCP_CATALOG": str(path)}))
+
+
+def test_the_catalog_that_comes_with_parley_has_no_entry_and_the_default_bounds():
+    catalog = load_catalog(load_settings({}))
+    assert catalog.servers == {}
+    assert (catalog.limits.processes, catalog.limits.processes_per_user) == (32, 4)
+    assert (catalog.limits.connect_timeout_s, catalog.limits.call_timeout_s) == (20, 60)
+
+
+def test_the_examples_in_its_comments_are_entries(tmp_path: Path):
+    text = (CHECKOUT / "config/mcp-catalog.toml").read_text(encoding="utf-8")
+    _, _, examples = text.partition("# servers that you would let every user run here.\n#\n")
+    uncommented = "\n".join(line.removeprefix("#").removeprefix(" ") for line in examples.splitlines())
+    runnable = uncommented.replace("uvx", sys.executable).replace("/opt/tools/bin/mcp-server-git", sys.executable)
+    catalog = load(tmp_path / "catalog.toml", runnable.replace("/srv/handbook", str(tmp_path)))
+    assert catalog.servers.keys() == {"time", "handbook"}
+    assert catalog.servers["handbook"].env == {"GIT_OPTIONAL_LOCKS": "0"}
+
+
+def test_a_default_that_is_not_there_is_empty_but_one_that_was_named_must_be(tmp_path: Path):
+    with pytest.raises(CatalogError, match="PARLEY_MCP_CATALOG is"):
+        load_catalog(load_settings({"PARLEY_MCP_CATALOG": str(tmp_path / "none.toml")}))
+    with pytest.raises(CatalogError, match="PARLEY_MCP_CATALOG is"):
+        load_catalog(load_settings({"PARLEY_MCP_CATALOG": str(tmp_path)}))
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("servers = 7", "servers"),
+        ("[servers.time]", "servers.time.command"),
+        ("[servers.time]\ncommand = []", "servers.time.command"),
+        ('[servers.time]\ncommand = "python -m time"', "servers.time.command"),
+        ('[servers.time]\ncommand = ["/no/such/program"]', "no program that can be run"),
+        ('[servers.time]\ncommand = ["true"]\nshell = true', "servers.time.shell"),
+        ('[servers.time]\ncommand = ["true"]\ncwd = "/no/such/folder"', "servers.time.cwd"),
+        ('[servers.time]\ncommand = ["true"]\nenv = {A = 1}', "servers.time.env.A"),
+        ('[servers."with.dot"]\ncommand = ["true"]', "can't be a name"),
+        ('[servers.parley]\ncommand = ["true"]', "built in"),
+        ("[limits]\nprocesses = 0", "limits.processes"),
+        ("[limits]\ncall_timeout_s = 1000", "limits.call_timeout_s"),
+        ("[limit]\nprocesses = 1", "limit"),
+        ("not toml", "not toml|Expected|Invalid"),
+        ("\x00", "readable TOML"),
+    ],
+)
+def test_what_is_wrong_in_it_is_named(tmp_path: Path, text: str, named: str):
+    with pytest.raises(CatalogError, match=named):
+        load(tmp_path / "catalog.toml", text)
+
+
+def test_secrets_of_an_entry_are_not_shown(tmp_path: Path):
+    catalog = load(tmp_path / "catalog.toml", '[servers.time]\ncommand = ["true"]\nenv = {TOKEN = "sk-secret"}')
+    assert "sk-secret" not in repr(catalog)
+    with pytest.raises(CatalogError) as wrong:
+        load(tmp_path / "catalog.toml", '[servers.time]\ncommand = ["true"]\nenv = "sk-secret"')
+    assert "sk-secret" not in str(wrong.value)

@@ -1,0 +1,167 @@
+"""Parts of tool servers by themselves: bounds, the egress policy for httpx2, what engines see of tools."""
+
+import asyncio
+import ssl
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpcore2
+import httpx2
+import pytest
+
+from actors.core import Core, CoreOptions
+from actors.egress_httpx2 import GuardedBackend, GuardedTransport
+from actors.engines.recall import RecallEngine
+from actors.errors import NotFound, Overloaded, StateConflict
+from actors.flows.mcp import Toolbox
+from actors.mcp import InstallToolServer
+from actors.sealing import Sealer
+from actors.tools.limits import Flooded, Flow, ProcessSlots, ToolLimits
+from actors.tools.offers import ToolResult
+from actors.tools.servers import ToolOptions
+from actors.tools.stdio import StdioServer
+from persistence import users
+from persistence.database import SqliteStore
+from persistence.mcp import ToolServerRow
+from persistence.store import Unit
+from persistence.users import UserRow
+from tests.gateway import CHECKOUT
+from tests.tool_servers.catalog import unruly
+
+
+class Holder:
+    def __init__(self, idle_since: float | None) -> None:
+        self.idle_since = idle_since
+        self.ended = False
+
+    def give_way(self, why: str | None = None) -> None:
+        self.ended = True
+
+
+def test_the_one_that_idles_longest_gives_way_and_of_the_same_user_where_that_is_the_bound():
+    slots = ProcessSlots(ToolLimits(processes=3, processes_per_user=2))
+    first, second, other = Holder(5.0), Holder(3.0), Holder(1.0)
+    for holder, user in ((first, "a"), (second, "a"), (other, "b")):
+        slots.make_room(user)
+        slots.hold(holder, user)
+    slots.make_room("a")
+    assert (first.ended, second.ended, other.ended) == (False, True, False)
+    slots.hold(Holder(None), "a")
+    slots.make_room("c")
+    assert other.ended
+
+
+def test_none_that_is_at_work_gives_way():
+    slots = ProcessSlots(ToolLimits(processes=2, processes_per_user=1))
+    slots.hold(Holder(None), "a")
+    with pytest.raises(StateConflict):
+        slots.make_room("a")
+    slots.hold(Holder(None), "b")
+    with pytest.raises(Overloaded):
+        slots.make_room("c")
+
+
+def test_a_flow_waits_beyond_its_burst_and_ends_beyond_its_most():
+    flow = Flow(rate=10, burst=20, most=100)
+    assert flow.took(20, now=1.0) == 0
+    assert flow.took(10, now=1.0) == 1.0
+    assert flow.took(10, now=2.0) == 1.0
+    assert flow.took(1, now=60.0) == 0
+    flow.restart()
+    with pytest.raises(Flooded):
+        flow.took(101, now=60.0)
+
+
+# the egress policy
+
+
+@pytest.fixture
+async def port() -> AsyncIterator[int]:
+    """A port of this machine where something listens."""
+    server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    yield server.sockets[0].getsockname()[1]
+    server.close()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+async def test_a_name_that_leads_to_a_private_address_is_not_connected_to(port: int, host: str):
+    with pytest.raises(httpcore2.ConnectError, match=r"not a globally routable unicast address"):
+        await GuardedBackend(allow_insecure=False).connect_tcp(host, port, timeout=5)
+
+
+async def test_where_insecure_ones_are_allowed_it_is(port: int):
+    stream = await GuardedBackend(allow_insecure=True).connect_tcp("localhost", port, timeout=5)
+    assert stream.get_extra_info("server_addr")[1] == port
+    await stream.aclose()
+
+
+async def test_a_name_that_does_not_resolve_is_refused():
+    with pytest.raises(httpcore2.ConnectError, match="does not resolve"):
+        await GuardedBackend(allow_insecure=True).connect_tcp("no-such-name.invalid", 443, timeout=5)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://example.com/", "https://[::1]/", "https://10.0.0.1/", "https://a:b@example.com/"]
+)
+async def test_a_url_that_is_refused_is_not_called(url: str):
+    transport = GuardedTransport(ssl.create_default_context(), False, lambda _: None, lambda _, __: lambda _: 0.0)
+    async with httpx2.AsyncClient(transport=transport) as client:
+        with pytest.raises(httpx2.ConnectError, match="refused"):
+            await client.get(url)
+
+
+# what engines see
+
+
+def test_a_result_s_text_names_what_is_no_text():
+    result = ToolResult(
+        [
+            {"type": "text", "text": "look:"},
+            {"type": "image", "mimeType": "image/png", "data": "AAAA"},
+            {"type": "resource", "resource": {"uri": "file:///a", "text": "inside"}},
+            {"type": "resource_link", "uri": "file:///b"},
+            {"type": "odd"},
+        ]
+    )
+    assert result.text == "look:\n[image image/png]\ninside\n[resource_link file:///b]\n[odd]"
+
+
+@pytest.fixture
+async def core(tmp_path: Path) -> AsyncIterator[Core]:
+    catalog = {"unruly": StdioServer(tuple(unruly())), "broken": StdioServer(tuple(unruly("exits")))}
+    store = await SqliteStore.open(tmp_path / "parley.db")
+    core = Core(store, RecallEngine(), Sealer(bytes(32)), CoreOptions(tools=ToolOptions(catalog)))
+    user = UserRow("usr_1", "lovelace", None, None, "hash", "free", None, 0)
+    await store.commit(Unit((users.insert(user),)))
+    for count, entry in enumerate(("parley", "unruly", "broken")):
+        row = ToolServerRow(f"mcp_{count}", "usr_1", entry, entry, None, None, None, 0)
+        await core.directory.ask("mcp", row.id, InstallToolServer(row))
+    yield core
+    assert await core.close(5) == 0
+
+
+async def test_the_toolbox_offers_all_but_what_fails_and_answers_texts(core: Core):
+    toolbox = Toolbox(core)
+    names = {offer.name for offer in await toolbox.tools("usr_1")}
+    assert {"parley.current_time", "unruly.echo"} <= names
+    assert not any(name.startswith("broken.") for name in names)
+    assert await toolbox.invoke("usr_1", "unruly.echo", {"text": "hello"}) == ("hello", False)
+    assert await toolbox.invoke("usr_1", "unruly.fails", {}) == ("I can't", True)
+    text, failed = await toolbox.invoke("usr_1", "parley.current_time", {"timezone": "Europe/Paris"})
+    assert "Europe/Paris" in text
+    assert not failed
+    with pytest.raises(NotFound):
+        await toolbox.invoke("usr_1", "unruly.none", {})
+    assert await toolbox.tools("usr_none") == []
+
+
+async def test_the_gateway_starts_without_the_sdk_which_is_heavy():
+    program = (
+        "import server, sys; print(sorted({'mcp', 'mcp_types', 'httpx2', 'starlette', 'jsonschema'} & {*sys.modules}))"
+    )
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", program, stdout=asyncio.subprocess.PIPE, cwd=CHECKOUT
+    )
+    output, _ = await process.communicate()
+    assert output.decode().strip() == "[]"
