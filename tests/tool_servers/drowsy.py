@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import server
 from actors.core import CoreOptions
+from actors.outbound import Outbound
 from config.settings import Settings
 
 _core_options = server.core_options
 
 
-def drowsy(settings: Settings) -> CoreOptions:
-    return replace(_core_options(settings), idle_s=1.0)
+def drowsy(settings: Settings, outbound: Outbound | None = None) -> CoreOptions:
+    return replace(_core_options(settings, outbound), idle_s=1.0)
 
 
 if __name__ == "__main__":
