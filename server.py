@@ -19,6 +19,7 @@ from actors.engines.absent import AbsentEngine
 from actors.engines.recall import RecallEngine
 from actors.housekeeping import keep_erasing, keep_house
 from actors.ids import Clock, system_clock
+from actors.ingestion import keep_ingesting
 from actors.sealing import Sealer, WrongMasterKey
 from config.master_key import FILE as MASTER_KEY_FILE
 from config.master_key import MasterKeyError, load_master_key
@@ -71,6 +72,7 @@ class Gateway:
             asyncio.create_task(self.core.directory.sweep(), name="passivation"),
             asyncio.create_task(keep_house(self.core), name="housekeeping"),
             asyncio.create_task(keep_erasing(self.core), name="erasing"),
+            asyncio.create_task(keep_ingesting(self.core), name="ingestion"),
         ]
         stream = sys.stdout if settings.log_level in ("debug", "info") else None
         self.access_log = AccessLog(stream, json=settings.log_format == "json")
@@ -128,6 +130,7 @@ def core_options(settings: Settings) -> CoreOptions:
         registrations_per_hour=settings.registrations_per_hour,
         default_plan=settings.default_plan,
         session_ttl_s=settings.session_ttl_s,
+        skills_dir=settings.skills_dir,
     )
 
 
@@ -138,6 +141,7 @@ def http_options(settings: Settings) -> HttpOptions:
         version=VERSION,
         brand=settings.brand,
         internal_secret=None if secret is None else secret.get_secret_value(),
+        dev_mocks_enabled=settings.dev_mocks_enabled,
         max_body_bytes=settings.max_body_bytes,
         trusted_proxies=settings.trusted_proxies,
     )

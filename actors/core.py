@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from pathlib import Path
 
 from actors.agent import AgentActor, Engine
 from actors.bank import BankActor
@@ -10,6 +11,7 @@ from actors.directory import IDLE_S, LocalDirectory
 from actors.domain import DomainActor
 from actors.idempotency import Idempotency
 from actors.ids import Clock, system_clock
+from actors.library import LibraryActor
 from actors.names import Names
 from actors.outbox import Outbox
 from actors.passwords import PasswordHasher
@@ -33,6 +35,7 @@ class CoreOptions:
     default_plan: str = "free"
     session_ttl_s: int = 86_400
     idle_s: float = IDLE_S
+    skills_dir: Path = Path("config/skills")
 
 
 class Core:
@@ -70,6 +73,9 @@ class Core:
         def quota(key: str) -> QuotaActor:
             return QuotaActor(key, store, clock, self.outbox)
 
+        def library(key: str) -> LibraryActor:
+            return LibraryActor(key, store, clock)
+
         kinds = {
             "session": session,
             "key": api_key,
@@ -78,11 +84,13 @@ class Core:
             "agent": agent,
             "domain": domain,
             "bank": bank,
+            "library": library,
         }
         self.directory = LocalDirectory(kinds, idle_s=options.idle_s)
         self.credentials = Credentials(self.directory, store)
         self.idempotency = Idempotency(store, sealer, clock)
         self.names = Names(store)
+        self.ingestion = asyncio.Event()  # set when a document was queued; see actors/ingestion.py
         self.erasure = asyncio.Event()  # set when something was censored; see actors/housekeeping.py
         self.hasher = PasswordHasher()
 

@@ -21,9 +21,13 @@ class Outbox:
         self._clock = clock
         self.woken: Callable[[], None] | None = None
 
-    def emit(self, user_id: str, kind: str, data: dict[str, Any]) -> tuple[Write, ...]:
-        """Make the rows of one event that concerns a user; pass `stored` to the commit as what to do after it."""
-        return (events.insert(EventRow(str(uuid.uuid4()), user_id, kind, data, self._clock())),)
+    def emit(self, user_id: str, kind: str, data: dict[str, Any], *, event_id: str | None = None) -> tuple[Write, ...]:
+        """Make the rows of one event that concerns a user; pass `stored` to the commit as what to do after it.
+
+        `event_id` is a UUID that the caller wants to tell of; one is made where it has none.
+        """
+        event = EventRow(event_id or str(uuid.uuid4()), user_id, kind, data, self._clock())
+        return (events.insert(event),)
 
     def stored(self) -> None:
         """Say that a unit with events was stored."""

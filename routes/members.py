@@ -118,7 +118,7 @@ class MemberRoutes:
         if key is None or call.caller is None:
             return Done(_rendered(await (run() if audit is None else audited(call, audit, run))))
         execution = Execution(run, _rendered, _failed, _withdrawn)
-        body = request.body if route.reads_body else sent
+        body = await received_body(request) if route.reads_body else sent
         fingerprint = fingerprint_of(f"{route.name} {orjson.dumps(params).decode()}", body)
         return await self._core.idempotency.once(call, require_key(key), fingerprint, audit, execution)
 

@@ -66,6 +66,8 @@ def _of_route(route: Route) -> Schema:
         described["parameters"] = parameters
     if route.body is not None:
         described["requestBody"] = json_body(ref(route.body.__name__), route.example)
+    elif route.described_body is not None:
+        described["requestBody"] = route.described_body
     return described
 
 

@@ -1,8 +1,16 @@
 """ROUTES: every gateway route that is declared as data; a group's file holds its own."""
 
-from routes import audit, internal, keys
+from routes import audit, dev, documents, internal, keys, rules, skills
 
-ROUTES = (*keys.ROUTES, *audit.ROUTES, *internal.ROUTES)
+ROUTES = (
+    *keys.ROUTES,
+    *skills.ROUTES,
+    *documents.ROUTES,
+    *rules.ROUTES,
+    *audit.ROUTES,
+    *internal.ROUTES,
+    *dev.ROUTES,
+)
 
 ROUTE_TAGS = tuple(dict.fromkeys(["Gateway", *(route.tag for route in ROUTES)]))
 """Their groups in the document."""
