@@ -15,12 +15,13 @@ import uvloop
 
 from actors.agent import Engine
 from actors.core import Core, CoreOptions
-from actors.engines.absent import AbsentEngine
+from actors.engines.engine import Closing
 from actors.engines.recall import RecallEngine
 from actors.housekeeping import keep_erasing, keep_house
 from actors.ids import Clock, system_clock
 from actors.ingestion import keep_ingesting
 from actors.sealing import Sealer, WrongMasterKey
+from actors.skills.book import StoredSkills
 from config.master_key import FILE as MASTER_KEY_FILE
 from config.master_key import MasterKeyError, load_master_key
 from config.settings import Settings, SettingsError, load_settings
@@ -67,7 +68,8 @@ class Gateway:
         except BaseException:
             await self.store.close()
             raise
-        self.core = Core(self.store, engine or chat_engine(settings), sealer, core_options(settings), clock)
+        self.engine = engine or chat_engine(settings, self.store)
+        self.core = Core(self.store, self.engine, sealer, core_options(settings), clock)
         self._tasks = [
             asyncio.create_task(self.core.directory.sweep(), name="passivation"),
             asyncio.create_task(keep_house(self.core), name="housekeeping"),
@@ -97,7 +99,10 @@ class Gateway:
     async def _stop_core(self) -> int:
         for task in self._tasks:
             task.cancel()
-        return await self.core.close(GRACE_S)
+        unfinished = await self.core.close(GRACE_S)
+        if isinstance(self.engine, Closing):
+            await self.engine.close()
+        return unfinished
 
 
 async def prepare_sealer(store: Store, settings: Settings) -> Sealer:
@@ -147,9 +152,21 @@ def http_options(settings: Settings) -> HttpOptions:
     )
 
 
-def chat_engine(settings: Settings) -> Engine:
+def chat_engine(settings: Settings, store: Store) -> Engine:
     """Make the chat engine that the settings name."""
-    return RecallEngine() if settings.chat_engine == "recall" else AbsentEngine(settings.chat_engine)
+    if settings.chat_engine == "recall":
+        return RecallEngine()
+    from actors.engines.openai import OpenAIEngine  # noqa: PLC0415 - costs most of a second, and only this one needs it
+
+    assert settings.openai_base_url is not None  # the settings see to it
+    assert settings.openai_model is not None
+    key = settings.openai_api_key
+    return OpenAIEngine(
+        settings.openai_base_url,
+        None if key is None else key.get_secret_value(),
+        settings.openai_model,
+        skillbook=StoredSkills(store),
+    )
 
 
 def set_up_logging(settings: Settings) -> None:
@@ -160,7 +177,8 @@ def set_up_logging(settings: Settings) -> None:
     else:
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler])
-    logging.getLogger("aiosqlite").setLevel(logging.WARNING)  # at debug it writes every parameter
+    for library in ("aiosqlite", "openai", "httpx2", "httpcore2"):  # at debug they write every parameter and body
+        logging.getLogger(library).setLevel(logging.WARNING)
 
 
 def greet(gateway: Gateway) -> str:
