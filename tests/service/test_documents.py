@@ -59,15 +59,9 @@ async def test_a_document_is_queued_then_ready(user: Client):
 @pytest.mark.parametrize(
     ("body", "path"),
     [
-        ({"content": "x"}, "name"),
-        ({"name": "x"}, "content"),
-        ({"name": "", "content": "x"}, "name"),
-        ({"name": "  ", "content": "x"}, "name"),
         ({"name": "x" * 201, "content": "x"}, "name"),
         ({"name": "x\x00", "content": "x"}, "name"),
         ({"name": 7, "content": "x"}, "name"),
-        ({"name": "x", "content": ""}, "content"),
-        ({"name": "x", "content": "\n "}, "content"),
         ({"name": "x", "content": "a\x00b"}, "content"),
         ({"name": "x", "content": "x" * 500_001}, "content"),
         ({"name": "x", "content": "x", "media_type": "application/pdf"}, "media_type"),
@@ -80,6 +74,23 @@ async def test_a_document_is_queued_then_ready(user: Client):
 async def test_a_document_is_checked_first(user: Client, body: dict[str, Any], path: str):
     answer = (await user.request("POST", "/api/documents", json=body)).refused(1003, 400)
     assert path in answer.note
+
+
+@pytest.mark.parametrize(
+    ("body", "missing"),
+    [
+        ({"content": "x"}, "name"),
+        ({"name": "", "content": "x"}, "name"),
+        ({"name": "  ", "content": "x"}, "name"),
+        ({"name": None, "content": "x"}, "name"),
+        ({"name": "x"}, "content"),
+        ({"name": "x", "content": ""}, "content"),
+        ({"name": "x", "content": "\n "}, "content"),
+    ],
+)
+async def test_a_document_has_a_name_and_a_text(user: Client, body: dict[str, Any], missing: str):
+    answer = (await user.request("POST", "/api/documents", json=body)).refused(1002, 400)
+    assert answer.note.startswith(f"missing {missing} field")
 
 
 async def test_a_document_without_text_fails_and_says_why(user: Client, bank: str):
@@ -100,6 +111,15 @@ async def test_a_newer_document_takes_the_place_of_the_one_of_its_name(user: Cli
     await hand_in(user, "Plan", "Venus tonight.")
     (await user.request("GET", f"/api/documents/{first['id']}")).refused(3000, 404)
     assert (await load(user, bank, "Plan")).ok().content[0]["text"] == "Venus tonight."
+
+
+async def test_a_repeat_with_the_same_key_hands_in_nothing_again(user: Client):
+    body, key = {"name": "Plan", "content": "Mars."}, {"Idempotency-Key": "plan-1"}
+    first = await user.request("POST", "/api/documents", json=body, headers=key)
+    await done(user, first.body["id"])
+    again = await user.request("POST", "/api/documents", json=body, headers=key)
+    assert (again.http, again.body, again.headers["Idempotency-Replayed"]) == (202, first.body, "true")
+    assert (await user.request("GET", f"/api/documents/{first.body['id']}")).http == 200
 
 
 # loading

@@ -482,6 +482,35 @@ async def test_a_censored_memory_leaves_the_replies_that_used_it_or_repeat_it(
     assert "quartz" not in str(provider.asked(f"{unique}: and now?")[0].body).lower()
 
 
+async def test_a_censored_memory_leaves_kept_answers_too(
+    user: Client, agent: str, bank: str, provider: Provider, unique: str
+):
+    question, repeat = f"{unique}: the code of the door?", f"{unique}: say that again"
+    provider.on(question, says("Quartz-7731, my friend."))
+    provider.on(repeat, says("I said quartz-7731."))
+    keys = {message: {"Idempotency-Key": f"key-{number}"} for number, message in enumerate((question, repeat))}
+    for message, key in keys.items():
+        (await chat(user, message, headers=key)).ok()
+        assert "quartz" in str((await chat(user, message, headers=key)).body).lower()
+    (await user.command("MB_Censor", target={"bank": bank})).ok()
+    for message, key in keys.items():
+        again = await chat(user, message, headers=key)
+        assert again.headers["Idempotency-Replayed"] == "true"
+        assert "quartz" not in str(again.body).lower()
+
+
+async def test_a_repeat_after_a_failure_goes_on_with_the_same_message(
+    user: Client, agent: str, provider: Provider, unique: str
+):
+    provider.on(unique, drops(chunk(content="Half")), says("Here I am."))
+    key = {"Idempotency-Key": "once"}
+    (await chat(user, unique, headers=key)).refused(5001, 502)
+    assert await history(user) == [(1, "user", unique)]
+    (await chat(user, unique, headers=key)).ok()
+    assert await history(user) == [(1, "user", unique), (2, "agent", "Here I am.")]
+    assert [request.said for request in provider.asked(unique)] == [[("user", unique)]] * 2
+
+
 async def test_a_censored_memory_leaves_zones_too(user: Client, agent: str, bank: str, provider: Provider, unique: str):
     (await user.command("DM_Create", vx={"name": f"{unique}-domain", "description": "d"})).ok()
     question, repeat = f"{unique}: the code of the door?", f"{unique}: say that again"

@@ -261,6 +261,16 @@ async def test_a_name_installs_once_until_it_is_removed(user: Client):
     assert (await install(user, named("tool"))).http == 201
 
 
+async def test_a_repeat_with_the_same_key_installs_once(user: Client):
+    key = {"Idempotency-Key": "tool-1"}
+    for body in ({"content": named("tool")}, {"content": named("tool")}):
+        answer = await user.request("POST", "/api/skills/install", json=body, headers=key)
+        assert (answer.http, answer.body["name"]) == (201, "tool")
+    assert answer.headers["Idempotency-Replayed"] == "true"
+    other = {"content": named("other")}
+    (await user.request("POST", "/api/skills/install", json=other, headers=key)).refused(3002, 409)
+
+
 async def test_skills_belong_to_their_user(user: Client, sanic_client: Client, unique: str):
     other = await sanic_client.register(f"{unique}-other")
     assert (await install(user, named("tool"))).http == 201
