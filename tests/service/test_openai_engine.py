@@ -229,6 +229,7 @@ RECOVERIES = {
     "500 twice": [refuses(500), refuses(502)],
     "a dropped connection before the first token": [drops()],
     "a connection dropped after the head": [drops(chunk(role="assistant"))],
+    "a stall before the head": [waits(asyncio.Event())],
     "a stall before the first token": [stalls()],
     "a stall after the role": [stalls(chunk(role="assistant", content=""))],
     "an error in the stream": [sends(event({"error": {"message": "detail of the provider"}}))],
