@@ -48,6 +48,9 @@ def route_schemas(routes: Iterable[Route]) -> Schema:
 def _of_route(route: Route) -> Schema:
     success = {"description": "Done."} if route.reply is None else reply("Done.", route.reply)
     refusals = {*_REFUSALS[route.entrance], *route.errors}
+    takes_key = route.method == "POST" and route.mutates and route.entrance == "member"
+    if takes_key:
+        refusals |= {400, 409}  # no such key, or one that was used for something else
     if route.body is not None or route.reads_body:
         refusals.update(_OF_A_BODY)
     if route.query is not None:
@@ -60,7 +63,7 @@ def _of_route(route: Route) -> Schema:
         security=_SECURITY[route.entrance],
     )
     parameters = [*_path_parameters(route), *_query_parameters(route)]
-    if route.method == "POST" and route.mutates and route.entrance == "member":
+    if takes_key:
         parameters.append(IDEMPOTENCY_KEY)
     if parameters:
         described["parameters"] = parameters
