@@ -35,7 +35,7 @@ from actors.receipt import Receipt
 from actors.records import Record, agent_record
 from actors.runtime import Ask, AsyncFuture, Tell, handles
 from actors.user import name_taken
-from persistence import agents, banks, conversations, domains
+from persistence import agents, conversations, domains, quoting
 from persistence.agents import AgentChanges, AgentRow
 from persistence.store import ROWS, Store, StoreUnavailable, Write
 
@@ -447,11 +447,11 @@ class AgentActor(DurableActor):
         id = conversation.id
         if memories:
             writes += quotes(
-                messages[-1], memories, lambda place, seq, source: banks.quote(place, id, seq, source, whole=whole)
+                messages[-1], memories, lambda place, seq, source: quoting.quote(place, id, seq, source, whole=whole)
             )
         writes += beside
         if echoes:
-            writes += echoed(banks.echo(id, echoes, messages[-1].seq), "quotes", id, messages[-1].seq, receipt)
+            writes += echoed(quoting.echo(id, echoes, messages[-1].seq), "quotes", id, messages[-1].seq, receipt)
         conversation.open_units += 1
 
         def applied() -> None:

@@ -20,7 +20,7 @@ from actors.records import Record, domain_record, membership_record
 from actors.runtime import Ask, AsyncFuture, Progress, Tell, handles
 from actors.streams import Reader, Streams, event
 from actors.user import LOBBY, name_taken
-from persistence import banks, domains, zones
+from persistence import domains, quoting, zones
 from persistence.domains import DomainChanges, DomainRow, ZoneRow
 from persistence.store import ROWS, Store, Write
 from persistence.users import name_key
@@ -430,7 +430,7 @@ class DomainActor(DurableActor):
 
     def _noting(self, zone: _Zone, *, whole: bool = False) -> Callable[[int, int, int], Write]:
         zone_id = zone.row.id
-        return lambda place, seq, source: banks.quote_in_zone(place, zone_id, seq, source, whole=whole)
+        return lambda place, seq, source: quoting.quote_in_zone(place, zone_id, seq, source, whole=whole)
 
     async def _run_engine(
         self,
@@ -469,7 +469,7 @@ class DomainActor(DurableActor):
         if answer is not None:
             beside += _beside(message.receipt, said, message.said)
         if outcome.echoes:
-            echo = banks.echo_in_zone(zone.row.id, outcome.echoes, reply.seq)
+            echo = quoting.echo_in_zone(zone.row.id, outcome.echoes, reply.seq)
             beside += echoed(echo, "zone_quotes", zone.row.id, reply.seq, message.receipt)
         stored = self._store_said(zone, reply, beside=beside)
         if answer is not None:

@@ -303,20 +303,20 @@ def are_replaced(bank_id: str, name: str, named: Sequence[str], count: int) -> W
 
 
 def _replaced(bank_id: str, name: str, named: Sequence[str]) -> tuple[str, Params]:
-    condition = "bank_id = ? AND (memories.name IN (SELECT value FROM json_each(?)) OR part_of = ?)"
-    return condition, (bank_id, json.dumps([name, *named]), name)
+    # two look-ups, each in an index: SQLite would read the whole bank for an OR
+    condition = (
+        "memories.place IN (SELECT place FROM memories WHERE bank_id = ? AND name IN (SELECT value FROM json_each(?))"
+        " UNION SELECT place FROM memories WHERE bank_id = ? AND part_of = ?)"
+    )
+    return condition, (bank_id, json.dumps([name, *named]), bank_id, name)
 
 
 def _chosen(bank_id: str, choice: Choice) -> tuple[str, Params]:
     """Make the condition for the memories that are meant; a name and an author given together must both fit."""
-    condition, params = "bank_id = ?", [bank_id]
-    if choice.name is not None:
-        condition += " AND (name = ? OR part_of = ?)"
-        params += [choice.name, choice.name]
+    condition, params = ("bank_id = ?", (bank_id,)) if choice.name is None else _replaced(bank_id, choice.name, ())
     if choice.author_id is not None:
-        condition += " AND author_id = ?"
-        params.append(choice.author_id)
-    return condition, tuple(params)
+        condition, params = f"{condition} AND author_id = ?", (*params, choice.author_id)
+    return condition, params
 
 
 def remove_memories(bank_id: str, choice: Choice) -> Write:
@@ -394,7 +394,7 @@ def memories_meant(bank_id: str, name: str) -> Query[MemoryRow]:
 def replaced_by(bank_id: str, name: str, named: Sequence[str]) -> Query[MemoryRow]:
     """Read what a load under a name replaces: what the name means, and what has the names of the load's parts."""
     condition, params = _replaced(bank_id, name, named)
-    return Query(f"{_MEMORY} WHERE memories.{condition} ORDER BY memories.place", params, _memory)
+    return Query(f"{_MEMORY} WHERE {condition} ORDER BY memories.place", params, _memory)
 
 
 def page_after(bank_id: str, after_place: int, limit: int) -> Query[MemoryRow]:
@@ -417,44 +417,7 @@ def wrote_in(bank_id: str, agent_name: str) -> Query[str]:
     )
 
 
-# quotes
-
-
-def quote(place: int, conversation_id: int, seq: int, source: int, *, whole: bool = False) -> Write:
-    """Note that a message quotes a memory; fails as `ROWS` when that was censored or removed since it was read.
-
-    `whole`: a censoring takes the whole message, for the memory's words may be anywhere in it.
-    """
-    return _quote("quotes (memory, conversation_id, seq, source, whole)", conversation_id, seq, source, whole, place)
-
-
-def quote_in_zone(place: int, zone_id: str, seq: int, source: int, *, whole: bool = False) -> Write:
-    """Note that a message in a zone quotes a memory; fails as `quote` does."""
-    return _quote("zone_quotes (memory, zone_id, seq, source, whole)", zone_id, seq, source, whole, place)
-
-
-def _quote(into: str, *params: int | str) -> Write:
-    return Write(
-        f"INSERT INTO {into} SELECT place, ?, ?, ?, ? FROM memories WHERE place = ? AND censored = 0", params, rows=1
-    )
-
-
-def echo(conversation_id: int, seqs: Sequence[int], seq: int) -> Write:
-    """Note that a message may repeat what these messages quote."""
-    return _echo("quotes", "conversation_id", conversation_id, seqs, seq)
-
-
-def echo_in_zone(zone_id: str, seqs: Sequence[int], seq: int) -> Write:
-    """Note that a message in a zone may repeat what these messages quote."""
-    return _echo("zone_quotes", "zone_id", zone_id, seqs, seq)
-
-
-def _echo(table: str, stream: str, id: int | str, seqs: Sequence[int], seq: int) -> Write:
-    return Write(
-        f"INSERT OR IGNORE INTO {table} (memory, {stream}, seq, source, whole) SELECT memory, {stream}, ?, 0, 1"
-        f" FROM {table} WHERE {stream} = ? AND seq IN (SELECT value FROM json_each(?))",
-        (seq, id, json.dumps(seqs)),
-    )
+# quotes (see persistence/quoting.py)
 
 
 def quoted_by(bank_id: str, choice: Choice) -> Query[tuple[str, str]]:
