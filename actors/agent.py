@@ -6,7 +6,7 @@ from collections.abc import Coroutine, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-from actors.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, append, echoed, from_row, quotes
+from actors.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, append, from_row, noted, quotes
 from actors.durable import DurableActor
 from actors.engines.engine import (
     InstantEngine,
@@ -402,8 +402,7 @@ class AgentActor(DurableActor):
                 conversation,
                 answer,
                 memories=chat.memories,
-                echoes=outcome.echoes,
-                whole=True,
+                reply=outcome,
                 beside=_answered(chat, ended.said, answer),
                 receipt=chat.receipt,
             )
@@ -425,14 +424,14 @@ class AgentActor(DurableActor):
         conversation: Conversation,
         *messages: Utterance,
         memories: tuple[Memory, ...] = (),
-        echoes: tuple[int, ...] = (),
-        whole: bool = False,
+        reply: Reply | None = None,
         beside: Iterable[Write] = (),
         receipt: Receipt | None = None,
     ) -> AsyncFuture[None]:
         """Add messages to the conversation, in memory and as one unit with what they leave `beside` them.
 
-        What the last one quotes is noted, for the answer that `receipt` keeps of it, too.
+        What the last one quotes is noted; where it is a streamed `reply`, for all of it, and for the answer that
+        `receipt` keeps of it, too.
         """
         if messages:
             conversation.last_seq = messages[-1].seq
@@ -446,12 +445,17 @@ class AgentActor(DurableActor):
         writes += [append(conversation.id, message) for message in messages]
         id = conversation.id
         if memories:
+            whole = reply is not None
             writes += quotes(
                 messages[-1], memories, lambda place, seq, source: quoting.quote(place, id, seq, source, whole=whole)
             )
         writes += beside
-        if echoes:
-            writes += echoed(quoting.echo(id, echoes, messages[-1].seq), "quotes", id, messages[-1].seq, receipt)
+        if reply is not None:
+            seq = messages[-1].seq
+            notes = [quoting.quote(place, id, seq, quoting.UNSEEN, whole=True) for place in reply.places]
+            if reply.echoes:
+                notes.append(quoting.echo(id, reply.echoes, seq))
+            writes += noted(notes, "quotes", id, seq, receipt)
         conversation.open_units += 1
 
         def applied() -> None:

@@ -110,11 +110,11 @@ def places_quoted(message: Utterance, memories: tuple[Memory, ...]) -> tuple[int
     return tuple(memory.place for memory in memories if (memory.bank, memory.name) in quoted)
 
 
-def echoed(
-    echo: Write, noted_in: Literal["quotes", "zone_quotes"], stream: int | str, seq: int, receipt: Receipt | None
+def noted(
+    notes: list[Write], noted_in: Literal["quotes", "zone_quotes"], stream: int | str, seq: int, receipt: Receipt | None
 ) -> list[Write]:
-    """Make the writes that note what a message may repeat, for the answer that a receipt has kept of it, too."""
-    return [echo, *(receipt.quotes_alike(noted_in, stream, seq) if receipt is not None else ())]
+    """Make notes of what a message draws on; also for the answer that a receipt has kept of it."""
+    return [*notes, *(receipt.quotes_alike(noted_in, stream, seq) if notes and receipt is not None else ())]
 
 
 def from_row(row: MessageRow) -> Utterance:

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from actors.agent import Engine, engine_error
-from actors.conversation import columns_of, echoed, from_row, message_record, quotes
+from actors.conversation import columns_of, from_row, message_record, noted, quotes
 from actors.durable import DurableActor
 from actors.engines.engine import Memory, Persona, Reply, Source, StreamingEngine, Turn, Utterance, collect
 from actors.engines.window import CAPACITY, Window
@@ -468,9 +468,11 @@ class DomainActor(DurableActor):
         said = Said(message.said, reply, streamed=True)
         if answer is not None:
             beside += _beside(message.receipt, said, message.said)
+        note = self._noting(zone, whole=True)
+        notes = [note(place, reply.seq, quoting.UNSEEN) for place in outcome.places]
         if outcome.echoes:
-            echo = quoting.echo_in_zone(zone.row.id, outcome.echoes, reply.seq)
-            beside += echoed(echo, "zone_quotes", zone.row.id, reply.seq, message.receipt)
+            notes.append(quoting.echo_in_zone(zone.row.id, outcome.echoes, reply.seq))
+        beside += noted(notes, "zone_quotes", zone.row.id, reply.seq, message.receipt)
         stored = self._store_said(zone, reply, beside=beside)
         if answer is not None:
             stored.then(lambda done: answer.fail(done.error) if done.error else answer.set(said))

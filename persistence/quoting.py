@@ -5,6 +5,9 @@ from collections.abc import Sequence
 
 from persistence.store import Write
 
+UNSEEN = -1
+"""The number of a source that the message does not show."""
+
 
 def quote(place: int, conversation_id: int, seq: int, source: int, *, whole: bool = False) -> Write:
     """Note that a message quotes a memory; fails as `ROWS` when that was censored or removed since it was read.

@@ -7,7 +7,8 @@ one too few would let a censored text live on in a reply.
 from collections.abc import Iterator
 
 from actors.engines import speech, words
-from actors.engines.engine import Echo, Memory, Source, Utterance
+from actors.engines.engine import Echo, Memory, Recalled, Source, Utterance
+from actors.engines.tools import ToolAnswer
 
 _MOST = 0.5  # share of a memory's words from which on a reply says it again, whatever was asked
 
@@ -25,6 +26,14 @@ def drawn(
     for utterance in utterances:
         if utterance.role == "agent" and _uses(said, _terms(utterance.content), asked):
             yield Echo(utterance.seq)
+
+
+def recalled(reply: str, message: str, answers: list[ToolAnswer]) -> Iterator[Recalled]:
+    """Yield the memories that tools brought in and a reply to a message may hold words of."""
+    said, asked = _terms(reply), _terms(message)
+    for answer in answers:
+        if answer.quoted and _uses(said, _terms(answer.text), asked):
+            yield from map(Recalled, answer.quoted)
 
 
 def _terms(text: str) -> set[str]:

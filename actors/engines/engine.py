@@ -92,12 +92,13 @@ class Reply(NamedTuple):
     """What an engine answers, and what it based that on.
 
     `echoes` are the seqs of the agents' messages whose words a streamed reply may repeat: what is censored there is
-    censored in the reply, too.
+    censored in the reply, too; so are the memories at the `places`, which a tool brought in.
     """
 
     text: str
     sources: tuple[Source, ...] = ()
     echoes: tuple[int, ...] = ()
+    places: tuple[int, ...] = ()
 
 
 class Echo(NamedTuple):
@@ -106,7 +107,13 @@ class Echo(NamedTuple):
     seq: int
 
 
-Piece = str | Source | Echo
+class Recalled(NamedTuple):
+    """A reply may hold words of the memory at this place, which a tool brought in."""
+
+    place: int
+
+
+Piece = str | Source | Echo | Recalled
 """What a streaming engine yields: texts, and what they are based on."""
 
 
@@ -151,6 +158,7 @@ async def collect(pieces: AsyncIterator[Piece], passed_on: Callable[[str], None]
     texts: list[str] = []
     sources: list[Source] = []
     echoes: list[int] = []
+    places: list[int] = []
     async for piece in pieces:
         if isinstance(piece, str):
             texts.append(piece)
@@ -158,6 +166,8 @@ async def collect(pieces: AsyncIterator[Piece], passed_on: Callable[[str], None]
                 passed_on(piece)
         elif isinstance(piece, Echo):
             echoes.append(piece.seq)
+        elif isinstance(piece, Recalled):
+            places.append(piece.place)
         else:
             sources.append(piece)
-    return Reply("".join(texts), tuple(sources), tuple(echoes))
+    return Reply("".join(texts), tuple(sources), tuple(echoes), tuple(dict.fromkeys(places)))

@@ -12,10 +12,10 @@ from typing import Any, cast
 import orjson
 
 from actors.engines.completion import KEPT, Completions, Limits, ToolCall
-from actors.engines.drawn import drawn
+from actors.engines.drawn import drawn, recalled
 from actors.engines.engine import Piece, Turn
 from actors.engines.prompt import AgentSettings, ChatMessage, build, named_in, read_profile
-from actors.engines.tools import NoSkills, NoTools, Skillbook, Toolbox, ToolOffer, function_names
+from actors.engines.tools import NoSkills, NoTools, Skillbook, ToolAnswer, Toolbox, ToolOffer, function_names
 from actors.errors import EngineFailed, ServiceError
 
 READ_SKILL = "read_skill"
@@ -72,7 +72,8 @@ class OpenAIEngine:
         tools = await self._tools(turn)
         prompt = build(turn, settings, skills, await self._bodies(turn, skills), self._limits.prompt_tokens)
         said: list[str] = []
-        async for piece in self._rounds(turn, settings, prompt.messages, tools, bool(skills), deadline):
+        answers: list[ToolAnswer] = []
+        async for piece in self._rounds(turn, settings, prompt.messages, tools, bool(skills), deadline, answers):
             said.append(piece)
             yield piece
         reply = "".join(said)
@@ -80,6 +81,8 @@ class OpenAIEngine:
             raise EngineFailed(f"The model server answered nothing. {KEPT}")
         for source in drawn(reply, turn.message, prompt.memories, prompt.utterances):
             yield source
+        for memory in recalled(reply, turn.message, answers):
+            yield memory
 
     async def _rounds(
         self,
@@ -89,8 +92,12 @@ class OpenAIEngine:
         tools: dict[str, ToolOffer],
         has_skills: bool,
         deadline: float,
+        answers: list[ToolAnswer],
     ) -> AsyncIterator[str]:
-        """Ask the model, and again with the answers of the tools that it wants, until it wants no more."""
+        """Ask the model, and again with the answers of the tools that it wants, until it wants no more.
+
+        The tools' answers are added to `answers`.
+        """
         request: dict[str, Any] = {"model": settings.model or self._model, "messages": messages}
         if settings.temperature is not None:
             request["temperature"] = settings.temperature
@@ -127,7 +134,9 @@ class OpenAIEngine:
             )
             for call in calls:
                 result = await self._use(turn, call, tools, has_skills, deadline)
-                messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
+                answers.append(result)
+                content = ("Error: " if result.is_error else "") + _bounded(result.text)
+                messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
             joint = "\n\n" if said else joint
         raise EngineFailed(f"The model wanted tools {self._limits.tool_rounds} times and more. {KEPT}")
 
@@ -158,35 +167,36 @@ class OpenAIEngine:
 
     async def _use(
         self, turn: Turn, call: ToolCall, tools: dict[str, ToolOffer], has_skills: bool, deadline: float
-    ) -> str:
+    ) -> ToolAnswer:
         """Do what the model wants done; what goes wrong is told to the model."""
         try:
             arguments: Any = orjson.loads(call.arguments or "{}")
         except orjson.JSONDecodeError:
             arguments = None
         if not isinstance(arguments, dict):
-            return "Error: the arguments are not a JSON object."
+            return ToolAnswer("the arguments are not a JSON object.", is_error=True)
         given = cast(dict[str, Any], arguments)
         if call.name == READ_SKILL and has_skills:
             return await self._read_skill(turn.owner_id, given)
         tool = tools.get(call.name)
         if tool is None:
-            return f"Error: there is no tool {call.name[:80]}."
+            return ToolAnswer(f"there is no tool {call.name[:80]}.", is_error=True)
         try:
             async with asyncio.timeout_at(deadline):
-                text, is_error = await self.toolbox.invoke(turn.owner_id, tool.name, given)
+                answer = await self.toolbox.invoke(turn.owner_id, tool.name, given)
+            return answer if isinstance(answer, ToolAnswer) else ToolAnswer(*answer)
         except ServiceError as error:
-            text, is_error = error.note, True
+            return ToolAnswer(error.note, is_error=True)
         except TimeoutError:
             raise EngineFailed(f"The tool {tool.name} did not answer in time. {KEPT}") from None
-        return ("Error: " if is_error else "") + _bounded(text)
 
-    async def _read_skill(self, user_id: str, arguments: dict[str, Any]) -> str:
+    async def _read_skill(self, user_id: str, arguments: dict[str, Any]) -> ToolAnswer:
         name, path = arguments.get("name"), arguments.get("file")
         if not isinstance(name, str) or not isinstance(path, str | None):
-            return "Error: read_skill takes a name, and a file where one of the skill's files is wanted."
+            takes = "read_skill takes a name, and a file where one of the skill's files is wanted."
+            return ToolAnswer(takes, is_error=True)
         text = await self.skillbook.read(user_id, name, path or None)
-        return "Error: there is no such skill or file." if text is None else _bounded(text)
+        return ToolAnswer("there is no such skill or file.", is_error=True) if text is None else ToolAnswer(text)
 
 
 def _bounded(text: str) -> str:

@@ -1,8 +1,8 @@
 """What an engine may use on behalf of an agent's owner: tools and skills. Seams that others fill."""
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 MAX_NAME = 64
 """The longest name of a function that a model is offered; letters, digits, `_` and `-`."""
@@ -10,23 +10,34 @@ MAX_NAME = 64
 _odd = re.compile(r"[^A-Za-z0-9_-]")
 
 
-class ToolOffer(NamedTuple):
+class ToolOffer(Protocol):
     """A tool that a user has installed: its name `server.tool`, and the JSON Schema of its arguments."""
 
-    name: str
-    description: str
-    input_schema: Mapping[str, Any]
+    @property
+    def name(self) -> str: ...  # noqa: D102 - the class says it
+    @property
+    def description(self) -> str: ...  # noqa: D102
+    @property
+    def input_schema(self) -> Mapping[str, Any]: ...  # noqa: D102
+
+
+class ToolAnswer(NamedTuple):
+    """What a tool answered. `quoted` are the places of memories whose texts stand in it."""
+
+    text: str
+    is_error: bool = False
+    quoted: tuple[int, ...] = ()
 
 
 class Toolbox(Protocol):
     """The tools that users have installed."""
 
-    async def tools(self, user_id: str) -> list[ToolOffer]:
+    async def tools(self, user_id: str) -> Sequence[ToolOffer]:
         """List a user's tools."""
         ...
 
-    async def invoke(self, user_id: str, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
-        """Use a tool; answers its text and whether that is an error.
+    async def invoke(self, user_id: str, name: str, arguments: dict[str, Any]) -> tuple[str, bool] | ToolAnswer:
+        """Use a tool; answers its text and whether that is an error, also what memories stand in it.
 
         Raises:
             ServiceError: the tool can't be used; the note says why.
@@ -44,6 +55,13 @@ class NoTools:
     async def invoke(self, user_id: str, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
         """Say that there is no such tool."""
         return f"There is no tool {name}.", True
+
+
+@runtime_checkable
+class UsesTools(Protocol):
+    """An engine that takes a toolbox."""
+
+    toolbox: Toolbox
 
 
 class Skillbook(Protocol):

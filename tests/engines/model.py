@@ -1,17 +1,17 @@
-"""A gateway with the engine `openai`, its bounds short, and a toolbox with a clock in it."""
+"""A gateway with the engine `openai`, its bounds short, and a toolbox with a clock and a reader of banks in it."""
 
 import sys
-from typing import Any
+from typing import Any, NamedTuple
 
 import server
 from actors.agent import Engine
 from actors.engines.completion import Limits
 from actors.engines.openai import OpenAIEngine
-from actors.engines.tools import ToolOffer
+from actors.engines.tools import ToolAnswer
 from actors.errors import EngineFailed
 from actors.skills.book import StoredSkills
 from config.settings import Settings
-from persistence.store import Store
+from persistence.store import Query, Store
 
 LIMITS = Limits(
     connect_s=1,
@@ -25,12 +25,33 @@ LIMITS = Limits(
 )
 
 
-class Clock:
-    async def tools(self, user_id: str) -> list[ToolOffer]:
-        takes = {"type": "object", "properties": {"zone": {"type": "string"}}}
-        return [ToolOffer("clock.time", "Tells the time.", takes), ToolOffer("clock.broken", "Fails.", {})]
+class Offer(NamedTuple):
+    name: str
+    description: str
+    input_schema: dict[str, Any]
 
-    async def invoke(self, user_id: str, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
+
+MEMORIES = "SELECT place, text FROM memories JOIN banks ON banks.id = bank_id WHERE owner_id = ? AND censored = 0"
+
+
+class Tools:
+    """A clock, and one that reads all memories of the user's banks."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def tools(self, user_id: str) -> list[Offer]:
+        takes = {"type": "object", "properties": {"zone": {"type": "string"}}}
+        return [
+            Offer("clock.time", "Tells the time.", takes),
+            Offer("clock.broken", "Fails.", {}),
+            Offer("banks.read", "Reads.", takes),
+        ]
+
+    async def invoke(self, user_id: str, name: str, arguments: dict[str, Any]) -> tuple[str, bool] | ToolAnswer:
+        if name == "banks.read":
+            found = await self._store.fetch(Query(MEMORIES, (user_id,), lambda row: row))
+            return ToolAnswer("; ".join(row[1] for row in found), quoted=tuple(row[0] for row in found))
         if name == "clock.broken":
             raise EngineFailed("The tool server clock failed.")
         return f"noon in {arguments.get('zone')}", False
@@ -46,7 +67,7 @@ def model_engine(settings: Settings, store: Store) -> Engine:
         key,
         settings.openai_model,
         limits=LIMITS,
-        toolbox=Clock(),
+        toolbox=Tools(store),
         skillbook=StoredSkills(store),
     )
 

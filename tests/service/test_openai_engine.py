@@ -323,7 +323,7 @@ async def test_the_owner_s_tools_are_offered_and_used(user: Client, agent: str, 
     answer = (await chat(user, unique)).ok()
     assert answer.content[1]["content"] == "Let me see.\n\nIt is noon."
     first, second = provider.asked(unique)
-    assert [tool["function"]["name"] for tool in first.body["tools"]] == ["clock__time", "clock__broken"]
+    assert [tool["function"]["name"] for tool in first.body["tools"]] == ["clock__time", "clock__broken", "banks__read"]
     assert first.body["tools"][0]["function"]["parameters"]["properties"] == {"zone": {"type": "string"}}
     wanted, answered = second.body["messages"][-2:]
     assert wanted["tool_calls"][0]["function"] == {"name": "clock__time", "arguments": '{"zone": "Berlin"}'}
@@ -481,6 +481,21 @@ async def test_a_censored_memory_leaves_the_replies_that_used_it_or_repeat_it(
     provider.on(f"{unique}: and now?", says("I know nothing."))
     (await chat(user, f"{unique}: and now?")).ok()
     assert "quartz" not in str(provider.asked(f"{unique}: and now?")[0].body).lower()
+
+
+async def test_a_censored_memory_leaves_replies_that_a_tool_brought_it_into(
+    user: Client, agent: str, bank: str, provider: Provider, gateway: GatewayProcess, unique: str
+):
+    message, other = f"{unique}: hello there", f"{unique}: good evening"
+    provider.on(message, calls(("banks__read", "{}")), says("By the way: quartz-7731."))
+    provider.on(other, calls(("banks__read", "{}")), says("Nothing new."))
+    key = {"Idempotency-Key": "tool-1"}
+    assert (await chat(user, message, headers=key)).ok().content[1]["sources"] == []
+    (await chat(user, other)).ok()
+    (await user.command("MB_Censor", target={"bank": bank})).ok()
+    replies = [content for _, role, content in await history(user) if role == "agent"]
+    assert replies == ["[censored]", "Nothing new."]
+    assert "quartz" not in str((await chat(user, message, headers=key)).body)
 
 
 async def test_a_censored_memory_leaves_kept_answers_too(

@@ -5,9 +5,10 @@ import pytest
 from actors.engines.drawn import drawn
 from actors.engines.engine import Echo, Memory, Persona, Source, Turn, Utterance
 from actors.engines.prompt import AgentSettings, build, cut, estimate_tokens, named_in, read_profile
-from actors.engines.tools import MAX_NAME, ToolOffer, function_names
+from actors.engines.tools import MAX_NAME, function_names
 from actors.engines.window import Window
 from actors.errors import EngineFailed
+from tests.engines.model import Offer
 
 SETTINGS = AgentSettings("Be brief.")
 
@@ -155,7 +156,7 @@ def test_tools_get_names_that_models_take_and_that_lead_back():
         "long." + "x" * 101,
         "read.skill",
     ]
-    functions = function_names([ToolOffer(name, "", {}) for name in names], ["read__skill"])
+    functions = function_names([Offer(name, "", {}) for name in names], ["read__skill"])
     assert [tool.name for tool in functions.values()] == names
     assert all(len(name) <= MAX_NAME and name.replace("_", "").replace("-", "").isalnum() for name in functions)
     assert all(name.isascii() for name in functions)
