@@ -35,6 +35,9 @@ async def keep_ingesting(core: Core) -> None:
         except StoreUnavailable as error:
             log.warning("documents wait, for the store takes no writes: %s", error)
             await asyncio.sleep(RETRY_AFTER_S)
+        except Exception:  # the others must not wait for this one for good
+            log.exception("the ingestion failed")
+            await asyncio.sleep(RETRY_AFTER_S)
 
 
 async def _ingest(core: Core, document: Waiting) -> None:
@@ -42,18 +45,25 @@ async def _ingest(core: Core, document: Waiting) -> None:
     await store.commit(Unit((documents.begin(document.id, core.clock()),)))
     try:
         parts = await asyncio.to_thread(_parts_of, document)
-    except Exception:
-        log.exception("the document %s can't be taken apart", document.id)
+    except Exception as fault:  # its message may hold the text
+        log.error("the document %s can't be taken apart (%s)", document.id, type(fault).__name__)
         parts = None
-    if parts:
-        unit = Unit(documents.finish(document.id, parts, core.clock()), refusals={ROWS: _Replaced})
-    else:
-        why = "the gateway failed on it" if parts is None else "there is no text in it"
-        unit = Unit((documents.fail(document.id, why, core.clock()),))
+    if not parts:
+        await _fail(core, document, "the gateway failed on it" if parts is None else "there is no text in it")
+        return
     try:
-        await store.commit(unit)
+        await store.commit(Unit(documents.finish(document.id, parts, core.clock()), refusals={ROWS: _Replaced}))
     except _Replaced:
         log.info("the document %s is not there any more", document.id)
+    except StoreUnavailable:
+        if not await store.writable():
+            raise
+        log.error("the parts of the document %s can't be stored", document.id)
+        await _fail(core, document, "the gateway failed on it")
+
+
+async def _fail(core: Core, document: Waiting, why: str) -> None:
+    await core.store.commit(Unit((documents.fail(document.id, why, core.clock()),)))
 
 
 def _parts_of(document: Waiting) -> list[str]:

@@ -261,3 +261,21 @@ async def test_what_a_crash_left_in_the_queue_is_done_at_the_next_start(tmp_path
         async with gateway.client() as client:
             user = await client.log_on("ada-lovelace")
             assert (await done(user, record["id"]))["parts"] == record["parts"]
+
+
+async def test_no_document_that_was_accepted_is_lost_with_a_crash(tmp_path: Path):
+    async with running(tmp_path / "data") as gateway:
+        async with gateway.client() as client:
+            user = await client.register("ada-lovelace")
+            ids: list[str] = []
+            for number in range(20):
+                body = {"name": f"Book {number}", "content": LONG}
+                answer = await user.request("POST", "/api/documents", json=body)
+                assert answer.http == 202
+                ids.append(answer.body["id"])
+        await gateway.kill()
+        await gateway.start()
+        async with gateway.client() as client:
+            user = await client.log_on("ada-lovelace")
+            records = [await done(user, document_id) for document_id in ids]
+            assert {(record["status"], record["parts"]) for record in records} == {("ready", records[0]["parts"])}
