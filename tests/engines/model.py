@@ -15,8 +15,8 @@ from persistence.store import Query, Store
 
 LIMITS = Limits(
     connect_s=1,
-    first_token_s=1,
-    idle_s=2,
+    first_token_s=2,
+    idle_s=3,
     backoff_s=0.01,
     retry_after_cap_s=5,
     concurrent=8,
