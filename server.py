@@ -16,12 +16,16 @@ import uvloop
 
 from actors.agent import Engine
 from actors.core import Core, CoreOptions, WebhookOptions
-from actors.engines.absent import AbsentEngine
+from actors.engines.engine import Closing
 from actors.engines.recall import RecallEngine
+from actors.engines.tools import NoTools, UsesTools
+from actors.flows.mcp import Toolbox
 from actors.housekeeping import keep_delivering, keep_delivery_log, keep_erasing, keep_house
 from actors.ids import Clock, system_clock
+from actors.ingestion import keep_ingesting
 from actors.outbound import Outbound
 from actors.sealing import Sealer, WrongMasterKey
+from actors.skills.book import StoredSkills
 from actors.tools.limits import ToolLimits
 from actors.tools.servers import ToolOptions
 from actors.tools.stdio import StdioServer
@@ -79,13 +83,17 @@ class Gateway:
         except BaseException:
             await self.store.close()
             raise
-        self.core = Core(self.store, engine or chat_engine(settings), sealer, options, clock)
+        self.engine = engine or chat_engine(settings, self.store)
+        self.core = Core(self.store, self.engine, sealer, options, clock)
+        if isinstance(self.engine, UsesTools) and isinstance(self.engine.toolbox, NoTools):
+            self.engine.toolbox = Toolbox(self.core)
         self._tasks = [
             asyncio.create_task(self.core.directory.sweep(), name="passivation"),
             asyncio.create_task(keep_house(self.core), name="housekeeping"),
             asyncio.create_task(keep_erasing(self.core), name="erasing"),
             asyncio.create_task(keep_delivering(self.core), name="delivering"),
             asyncio.create_task(keep_delivery_log(self.core), name="delivery log"),
+            asyncio.create_task(keep_ingesting(self.core), name="ingestion"),
         ]
         stream = sys.stdout if settings.log_level in ("debug", "info") else None
         self.access_log = AccessLog(stream, json=settings.log_format == "json")
@@ -110,7 +118,10 @@ class Gateway:
     async def _stop_core(self) -> int:
         for task in self._tasks:
             task.cancel()
-        return await self.core.close(GRACE_S)
+        unfinished = await self.core.close(GRACE_S)
+        if isinstance(self.engine, Closing):
+            await self.engine.close()
+        return unfinished
 
 
 async def prepare_sealer(store: Store, settings: Settings) -> Sealer:
@@ -153,6 +164,7 @@ def core_options(settings: Settings, outbound: Outbound | None = None) -> CoreOp
         session_ttl_s=settings.session_ttl_s,
         webhooks=webhooks,
         tools=tool_options(settings),
+        skills_dir=settings.skills_dir,
     )
 
 
@@ -180,14 +192,27 @@ def http_options(settings: Settings) -> HttpOptions:
         brand=settings.brand,
         host=settings.host,
         internal_secret=None if secret is None else secret.get_secret_value(),
+        dev_mocks_enabled=settings.dev_mocks_enabled,
         max_body_bytes=settings.max_body_bytes,
         trusted_proxies=settings.trusted_proxies,
     )
 
 
-def chat_engine(settings: Settings) -> Engine:
+def chat_engine(settings: Settings, store: Store) -> Engine:
     """Make the chat engine that the settings name."""
-    return RecallEngine() if settings.chat_engine == "recall" else AbsentEngine(settings.chat_engine)
+    if settings.chat_engine == "recall":
+        return RecallEngine()
+    from actors.engines.openai import OpenAIEngine  # noqa: PLC0415 - costs most of a second, and only this one needs it
+
+    assert settings.openai_base_url is not None  # the settings see to it
+    assert settings.openai_model is not None
+    key = settings.openai_api_key
+    return OpenAIEngine(
+        settings.openai_base_url,
+        None if key is None else key.get_secret_value(),
+        settings.openai_model,
+        skillbook=StoredSkills(store),
+    )
 
 
 def set_up_logging(settings: Settings) -> None:
@@ -198,7 +223,8 @@ def set_up_logging(settings: Settings) -> None:
     else:
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler])
-    logging.getLogger("aiosqlite").setLevel(logging.WARNING)  # at debug it writes every parameter
+    for library in ("aiosqlite", "openai", "httpx2", "httpcore2"):  # at debug they write every parameter and body
+        logging.getLogger(library).setLevel(logging.WARNING)
     for library in ("mcp", "httpx2", "httpcore2"):  # they write URLs and texts; what fails is told by our own log
         logging.getLogger(library).setLevel(logging.CRITICAL)
 

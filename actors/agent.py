@@ -6,9 +6,19 @@ from collections.abc import Coroutine, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple
 
-from actors.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, append, from_row, quotes
+from actors.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, append, from_row, noted, quotes
 from actors.durable import DurableActor
-from actors.engines.engine import InstantEngine, Memory, Persona, Source, StreamingEngine, Turn, Utterance
+from actors.engines.engine import (
+    InstantEngine,
+    Memory,
+    Persona,
+    Reply,
+    Source,
+    StreamingEngine,
+    Turn,
+    Utterance,
+    collect,
+)
 from actors.engines.window import CAPACITY, Window
 from actors.errors import (
     EngineFailed,
@@ -22,10 +32,11 @@ from actors.errors import (
 )
 from actors.ids import Clock, new_id, new_number
 from actors.outbox import Outbox
+from actors.receipt import Receipt
 from actors.records import Record, agent_record
 from actors.runtime import Ask, AsyncFuture, Tell, handles
 from actors.user import deployment_event, name_taken
-from persistence import agents, banks, conversations, domains
+from persistence import agents, conversations, domains, quoting
 from persistence.agents import AgentChanges, AgentRow
 from persistence.store import ROWS, Store, StoreUnavailable, Write
 
@@ -120,7 +131,7 @@ class _EngineEnded(Tell):
     chat: Chat
     said: Utterance
     stored: AsyncFuture[None]
-    outcome: str | ServiceError
+    outcome: Reply | ServiceError
 
 
 class AgentActor(DurableActor):
@@ -356,7 +367,8 @@ class AgentActor(DurableActor):
         new = () if chat.resumes else (said,)
         turn = Turn(self._persona, agent.name, chat.memories, conversation.window, chat.content)
         if self._instant is None:
-            turn = turn._replace(window=_before(conversation.window, said.seq))
+            owner_id = conversation.user_id if conversation.user_id == agent.owner_id else ""
+            turn = turn._replace(window=_before(conversation.window, said.seq), owner_id=owner_id)
             stored = self._store_messages(conversation, *new, beside=_begun(chat, said))
             conversation.at_work = chat
             self._in_background(self._run_engine(turn, conversation, chat, said, stored))
@@ -382,14 +394,9 @@ class AgentActor(DurableActor):
         stored: AsyncFuture[None],
     ) -> None:
         assert self._streaming is not None
-        outcome: str | ServiceError
+        outcome: Reply | ServiceError
         try:
-            pieces: list[str] = []
-            async for piece in self._streaming.stream(turn):
-                pieces.append(piece)
-                if chat.progress is not None:
-                    chat.progress(piece)
-            outcome = "".join(pieces)
+            outcome = await collect(self._streaming.stream(turn), chat.progress)
         except Exception as raised:
             outcome = engine_error(raised, self.actor_urn)
         self.tell_self(_EngineEnded(conversation, chat, said, stored, outcome))
@@ -403,8 +410,17 @@ class AgentActor(DurableActor):
         elif self._agent is None:
             self.hold_back(chat.answer, None, no_such_agent())
         else:
-            answer = self._utterance("agent", self._agent.name, outcome, conversation.last_seq + 1)
-            stored = self._store_messages(conversation, answer, beside=_answered(chat, ended.said, answer))
+            answer = self._utterance(
+                "agent", self._agent.name, outcome.text, conversation.last_seq + 1, outcome.sources
+            )
+            stored = self._store_messages(
+                conversation,
+                answer,
+                memories=chat.memories,
+                reply=outcome,
+                beside=_answered(chat, ended.said, answer),
+                receipt=chat.receipt,
+            )
             _answer_once_stored(chat, ended.said, answer, stored, streamed=True)
         self._go_on(conversation)
 
@@ -423,9 +439,15 @@ class AgentActor(DurableActor):
         conversation: Conversation,
         *messages: Utterance,
         memories: tuple[Memory, ...] = (),
+        reply: Reply | None = None,
         beside: Iterable[Write] = (),
+        receipt: Receipt | None = None,
     ) -> AsyncFuture[None]:
-        """Add messages to the conversation, in memory and as one unit with what they leave `beside` them."""
+        """Add messages to the conversation, in memory and as one unit with what they leave `beside` them.
+
+        What the last one quotes is noted; where it is a streamed `reply`, for all of it, and for the answer that
+        `receipt` keeps of it, too.
+        """
         if messages:
             conversation.last_seq = messages[-1].seq
         self._messages += len(messages)
@@ -436,15 +458,25 @@ class AgentActor(DurableActor):
             conversation.id = new_number()
             writes.append(conversations.begin(conversation.id, conversation.user_id, self.key))
         writes += [append(conversation.id, message) for message in messages]
+        id = conversation.id
         if memories:
-            id = conversation.id
-            writes += quotes(messages[-1], memories, lambda place, seq, source: banks.quote(place, id, seq, source))
+            whole = reply is not None
+            writes += quotes(
+                messages[-1], memories, lambda place, seq, source: quoting.quote(place, id, seq, source, whole=whole)
+            )
+        writes += beside
+        if reply is not None:
+            seq = messages[-1].seq
+            notes = [quoting.quote(place, id, seq, quoting.UNSEEN, whole=True) for place in reply.places]
+            if reply.echoes:
+                notes.append(quoting.echo(id, reply.echoes, seq))
+            writes += noted(notes, "quotes", id, seq, receipt)
         conversation.open_units += 1
 
         def applied() -> None:
             conversation.open_units -= 1
 
-        return self.commit(*writes, *beside, applied=applied)
+        return self.commit(*writes, applied=applied)
 
     # life
 

@@ -11,8 +11,8 @@ from actors.ids import Clock, new_id, new_number
 from actors.recall import indexed_terms
 from actors.runtime import Ask, AsyncFuture, handles
 from actors.user import name_taken
-from persistence import banks
-from persistence.banks import AttachmentRow, BankChanges, BankRow, Choice, MemoryRow
+from persistence import banks, documents
+from persistence.banks import AttachmentRow, BankChanges, BankRow, Choice, MemoryRow, Part
 from persistence.store import FOREIGN_KEY, ROWS, Store, Write
 
 LEVELS = {"none": 0, "read": 1, "write": 2, "admin": 3}
@@ -35,10 +35,10 @@ class BankView(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """A memory that was put in a bank."""
+    """What was put in a bank: a memory, or one for each part of a document."""
 
     view: BankView
-    memory: MemoryRow
+    memories: tuple[MemoryRow, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,9 @@ class Detach(Ask[BankView]):
 class LoadMemory(Ask[Loaded]):
     """Put a memory in the bank in the name of an own agent, attached with it where it isn't yet.
 
-    `before`: what the store holds of that name now; where that has changed since, `MemoryMoved` is answered.
+    `texts`: what it says; where there are several, they become `name/1`, `name/2` ... `document_id`: what they are the
+    parts of, if anything. `before`: what the store holds under that name now, parts included; it is replaced, and where
+    it has changed since, `MemoryMoved` is answered.
     """
 
     viewer: Viewer
@@ -103,8 +105,9 @@ class LoadMemory(Ask[Loaded]):
     agent_owner_id: str
     agent_name: str
     name: str
-    text: str
-    before: MemoryRow | None
+    texts: tuple[str, ...]
+    before: tuple[MemoryRow, ...]
+    document_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +154,46 @@ def changed(bank: BankRow, changes: BankChanges, at: int) -> BankRow:
 
 def _moved() -> MemoryMoved:
     return MemoryMoved("Others change this memory at the same time; try again.")
+
+
+def part_names(name: str, texts: tuple[str, ...]) -> list[str]:
+    """Name the memories that a load makes: one for each text."""
+    return [name] if len(texts) == 1 else [f"{name}/{number}" for number in range(1, len(texts) + 1)]
+
+
+def _replacing(bank: BankRow, message: LoadMemory, now: int) -> tuple[tuple[MemoryRow, ...], list[Write]]:
+    """Make the memories of a load, and the writes that put them in the place of what was there under their name."""
+    before = {memory.name: memory for memory in message.before}
+    names = part_names(message.name, message.texts)
+    memories: list[MemoryRow] = []
+    writes = [banks.are_replaced(bank.id, message.name, names, len(before))]
+    if message.document_id is not None:
+        writes.append(documents.still_whole(message.document_id))
+    for number, (name, text) in enumerate(zip(names, message.texts, strict=True), 1):
+        replaced = before.pop(name, None)
+        memory = MemoryRow(
+            place=new_number() if replaced is None else replaced.place,
+            id=new_id("mem") if replaced is None else replaced.id,
+            name=name,
+            text=text,
+            author_id=message.agent_id,
+            author=message.agent_name,
+            author_owner_id=message.agent_owner_id,
+            censored=0,
+            created_at=now if replaced is None else replaced.created_at,
+            updated_at=now,
+        )
+        memories.append(memory)
+        terms = indexed_terms(bank.number, name, text)
+        part = None
+        if message.document_id is not None:
+            part = Part(message.document_id, number, message.name if len(names) > 1 else None)
+        if replaced is None:
+            writes += banks.add_memory(bank.id, memory, terms, part)
+        else:
+            writes += banks.replace_memory(memory, terms, part)
+    writes += [banks.remove_uncensored(memory.place) for memory in before.values()]
+    return tuple(memories), writes
 
 
 class BankActor(DurableActor):
@@ -323,41 +366,29 @@ class BankActor(DurableActor):
     def _load(self, message: LoadMemory) -> AsyncFuture[Loaded]:
         bank = self._seen_by(message.viewer)
         attaches = self._require_may_load(message, bank)
-        now, before = self._clock(), message.before
-        if before is not None and before.censored:
+        now = self._clock()
+        if any(memory.censored for memory in message.before):
             raise StateConflict("The memory of this name is censored for good; take another name, or delete it first.")
-        memory = MemoryRow(
-            place=new_number() if before is None else before.place,
-            id=new_id("mem") if before is None else before.id,
-            name=message.name,
-            text=message.text,
-            author_id=message.agent_id,
-            author=message.agent_name,
-            author_owner_id=message.agent_owner_id,
-            censored=0,
-            created_at=now if before is None else before.created_at,
-            updated_at=now,
-        )
-        terms = indexed_terms(bank.number, memory.name, message.text)
-        writes: list[Write] = []
-        if before is None:
-            writes += banks.add_memory(self.key, memory, terms)
-        else:
-            writes += banks.replace_memory(memory, terms)
+        memories, writes = _replacing(bank, message, now)
         if attaches:
             writes.append(banks.attach(self.key, message.agent_id, "write", now))
 
         def applied() -> None:
-            if before is None and self._bank is not None:
-                self._bank = self._bank._replace(memories=self._bank.memories + 1)
+            if self._bank is not None:
+                more = len(memories) - len(message.before)
+                self._bank = self._bank._replace(memories=self._bank.memories + more)
             if attaches:
                 self._attach(message.agent_id, message.agent_owner_id, message.agent_name, "write", now)
 
         return self.commit(
             *writes,
-            reply=lambda: Loaded(self._view(message.viewer), memory),
+            reply=lambda: Loaded(self._view(message.viewer), memories),
             foreseen=lambda: Loaded(
-                self._view(message.viewer, bank._replace(memories=bank.memories + (before is None))), memory
+                self._view(
+                    message.viewer,
+                    bank._replace(memories=bank.memories + len(memories) - len(message.before)),
+                ),
+                memories,
             ),
             applied=applied,
             refusals={"memories.bank_id": _moved, ROWS: _moved, FOREIGN_KEY: no_such_bank},

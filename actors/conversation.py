@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
@@ -108,6 +108,13 @@ def places_quoted(message: Utterance, memories: tuple[Memory, ...]) -> tuple[int
         return ()
     quoted = {(source.of, source.id) for source in message.sources if source.kind == "bank"}
     return tuple(memory.place for memory in memories if (memory.bank, memory.name) in quoted)
+
+
+def noted(
+    notes: list[Write], noted_in: Literal["quotes", "zone_quotes"], stream: int | str, seq: int, receipt: Receipt | None
+) -> list[Write]:
+    """Make notes of what a message draws on; also for the answer that a receipt has kept of it."""
+    return [*notes, *(receipt.quotes_alike(noted_in, stream, seq) if notes and receipt is not None else ())]
 
 
 def from_row(row: MessageRow) -> Utterance:

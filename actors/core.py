@@ -3,6 +3,7 @@
 import asyncio
 import random
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from actors.agent import AgentActor, Engine
 from actors.bank import BankActor
@@ -11,6 +12,7 @@ from actors.directory import IDLE_S, LocalDirectory
 from actors.domain import DomainActor
 from actors.idempotency import Idempotency
 from actors.ids import Clock, system_clock
+from actors.library import LibraryActor
 from actors.mcp import ToolServerActor
 from actors.names import Names
 from actors.outbound import Outbound
@@ -57,6 +59,7 @@ class CoreOptions:
     idle_s: float = IDLE_S
     webhooks: WebhookOptions = field(default_factory=WebhookOptions)
     tools: ToolOptions = field(default_factory=ToolOptions)
+    skills_dir: Path = Path("config/skills")
 
 
 class Core:
@@ -119,6 +122,9 @@ class Core:
         def mcp(key: str) -> ToolServerActor:
             return ToolServerActor(key, store, self.tool_servers)
 
+        def library(key: str) -> LibraryActor:
+            return LibraryActor(key, store, clock)
+
         kinds = {
             "session": session,
             "key": api_key,
@@ -130,12 +136,14 @@ class Core:
             "webhooks": webhooks,
             dispatcher.KIND: webhook_dispatcher,
             "mcp": mcp,
+            "library": library,
         }
         self.directory = LocalDirectory(kinds, idle_s=options.idle_s)
         self.outbox.woken = lambda: self.directory.tell(dispatcher.KIND, dispatcher.KEY, Woken())
         self.credentials = Credentials(self.directory, store)
         self.idempotency = Idempotency(store, sealer, clock)
         self.names = Names(store)
+        self.ingestion = asyncio.Event()  # set when a document was queued; see actors/ingestion.py
         self.erasure = asyncio.Event()  # set when something was censored; see actors/housekeeping.py
         self.hasher = PasswordHasher()
 

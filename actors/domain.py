@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from actors.agent import Engine, engine_error
-from actors.conversation import columns_of, from_row, message_record, quotes
+from actors.conversation import columns_of, from_row, message_record, noted, quotes
 from actors.durable import DurableActor
-from actors.engines.engine import Memory, Persona, Source, StreamingEngine, Turn, Utterance
+from actors.engines.engine import Memory, Persona, Reply, Source, StreamingEngine, Turn, Utterance, collect
 from actors.engines.window import CAPACITY, Window
 from actors.errors import NotFound, NotPermitted, Overloaded, ServiceError, StateConflict
 from actors.ids import Clock, new_id
@@ -20,7 +20,7 @@ from actors.records import Record, domain_record, membership_record
 from actors.runtime import Ask, AsyncFuture, Progress, Tell, handles
 from actors.streams import Reader, Streams, event
 from actors.user import LOBBY, name_taken
-from persistence import banks, domains, zones
+from persistence import domains, quoting, zones
 from persistence.domains import DomainChanges, DomainRow, ZoneRow
 from persistence.store import ROWS, Store, Write
 from persistence.users import name_key
@@ -153,7 +153,8 @@ class _Replied(Tell):
 
     zone_id: str
     persona: Persona
-    outcome: str | ServiceError
+    memories: tuple[Memory, ...]
+    outcome: Reply | ServiceError
     said: Utterance
     answer: AsyncFuture[Said] | None
     receipt: Receipt | None
@@ -379,8 +380,10 @@ class DomainActor(DurableActor):
         if len(self._tasks) >= MAX_ENGINES:
             raise Overloaded("Too many messages wait for replies in this domain already; try again in a second.")
         receipt: Receipt | None = self.take_receipt()
-        before = Window(zone.window) if self._streaming is not None and message.answering else zone.window
         said = message.resumes or self._utterance(zone, "user", message.user_name, message.content)
+        before = zone.window
+        if self._streaming is not None and message.answering:
+            before = Window(utterance for utterance in zone.window if utterance.seq < said.seq)
         if self._instant is None:
             answer: AsyncFuture[Said] | None = AsyncFuture() if message.spoken_to else None
             beside = _beside(receipt, None if message.spoken_to else Said(said, None), said)
@@ -421,11 +424,13 @@ class DomainActor(DurableActor):
     def _turn(
         self, persona: Persona, memories: tuple[Memory, ...], zone: _Zone, before: Window, message: SayInZone
     ) -> Turn:
-        return Turn(persona, zone.row.name, memories, before, message.content, speaker=message.user_name)
+        standing, speaker_id = self._standings.get(persona.id), message.viewer.user_id
+        owner_id = speaker_id if standing is not None and standing.owner_id == speaker_id else ""
+        return Turn(persona, zone.row.name, memories, before, message.content, message.user_name, owner_id)
 
-    def _noting(self, zone: _Zone) -> Callable[[int, int, int], Write]:
+    def _noting(self, zone: _Zone, *, whole: bool = False) -> Callable[[int, int, int], Write]:
         zone_id = zone.row.id
-        return lambda place, seq, source: banks.quote_in_zone(place, zone_id, seq, source)
+        return lambda place, seq, source: quoting.quote_in_zone(place, zone_id, seq, source, whole=whole)
 
     async def _run_engine(
         self,
@@ -440,18 +445,13 @@ class DomainActor(DurableActor):
         """Let each agent reply, one after another; the pieces of the first reply that is waited for are passed on."""
         assert self._streaming is not None
         for persona, memories in zip(message.answering, message.memories, strict=True):
-            outcome: str | ServiceError
+            outcome: Reply | ServiceError
             try:
                 turn = self._turn(persona, memories, zone, before, message)
-                pieces: list[str] = []
-                async for piece in self._streaming.stream(turn):
-                    pieces.append(piece)
-                    if answer is not None and progress is not None:
-                        progress(piece)
-                outcome = "".join(pieces)
+                outcome = await collect(self._streaming.stream(turn), progress if answer is not None else None)
             except Exception as raised:
                 outcome = engine_error(raised, self.actor_urn)
-            self.tell_self(_Replied(zone.row.id, persona, outcome, said, answer, receipt))
+            self.tell_self(_Replied(zone.row.id, persona, memories, outcome, said, answer, receipt))
             answer = receipt = None
 
     @handles(_Replied)
@@ -462,12 +462,19 @@ class DomainActor(DurableActor):
             if answer is not None:
                 self.hold_back(answer, None, error)
             return
-        reply = self._utterance(zone, "agent", message.persona.name, message.outcome)
-        if answer is None:
-            self._store_said(zone, reply)
-        else:
-            said = Said(message.said, reply, streamed=True)
-            stored = self._store_said(zone, reply, beside=_beside(message.receipt, said, message.said))
+        outcome = message.outcome
+        reply = self._utterance(zone, "agent", message.persona.name, outcome.text, sources=outcome.sources)
+        beside = quotes(reply, message.memories, self._noting(zone, whole=True))
+        said = Said(message.said, reply, streamed=True)
+        if answer is not None:
+            beside += _beside(message.receipt, said, message.said)
+        note = self._noting(zone, whole=True)
+        notes = [note(place, reply.seq, quoting.UNSEEN) for place in outcome.places]
+        if outcome.echoes:
+            notes.append(quoting.echo_in_zone(zone.row.id, outcome.echoes, reply.seq))
+        beside += noted(notes, "zone_quotes", zone.row.id, reply.seq, message.receipt)
+        stored = self._store_said(zone, reply, beside=beside)
+        if answer is not None:
             stored.then(lambda done: answer.fail(done.error) if done.error else answer.set(said))
 
     def _utterance(

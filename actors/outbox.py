@@ -35,7 +35,8 @@ class Outbox:
     def emit(self, user_id: str, kind: str, data: dict[str, Any], *, event_id: str | None = None) -> tuple[Write, ...]:
         """Make the rows of one event that concerns a user; pass `stored` to the commit as what to do after it.
 
-        Writes of the same unit that change endpoints go first: the event goes to the endpoints as they leave them.
+        `event_id` is a UUID that the caller wants to tell of; one is made where it has none. Writes of the same unit
+        that change endpoints go first: the event goes to the endpoints as they leave them.
         """
         now = self._clock()
         id = event_id or str(uuid.uuid4())

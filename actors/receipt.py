@@ -8,7 +8,7 @@ anything, and `DurableActor.commit` takes it. What changes nothing, or is refuse
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from actors.ids import Clock
 from actors.sealing import Sealer
@@ -111,6 +111,12 @@ class Receipt:
     def begin(self, message_id: str) -> list[Write]:
         """Make what goes into the unit of a chat's message whose reply is yet to come."""
         return [] if self._key is None else [self._key.begin(message_id)]
+
+    def quotes_alike(self, noted_in: Literal["quotes", "zone_quotes"], stream: int | str, seq: int) -> list[Write]:
+        """Make what notes that the kept answer quotes what a stored message is noted to quote."""
+        if self._key is None:
+            return []
+        return [kept_answers.quote_alike(noted_in, stream, seq, self._key.credential_id, self._key.digest)]
 
     def undo(self) -> None:
         """Take back what `writes` noted: the unit was not stored."""

@@ -7,8 +7,10 @@ from actors.plans import DAY_MS
 from actors.quota import Standing
 from persistence.agents import AgentRow
 from persistence.banks import AttachmentRow, BankRow, MemoryRow
+from persistence.documents import DocumentRow
 from persistence.domains import DomainRow, ZoneRow
 from persistence.sessions import SessionRow
+from persistence.skills import SkillRow
 from persistence.users import UserRow
 
 Record = dict[str, Any]
@@ -154,4 +156,34 @@ def memory_record(memory: MemoryRow) -> Record:
         "censored": bool(memory.censored),
         "created_at": iso(memory.created_at),
         "updated_at": iso(memory.updated_at),
+    }
+
+
+def skill_record(skill: SkillRow) -> Record:
+    """Show an installed skill to its user: what it is, not its body."""
+    return {
+        "name": skill.name,
+        "description": skill.description,
+        "license": skill.license,
+        "compatibility": skill.compatibility,
+        "metadata": skill.metadata,
+        "allowed_tools": skill.allowed_tools,
+        "files": skill.files,
+        "installed_at": iso(skill.installed_at),
+    }
+
+
+def document_record(document: DocumentRow) -> Record:
+    """Show a document to its user: what became of it, not its text."""
+    return {
+        "id": document.id,
+        "name": document.name,
+        "media_type": document.media_type,
+        "metadata": document.metadata,
+        "size": document.size,
+        "status": document.status,
+        "error": document.error,
+        "parts": document.parts,
+        "created_at": iso(document.created_at),
+        "updated_at": iso(document.updated_at),
     }

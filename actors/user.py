@@ -273,6 +273,7 @@ class UserActor(DurableActor):
             self._directory.evict_concerning("domain", user.id)
             self._directory.evict_concerning("bank", user.id)
             self._directory.evict_concerning("mcp", user.id)
+            self._directory.evict("library", (user.id,))
             self._directory.evict("agent", message.met_agents)
             self._directory.evict("webhooks", (user.id,))
             self.retire()

@@ -49,6 +49,14 @@ class MemoryRow(NamedTuple):
     updated_at: int
 
 
+class Part(NamedTuple):
+    """Where a memory's text came from: which part of which document; `part_of` its name where it has several."""
+
+    document_id: str
+    number: int
+    part_of: str | None
+
+
 class BankChanges(NamedTuple):
     """What MB_Update or MB_Permissions changes of a bank; None leaves a member as it is."""
 
@@ -58,7 +66,10 @@ class BankChanges(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Which memories of a bank are meant: that of a name, else all by an author, else all."""
+    """Which memories of a bank are meant: those of a name, else all by an author, else all.
+
+    A document's name means its parts, too.
+    """
 
     name: str | None = None
     author_id: str | None = None
@@ -233,12 +244,12 @@ def of_agent(agent_id: str, viewer_id: str, limit: int) -> Query[BankRow]:
 # memories
 
 
-def add_memory(bank_id: str, memory: MemoryRow, terms: str) -> tuple[Write, ...]:
+def add_memory(bank_id: str, memory: MemoryRow, terms: str, part: Part | None = None) -> tuple[Write, ...]:
     """Add a memory with its terms; refused as `memories.bank_id` when the bank has one of its name."""
     return (
         Write(
-            "INSERT INTO memories (place, bank_id, id, name, text, author_id, created_at, updated_at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO memories (place, bank_id, id, name, text, author_id, created_at, updated_at, document_id,"
+            " document_part, part_of) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 memory.place,
                 bank_id,
@@ -248,18 +259,24 @@ def add_memory(bank_id: str, memory: MemoryRow, terms: str) -> tuple[Write, ...]
                 memory.author_id,
                 memory.created_at,
                 memory.updated_at,
+                *(part or (None, None, None)),
             ),
         ),
         _add_terms(memory.place, terms),
     )
 
 
-def replace_memory(memory: MemoryRow, terms: str) -> tuple[Write, ...]:
-    """Give a memory another text and author; refused as `ROWS` when it is gone or censored."""
+def replace_memory(memory: MemoryRow, terms: str, part: Part | None = None) -> tuple[Write, ...]:
+    """Give a memory another text and author; refused as `ROWS` when it is gone or censored.
+
+    One of a document's parts stays that also with a text of its own.
+    """
+    document_id, number, part_of = part or (None, None, None)
     return (
         Write(
-            "UPDATE memories SET text = ?, author_id = ?, updated_at = ? WHERE place = ? AND censored = 0",
-            (memory.text, memory.author_id, memory.updated_at, memory.place),
+            "UPDATE memories SET text = ?, author_id = ?, updated_at = ?, document_id = ?, document_part = ?,"
+            " part_of = coalesce(?, part_of) WHERE place = ? AND censored = 0",
+            (memory.text, memory.author_id, memory.updated_at, document_id, number, part_of, memory.place),
             rows=1,
         ),
         _add_terms(memory.place, terms),
@@ -270,14 +287,36 @@ def _add_terms(place: int, terms: str) -> Write:
     return Write("INSERT INTO memory_terms (rowid, terms) VALUES (?, ?)", (place, terms))
 
 
+def remove_uncensored(place: int) -> Write:
+    """Remove a memory; refused as `ROWS` when it is gone or censored."""
+    return Write("DELETE FROM memories WHERE place = ? AND censored = 0", (place,), rows=1)
+
+
+def are_replaced(bank_id: str, name: str, named: Sequence[str], count: int) -> Write:
+    """Make sure that `replaced_by` reads so many memories still; else refused as `ROWS`."""
+    condition, params = _replaced(bank_id, name, named)
+    return Write(
+        f"UPDATE banks SET name = name WHERE id = ? AND ? = (SELECT count(*) FROM memories WHERE {condition})",
+        (bank_id, count, *params),
+        rows=1,
+    )
+
+
+def _replaced(bank_id: str, name: str, named: Sequence[str]) -> tuple[str, Params]:
+    # two look-ups, each in an index: SQLite would read the whole bank for an OR
+    condition = (
+        "memories.place IN (SELECT place FROM memories WHERE bank_id = ? AND name IN (SELECT value FROM json_each(?))"
+        " UNION SELECT place FROM memories WHERE bank_id = ? AND part_of = ?)"
+    )
+    return condition, (bank_id, json.dumps([name, *named]), bank_id, name)
+
+
 def _chosen(bank_id: str, choice: Choice) -> tuple[str, Params]:
     """Make the condition for the memories that are meant; a name and an author given together must both fit."""
-    condition, params = "bank_id = ?", [bank_id]
-    for column, value in (("name", choice.name), ("author_id", choice.author_id)):
-        if value is not None:
-            condition += f" AND {column} = ?"
-            params.append(value)
-    return condition, tuple(params)
+    condition, params = ("bank_id = ?", (bank_id,)) if choice.name is None else _replaced(bank_id, choice.name, ())
+    if choice.author_id is not None:
+        condition, params = f"{condition} AND author_id = ?", (*params, choice.author_id)
+    return condition, params
 
 
 def remove_memories(bank_id: str, choice: Choice) -> Write:
@@ -296,25 +335,36 @@ REDACTED = "[censored]"
 """What stands where a censored memory was quoted."""
 
 _MAX_SOURCES = 3
+_QUOTING = (("messages", "quotes", "conversation_id"), ("zone_messages", "zone_quotes", "zone_id"))
 
 
 def censor_memories(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
-    """Erase the text of memories, their terms, and the words of theirs that messages quote; note that files hold it."""
+    """Erase the text of memories and their terms, in messages that quote them, and in documents that they came from.
+
+    It is noted that the files still hold it.
+    """
     condition, params = _chosen(bank_id, choice)
     chosen = f"SELECT place FROM memories WHERE {condition} AND censored = 0"
     redactions = [
         Write(
             f"UPDATE {messages} SET content = replace(content, json_extract(sources, '$[{source}].quote'), ?),"
             f" sources = json_set(sources, '$[{source}].quote', ?) WHERE ({stream}, seq) IN"
-            f" (SELECT {stream}, seq FROM {quotes} WHERE source = {source} AND memory IN ({chosen}))",
+            f" (SELECT {stream}, seq FROM {quotes} WHERE source = {source} AND whole = 0 AND memory IN ({chosen}))",
             (REDACTED, REDACTED, *params),
         )
-        for messages, quotes, stream in (
-            ("messages", "quotes", "conversation_id"),
-            ("zone_messages", "zone_quotes", "zone_id"),
-        )
+        for messages, quotes, stream in _QUOTING
         for source in range(_MAX_SOURCES)
     ]
+    redactions += [
+        Write(
+            f"UPDATE {messages} SET content = ?, sources = (SELECT json_group_array(json_set(value, '$.quote', ?))"
+            f" FROM json_each({messages}.sources)) WHERE ({stream}, seq) IN"
+            f" (SELECT {stream}, seq FROM {quotes} WHERE whole = 1 AND memory IN ({chosen}))",
+            (REDACTED, REDACTED, *params),
+        )
+        for messages, quotes, stream in _QUOTING
+    ]
+    of_documents = f"FROM memories WHERE {condition} AND censored = 0 AND document_id IS NOT NULL"
     return (
         *redactions,
         Write(
@@ -323,6 +373,12 @@ def censor_memories(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
             params,
         ),
         Write(
+            "UPDATE document_parts SET text = NULL WHERE (document_id, number) IN"
+            f" (SELECT document_id, document_part {of_documents})",
+            params,
+        ),
+        Write(f"UPDATE documents SET erased = 1 WHERE id IN (SELECT document_id {of_documents})", params),
+        Write(
             f"UPDATE memories SET text = NULL, censored = 1, updated_at = ? WHERE {condition} AND censored = 0",
             (at, *params),
         ),
@@ -330,9 +386,15 @@ def censor_memories(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
     )
 
 
-def memory_named(bank_id: str, name: str) -> Query[MemoryRow]:
-    """Read the memory of exactly that name."""
-    return Query(f"{_MEMORY} WHERE memories.bank_id = ? AND memories.name = ?", (bank_id, name), _memory)
+def memories_meant(bank_id: str, name: str) -> Query[MemoryRow]:
+    """Read the memory of exactly that name and those that are parts of a document of that name, the oldest first."""
+    return replaced_by(bank_id, name, ())
+
+
+def replaced_by(bank_id: str, name: str, named: Sequence[str]) -> Query[MemoryRow]:
+    """Read what a load under a name replaces: what the name means, and what has the names of the load's parts."""
+    condition, params = _replaced(bank_id, name, named)
+    return Query(f"{_MEMORY} WHERE {condition} ORDER BY memories.place", params, _memory)
 
 
 def page_after(bank_id: str, after_place: int, limit: int) -> Query[MemoryRow]:
@@ -355,23 +417,7 @@ def wrote_in(bank_id: str, agent_name: str) -> Query[str]:
     )
 
 
-# quotes
-
-
-def quote(place: int, conversation_id: int, seq: int, source: int) -> Write:
-    """Note that a message quotes a memory; fails as `ROWS` when that was censored or removed since it was read."""
-    return _quote("quotes (memory, conversation_id, seq, source)", conversation_id, seq, source, place)
-
-
-def quote_in_zone(place: int, zone_id: str, seq: int, source: int) -> Write:
-    """Note that a message in a zone quotes a memory; fails as `quote` does."""
-    return _quote("zone_quotes (memory, zone_id, seq, source)", zone_id, seq, source, place)
-
-
-def _quote(into: str, *params: int | str) -> Write:
-    return Write(
-        f"INSERT INTO {into} SELECT place, ?, ?, ? FROM memories WHERE place = ? AND censored = 0", params, rows=1
-    )
+# quotes (see persistence/quoting.py)
 
 
 def quoted_by(bank_id: str, choice: Choice) -> Query[tuple[str, str]]:

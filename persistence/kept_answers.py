@@ -1,6 +1,7 @@
 """Kept answers: the first answers of requests with an Idempotency-Key, sealed (product 1)."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from persistence.store import Query, Write
 
@@ -46,6 +47,19 @@ def delete_older(before: int) -> Write:
 def delete_of_user(user_id: str) -> Write:
     """Remove all that is kept for a user."""
     return Write("DELETE FROM kept_answers WHERE user_id = ?", (user_id,))
+
+
+def quote_alike(
+    noted_in: Literal["quotes", "zone_quotes"], stream: int | str, seq: int, credential_id: str, key_hash: bytes
+) -> Write:
+    """Note that a kept answer, if there is one, quotes the memories that a message of a conversation or zone does."""
+    of = {"quotes": "conversation_id", "zone_quotes": "zone_id"}[noted_in]
+    return Write(
+        "INSERT OR IGNORE INTO kept_quotes (memory, credential_id, key_hash)"
+        f" SELECT memory, ?1, ?2 FROM {noted_in} WHERE {of} = ?3 AND seq = ?4"
+        " AND EXISTS (SELECT 1 FROM kept_answers WHERE credential_id = ?1 AND key_hash = ?2)",
+        (credential_id, key_hash, stream, seq),
+    )
 
 
 def quote(memory: int, credential_id: str, key_hash: bytes) -> Write:

@@ -36,6 +36,7 @@ class HttpOptions:
     brand: str = "Svc"
     host: str = "127.0.0.1"
     internal_secret: str | None = None
+    dev_mocks_enabled: bool = False
     max_body_bytes: int = 1_048_576
     trusted_proxies: Sequence[Network] = ()
     request_timeout_s: int = 20
@@ -68,7 +69,7 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     app.blueprint(bus.blueprint(options.brand))
     app.blueprint(health_blueprint(core, options.version))
     members = MemberRoutes(core, door, requests, access_log, options.trusted_proxies, options.max_body_bytes)
-    app.blueprint(members.blueprint(ROUTES))
+    app.blueprint(members.blueprint(route for route in ROUTES if options.dev_mocks_enabled or not route.mock))
     server = McpServer(
         core,
         bus,

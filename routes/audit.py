@@ -2,11 +2,12 @@
 
 import base64
 import binascii
+import re
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from actors.errors import InvalidField
 from actors.flows import audit
@@ -19,10 +20,17 @@ NEWEST = 2**62
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+def _iso_only(value: Any) -> Any:
+    """Refuse what pydantic would take for a number of seconds."""
+    if isinstance(value, str) and not re.match(r"\d{4}-\d\d-\d\d", value):
+        raise ValueError("send a time as 2026-11-20T10:00:00Z")
+    return value
+
+
 class AuditAsked(BaseModel):
     """Query of the audit log."""
 
-    since: datetime | None = Field(
+    since: Annotated[datetime, BeforeValidator(_iso_only)] | None = Field(
         None, description="Only entries of this time (ISO 8601; UTC where it names no zone) and later."
     )
     service: str | None = Field(None, max_length=100, description="Only entries of this service or operation.")

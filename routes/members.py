@@ -26,7 +26,7 @@ from routes.answers import (
     request_id_of,
     status_of,
 )
-from routes.bodies import json_object, received_body, whole_header
+from routes.bodies import header, json_object, received_body, whole_header
 from routes.door import InternalDoor
 from routes.faults import as_service_error
 from routes.logs import AccessLog
@@ -118,11 +118,11 @@ class MemberRoutes:
         call.target_names = params
         run = partial(route.run, received)
         audit = call.audit() if route.mutates else None
-        key = whole_header(request, "idempotency-key") if route.method == "POST" and route.mutates else None
+        key = header(request, "idempotency-key") if route.method == "POST" and route.mutates else None
         if key is None or call.caller is None:
             return Done(_rendered(await (run() if audit is None else audited(call, audit, run))))
         execution = Execution(run, _rendered, _failed, _withdrawn)
-        body = request.body if route.reads_body else sent
+        body = await received_body(request) if route.reads_body else sent
         fingerprint = fingerprint_of(f"{route.name} {orjson.dumps(params).decode()}", body)
         return await self._core.idempotency.once(call, require_key(key), fingerprint, audit, execution)
 

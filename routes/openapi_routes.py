@@ -49,13 +49,13 @@ def _of_route(route: Route) -> Schema:
     success = {"description": "Done."} if route.reply is None else reply("Done.", route.reply)
     empty: Schema = {"204": {"description": "Done; there is nothing to show."}} if route.may_be_empty else {}
     refusals = {*_REFUSALS[route.entrance], *route.errors}
+    takes_key = route.method == "POST" and route.mutates and route.entrance == "member"
+    if takes_key:
+        refusals |= {400, 409}  # no such key, or one that was used for something else
     if route.body is not None or route.reads_body:
         refusals.update(_OF_A_BODY)
     if route.query is not None:
         refusals.add(400)
-    repeatable = route.method == "POST" and route.mutates and route.entrance == "member"
-    if repeatable:
-        refusals.update((400, 409))  # a key that is none, or was used for another body
     described = operation(
         route.tag,
         route.name,
@@ -64,12 +64,14 @@ def _of_route(route: Route) -> Schema:
         security=_SECURITY[route.entrance],
     )
     parameters = [*_path_parameters(route), *_query_parameters(route)]
-    if repeatable:
+    if takes_key:
         parameters.append(IDEMPOTENCY_KEY)
     if parameters:
         described["parameters"] = parameters
     if route.body is not None:
         described["requestBody"] = json_body(ref(route.body.__name__), route.example)
+    elif route.described_body is not None:
+        described["requestBody"] = route.described_body
     return described
 
 

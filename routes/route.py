@@ -59,6 +59,8 @@ class Route:
         mutates: True where it changes something: what Idempotency-Key (on POST) and the audit log hold on to.
         example: a body that works.
         reads_body: True for a route that reads its body itself, of whatever media type.
+        described_body: how OpenAPI describes such a body.
+        mock: True for what is there only where DEV_MOCKS_ENABLED is set.
     """
 
     method: str
@@ -77,3 +79,5 @@ class Route:
     mutates: bool = False
     example: Any = None
     reads_body: bool = False
+    described_body: Schema | None = None
+    mock: bool = False

@@ -68,9 +68,9 @@ TABLES = (
 
 
 @asynccontextmanager
-async def open_store(folder: Path, disk: Disk | None = None) -> AsyncIterator[SqliteStore]:
+async def open_store(folder: Path, disk: Disk | None = None, name: str = "test.db") -> AsyncIterator[SqliteStore]:
     """Open a store with the tables of the counters beside the gateway's own."""
-    store = await SqliteStore.open(folder / "test.db", before_commit=disk.before_commit if disk else None)
+    store = await SqliteStore.open(folder / name, before_commit=disk.before_commit if disk else None)
     if not await rows(store, "SELECT 1 FROM sqlite_schema WHERE name = 'counters'"):
         await store.commit(Unit(tuple(Write(sql, ()) for sql in TABLES)))
     try:

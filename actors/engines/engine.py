@@ -1,6 +1,6 @@
 """What a chat engine is given, what it answers, and the two kinds of engine."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -75,6 +75,8 @@ class Turn(NamedTuple):
 
     `label` is what the conversation is called in sources, `memories` come best first, `window` holds what was
     said before the message. `speaker` is who says the message; "" in a conversation that has only one user.
+    `owner_id` is the agent's owner where it is who says the message, else "": only then may an engine use the tools and
+    skills of that user.
     """
 
     persona: Persona
@@ -83,13 +85,36 @@ class Turn(NamedTuple):
     window: "Window"
     message: str
     speaker: str = ""
+    owner_id: str = ""
 
 
 class Reply(NamedTuple):
-    """What an instant engine answers, and what it based that on."""
+    """What an engine answers, and what it based that on.
+
+    `echoes` are the seqs of the agents' messages whose words a streamed reply may repeat: what is censored there is
+    censored in the reply, too; so are the memories at the `places`, which a tool brought in.
+    """
 
     text: str
     sources: tuple[Source, ...] = ()
+    echoes: tuple[int, ...] = ()
+    places: tuple[int, ...] = ()
+
+
+class Echo(NamedTuple):
+    """A reply may repeat words of the agent's message of this seq."""
+
+    seq: int
+
+
+class Recalled(NamedTuple):
+    """A reply may hold words of the memory at this place, which a tool brought in."""
+
+    place: int
+
+
+Piece = str | Source | Echo | Recalled
+"""What a streaming engine yields: texts, and what they are based on."""
 
 
 class InstantEngine(Protocol):
@@ -114,6 +139,35 @@ class StreamingEngine(Protocol):
         """The engine's name in the settings."""
         ...
 
-    def stream(self, turn: Turn) -> AsyncIterator[str]:
-        """The pieces of text of the answer to the turn's message, in order."""
+    def stream(self, turn: Turn) -> AsyncIterator[Piece]:
+        """The pieces of text of the answer to the turn's message, in order; its sources whenever they are known."""
         ...
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """An engine that holds something open."""
+
+    async def close(self) -> None:
+        """Let go of it."""
+        ...
+
+
+async def collect(pieces: AsyncIterator[Piece], passed_on: Callable[[str], None] | None) -> Reply:
+    """Put a streamed reply together, passing its texts on as they come."""
+    texts: list[str] = []
+    sources: list[Source] = []
+    echoes: list[int] = []
+    places: list[int] = []
+    async for piece in pieces:
+        if isinstance(piece, str):
+            texts.append(piece)
+            if passed_on is not None:
+                passed_on(piece)
+        elif isinstance(piece, Echo):
+            echoes.append(piece.seq)
+        elif isinstance(piece, Recalled):
+            places.append(piece.place)
+        else:
+            sources.append(piece)
+    return Reply("".join(texts), tuple(sources), tuple(echoes), tuple(dict.fromkeys(places)))

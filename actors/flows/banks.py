@@ -19,10 +19,12 @@ from actors.bank import (
     Viewer,
     no_such_bank,
     no_such_memory,
+    part_names,
 )
 from actors.call import Answer, Call
 from actors.engines.engine import Memory
 from actors.errors import MissingField, NotFound, NotPermitted
+from actors.flows.documents import ingested
 from actors.recall import Recalled, recall
 from actors.records import attachment_record, bank_record, memory_record
 from actors.request import require_name
@@ -220,13 +222,18 @@ async def load(call: Call) -> Answer:
     """MB_Load: put a memory in a bank, in the name of an own agent, which is attached where it isn't yet."""
     view, viewer = await _bank(call)
     agent = (await _own_agent(call)).row
-    text = call.request.content or call.vx.description
-    if text is None:
-        raise NotFound("There is no text to load: send it as content or vx.description.")
     name = call.vx.name or ""
+    text = call.request.content or call.vx.description
+    document_id = None
     for attempt in range(_TRIES):
-        before = await call.core.store.fetch(banks.memory_named(view.row.id, name))
-        message = LoadMemory(viewer, agent.id, agent.owner_id, agent.name, name, text, before[0] if before else None)
+        if text is not None:
+            texts = (text,)
+        elif (found := await ingested(call, name)) is not None:
+            document_id, texts = found[0].id, tuple(found[1])
+        else:
+            raise NotFound("There is no text to load: send it as content or vx.description, or ingest a document.")
+        before = tuple(await call.core.store.fetch(banks.replaced_by(view.row.id, name, part_names(name, texts))))
+        message = LoadMemory(viewer, agent.id, agent.owner_id, agent.name, name, texts, before, document_id)
         try:
             return await call.carry_out("bank", view.row.id, message, _loaded)
         except MemoryMoved:  # another loaded or removed it meanwhile: look again
@@ -238,8 +245,8 @@ async def load(call: Call) -> Answer:
 def _loaded(loaded: Loaded) -> Answer:
     return Answer(
         profile=[bank_record(loaded.view.row)],
-        content=[memory_record(loaded.memory)],
-        quoted=(loaded.memory.place,),
+        content=[memory_record(memory) for memory in loaded.memories],
+        quoted=tuple(memory.place for memory in loaded.memories),
     )
 
 
@@ -249,10 +256,10 @@ async def read(call: Call) -> Answer:
     store, limit = call.core.store, call.page_limit
     profile = [bank_record(view.row)]
     if call.vx.name is not None:
-        found = await store.fetch(banks.memory_named(view.row.id, call.vx.name))
+        found = await store.fetch(banks.memories_meant(view.row.id, call.vx.name))
         if not found:
             raise no_such_memory()
-        return Answer(profile=profile, content=[memory_record(found[0])])
+        return Answer(profile=profile, content=[memory_record(memory) for memory in found])
     rows = await store.fetch(banks.page_after(view.row.id, call.cursor(int) or 0, limit + 1))
     return Answer(
         profile=profile,
@@ -305,12 +312,12 @@ async def _choice(call: Call, view: BankView) -> tuple[Choice, str | None]:
     """Say which memories are meant, and who owns their one author; the selected agent is no default here."""
     name = call.vx.name
     if name is not None:
-        found = await call.core.store.fetch(banks.memory_named(view.row.id, name))
+        found = await call.core.store.fetch(banks.memories_meant(view.row.id, name))
         if not found:
             if view.permission == "none":
                 raise NotPermitted(f"You may not read {view.row.name}; its admins may do this.")
             raise no_such_memory()
-        memory = found[0]
+        memory = next((row for row in found if row.author_owner_id == call.user.user_id), found[0])
         own = memory.author_owner_id is not None and view.permission != "admin"
         return Choice(name, memory.author_id if own else None), memory.author_owner_id
     if call.target.agent is not None:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from actors.call import Call
 from actors.core import Core
+from actors.engines.tools import ToolAnswer
 from actors.errors import InvalidField, NotFound, ServiceError
 from actors.ids import new_id
 from actors.mcp import (
@@ -202,11 +203,11 @@ class Toolbox:
         """List what a user's tool servers offer; never fails, servers that fail are left out."""
         return await tools_of(self._core, user_id)
 
-    async def invoke(self, user_id: str, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
+    async def invoke(self, user_id: str, name: str, arguments: dict[str, Any]) -> ToolAnswer:
         """Call a tool; answer its text, and whether the tool says that it failed.
 
         Raises:
             ServiceError: there is no such tool, or its server failed.
         """
         result = await invoke(self._core, user_id, name, arguments)
-        return result.text, result.is_error
+        return ToolAnswer(result.text, result.is_error, result.quoted)

@@ -16,7 +16,9 @@ BUS = os.environ["FUZZED_BUS"]
 SECRET = "a password of the fuzzer"
 
 
-@schemathesis.auth(retry_on=[401]).skip_for(path_regex="^/(api|docs|metrics|debug)")
+@schemathesis.auth(retry_on=[401]).skip_for(
+    path_regex="^/(api/(health|tps|dev|admin|webhooks/events)|docs|metrics|debug)"
+)
 class Session:
     """A session of a new user."""
 

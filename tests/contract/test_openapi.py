@@ -35,7 +35,7 @@ async def routes_of_the_app(folder: Path) -> set[tuple[str, str]]:
     store = await SqliteStore.open(folder / "parley.db")
     core = Core(store, RecallEngine(), Sealer(bytes(32)), CoreOptions())
     try:
-        app = build_app(core, HttpOptions(version="0"), AccessLog(None))
+        app = build_app(core, HttpOptions(version="0", dev_mocks_enabled=True), AccessLog(None))
         Sanic.unregister_app(app)
         return {
             (method, re.sub(r"<(\w+):\w+>", r"{\1}", f"/{route.path.strip('/')}"))

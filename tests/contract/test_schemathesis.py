@@ -10,6 +10,7 @@ import pytest
 from tests.gateway import BUS, CHECKOUT, INTERNAL_SECRET, running
 
 SCHEMATHESIS = CHECKOUT / ".venv-schemathesis" / "bin" / "schemathesis"
+CONFIG = Path(__file__).with_name("schemathesis.toml")
 OPTIONS = (
     # Positive data is refused all the time: there is no agent of a made-up name.
     *("--exclude-checks", "positive_data_acceptance"),
@@ -28,10 +29,13 @@ async def test_schemathesis_finds_no_answer_that_the_document_does_not_allow(tmp
         missing = "no .venv-schemathesis: `make test` makes it"
         pytest.fail(missing) if os.environ.get("CI") else pytest.skip(missing)
     async with running(
-        tmp_path / "data", PARLEY_TRUSTED_PROXIES="127.0.0.1", PARLEY_DEFAULT_PLAN="enterprise"
+        tmp_path / "data",
+        PARLEY_TRUSTED_PROXIES="127.0.0.1",
+        PARLEY_DEFAULT_PLAN="enterprise",
+        DEV_MOCKS_ENABLED="true",
     ) as gateway:
         process = await asyncio.create_subprocess_exec(
-            *(str(SCHEMATHESIS), "run", f"{gateway.base}/api/tps/openapi.json", *OPTIONS),
+            *(str(SCHEMATHESIS), "--config-file", str(CONFIG), "run", f"{gateway.base}/api/tps/openapi.json", *OPTIONS),
             *("-H", f"X-Internal-Secret: {INTERNAL_SECRET}"),
             env=os.environ
             | {

@@ -78,7 +78,7 @@ async def test_wrong_settings_are_refused_all_at_once(tmp_path: Path):
     await refused(tmp_path, "PARLEY_PORT", "PARLEY_BRANT", "did you mean", PARLEY_PORT="eighty", PARLEY_BRANT="Acme")
 
 
-async def test_an_engine_that_this_version_lacks_fails_its_chats_and_is_replaced_by_no_other(tmp_path: Path):
+async def test_an_engine_whose_server_is_not_there_fails_its_chats_and_is_replaced_by_no_other(tmp_path: Path):
     settings = {
         "PARLEY_CHAT_ENGINE": "openai",
         "PARLEY_OPENAI_BASE_URL": "http://127.0.0.1:9/v1",

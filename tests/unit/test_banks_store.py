@@ -1,12 +1,15 @@
 """The rows of banks: index and counts keep step, whatever path a change takes."""
 
+import re
+import sqlite3
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from actors.recall import indexed_terms, recall
-from persistence import agents, banks, conversations, users
+from persistence import agents, banks, conversations, quoting, users
 from persistence.agents import AgentRow
 from persistence.banks import BankRow, Choice, MemoryRow
 from persistence.database import SqliteStore
@@ -83,7 +86,7 @@ async def test_a_message_can_t_quote_what_was_censored_meanwhile(store: SqliteSt
     said = conversations.append(7, 1, "msg_1", "agent", "scout", "384,400 km", None, 0)
     await store.commit(Unit(banks.censor_memories("bnk_1", Choice(name="moon"), 1)))
     with pytest.raises(StoreUnavailable):
-        await store.commit(Unit((said, banks.quote(1, 7, 1, 0))))
+        await store.commit(Unit((said, quoting.quote(1, 7, 1, 0))))
     assert await rows(store, "SELECT * FROM messages") == []
 
 
@@ -95,10 +98,28 @@ async def test_every_quote_of_a_message_is_redacted(store: SqliteStore):
         '{"bank":"notes","name":"sun","quote":"150 million km"}]'
     )
     said = conversations.append(7, 1, "msg_1", "agent", "scout", "384,400 km, kept, 150 million km", sources, 0)
-    await store.commit(Unit((said, banks.quote(1, 7, 1, 0), banks.quote(2, 7, 1, 2))))
+    await store.commit(Unit((said, quoting.quote(1, 7, 1, 0), quoting.quote(2, 7, 1, 2))))
     await store.commit(Unit(banks.censor_memories("bnk_1", Choice(), 1)))
     ((content, kept),) = await rows(store, "SELECT content, sources FROM messages")
     assert content == "[censored], kept, [censored]"
     assert kept.count("[censored]") == 2
     assert "km" not in kept
     assert await value(store, "SELECT due FROM erasure") == 1
+
+
+@pytest.mark.parametrize("choice", [Choice("memory 1"), Choice("memory 1", "agt_1")])
+@pytest.mark.usefixtures("store")
+def test_what_a_name_means_is_found_without_reading_the_whole_bank(tmp_path: Path, choice: Choice):
+    statements = [
+        banks.replaced_by("bnk_1", "memory 1", ["memory 1/1"]),
+        banks.are_replaced("bnk_1", "memory 1", [], 1),
+        banks.remove_memories("bnk_1", choice),
+        banks.quoted_by("bnk_1", choice),
+        *banks.censor_memories("bnk_1", choice, 1),
+    ]
+    with closing(sqlite3.connect(tmp_path / "test.db")) as database:
+        database.execute("SELECT * FROM memory_terms").fetchall()  # a virtual table is connected at its first use
+        for statement in statements:
+            plan = database.execute(f"EXPLAIN QUERY PLAN {statement.sql}", statement.params).fetchall()
+            read = [step for *_, step in plan if re.match("(SCAN|SEARCH) memories ", step)]
+            assert not any("SCAN" in step or "(bank_id=?)" in step for step in read), (statement.sql, read)

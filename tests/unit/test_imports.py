@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -124,6 +126,11 @@ def test_the_checker_accepts_what_is_allowed(tmp_path: Path) -> None:
     write(tmp_path, "tests/test_it.py", "import pykka, config, sqlite3")
     write(tmp_path, "bench/__main__.py", "import pykka")
     assert broken_rules(tmp_path) == []
+
+
+def test_a_gateway_with_the_default_engine_does_not_load_the_openai_client() -> None:
+    code = "import sys, server; sys.exit('openai' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=CHECKOUT, check=False).returncode == 0
 
 
 def write(checkout: Path, place: str, source: str) -> None:

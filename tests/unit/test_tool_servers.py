@@ -146,11 +146,11 @@ async def test_the_toolbox_offers_all_but_what_fails_and_answers_texts(core: Cor
     names = {offer.name for offer in await toolbox.tools("usr_1")}
     assert {"parley.current_time", "unruly.echo"} <= names
     assert not any(name.startswith("broken.") for name in names)
-    assert await toolbox.invoke("usr_1", "unruly.echo", {"text": "hello"}) == ("hello", False)
-    assert await toolbox.invoke("usr_1", "unruly.fails", {}) == ("I can't", True)
-    text, failed = await toolbox.invoke("usr_1", "parley.current_time", {"timezone": "Europe/Paris"})
-    assert "Europe/Paris" in text
-    assert not failed
+    assert await toolbox.invoke("usr_1", "unruly.echo", {"text": "hello"}) == ("hello", False, ())
+    assert await toolbox.invoke("usr_1", "unruly.fails", {}) == ("I can't", True, ())
+    answer = await toolbox.invoke("usr_1", "parley.current_time", {"timezone": "Europe/Paris"})
+    assert "Europe/Paris" in answer.text
+    assert not answer.is_error
     with pytest.raises(NotFound):
         await toolbox.invoke("usr_1", "unruly.none", {})
     assert await toolbox.tools("usr_none") == []

@@ -1,0 +1,110 @@
+"""From a document to texts that memories hold: HTML without its tags, and parts of sensible size.
+
+All of this takes time in proportion to the text, whatever is in it.
+"""
+
+import html
+import re
+from collections.abc import Iterator
+
+PART_CHARS = 2_000
+"""The longest part; a document that is no longer stays in one piece (product 5)."""
+
+_BREAKS = ("\n\n", "\n", ". ", " ", ",")
+"""Where a text is cut, best first; before a word is cut, that is."""
+
+_block = re.compile(
+    r"/?(address|article|aside|blockquote|body|br|caption|dd|details|div|dl|dt|fieldset|figcaption|figure|footer|form|h[1-6]"
+    r"|header|hr|html|li|main|nav|ol|option|p|pre|section|summary|table|tbody|td|tfoot|th|thead|title|tr|ul)\b",
+    re.IGNORECASE,
+)
+_untold = re.compile(r"(script|style|template|noscript|svg|math|iframe|object)\b", re.IGNORECASE)
+_tag_part = re.compile(r"[>\"']")
+_space = re.compile(r"[ \t\r\n\f\v\u00a0]+")
+_spaces = re.compile(r" {2,}")
+_lines = re.compile(r"\s*\n\s*\n\s*")
+_huge_reference = re.compile(r"&#[xX]?[0-9a-fA-F]{9,};?")
+
+
+def text_of(media_type: str, content: str) -> str:
+    """Return what a document says, as plain text; "" where it says nothing."""
+    if media_type == "text/html":
+        content = html_text(content)
+    return content.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").strip()
+
+
+def split(text: str) -> list[str]:
+    """Cut a text into parts of up to `PART_CHARS` characters: between paragraphs rather than lines, and so on."""
+    parts: list[str] = []
+    start = 0
+    while len(text) - start > PART_CHARS:
+        end = _cut(text, start)
+        if part := text[start:end].strip():
+            parts.append(part)
+        start = end
+    if part := text[start:].strip():
+        parts.append(part)
+    return parts
+
+
+def _cut(text: str, start: int) -> int:
+    """Find where the part that begins at `start` ends: as late as a break allows, not before its middle."""
+    limit = start + PART_CHARS
+    for mark in _BREAKS:
+        found = text.rfind(mark, start + PART_CHARS // 2, limit)
+        if found >= 0:
+            return found + len(mark)
+    return limit
+
+
+def html_text(source: str) -> str:
+    """Take the tags out of HTML: blocks become lines, scripts and styles are left out, references are resolved."""
+    pieces: list[str] = []
+    for piece in _html_pieces(source):
+        if piece == "\n":
+            pieces.append("\n\n")
+        else:
+            resolved = html.unescape(_huge_reference.sub("\ufffd", piece))
+            pieces.append(_space.sub(" ", resolved))
+    return _lines.sub("\n\n", _spaces.sub(" ", "".join(pieces))).strip()
+
+
+def _html_pieces(source: str) -> Iterator[str]:
+    """Yield the texts between tags, and a line break for a tag that begins or ends a block."""
+    place = 0
+    while (open_at := source.find("<", place)) >= 0:
+        yield source[place:open_at]
+        if source.startswith("<!--", open_at):
+            end = source.find("-->", open_at + 4)
+            place = end + 3
+        elif _begins_tag(source, open_at + 1):
+            end = _tag_end(source, open_at + 1)
+            place = end + 1
+            if end >= 0 and _block.match(source, open_at + 1):
+                yield "\n"
+            elif end >= 0 and (untold := _untold.match(source, open_at + 1)) and source[end - 1] != "/":
+                closing = re.compile(rf"</{untold[1]}\b", re.IGNORECASE).search(source, place)
+                end = place = -1 if closing is None else closing.start()
+        else:
+            yield "<"
+            end = place = open_at + 1
+        if end < 0:  # it never ends: what is left is no text
+            return
+    yield source[place:]
+
+
+def _begins_tag(source: str, place: int) -> bool:
+    following = source[place : place + 1]
+    return following in ("/", "!", "?") or (following.isascii() and following.isalpha())
+
+
+def _tag_end(source: str, place: int) -> int:
+    """Find the `>` of a tag, past the quoted values of its attributes; -1 where there is none."""
+    while (found := _tag_part.search(source, place)) is not None:
+        if found[0] == ">":
+            return found.start()
+        closing = source.find(found[0], found.end())
+        if closing < 0:  # an apostrophe, not a quote; there is no other one, so this happens once
+            return source.find(">", found.end())
+        place = closing + 1
+    return -1

@@ -1,0 +1,323 @@
+"""One answer of an OpenAI-compatible server, streamed: time-outs, retries before the first token, a bound on how many.
+
+Nothing that a server says goes into an error or a log: it may repeat the key or the conversation.
+"""
+
+import asyncio
+import email.utils
+import logging
+import math
+import random
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, cast
+
+import httpx2
+import openai
+
+from actors.errors import EngineFailed, Overloaded, ServiceError
+
+KEPT = "Your message is kept; send it again to go on."
+
+log = logging.getLogger("parley.openai")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of the engine; times in seconds.
+
+    Args:
+        connect_s: until the server takes the connection.
+        first_token_s: from there to the first token, for each try.
+        idle_s: from one token to the next.
+        total_s: for a whole turn, tools included; below what a chat may take.
+        retries: tries after the first one.
+        backoff_s: wait before the first retry, doubled for each one after it.
+        retry_after_cap_s: the longest Retry-After that is waited for; a longer one is a failure.
+        concurrent: answers that may stream at a time.
+        tool_rounds: how often a model may use tools in a turn.
+        prompt_tokens: the budget of a prompt, estimated.
+        reply_chars: the longest reply; what goes beyond is cut off.
+    """
+
+    connect_s: float = 5.0
+    first_token_s: float = 60.0
+    idle_s: float = 30.0
+    total_s: float = 270.0
+    retries: int = 2
+    backoff_s: float = 0.5
+    retry_after_cap_s: float = 20.0
+    concurrent: int = 64
+    tool_rounds: int = 8
+    prompt_tokens: int = 12_000
+    reply_chars: int = 32_000
+
+
+@dataclass(slots=True)
+class ToolCall:
+    """A function that the model wants called; `arguments` as it wrote them, hopefully JSON."""
+
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+
+    def message(self) -> dict[str, Any]:
+        """The call as it goes back to the model."""
+        return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}}
+
+
+class _Delta(NamedTuple):
+    """What one chunk adds: text, pieces of tool calls, a sign of life, an end."""
+
+    text: str = ""
+    calls: tuple[tuple[int, str, str, str], ...] = ()
+    alive: bool = False
+    finish: str | None = None
+
+
+@dataclass(slots=True)
+class _Answer:
+    """What has come of an answer so far."""
+
+    begun: bool = False
+    alive: bool = False
+    finish: str | None = None
+    calls: dict[int, ToolCall] = field(default_factory=dict[int, ToolCall])
+
+
+class _Malformed(Exception):
+    """A chunk is not what the protocol says."""
+
+
+class _Failure(Exception):
+    """A try failed: what it means, whether another may help, and how long the server wants that to wait."""
+
+    def __init__(self, error: ServiceError, *, again: bool, retry_after: float | None = None) -> None:
+        super().__init__(error.note)
+        self.error = error
+        self.again = again
+        self.retry_after = retry_after
+
+
+MAX_CALLS = 16
+MAX_ARGUMENTS = 65_536
+_DRAIN_S = 1.0  # how long the end of an answer that is complete is waited for, so that its connection can be used again
+
+
+class Completions:
+    """Streams chat completions of one server."""
+
+    def __init__(self, base_url: str, api_key: str | None, limits: Limits) -> None:
+        self._limits = limits
+        self._slots = asyncio.Semaphore(limits.concurrent)
+        self._client = openai.AsyncOpenAI(
+            base_url=base_url,
+            api_key=api_key or "none",
+            max_retries=0,  # ours see whether a token came
+            timeout=httpx2.Timeout(None, connect=limits.connect_s),
+        )
+        # only our settings count, not what the environment has for other programs
+        self._client.organization = self._client.project = None
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.close()
+
+    async def run(self, request: dict[str, Any], deadline: float) -> AsyncGenerator[str | ToolCall, None]:
+        """Stream the answer to a request: its texts, then the functions that the model wants called.
+
+        Args:
+            request: members of the request's body; `stream` is added.
+            deadline: when all has to be over, as the event loop counts time.
+
+        Raises:
+            EngineFailed: there is no answer, or not all of it.
+            Overloaded: too many other answers are streaming.
+        """
+        tries = self._limits.retries + 1
+        for attempt in range(1, tries + 1):
+            answer = _Answer()
+            try:
+                async with aclosing(self._try(request, deadline, answer)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+            except _Failure as failure:
+                wait = failure.retry_after
+                if wait is None:
+                    wait = self._limits.backoff_s * 2 ** (attempt - 1) * random.uniform(0.8, 1.2)
+                late = asyncio.get_running_loop().time() + wait >= deadline
+                if (
+                    answer.begun
+                    or not failure.again
+                    or attempt == tries
+                    or late
+                    or wait > self._limits.retry_after_cap_s
+                ):
+                    raise failure.error from None
+            else:
+                return
+            await asyncio.sleep(wait)
+
+    async def _try(
+        self, request: dict[str, Any], deadline: float, answer: _Answer
+    ) -> AsyncGenerator[str | ToolCall, None]:
+        limits = self._limits
+        try:
+            async with asyncio.timeout_at(deadline):
+                await self._slots.acquire()
+        except TimeoutError:
+            busy = Overloaded("Too many agents wait for the chat engine already; your message is kept, try again.")
+            raise _Failure(busy, again=False) from None
+        try:
+            first = min(asyncio.get_running_loop().time() + limits.connect_s + limits.first_token_s, deadline)
+            async with asyncio.timeout_at(first):
+                stream = await self._client.chat.completions.create(**request, stream=True)
+            async with stream:
+                async for text in self._texts(cast(AsyncIterator[Any], stream), first, deadline, answer):
+                    yield text
+            for call in answer.calls.values():
+                yield call
+        except (openai.OpenAIError, httpx2.HTTPError, TimeoutError) as error:
+            raise _failure_of(error, answer) from None
+        except (_Malformed, ValueError, TypeError, AttributeError, LookupError) as error:
+            log.warning("the model server broke its protocol (%s)", type(error).__name__)
+            raise _Failure(EngineFailed(f"The model server sent what can't be read. {KEPT}"), again=False) from None
+        finally:
+            self._slots.release()
+
+    async def _texts(
+        self, stream: AsyncIterator[Any], first: float, deadline: float, answer: _Answer
+    ) -> AsyncIterator[str]:
+        """Yield texts as they come, noting in `answer` what else there is."""
+        loop = asyncio.get_running_loop()
+        chunks = aiter(stream)
+        while True:
+            until = min(loop.time() + self._limits.idle_s, deadline) if answer.alive else first
+            try:
+                async with asyncio.timeout_at(loop.time() + _DRAIN_S if answer.finish else until):
+                    chunk = await anext(chunks)
+            except StopAsyncIteration:
+                break
+            except Exception:
+                if answer.finish:  # all of it is there
+                    break
+                raise
+            if answer.finish:
+                continue
+            delta = _read(chunk)
+            answer.alive = answer.alive or delta.alive
+            answer.finish = delta.finish
+            if delta.calls:
+                answer.begun = True
+                _add_calls(answer.calls, delta.calls)
+            if delta.text:
+                answer.begun = True
+                yield delta.text
+        if answer.finish is None:
+            log.warning("the model server broke off an answer")
+            raise _Failure(EngineFailed(f"The model server broke off its answer. {KEPT}"), again=True)
+        if answer.finish == "content_filter" and not answer.begun:
+            raise _Failure(EngineFailed(f"The model server's filter let no answer through. {KEPT}"), again=False)
+
+
+def _failure_of(error: Exception, answer: _Answer) -> _Failure:
+    """Say what a failed try means."""
+    if isinstance(error, openai.APIStatusError):
+        status = error.status_code
+        log.warning("the model server answered %d", status)
+        if status in (408, 409, 429) or status >= 500:
+            busy = "has too much to do" if status == 429 else f"failed ({status})"
+            told = EngineFailed(f"The model server {busy}. {KEPT}")
+            return _Failure(told, again=True, retry_after=_retry_after(error.response.headers))
+        reasons = {401: "takes the gateway's key no more", 403: "refused the gateway", 404: "does not know the model"}
+        reason = reasons.get(status, f"refused the request ({status})")
+        return _Failure(EngineFailed(f"The model server {reason}; tell the operator. {KEPT}"), again=False)
+    log.warning("the model server failed (%s)", type(error).__name__)
+    if isinstance(error, TimeoutError):
+        when = "went silent in the middle of its answer" if answer.alive else "did not begin to answer in time"
+        return _Failure(EngineFailed(f"The model server {when}. {KEPT}"), again=True)
+    if isinstance(error, openai.APIConnectionError | httpx2.HTTPError):
+        where = "broke off its answer" if answer.begun else "can't be reached"
+        return _Failure(EngineFailed(f"The model server {where}. {KEPT}"), again=True)
+    return _Failure(EngineFailed(f"The model server reported an error. {KEPT}"), again=True)
+
+
+def _retry_after(headers: httpx2.Headers) -> float | None:
+    """Read Retry-After in seconds, whichever way it is written; None where it says nothing."""
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        given = headers.get(name)
+        if given is None:
+            continue
+        try:
+            seconds = float(given) / unit
+        except ValueError:
+            try:
+                seconds = email.utils.parsedate_to_datetime(given).timestamp() - time.time()
+            except ValueError:
+                continue
+        if not math.isnan(seconds):
+            return max(seconds, 0.0)
+    return None
+
+
+# chunks: the client builds them without checking, so any member may be anything
+
+
+def _read(chunk: Any) -> _Delta:
+    choices = getattr(chunk, "choices", None)
+    if not isinstance(choices, list):
+        raise _Malformed("choices")
+    if not choices:
+        return _Delta()  # usage, or a filter's verdict
+    choice = cast(list[Any], choices)[0]
+    delta = getattr(choice, "delta", None)
+    finish = getattr(choice, "finish_reason", None)
+    if finish is not None and not isinstance(finish, str):
+        raise _Malformed("finish_reason")
+    if delta is None:
+        if finish is None:
+            raise _Malformed("delta")
+        return _Delta(finish=finish)
+    text = _text(delta, "content") or _text(delta, "refusal")
+    thinks = bool(_text(delta, "reasoning_content") or _text(delta, "reasoning"))
+    calls = _calls(getattr(delta, "tool_calls", None))
+    return _Delta(text, calls, bool(text or calls or thinks), finish)
+
+
+def _text(delta: Any, member: str) -> str:
+    value = getattr(delta, member, None)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise _Malformed(member)
+    # what no text on its way to the store may hold: NUL, halves of pairs
+    return value.replace("\x00", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _calls(given: Any) -> tuple[tuple[int, str, str, str], ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, list):
+        raise _Malformed("tool_calls")
+    calls: list[tuple[int, str, str, str]] = []
+    for place, call in enumerate(cast(list[Any], given)):
+        index = getattr(call, "index", None)
+        function = getattr(call, "function", None)
+        if index is None:
+            index = place
+        if not isinstance(index, int) or not 0 <= index < MAX_CALLS or function is None:
+            raise _Malformed("tool call")
+        calls.append((index, _text(call, "id"), _text(function, "name"), _text(function, "arguments")))
+    return tuple(calls)
+
+
+def _add_calls(calls: dict[int, ToolCall], pieces: tuple[tuple[int, str, str, str], ...]) -> None:
+    for index, id, name, arguments in pieces:
+        call = calls.setdefault(index, ToolCall())
+        call.id = call.id or id
+        call.name = call.name or name
+        call.arguments += arguments
+        if len(call.arguments) > MAX_ARGUMENTS:
+            raise _Malformed("arguments")

@@ -1,0 +1,107 @@
+"""What an engine may use on behalf of an agent's owner: tools and skills. Seams that others fill."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+MAX_NAME = 64
+"""The longest name of a function that a model is offered; letters, digits, `_` and `-`."""
+
+_odd = re.compile(r"[^A-Za-z0-9_-]")
+
+
+class ToolOffer(Protocol):
+    """A tool that a user has installed: its name `server.tool`, and the JSON Schema of its arguments."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102 - the class says it
+    @property
+    def description(self) -> str: ...  # noqa: D102
+    @property
+    def input_schema(self) -> Mapping[str, Any]: ...  # noqa: D102
+
+
+class ToolAnswer(NamedTuple):
+    """What a tool answered. `quoted` are the places of memories whose texts stand in it."""
+
+    text: str
+    is_error: bool = False
+    quoted: tuple[int, ...] = ()
+
+
+class Toolbox(Protocol):
+    """The tools that users have installed."""
+
+    async def tools(self, user_id: str) -> Sequence[ToolOffer]:
+        """List a user's tools."""
+        ...
+
+    async def invoke(self, user_id: str, name: str, arguments: dict[str, Any]) -> tuple[str, bool] | ToolAnswer:
+        """Use a tool; answers its text and whether that is an error, also what memories stand in it.
+
+        Raises:
+            ServiceError: the tool can't be used; the note says why.
+        """
+        ...
+
+
+class NoTools:
+    """A toolbox with nothing in it."""
+
+    async def tools(self, user_id: str) -> list[ToolOffer]:
+        """List nothing."""
+        return []
+
+    async def invoke(self, user_id: str, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
+        """Say that there is no such tool."""
+        return f"There is no tool {name}.", True
+
+
+@runtime_checkable
+class UsesTools(Protocol):
+    """An engine that takes a toolbox."""
+
+    toolbox: Toolbox
+
+
+class Skillbook(Protocol):
+    """The skills that users have installed."""
+
+    async def skills(self, user_id: str) -> list[tuple[str, str]]:
+        """List names and descriptions of a user's skills."""
+        ...
+
+    async def read(self, user_id: str, name: str, path: str | None = None) -> str | None:
+        """Read a skill's body, or one of its files, as text; None where there is none."""
+        ...
+
+
+class NoSkills:
+    """A skillbook with nothing in it."""
+
+    async def skills(self, user_id: str) -> list[tuple[str, str]]:
+        """List nothing."""
+        return []
+
+    async def read(self, user_id: str, name: str, path: str | None = None) -> str | None:
+        """Find nothing."""
+        return None
+
+
+def function_names(tools: Iterable[ToolOffer], taken: Iterable[str] = ()) -> dict[str, ToolOffer]:
+    """Name tools as functions: a model's names take no `.`, and no two tools get the same.
+
+    The names lead back to the tools, so nothing has to be read out of them.
+    """
+    named: dict[str, ToolOffer] = {}
+    used = set(taken)
+    for tool in tools:
+        plain = _odd.sub("_", tool.name.replace(".", "__"))[:MAX_NAME]
+        name, number = plain, 1
+        while name in used:
+            number += 1
+            suffix = f"_{number}"
+            name = plain[: MAX_NAME - len(suffix)] + suffix
+        used.add(name)
+        named[name] = tool
+    return named

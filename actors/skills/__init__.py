@@ -1,0 +1,1 @@
+"""Skills in the Agent Skills format (agentskills.io/specification): reading, checking, keeping them."""

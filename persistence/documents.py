@@ -1,0 +1,131 @@
+"""Documents: what users hand in, the queue that takes them apart, and the parts."""
+
+import json
+from typing import Any, NamedTuple
+
+from persistence.store import Params, Query, Write
+
+
+class DocumentRow(NamedTuple):
+    """A document as stored, without its text; `size` in characters, times in ms since the epoch."""
+
+    place: int
+    id: str
+    user_id: str
+    name: str
+    media_type: str
+    metadata: dict[str, Any] | None
+    size: int
+    status: str
+    error: str | None
+    parts: int
+    erased: int
+    created_at: int
+    updated_at: int
+
+
+class Waiting(NamedTuple):
+    """A document that is to be taken apart."""
+
+    id: str
+    media_type: str
+    content: str
+
+
+_SELECT = (
+    "SELECT place, id, user_id, name, media_type, metadata, size, status, error, parts, erased, created_at, updated_at"
+    " FROM documents"
+)
+
+
+def add(document: DocumentRow, content: str) -> tuple[Write, ...]:
+    """Queue a document in place of the user's one of that name; refused as `FOREIGN_KEY` without the user."""
+    return (
+        Write("DELETE FROM documents WHERE user_id = ? AND name = ?", (document.user_id, document.name)),
+        Write(
+            "INSERT INTO documents (place, id, user_id, name, media_type, metadata, content, size, status, created_at,"
+            " updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?)",
+            (
+                document.place,
+                document.id,
+                document.user_id,
+                document.name,
+                document.media_type,
+                None if document.metadata is None else json.dumps(document.metadata, ensure_ascii=False),
+                content,
+                document.size,
+                document.created_at,
+                document.updated_at,
+            ),
+        ),
+    )
+
+
+def by_id(user_id: str, document_id: str) -> Query[DocumentRow]:
+    """Read a user's document."""
+    return Query(f"{_SELECT} WHERE id = ? AND user_id = ?", (document_id, user_id), _row)
+
+
+def by_name(user_id: str, name: str) -> Query[DocumentRow]:
+    """Read a user's document of exactly that name."""
+    return Query(f"{_SELECT} WHERE user_id = ? AND name = ?", (user_id, name), _row)
+
+
+def parts_of(document_id: str) -> Query[str | None]:
+    """Read the texts of a document's parts, in order; None for one that was censored."""
+    return Query(
+        "SELECT text FROM document_parts WHERE document_id = ? ORDER BY number", (document_id,), lambda row: row[0]
+    )
+
+
+def still_whole(document_id: str) -> Write:
+    """Make sure that a document is there and that nothing of it was censored; else refused as `ROWS`."""
+    return Write("UPDATE documents SET erased = 0 WHERE id = ? AND erased = 0", (document_id,), rows=1)
+
+
+# the queue
+
+NEXT: Query[Waiting] = Query(
+    "SELECT id, media_type, content FROM documents WHERE status IN ('queued', 'processing') ORDER BY place LIMIT 1",
+    (),
+    lambda row: Waiting(*row),
+)
+"""The document that waits longest; one that a crash left under way is among them."""
+
+
+def begin(document_id: str, at: int) -> Write:
+    """Note that a document is being taken apart."""
+    return Write(
+        "UPDATE documents SET status = 'processing', updated_at = ? WHERE id = ? AND status = 'queued'",
+        (at, document_id),
+    )
+
+
+def finish(document_id: str, parts: list[str], at: int) -> tuple[Write, ...]:
+    """Keep a document's parts in place of its text; refused as `ROWS` when it is gone."""
+    return (
+        Write(
+            "UPDATE documents SET status = 'ready', content = NULL, parts = ?, updated_at = ?"
+            " WHERE id = ? AND content IS NOT NULL",
+            (len(parts), at, document_id),
+            rows=1,
+        ),
+        Write(
+            "INSERT INTO document_parts (document_id, number, text) SELECT ?, key + 1, value FROM json_each(?)",
+            (document_id, json.dumps(parts)),
+        ),
+    )
+
+
+def fail(document_id: str, error: str, at: int) -> Write:
+    """Note why a document can't be taken apart, and drop its text."""
+    return Write(
+        "UPDATE documents SET status = 'failed', content = NULL, error = ?, updated_at = ?"
+        " WHERE id = ? AND content IS NOT NULL",
+        (error, at, document_id),
+    )
+
+
+def _row(row: Params) -> DocumentRow:
+    place, id, user_id, name, media_type, metadata, *rest = row
+    return DocumentRow(place, id, user_id, name, media_type, metadata and json.loads(metadata), *rest)

@@ -1,0 +1,79 @@
+"""Mock routes for development: there only where DEV_MOCKS_ENABLED is set (spec 4.3)."""
+
+import uuid
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field
+
+from actors.errors import InvalidField, MissingField
+from actors.request import BlankIsMissing, Reference
+from actors.user import no_such_user
+from persistence import users
+from persistence.store import Unit
+from routes.route import Reply, Route, RouteCall
+from routes.schemas import record, text
+
+MAX_DATA_BYTES = 250_000
+"""Bytes of `data` as JSON: with what else an event says, its body stays within 256 KiB."""
+
+
+class MockDeployment(BaseModel):
+    """Body of the mock of a deployment (spec 4.3)."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+
+    user_id: Reference = Field(None, description="Whom it concerns: a user's id.")
+    action: Annotated[Literal["created", "updated", "deleted"] | None, BlankIsMissing] = None
+    deployment_id: Reference = None
+    data: dict[str, Any] = Field(default_factory=dict, description="Free-form.")
+
+
+async def mock_agent_deployment(request: RouteCall) -> Reply:
+    """Emit the event of a deployment that never was."""
+    core, sent = request.call.core, request.body
+    for member in ("user_id", "action", "deployment_id"):
+        if getattr(sent, member) is None:
+            raise MissingField(f"missing {member} field: send a text as `{member}`.")
+    if len(orjson.dumps(sent.data)) > MAX_DATA_BYTES:
+        raise InvalidField(f"Invalid value of data: it is larger than {MAX_DATA_BYTES:,} bytes as JSON.")
+    if not await core.store.fetch(users.by_id(sent.user_id)):
+        raise no_such_user()
+    event_id = str(uuid.uuid4())
+    told = {
+        "user_id": sent.user_id,
+        "deployment_id": sent.deployment_id,
+        "action": sent.action,
+        "agent": None,
+        "data": sent.data,
+    }
+    writes = core.outbox.emit(sent.user_id, f"agent.deployment.{sent.action}", told, event_id=event_id)
+    await core.store.commit(Unit(writes))
+    core.outbox.stored()
+    return Reply({"event_id": event_id}, HTTPStatus.ACCEPTED)
+
+
+ROUTES = (
+    Route(
+        "POST",
+        "/api/dev/mock-agent-deployment",
+        "mockAgentDeployment",
+        "Internal",
+        "Emit a deployment event of a user's; there only where DEV_MOCKS_ENABLED is set.",
+        mock_agent_deployment,
+        reply=record("The event.", event_id=text(format="uuid")),
+        status=HTTPStatus.ACCEPTED,
+        body=MockDeployment,
+        errors=(404,),
+        entrance="internal",
+        mutates=True,
+        example={
+            "user_id": "usr_019a8b1c2d3e7000800000000000000a",
+            "action": "updated",
+            "deployment_id": "deployment-7",
+            "data": {"version": "2"},
+        },
+        mock=True,
+    ),
+)

@@ -1,0 +1,281 @@
+"""Documents: handed in, taken apart, loaded into banks, censored for good (product 5 and 8)."""
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from persistence.store import Store, Unit, Write
+from tests.disk import open_store
+from tests.gateway import Answer, Client, running
+
+LONG = "\n\n".join(f"Chapter {number}. " + f"Sentence about topic{number}. " * 60 for number in range(1, 6))
+
+
+async def hand_in(user: Client, name: str, content: str, media_type: str = "text/plain") -> dict[str, Any]:
+    """Hand a document in and wait until it is done; return its record."""
+    body = {"name": name, "content": content, "media_type": media_type}
+    answer = await user.request("POST", "/api/documents", json=body)
+    assert (answer.http, answer.body["status"]) == (202, "queued"), answer.body
+    return await done(user, answer.body["id"])
+
+
+async def done(user: Client, document_id: str) -> dict[str, Any]:
+    async with asyncio.timeout(30):
+        while True:
+            answer = await user.request("GET", f"/api/documents/{document_id}")
+            assert answer.http == 200, answer.body
+            if answer.body["status"] in ("ready", "failed"):
+                return answer.body
+            await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+async def bank(user: Client, unique: str) -> str:
+    """A bank of the user's, with an agent of its own that is selected."""
+    await user.agent(f"{unique}-agent")
+    (await user.command("MB_Create", vx={"name": f"{unique}-bank"})).ok()
+    return f"{unique}-bank"
+
+
+async def load(user: Client, bank: str, name: str, **more: Any) -> Answer:
+    return await user.command("MB_Load", target={"bank": bank}, vx={"name": name}, **more)
+
+
+async def names(user: Client, bank: str) -> list[str]:
+    answer = await user.command("MB_Read", target={"bank": bank}, page={"limit": 200})
+    return [memory["name"] for memory in answer.ok().content]
+
+
+async def test_a_document_is_queued_then_ready(user: Client):
+    record = await hand_in(user, "Plan", "# Tonight\n\nJupiter rises at nine.", "text/markdown")
+    assert re.fullmatch("doc_[0-9a-f]{32}", record["id"])
+    assert (record["status"], record["parts"], record["error"], record["size"]) == ("ready", 1, None, 33)
+    assert (record["name"], record["media_type"], record["metadata"]) == ("Plan", "text/markdown", None)
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"name": "x" * 201, "content": "x"}, "name"),
+        ({"name": "x\x00", "content": "x"}, "name"),
+        ({"name": 7, "content": "x"}, "name"),
+        ({"name": "x", "content": "a\x00b"}, "content"),
+        ({"name": "x", "content": "x" * 500_001}, "content"),
+        ({"name": "x", "content": "x", "media_type": "application/pdf"}, "media_type"),
+        ({"name": "x", "content": "x", "media_type": "text/html; charset=utf-8"}, "media_type"),
+        ({"name": "x", "content": "{", "media_type": "application/json"}, "content"),
+        ({"name": "x", "content": "x", "metadata": ["x"]}, "metadata"),
+        ({"name": "x", "content": "x", "metadata": {"x": "x" * 5_000}}, "metadata"),
+    ],
+)
+async def test_a_document_is_checked_first(user: Client, body: dict[str, Any], path: str):
+    answer = (await user.request("POST", "/api/documents", json=body)).refused(1003, 400)
+    assert path in answer.note
+
+
+@pytest.mark.parametrize(
+    ("body", "missing"),
+    [
+        ({"content": "x"}, "name"),
+        ({"name": "", "content": "x"}, "name"),
+        ({"name": "  ", "content": "x"}, "name"),
+        ({"name": None, "content": "x"}, "name"),
+        ({"name": "x"}, "content"),
+        ({"name": "x", "content": ""}, "content"),
+        ({"name": "x", "content": "\n "}, "content"),
+    ],
+)
+async def test_a_document_has_a_name_and_a_text(user: Client, body: dict[str, Any], missing: str):
+    answer = (await user.request("POST", "/api/documents", json=body)).refused(1002, 400)
+    assert answer.note.startswith(f"missing {missing} field")
+
+
+async def test_a_document_without_text_fails_and_says_why(user: Client, bank: str):
+    record = await hand_in(user, "Empty", "<p><script>alert(1)</script></p>", "text/html")
+    assert (record["status"], record["error"]) == ("failed", "there is no text in it")
+    assert "no text" in (await load(user, bank, "Empty")).refused(3002, 409).note
+
+
+async def test_documents_belong_to_their_user(user: Client, sanic_client: Client, unique: str, bank: str):
+    other = await sanic_client.register(f"{unique}-other")
+    record = await hand_in(other, "Secret", "Not yours.")
+    (await user.request("GET", f"/api/documents/{record['id']}")).refused(3000, 404)
+    (await load(user, bank, "Secret")).refused(3000, 404)
+
+
+async def test_a_newer_document_takes_the_place_of_the_one_of_its_name(user: Client, bank: str):
+    first = await hand_in(user, "Plan", "Mars tonight.")
+    await hand_in(user, "Plan", "Venus tonight.")
+    (await user.request("GET", f"/api/documents/{first['id']}")).refused(3000, 404)
+    assert (await load(user, bank, "Plan")).ok().content[0]["text"] == "Venus tonight."
+
+
+async def test_a_repeat_with_the_same_key_hands_in_nothing_again(user: Client):
+    body, key = {"name": "Plan", "content": "Mars."}, {"Idempotency-Key": "plan-1"}
+    first = await user.request("POST", "/api/documents", json=body, headers=key)
+    await done(user, first.body["id"])
+    again = await user.request("POST", "/api/documents", json=body, headers=key)
+    assert (again.http, again.body, again.headers["Idempotency-Replayed"]) == (202, first.body, "true")
+    assert (await user.request("GET", f"/api/documents/{first.body['id']}")).http == 200
+
+
+# loading
+
+
+async def test_a_short_document_becomes_one_memory(user: Client, bank: str):
+    html = "<h1>Moon</h1><p>It is 384,400&nbsp;km away.<script>x</script></p>"
+    await hand_in(user, "Moon", html, "text/html")
+    (memory,) = (await load(user, bank, "Moon")).ok().content
+    assert (memory["name"], memory["text"]) == ("Moon", "Moon\n\nIt is 384,400 km away.")
+
+
+async def test_a_long_document_becomes_parts_that_are_recalled(user: Client, bank: str):
+    record = await hand_in(user, "Book", LONG)
+    answer = (await load(user, bank, "Book")).ok()
+    assert [memory["name"] for memory in answer.content] == [f"Book/{n}" for n in range(1, record["parts"] + 1)]
+    assert all(0 < len(memory["text"]) <= 2_000 for memory in answer.content)
+    assert "".join("".join(memory["text"].split()) for memory in answer.content) == "".join(LONG.split())
+    assert answer.profile[0]["memories"] == record["parts"]
+    found = await user.command("MB_Recall", target={"bank": bank}, content="What about topic3?")
+    assert "topic3" in found.ok().content[0]["text"]
+
+
+async def test_the_document_s_name_means_all_of_its_parts(user: Client, bank: str):
+    record = await hand_in(user, "Book", LONG)
+    (await load(user, bank, "Book")).ok()
+    (await load(user, bank, "Book/other", content="Not a part.")).ok()
+    read = await user.command("MB_Read", target={"bank": bank}, vx={"name": "Book"})
+    assert len(read.ok().content) == record["parts"]
+    deleted = await user.command("MB_Delete", target={"bank": bank}, vx={"name": "Book"})
+    assert deleted.ok().profile[0]["memories"] == 1
+    assert await names(user, bank) == ["Book/other"]
+
+
+async def test_a_load_replaces_all_parts(user: Client, bank: str):
+    await hand_in(user, "Book", LONG)
+    before = (await load(user, bank, "Book")).ok().content
+    await hand_in(user, "Book", LONG[:3_000])
+    after = (await load(user, bank, "Book")).ok()
+    assert await names(user, bank) == ["Book/1", "Book/2"]
+    assert after.profile[0]["memories"] == 2
+    assert after.content[0]["id"] == before[0]["id"]
+    (await load(user, bank, "Book", content="One text.")).ok()
+    assert await names(user, bank) == ["Book"]
+    (await load(user, bank, "Book")).ok()
+    assert await names(user, bank) == ["Book/1", "Book/2"]
+
+
+async def test_a_part_takes_the_place_of_a_memory_of_its_name(user: Client, bank: str):
+    (await load(user, bank, "Book/1", content="By hand.")).ok()
+    record = await hand_in(user, "Book", LONG)
+    assert (await load(user, bank, "Book")).ok().profile[0]["memories"] == record["parts"]
+    (await load(user, bank, "Book/2", content="By hand, too.")).ok()
+    read = (await user.command("MB_Read", target={"bank": bank}, vx={"name": "Book"})).ok().content
+    assert len(read) == record["parts"]
+    assert read[1]["text"] == "By hand, too."
+
+
+async def test_concurrent_loads_leave_the_parts_of_one(user: Client, bank: str):
+    await hand_in(user, "Book", LONG)
+    answers = await asyncio.gather(
+        *(load(user, bank, "Book") for _ in range(4)), *(load(user, bank, "Book", content="x") for _ in range(4))
+    )
+    assert all(answer.code in (0, 5003) for answer in answers)
+    listed = (await user.command("MB_Read", target={"bank": bank}, page={"limit": 200})).ok()
+    left = [memory["name"] for memory in listed.content]
+    assert left == ["Book"] or sorted(left) == sorted(f"Book/{n}" for n in range(1, len(left) + 1))
+    assert listed.profile[0]["memories"] == len(left)
+
+
+# censoring
+
+
+async def test_a_censored_document_can_t_come_back(user: Client, bank: str):
+    record = await hand_in(user, "Book", LONG)
+    (await load(user, bank, "Book")).ok()
+    (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "Book"})).ok()
+    read = (await user.command("MB_Read", target={"bank": bank}, vx={"name": "Book"})).ok().content
+    assert [(memory["text"], memory["censored"]) for memory in read] == [(None, True)] * record["parts"]
+    (await load(user, bank, "Book")).refused(3002, 409)
+    (await user.command("MB_Delete", target={"bank": bank}, vx={"name": "Book"})).ok()
+    assert "censored" in (await load(user, bank, "Book")).refused(3002, 409).note
+    await hand_in(user, "Book", "Something harmless.")
+    assert (await load(user, bank, "Book")).ok().content[0]["text"] == "Something harmless."
+
+
+async def test_censored_words_are_gone_from_the_document_and_the_files(tmp_path: Path):
+    data = tmp_path / "data"
+    secret = "xylophone-quartz-7731"
+
+    def traces() -> list[str]:
+        return [file.name for file in data.iterdir() if secret.encode() in file.read_bytes()]
+
+    async with running(data) as gateway, gateway.client() as client:
+        user = await client.register("ada-lovelace")
+        await user.agent("scout")
+        (await user.command("MB_Create", vx={"name": "notes"})).ok()
+        await hand_in(user, "Book", LONG + f"\n\n<p>The code is {secret}.</p>", "text/html")
+        parts = (await load(user, "notes", "Book")).ok().content
+        assert secret in parts[-1]["text"]
+        assert traces()
+        (await user.command("MB_Censor", target={"bank": "notes"}, vx={"name": parts[-1]["name"]})).ok()
+        assert (await load(user, "notes", "Book")).code == 3002
+        async with asyncio.timeout(50):
+            while traces():
+                await asyncio.sleep(0.2)
+        (await user.command("MB_Read", target={"bank": "notes"}, vx={"name": parts[0]["name"]})).ok()
+
+
+# crashes
+
+
+async def put_back(store: Store, document_id: str) -> None:
+    """Leave a document as a crash does that comes while it is taken apart."""
+    await store.commit(
+        Unit(
+            (
+                Write("DELETE FROM document_parts WHERE document_id = ?", (document_id,)),
+                Write(
+                    "UPDATE documents SET status = 'processing', content = ?, parts = 0 WHERE id = ?",
+                    (LONG, document_id),
+                    rows=1,
+                ),
+            )
+        )
+    )
+
+
+async def test_what_a_crash_left_in_the_queue_is_done_at_the_next_start(tmp_path: Path):
+    data = tmp_path / "data"
+    async with running(data) as gateway:
+        async with gateway.client() as client:
+            user = await client.register("ada-lovelace")
+            record = await hand_in(user, "Book", LONG)
+        await gateway.kill()
+        async with open_store(data, name="parley.db") as store:
+            await put_back(store, record["id"])
+        await gateway.start()
+        async with gateway.client() as client:
+            user = await client.log_on("ada-lovelace")
+            assert (await done(user, record["id"]))["parts"] == record["parts"]
+
+
+async def test_no_document_that_was_accepted_is_lost_with_a_crash(tmp_path: Path):
+    async with running(tmp_path / "data") as gateway:
+        async with gateway.client() as client:
+            user = await client.register("ada-lovelace")
+            ids: list[str] = []
+            for number in range(20):
+                body = {"name": f"Book {number}", "content": LONG}
+                answer = await user.request("POST", "/api/documents", json=body)
+                assert answer.http == 202
+                ids.append(answer.body["id"])
+        await gateway.kill()
+        await gateway.start()
+        async with gateway.client() as client:
+            user = await client.log_on("ada-lovelace")
+            records = [await done(user, document_id) for document_id in ids]
+            assert {(record["status"], record["parts"]) for record in records} == {("ready", records[0]["parts"])}

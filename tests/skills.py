@@ -1,0 +1,57 @@
+"""Skills for the tests: texts, zips of any kind."""
+
+import stat
+import zipfile
+from io import BytesIO
+
+MINIMAL = "---\nname: skill-name\ndescription: A description of what this skill does and when to use it.\n---\n"
+
+
+def skill_md(front: str, body: str = "Do it well.") -> str:
+    """Write a SKILL.md with this YAML."""
+    return f"---\n{front}\n---\n{body}\n"
+
+
+def named(name: str, description: str = "Does something. Use when asked to.", body: str = "Do it well.") -> str:
+    """Write a sound SKILL.md."""
+    return skill_md(f"name: {name}\ndescription: {description}", body)
+
+
+def zipped(*entries: tuple[str | zipfile.ZipInfo, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """Pack entries as they are, whatever their names."""
+    packed = BytesIO()
+    with zipfile.ZipFile(packed, "w", method) as archive:
+        for entry, content in entries:
+            archive.writestr(entry, content)
+    return packed.getvalue()
+
+
+def entry(name: str, mode: int, *, method: int = zipfile.ZIP_DEFLATED) -> zipfile.ZipInfo:
+    """Make an entry with a mode of Unix."""
+    info = zipfile.ZipInfo(name)
+    info.create_system = 3
+    info.external_attr = mode << 16
+    info.compress_type = method
+    return info
+
+
+def link(name: str) -> zipfile.ZipInfo:
+    """Make the entry of a symbolic link; its content is where it leads."""
+    return entry(name, stat.S_IFLNK | 0o777)
+
+
+def encrypted(packed: bytes) -> bytes:
+    """Say in a zip of one entry that it is encrypted."""
+    made = bytearray(packed)
+    made[6] |= 1
+    made[packed.rindex(b"PK\x01\x02") + 8] |= 1
+    return bytes(made)
+
+
+def lying(packed: bytes, size: int) -> bytes:
+    """Say in the directory of a zip of one entry that it unpacks to so many bytes."""
+    made = bytearray(packed)
+    made[22:26] = size.to_bytes(4, "little")
+    place = packed.rindex(b"PK\x01\x02") + 24
+    made[place : place + 4] = size.to_bytes(4, "little")
+    return bytes(made)
