@@ -9,6 +9,7 @@ import aiohttp
 
 from bench.bare_echo import PATH
 from bench.report import BenchError
+from bench.servers import INTERNAL_SECRET
 
 PASSWORD = "correct horse battery"
 
@@ -36,19 +37,38 @@ class Commands:
 
     async def sessions(self, user: str, agents: Sequence[str]) -> list[str]:
         """Register a user and log it on once per agent, which is then made, online and selected; return the tokens."""
-
-        async def session(agent: str) -> str:
-            async with self._few:
-                answer = await self.send("US_LogOn", target={"user": user}, vx={"secret": PASSWORD})
-            token: str = answer["content"][0]["token"]
-            described = f"Keeps the notes of its owner's week, number {agent[-2:]} of many."
-            await self.send("AP_Create", token, vx={"name": agent, "description": described})
-            await self.send("AP_LogOn", token, target={"agent": agent})
-            await self.send("AP_Select", token, target={"agent": agent})
-            return token
-
         await self.send("US_Create", vx={"name": user, "secret": PASSWORD})
-        return await asyncio.gather(*map(session, agents))
+        return await asyncio.gather(*(self._session(user, agent) for agent in agents))
+
+    async def crowd(self, agents: Sequence[str], plan: str) -> list[str]:
+        """Register a user per agent, on a plan; each makes its agent, online, selected, seen by all. Return the tokens.
+
+        Raises:
+            BenchError: a command was refused.
+        """
+
+        async def member(agent: str) -> str:
+            user = f"{agent}-owner"
+            async with self._few:
+                await self.send("US_Create", vx={"name": user, "secret": PASSWORD})
+            path = f"/api/admin/users/{user}/plan"
+            headers = {"X-Internal-Secret": INTERNAL_SECRET}
+            async with self.http.put(self._base + path, json={"plan": plan}, headers=headers) as changed:
+                if changed.status != 200:
+                    raise BenchError(f"{user} could not be put on {plan}: {changed.status}")
+            return await self._session(user, agent)
+
+        return await asyncio.gather(*map(member, agents))
+
+    async def _session(self, user: str, agent: str) -> str:
+        async with self._few:
+            answer = await self.send("US_LogOn", target={"user": user}, vx={"secret": PASSWORD})
+        token: str = answer["content"][0]["token"]
+        described = f"Keeps the notes of its owner's week, number {agent[-2:]} of many."
+        await self.send("AP_Create", token, vx={"name": agent, "description": described, "access": "public"})
+        await self.send("AP_LogOn", token, target={"agent": agent})
+        await self.send("AP_Select", token, target={"agent": agent})
+        return token
 
 
 @asynccontextmanager

@@ -1,10 +1,10 @@
 """Requests a second of durable AP_Chat and of AP_Read, side by side with a bare Sanic echo of the same bodies.
 
-One `wrk` thread with 64 connections, one server process each. A round is seven short runs: echo of the reads' bodies,
+One `wrk` thread with 64 connections, one server process each. A round is eight short runs: echo of the reads' bodies,
 AP_Read, echo of the chats' bodies, AP_Chat with one question over and over, AP_Chat with thousands of everyday messages
-(what an agent knows then changes all the time), AP_Chat of all agents in one zone, MB_Recall in one bank. Only
-figures of one round are compared, as the machine may be slower in the next; what is shown is the median over the
-rounds.
+(what an agent knows then changes all the time); then, by 64 sessions of one user whose plan has an audit log: AP_Chat
+with one question, AP_Chat of all in one zone, MB_Recall in one bank. Only figures of one round are compared, as the
+machine may be slower in the next; what is shown is the median over the rounds.
 """
 
 import asyncio
@@ -28,7 +28,9 @@ from bench.servers import CHECKOUT, Server, bare_echo, gateway
 
 CONNECTIONS = 64
 SESSIONS = 64
-"""Sessions of one user, each with an agent of its own selected: as many conversations go on."""
+"""Sessions, each with an agent of its own selected: as many conversations go on."""
+PLAN = "builder"
+"""The plan of the 64 users who read and of the 64 who chat: 10,000 requests a day each, counted, and no audit log."""
 BODIES = 4_999
 """Distinct messages; a prime, so that every session comes to send every message."""
 QUESTION = "Who keeps the notes of the week, and how many of them are there?"
@@ -44,7 +46,8 @@ READ = "AP_Read"
 BARE_CHAT = "bare echo of chats"
 CHAT = "AP_Chat, durable, one question"
 VARIED_CHAT = "AP_Chat, durable, everyday talk"
-ZONE_CHAT = "AP_Chat in one zone, durable"
+AUDITED_CHAT = "AP_Chat, one question, one user, audited"
+ZONE_CHAT = "AP_Chat in one zone, one user, audited"
 RECALL = "MB_Recall of 1,000 memories"
 MEMORIES = 1_000
 MARKS = {READ: (BARE_READ, READ_MARK), CHAT: (BARE_CHAT, CHAT_MARK), VARIED_CHAT: (BARE_CHAT, CHAT_MARK)}
@@ -117,15 +120,17 @@ def measure(seconds: float, rounds: int) -> None:
             loads = _prepare(folder, parley, bare)
             runs = _rounds(loads, seconds, rounds)
         _print(runs)
-        _verify(folder / "data" / "parley.db", runs[CHAT] + runs[VARIED_CHAT])
+        _verify(folder / "data" / "parley.db", runs[CHAT] + runs[VARIED_CHAT] + runs[AUDITED_CHAT])
 
 
 def _prepare(folder: Path, parley: Server, bare: Server) -> dict[str, Load]:
     """Set the sessions up and write what they send; in the order of a round."""
-    tokens, chat, chats, reads = folder / "tokens", folder / "chat", folder / "chats", folder / "reads"
+    chat, chats, reads = folder / "chat", folder / "chats", folder / "reads"
     zone_chat, recalls = folder / "zone-chat", folder / "recalls"
-    names = [f"scout-{number:02}" for number in range(SESSIONS)]
-    tokens.write_text("".join(f"{token}\n" for token in asyncio.run(_set_up(parley.base, names))), encoding="ascii")
+    readers, talkers, sessions = (folder / f"tokens-of-{who}" for who in ("readers", "talkers", "sessions"))
+    names = [f"reader-{number:02}" for number in range(SESSIONS)]
+    for file, tokens in zip((readers, talkers, sessions), asyncio.run(_set_up(parley.base, names)), strict=True):
+        file.write_text("".join(f"{token}\n" for token in tokens), encoding="ascii")
     messages = everyday_messages(BODIES)
     chat.write_text(_line(service="AP_Chat", content=QUESTION), encoding="ascii")
     chats.write_text("".join(_line(service="AP_Chat", content=text) for text in messages), encoding="ascii")
@@ -140,13 +145,14 @@ def _prepare(folder: Path, parley: Server, bare: Server) -> dict[str, Load]:
         encoding="ascii",
     )
     return {
-        BARE_READ: Load(bare, tokens, reads),
-        READ: Load(parley, tokens, reads),
-        BARE_CHAT: Load(bare, tokens, chat),
-        CHAT: Load(parley, tokens, chat),
-        VARIED_CHAT: Load(parley, tokens, chats),
-        ZONE_CHAT: Load(parley, tokens, zone_chat),
-        RECALL: Load(parley, tokens, recalls),
+        BARE_READ: Load(bare, readers, reads),
+        READ: Load(parley, readers, reads),
+        BARE_CHAT: Load(bare, talkers, chat),
+        CHAT: Load(parley, talkers, chat),
+        VARIED_CHAT: Load(parley, talkers, chats),
+        AUDITED_CHAT: Load(parley, sessions, chat),
+        ZONE_CHAT: Load(parley, sessions, zone_chat),
+        RECALL: Load(parley, sessions, recalls),
     }
 
 
@@ -154,11 +160,13 @@ def _line(**body: Any) -> str:
     return json.dumps(body, separators=(",", ":")) + "\n"
 
 
-async def _set_up(base: str, agents: list[str]) -> list[str]:
-    """Make a user with a session per agent, and a zone and a bank; return the tokens."""
+async def _set_up(base: str, readers: list[str]) -> tuple[list[str], list[str], list[str]]:
+    """Make the users who read, those who chat, and one with many sessions, a zone and a bank; return their tokens."""
     async with commands_to(base) as gateway:
         send = gateway.send
-        tokens = await gateway.sessions("bench-user", agents)
+        reading = await gateway.crowd(readers, PLAN)
+        talking = await gateway.crowd([f"talker-{number:02}" for number in range(SESSIONS)], PLAN)
+        tokens = await gateway.sessions("bench-user", [f"scout-{number:02}" for number in range(SESSIONS)])
         owner = tokens[0]
         # The agents of the other rows have neither domain nor bank.
         await send("AP_Create", owner, vx={"name": HOST, "description": "Keeps the notes of the week, one of many."})
@@ -170,7 +178,7 @@ async def _set_up(base: str, agents: list[str]) -> list[str]:
         for number, text in enumerate(told):
             await send("MB_Load", owner, target=bank, vx={"name": f"note {number}"}, content=text)
         await send("MB_Unload", owner, target=bank)  # so that zone chats tell what a zone costs
-        return tokens
+        return reading, talking, tokens
 
 
 def _rounds(loads: dict[str, Load], seconds: float, rounds: int) -> dict[str, list[Run]]:
