@@ -172,6 +172,8 @@ class CommandBus:
         """Make the checks that come before the core, in the order of product 1."""
         if not command.public:
             await call.admit(credential_of(request.header))
+            if command.mutates:
+                await call.counted()  # first, or what could not be counted would be done all the same
         call.says(parse(body))
         require(call.request, command.requires)
         if not command.available:

@@ -106,6 +106,8 @@ class MemberRoutes:
         if route.entrance == "member":
             headers: Any = request.headers
             await call.admit(credential_of(headers.get))
+            if route.mutates:
+                await call.counted()
         arguments: Any = request.get_args(keep_blank_values=True)
         asked = {name: values[0] for name, values in arguments.items()}
         received = RouteCall(
