@@ -286,7 +286,7 @@ async def test_a_time_without_a_zone_is_utc_wherever_the_gateway_runs(far_east: 
     "since",
     [
         *("0001-01-01T00:00:00", "0001-01-01T00:00:00%2B14:00", "9999-12-31T23:59:59", "9999-12-31T23:59:59-14:00"),
-        *("1969-12-31T23:59:59.999Z", "2026-11-20", "1700000000"),
+        *("1969-12-31T23:59:59.999Z", "2026-11-20"),
     ],
 )
 async def test_any_time_of_the_calendar_is_taken(scale: Client, since: str):
