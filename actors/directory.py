@@ -11,7 +11,7 @@ from time import monotonic
 from typing import Any, Protocol, TypeVar
 
 from actors.errors import Overloaded
-from actors.runtime import NOT_NOW, Actor, Aside, Ask, AsyncFuture, Deadlines, Envelope, State, Tell
+from actors.runtime import NOT_NOW, Actor, Aside, Ask, AsyncFuture, Deadlines, Envelope, NotNow, State, Tell
 
 R = TypeVar("R")
 
@@ -61,6 +61,14 @@ class Directory(Protocol):
 
         Raises:
             ServiceError: what the actor answered, or Overloaded: a full mailbox, or no answer in time.
+        """
+        ...
+
+    def ask_now(self, kind: str, key: str, message: Ask[R]) -> "R | AsyncFuture[R] | NotNow":
+        """Ask an actor that is here and has nothing to do, in this very step; `NOT_NOW` where that can't be: `ask`.
+
+        Raises:
+            ServiceError: what the actor answered.
         """
         ...
 
@@ -126,6 +134,11 @@ class LocalDirectory:
             pending: AsyncFuture[R] = answer  # pyright: ignore[reportUnknownVariableType]
             return pending.get() if pending.done() else await self._deadlines.wait(pending, monotonic() + timeout)
         return answer
+
+    def ask_now(self, kind: str, key: str, message: Ask[R]) -> "R | AsyncFuture[R] | NotNow":
+        """Ask an actor in this very step, where that can be; see `Directory.ask_now`."""
+        actor = self._actors.get((kind, key))
+        return NOT_NOW if actor is None else actor.ask_now(message, None)
 
     def tell(self, kind: str, key: str, message: Tell) -> None:
         """Send a message to an actor if it is live; see `Directory.tell`."""

@@ -34,6 +34,7 @@ class DurableActor(Actor):
         applied: Callable[[], None] | None = None,
         refusals: Refusals | None = None,
         foreseen: Callable[[], Any] | None = None,
+        awaited: bool = True,
     ) -> AsyncFuture[Any]:
         """Submit one unit; the future resolves to `reply()` when it is durable.
 
@@ -46,6 +47,7 @@ class DurableActor(Actor):
             applied: changes memory after the commit. A unit that may be refused changes it here and nowhere else.
             refusals: the constraints that may refuse the unit, each with its error.
             foreseen: makes the answer as it will be, where `reply` shows what only `applied` sets.
+            awaited: whether what the actor answers from now on has to wait for this, where nothing can refuse it.
         """
         receipt: Receipt | None = self.take_receipt()
         if receipt is not None:
@@ -56,7 +58,7 @@ class DurableActor(Actor):
         answered: AsyncFuture[Any] = AsyncFuture()
         stored: AsyncFuture[Any] = answered if reply is None and refusals is None else AsyncFuture()
         self._hold()
-        if refusals is None:
+        if refusals is None and awaited:
             self._unsettled = stored
 
         def settled(error: Exception | None) -> None:

@@ -17,8 +17,14 @@ from persistence.store import FOREIGN_KEY, Store, Unit, Write
 MAX_BLOCK = 64
 """Requests that are reserved ahead at most; one percent of the limit where that is less."""
 
-RESERVE_AT = 2
-"""The next block is reserved once no more than this part of one (half) is left."""
+SOON_AT = 2
+"""Once no more than this part of a block (half) is left, the next is reserved soon: with those of other users."""
+
+NOW_AT = 8
+"""Once no more than this part of a block (an eighth) is left, the next is reserved at once."""
+
+TICK_S = 0.02
+"""When reservations are made that have time: at whole multiples of this, by all actors at once, for one commit."""
 
 THRESHOLDS = (80, 100)
 """Percents of the limit that an event tells of, each once a day."""
@@ -70,6 +76,11 @@ class PlanChanged(Tell):
 
 
 @dataclass(frozen=True, slots=True)
+class _Reserve(Tell):
+    """It is time to reserve the next block."""
+
+
+@dataclass(frozen=True, slots=True)
 class _TellOfRefusals(Tell):
     """Some time has passed since the last event about refused requests."""
 
@@ -87,6 +98,7 @@ class QuotaActor(DurableActor):
         "_clock",
         "_count",
         "_day",
+        "_due_soon",
         "_ends_at",
         "_limit",
         "_outbox",
@@ -113,6 +125,7 @@ class QuotaActor(DurableActor):
         self._reserved = 0  # the bound as submitted, and as stored
         self._stored = 0
         self._reserving: AsyncFuture[Any] | None = None
+        self._due_soon = False
         self._told = 0
         self._refused = 0
         self._refused_told_at = 0
@@ -136,9 +149,11 @@ class QuotaActor(DurableActor):
     @handles(CountRequest)
     def _count_request(self, _: CountRequest) -> Standing:
         now = self._clock()
-        if self._count < self._quiet_until and now < self._ends_at:
-            self._count += 1
-            return Standing(self._plan, self._limit, self._count, self._ends_at)
+        count = self._count
+        if count < self._quiet_until and now < self._ends_at:
+            self._count = count = count + 1
+            stored = None if count <= self._stored else self._reserving
+            return Standing(self._plan, self._limit, count, self._ends_at, True, stored)
         return self._count_with_care(now)
 
     def _count_with_care(self, now: int) -> Standing:
@@ -152,14 +167,17 @@ class QuotaActor(DurableActor):
         crossed = self._crossed()
         if crossed != self._told:
             return self._tell_of(crossed)
-        if self._reserved - self._count <= self._block // RESERVE_AT:
+        left, block = self._reserved - self._count, self._block
+        if left <= block // NOW_AT:
             self._reserve_ahead()
+        elif left <= block // SOON_AT and not self._due_soon:
+            self._reserve_soon()
         self._look_ahead()
-        return self._standing() if self._count <= self._stored else self._standing()._replace(stored=self._reserving)
+        return self._standing(stored=None if self._count <= self._stored else self._reserving)
 
     def _look_ahead(self) -> None:
         """Find the count up to which requests need nothing but to be counted."""
-        bounds = [self._stored, self._reserved - self._block // RESERVE_AT - 1]
+        bounds = [self._reserved - self._block // (NOW_AT if self._due_soon else SOON_AT) - 1]
         if self._limit is not None:
             bounds += [
                 self._limit,
@@ -183,31 +201,37 @@ class QuotaActor(DurableActor):
         bound = self._count + self._block
         return bound if self._limit is None else max(min(bound, self._limit), self._count)
 
+    def _reserve_soon(self) -> None:
+        self._due_soon = True
+        loop = asyncio.get_running_loop()
+        loop.call_at((loop.time() // TICK_S + 1) * TICK_S, self.tell_self, _Reserve())
+
+    @handles(_Reserve)
+    def _reserve(self, _: _Reserve) -> None:
+        self._due_soon = False
+        if self._reserved - self._count <= self._block // SOON_AT:
+            self._reserve_ahead()
+        self._look_ahead()
+
     def _reserve_ahead(self) -> None:
         bound = self._ahead()
         if bound > self._reserved:
             self._reserving = self._store_window(bound)
 
     def _store_window(self, bound: int, *events: Write) -> AsyncFuture[Any]:
-        """Submit the window; with a refusal named, it holds back no answer that doesn't need it."""
+        """Submit the window; only answers whose count lies above the stored bound wait for it."""
         day, self._reserved = self._day, bound
 
         def applied() -> None:
             if day == self._day:
                 self._stored = max(self._stored, bound)
-                self._look_ahead()
             if events:
                 self._outbox.stored()
 
-        return self.commit(
-            quotas.reserve(self.key, day, bound, self._told),
-            *events,
-            applied=applied,
-            refusals={FOREIGN_KEY: _user_is_gone},
-        )
+        return self.commit(quotas.reserve(self.key, day, bound, self._told), *events, applied=applied, awaited=False)
 
-    def _standing(self, *, admitted: bool = True) -> Standing:
-        return Standing(self._plan, self._limit, self._count, self._ends_at, admitted)
+    def _standing(self, *, admitted: bool = True, stored: AsyncFuture[Any] | None = None) -> Standing:
+        return Standing(self._plan, self._limit, self._count, self._ends_at, admitted, stored)
 
     @handles(ReadQuota)
     def _read(self, _: ReadQuota) -> Standing:
@@ -235,7 +259,7 @@ class QuotaActor(DurableActor):
         ]
         self._told = crossed
         self._reserving = self._store_window(max(self._ahead(), self._reserved), *events)
-        return self._standing()._replace(stored=self._reserving)
+        return self._standing(stored=self._reserving)
 
     def _event(self, kind: str, **more: int) -> tuple[Write, ...]:
         data = {

@@ -27,9 +27,16 @@ def of_user(user_id: str) -> Query[QuotaRow]:
 
 
 def reserve(user_id: str, day: int, reserved: int, told: int) -> Write:
-    """Store a window's bound and the highest threshold told; refused as `FOREIGN_KEY` when the user is gone."""
-    return Write(
-        "INSERT INTO quota_windows (user_id, day, reserved, told) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT (user_id) DO UPDATE SET day = excluded.day, reserved = excluded.reserved, told = excluded.told",
-        (user_id, day, reserved, told),
-    )
+    """Store a window's bound and the highest threshold told, if the user is there."""
+    return Write(_RESERVE, (user_id, day, reserved, told), many=_RESERVE_MANY)
+
+
+_UPSERT = (
+    "INSERT INTO quota_windows (user_id, day, reserved, told) SELECT {}"
+    " WHERE EXISTS (SELECT 1 FROM users WHERE id = {})"
+    " ON CONFLICT (user_id) DO UPDATE SET day = excluded.day, reserved = excluded.reserved, told = excluded.told"
+)
+_RESERVE = _UPSERT.format("?1, ?2, ?3, ?4", "?1")
+_RESERVE_MANY = _UPSERT.format(
+    ", ".join(f"value ->> {column}" for column in range(4)) + " FROM json_each(?)", "value ->> 0"
+)

@@ -47,7 +47,7 @@ class Write(NamedTuple):
 
     `rows`: how many rows it must touch; another number refuses the unit under the key `ROWS`.
     `many`: a statement that does the same for many: its one parameter is a JSON array of their `params`. Only for
-    writes whose order among units of one shape makes no difference.
+    writes that may be stored before or after others of the kind: units of them change places in a batch.
     """
 
     sql: str

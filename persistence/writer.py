@@ -155,9 +155,9 @@ class Writer:
             return [self._run_alone(connection, units[0])]
         connection.execute("BEGIN IMMEDIATE")
         try:
-            for shape, run in groupby(units, key=_shape):
+            for joinable, run in groupby(units, key=_can_join_others):
                 same = list(run)
-                if together and shape is not None and len(same) > 1 and not self._fenced:
+                if together and joinable and len(same) > 1 and not self._fenced:
                     _apply_together(connection, same)
                     outcomes += [None] * len(same)
                 else:
@@ -219,7 +219,7 @@ def _is_one_statement(unit: Unit) -> bool:
 
 
 def _apply_together(connection: sqlite3.Connection, units: list[Unit]) -> None:
-    """Store units of one shape with one statement per kind of write.
+    """Store units with one statement per kind of write.
 
     Raises:
         _TakeApart: one of them was refused; the transaction is to be rolled back.
@@ -267,11 +267,9 @@ def _all_alike(units: list[Unit]) -> tuple[str, list[Params]] | None:
     return None if sql is None else (sql, rows)
 
 
-def _shape(unit: Unit) -> tuple[str | None, ...] | None:
-    """Name what a unit writes, or None where some of it can only be stored alone."""
-    if unit.refusals or any(write.many is None or write.rows is not None for write in unit.writes):
-        return None
-    return tuple(write.many for write in unit.writes)
+def _can_join_others(unit: Unit) -> bool:
+    """Tell whether all that a unit writes can be stored in statements for many units."""
+    return not unit.refusals and all(write.many is not None and write.rows is None for write in unit.writes)
 
 
 def _refusal_key(error: Exception) -> str:

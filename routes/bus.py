@@ -187,7 +187,8 @@ class CommandBus:
         Raises:
             Exception: a refusal, unless it is one that is kept for a key.
         """
-        headers = {"X-Request-Id": call.request_id} | quota_headers(call)
+        headers = quota_headers(call)
+        headers["X-Request-Id"] = call.request_id
         if not command.mutates or call.caller is None:
             return 0, BusAnswer(await self._body(call, await command.run(call)), 200, headers)
         audit = call.audit()
