@@ -281,6 +281,7 @@ def main() -> int:
         print(f"Parley can't start, settings are wrong:\n{error}", file=sys.stderr)
         return 2
     set_up_logging(settings)
+    os.umask(0o077)  # what is stored is for this account alone
     # The writer's thread gets its turn a hundred times sooner than by default: commits overlap with requests.
     sys.setswitchinterval(0.00005)
     # Few objects here form cycles, and many live long: collect seldom, and never what the imports made.

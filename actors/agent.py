@@ -579,7 +579,9 @@ def engine_error(raised: Exception, who: str) -> ServiceError:
     if isinstance(raised, ServiceError):
         return raised
     log.error("the chat engine failed for %s", who, exc_info=raised)
-    return EngineFailed("The chat engine failed on this message, which is kept; try again.")
+    return EngineFailed(
+        "The chat engine failed on this message, which is kept; send it again with its Idempotency-Key to go on."
+    )
 
 
 def no_such_agent() -> NotFound:

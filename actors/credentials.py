@@ -36,7 +36,8 @@ class Credentials:
         """
         if not token:
             raise NoCredential(
-                "This needs a credential: log on with US_LogOn and send its token as `Authorization: Bearer ...`."
+                "This needs a credential: send a session token from US_LogOn as `Authorization: Bearer ...`, or an "
+                "API key as `X-Api-Key`."
             )
         digest = token_hash(token)
         kind, credential_id = self._known.get(digest) or await self._look_up(token, digest)

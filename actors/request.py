@@ -105,15 +105,34 @@ def wrong_fields(error: ValidationError) -> str:
     """Name every wrong field of a body and what is wrong with it, in one sentence."""
     problems = error.errors(include_url=False, include_input=False)
     named = [
-        f"{'.'.join(str(part) for part in problem['loc']) or 'the body'}: {_plain(problem['msg'])}"
+        f"{'.'.join(str(part) for part in problem['loc']) or 'the body'}: {_plain(problem['type'], problem['msg'])}"
         for problem in problems[:MAX_ERRORS]
     ]
     more = len(problems) - MAX_ERRORS
     return "Invalid value of " + "; ".join(named) + (f"; and {more} more" if more > 0 else "") + "."
 
 
-def _plain(message: str) -> str:
-    return "a text must not contain NUL" if _NO_NUL in message else message[:1].lower() + message[1:]
+_PLAIN = {
+    "string_type": "it must be a text",
+    "dict_type": "it must be an object",
+    "model_type": "it must be an object",
+    "model_attributes_type": "it must be an object",
+    "list_type": "it must be a list",
+    "bool_type": "it must be true or false",
+    "int_type": "it must be a whole number",
+    "int_parsing": "it must be a whole number",
+    "int_from_float": "it must be a whole number",
+}
+"""What pydantic's types of errors mean, for people."""
+
+
+def _plain(kind: str, message: str) -> str:
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    if _NO_NUL in message:
+        return "a text must not contain NUL"
+    message = message.removeprefix("Value error, ")
+    return message[:1].lower() + message[1:]
 
 
 def require(request: TPSRequest, paths: tuple[str, ...]) -> None:

@@ -175,7 +175,7 @@ def no_such_key() -> NotFound:
 
 def name_taken() -> NameTaken:
     """Make the error for a name that another entity of the kind has."""
-    return NameTaken("This name is taken (names differ in more than case); choose another.")
+    return NameTaken("This name is taken (case makes no difference); choose another.")
 
 
 def agent_is_gone() -> NotFound:

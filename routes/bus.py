@@ -42,6 +42,7 @@ from routes.logs import AccessLog
 from routes.metrics import RequestMetrics
 
 EVENT_STREAM = "text/event-stream"
+REPLAYED = "Idempotency-Replayed"
 CUT_OFF = -1
 """What is counted and logged as the internal code where the client went away before its answer."""
 
@@ -205,7 +206,7 @@ class CommandBus:
         fingerprint = fingerprint_of(call.service, body)
         done = await self._core.idempotency.once(call, require_key(key), fingerprint, audit, execution)
         if done.replayed:
-            headers["Idempotency-Replayed"] = "true"
+            headers[REPLAYED] = "true"
         return done.internal_code, BusAnswer(done.rendered.body, done.rendered.status, headers)
 
     async def _body(self, call: Call, answer: Answer) -> bytes:
@@ -230,11 +231,16 @@ class CommandBus:
 
         whole: BusAnswer | None = None
         code = 0
+        headers: dict[str, str] = {}
 
         async def run() -> None:
             nonlocal failed, whole, code
             try:
                 code, answer = await self._answered(request, call, command, body)
+                if REPLAYED in answer.headers:
+                    headers[REPLAYED] = "true"
+                    for said in orjson.loads(answer.body)["content"][1:]:  # the reply, as one piece
+                        progress(said["content"])
                 if code == 0:
                     events.put_nowait(_event("response", answer.body))
                 else:
@@ -254,7 +260,7 @@ class CommandBus:
                 raise failed
             return code, whole
         assert request.sanic is not None
-        response = await _respond_with_events(request.sanic, call)
+        response = await _respond_with_events(request.sanic, call, headers)
         while event is not None:
             await response.send(event)
             event = await events.get()
@@ -281,10 +287,10 @@ class CommandBus:
         return 0
 
 
-async def _respond_with_events(request: Request, call: Call) -> Any:
+async def _respond_with_events(request: Request, call: Call, more: dict[str, str] | None = None) -> Any:
     await call.counted()
     untyped: Any = request
-    headers = {"X-Request-Id": call.request_id, "Cache-Control": "no-store"} | quota_headers(call)
+    headers = {"X-Request-Id": call.request_id, "Cache-Control": "no-store"} | quota_headers(call) | (more or {})
     return await untyped.respond(content_type=EVENT_STREAM, headers=headers)
 
 

@@ -13,7 +13,7 @@ from sanic import Blueprint, HTTPResponse, Request
 
 from actors.call import Call
 from actors.core import Core
-from actors.errors import InvalidField, ServiceError
+from actors.errors import InvalidField, MissingField, ServiceError
 from actors.idempotency import Done, Execution, audited, fingerprint_of, require_key
 from actors.receipt import Rendered
 from actors.request import wrong_fields
@@ -145,9 +145,14 @@ def _checked(model: type[BaseModel], values: dict[str, Any]) -> BaseModel:
     """Check a body or a query.
 
     Raises:
+        MissingField: it lacks a member that is needed.
         InvalidField: the note names each wrong member's path, at most ten.
     """
     try:
         return model.model_validate(values)
     except ValidationError as error:
+        for problem in error.errors(include_url=False):
+            if problem["type"] == "missing" or problem["input"] is None:
+                path = ".".join(str(part) for part in problem["loc"])
+                raise MissingField(f"missing {path} field: send a value as `{path}`.") from None
         raise InvalidField(wrong_fields(error)) from None

@@ -19,7 +19,7 @@ import openai
 
 from actors.errors import EngineFailed, Overloaded, ServiceError
 
-KEPT = "Your message is kept; send it again to go on."
+KEPT = "Your message is kept; send it again with the same Idempotency-Key to go on with it."
 
 log = logging.getLogger("parley.openai")
 

@@ -189,6 +189,8 @@ async def _attachments(call: Call, view: BankView, agent: str | None = None) -> 
 async def permissions(call: Call) -> Answer:
     """MB_Permissions: read or set who sees the bank and what an agent may do in it."""
     access, permission = call.vx.access, call.vx.permission
+    if permission is not None and call.target.agent is None:
+        raise MissingField("missing target.agent field: name the agent that is to have this permission.")
     view, viewer = await _bank(call, "read")
 
     def changed(after: BankView) -> Answer:

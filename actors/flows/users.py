@@ -12,7 +12,7 @@ from actors.plans import daily_limit, next_midnight
 from actors.quota import ReadQuota, Standing
 from actors.records import Owned, Record, own_user_record, session_record
 from actors.request import require_name, require_secret
-from actors.session import TOUCH_MS, Caller, EndSession, ReadSession
+from actors.session import TOUCH_MS, Caller, EndSession, ReadSession, ended
 from actors.tokens import SESSION, new_token, token_hash
 from actors.user import (
     DestroyUser,
@@ -137,7 +137,10 @@ async def revoke(call: Call) -> Answer:
 async def read(call: Call) -> Answer:
     """US_Read: the caller's own record."""
     owned, user_id = await _owned(call), call.user.user_id
-    user = await call.ask("user", user_id, ReadUser())
+    try:
+        user = await call.ask("user", user_id, ReadUser())
+    except NotFound:  # destroyed since this request was let in
+        raise ended() from None
     return Answer(profile=[own_user_record(user, owned, await call.ask("quota", user_id, ReadQuota()))])
 
 
@@ -145,6 +148,8 @@ async def update(call: Call) -> Answer:
     """US_Update: change the members given; a new password ends the other sessions."""
     description, profile = call.vx.description, call.vx.profile
     secret, user_id = call.vx.secret, call.user.user_id
+    if secret is not None and call.user.kind != "session":
+        raise NotPermitted("An API key can't change the password: log on with US_LogOn, then send US_Update.")
     if description is None and profile is None and secret is None:
         raise InvalidField("Invalid value of vx: give at least one of description, profile and secret.")
     secret_hash = None if secret is None else await call.core.hasher.hash(require_secret(secret))

@@ -178,7 +178,9 @@ async def test_a_revoked_key_s_stream_ends(owner: Client, unique: str):
     async with following(key, domain) as stream, following(owner, domain) as mine, following(other, domain) as others:
         assert (await owner.request("DELETE", f"{KEYS}/{made['id']}")).http == 204
         assert await stream.next() == {"end": "revoked"}
-        (await other.command("US_Update", vx={"secret": "another horse battery"})).ok()
+        (await other.command("US_Update", vx={"secret": "another horse battery"})).refused(2003, 403)
+        second = await owner.log_on(owner.name)
+        (await second.command("US_Update", vx={"secret": "another horse battery"})).ok()
         assert await mine.next() == {"end": "revoked"}
         post = {"target": {"domain": domain}, "content": "still there"}
         (await other.command("ZN_Post", **post)).ok()

@@ -341,7 +341,7 @@ async def test_a_streamed_chat_is_kept_and_its_repeat_streams_the_whole(scripted
             events = [event async for event in events_of(response)]
         texts.append([event.data["text"] for event in events if event.name == "delta"])
         answers.append(next(event.data for event in events if event.name == "response"))
-    assert texts == [["one", "two"], []]
+    assert texts == [["one", "two"], ["onetwo"]]
     assert answers[0] == answers[1]
 
 
