@@ -23,6 +23,7 @@ from actors.engines.window import CAPACITY, Window
 from actors.errors import (
     EngineFailed,
     InternalError,
+    InvalidCredential,
     NotFound,
     NotPermitted,
     Overloaded,
@@ -31,6 +32,7 @@ from actors.errors import (
     StorageUnavailable,
 )
 from actors.ids import Clock, new_id, new_number
+from actors.notices import StandingChanged, UserGone
 from actors.outbox import Outbox
 from actors.receipt import Receipt
 from actors.records import Record, agent_record
@@ -154,6 +156,7 @@ class AgentActor(DurableActor):
         "_outbox",
         "_persona",
         "_record",
+        "_stale",
         "_streaming",
         "_tasks",
     )
@@ -171,6 +174,7 @@ class AgentActor(DurableActor):
         self._has_banks = self._has_domains = False
         self._conversations: dict[str, Conversation] = {}
         self._tasks: set[asyncio.Task[None]] | None = None
+        self._stale = False  # messages were removed, so it is to be loaded anew once no chat is under way
 
     async def on_begin(self) -> None:
         """Load the agent.
@@ -182,7 +186,8 @@ class AgentActor(DurableActor):
         if not found:
             raise no_such_agent()
         self._hold_agent(found[0])
-        # Whoever attaches it to a bank, detaches it or makes it a member of a domain has it start over.
+        # Whoever attaches it to a bank or makes it a member of a domain tells it. That it no longer is one is not
+        # told: it costs a look-up.
         (standing,) = await self.store.fetch(conversations.standing(self.key))
         self._messages, self._has_banks, self._has_domains = standing
 
@@ -278,6 +283,30 @@ class AgentActor(DurableActor):
             applied=applied,
         )
 
+    # what others tell it
+
+    @handles(StandingChanged)
+    def _standing_changed(self, message: StandingChanged) -> None:
+        self._has_banks = self._has_banks or message.has_banks
+        self._has_domains = self._has_domains or message.has_domains
+
+    @handles(UserGone)
+    def _forget(self, message: UserGone) -> None:
+        """Drop the conversation of a user that is gone; the messages left are counted by the next incarnation."""
+        conversation = self._conversations.pop(message.user_id, None)
+        for chat in () if conversation is None else conversation.under_way():
+            chat.answer.fail(InvalidCredential("The user was destroyed before the agent answered."))
+        self._stale = True
+        self._retire_if_stale()
+
+    def _retire_if_stale(self) -> None:
+        if self._stale and not any(known.under_way() for known in self._conversations.values()):
+            self.retire()
+
+    def _dropped(self, conversation: Conversation) -> bool:
+        """Tell whether a conversation's user is gone, so that nothing of it may be stored."""
+        return self._conversations.get(conversation.user_id) is not conversation
+
     # chat
 
     @handles(SendChat)
@@ -340,10 +369,13 @@ class AgentActor(DurableActor):
     @handles(_Loaded)
     def _loaded(self, message: _Loaded) -> None:
         conversation = message.conversation
+        if self._dropped(conversation):
+            return
         if message.error is not None:
             del self._conversations[conversation.user_id]
             for chat in conversation.waiting:
                 chat.answer.fail(message.error)
+            self._retire_if_stale()
             return
         if message.stored is not None:
             conversation.id, conversation.last_seq = message.stored
@@ -351,6 +383,7 @@ class AgentActor(DurableActor):
             conversation.window.append(utterance)
         conversation.loaded = True
         self._go_on(conversation)
+        self._retire_if_stale()
 
     def _go_on(self, conversation: Conversation) -> None:
         """Answer the chats that waited, until one needs a slow engine."""
@@ -404,6 +437,8 @@ class AgentActor(DurableActor):
     @handles(_EngineEnded)
     def _engine_ended(self, ended: _EngineEnded) -> None:
         conversation, chat, outcome = ended.conversation, ended.chat, ended.outcome
+        if self._dropped(conversation):
+            return
         conversation.at_work = None
         if isinstance(outcome, ServiceError):
             _fail_once_stored(chat, outcome, ended.stored)
@@ -423,6 +458,7 @@ class AgentActor(DurableActor):
             )
             _answer_once_stored(chat, ended.said, answer, stored, streamed=True)
         self._go_on(conversation)
+        self._retire_if_stale()
 
     def _utterance(
         self,
@@ -506,8 +542,8 @@ class AgentActor(DurableActor):
                 chat.answer.fail(stopped)
 
     def concerns(self, user_id: str) -> bool:
-        """Tell whether it is an agent of this user's, or one that the user talks with."""
-        return user_id in self._conversations or (self._agent is not None and self._agent.owner_id == user_id)
+        """Tell whether it is an agent of this user's."""
+        return self._agent is not None and self._agent.owner_id == user_id
 
     @property
     def title(self) -> str | None:

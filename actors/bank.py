@@ -8,6 +8,7 @@ from actors.directory import Directory
 from actors.durable import DurableActor
 from actors.errors import NotFound, NotPermitted, Overloaded, StateConflict
 from actors.ids import Clock, new_id, new_number
+from actors.notices import StandingChanged
 from actors.recall import indexed_terms
 from actors.runtime import Ask, AsyncFuture, handles
 from actors.user import name_taken
@@ -290,7 +291,6 @@ class BankActor(DurableActor):
             raise NotPermitted(f"Only the owner of {bank.name} may do this; ask {bank.owner}.")
 
         def applied() -> None:
-            self._directory.evict("agent", self._attached)
             self._bank = None
             self.retire()
 
@@ -335,12 +335,12 @@ class BankActor(DurableActor):
             raise NotPermitted(f"{held.agent} has a permission in {bank.name} already; only an admin may change it.")
 
     def _attach(self, agent_id: str, owner_id: str, name: str, permission: str, now: int) -> None:
-        """Follow a stored attachment; the agent's actor starts over, for it knows whether it has banks."""
+        """Follow a stored attachment; the agent's actor is told, for it knows whether it has banks."""
         held = self._attached.get(agent_id)
         since = now if held is None else held.since
         self._attached[agent_id] = AttachmentRow(agent_id, owner_id, name, permission, since)
         if held is None or held.permission != permission:
-            self._directory.evict("agent", (agent_id,))
+            self._directory.tell("agent", agent_id, StandingChanged(has_banks=True))
 
     @handles(Detach)
     def _detach(self, message: Detach) -> AsyncFuture[BankView]:
@@ -354,7 +354,6 @@ class BankActor(DurableActor):
 
         def applied() -> None:
             self._attached.pop(message.agent_id, None)
-            self._directory.evict("agent", (message.agent_id,))
 
         return self.commit(
             banks.detach(self.key, message.agent_id), reply=lambda: view, applied=applied, refusals={ROWS: no_such_bank}

@@ -13,7 +13,7 @@ from actors.agent import AgentView, ReadAgent, no_such_agent
 from actors.core import Core
 from actors.directory import ASK_TIMEOUT_S
 from actors.domain import DomainView, ReadDomain, Viewer, no_such_domain, no_such_zone
-from actors.errors import InvalidField, NotFound, NothingSelected, QuotaExceeded, ServiceError
+from actors.errors import InvalidField, NotFound, NothingSelected, Overloaded, QuotaExceeded, ServiceError
 from actors.plans import PLANS
 from actors.quota import COUNT, Standing
 from actors.receipt import Audit, Quoting, Receipt
@@ -186,11 +186,12 @@ class Call:
             reply = await self.core.directory.ask(
                 kind, key, message, timeout=timeout, request_id=self.request_id, aside=aside
             )
-        except BaseException:
-            receipt.undo()
+        except ServiceError as error:
+            if not isinstance(error, Overloaded):  # else it may still be carried out, as where the client goes away
+                receipt.undo()
+                receipt.make = None
             raise
-        finally:
-            receipt.make = None  # it holds this call, which holds the receipt: leave the collector no cycle
+        receipt.make = None  # it holds this call, which holds the receipt: leave the collector no cycle
         return receipt.answer if receipt.written else answer(reply)
 
     # targets
@@ -405,7 +406,7 @@ class Call:
                 await self._read_agent(agent_id)
             except NotFound:
                 return None
-            except ServiceError:  # a unit of that agent's failed just now, or the gateway stops
+            except (ServiceError, StoreUnavailable):  # a unit of that agent's failed just now, or the gateway stops
                 with suppress(StoreUnavailable):
                     for row in await self.core.store.fetch(agents.by_id(agent_id)):
                         return row.name

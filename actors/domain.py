@@ -176,7 +176,18 @@ class DomainActor(DurableActor):
     """
 
     kind = "domain"
-    __slots__ = ("_clock", "_domain", "_instant", "_number", "_standings", "_streaming", "_streams", "_tasks", "_zones")
+    __slots__ = (
+        "_awaited",
+        "_clock",
+        "_domain",
+        "_instant",
+        "_number",
+        "_standings",
+        "_streaming",
+        "_streams",
+        "_tasks",
+        "_zones",
+    )
 
     def __init__(self, key: str, store: Store, clock: Clock, engine: Engine, streams: Streams) -> None:
         super().__init__(key, store)
@@ -189,6 +200,7 @@ class DomainActor(DurableActor):
         self._zones: dict[str, _Zone] = {}
         self._number = 0  # of the last event in the domain's sequence
         self._tasks: set[asyncio.Task[None]] = set()
+        self._awaited: set[AsyncFuture[Said]] = set()  # replies that engines are still to give
 
     async def on_begin(self) -> None:
         """Load the domain, its memberships and zones.
@@ -388,6 +400,8 @@ class DomainActor(DurableActor):
             answer: AsyncFuture[Said] | None = AsyncFuture() if message.spoken_to else None
             beside = _beside(receipt, None if message.spoken_to else Said(said, None), said)
             stored = self._store_said(zone, *self._new(said, message), beside=beside)
+            if answer is not None:
+                self._awaited.add(answer)
             if message.answering:
                 asked = self._run_engine(zone, before, message, said, answer, self.progress, receipt)
                 self._in_background(asked)
@@ -457,6 +471,8 @@ class DomainActor(DurableActor):
     @handles(_Replied)
     def _replied(self, message: _Replied) -> None:
         zone, answer = self._zones.get(message.zone_id), message.answer
+        if answer is not None:
+            self._awaited.discard(answer)
         if isinstance(message.outcome, ServiceError) or zone is None:
             error = message.outcome if isinstance(message.outcome, ServiceError) else no_such_zone()
             if answer is not None:
@@ -530,8 +546,8 @@ class DomainActor(DurableActor):
 
     @property
     def holds_something(self) -> bool:
-        """Tell whether an engine is to be stopped."""
-        return bool(self._tasks)
+        """Tell whether an engine is to be stopped, or a chat waits for what one said."""
+        return bool(self._tasks or self._awaited)
 
     @property
     def engaged(self) -> bool:
@@ -539,15 +555,18 @@ class DomainActor(DurableActor):
         return bool(self._tasks)
 
     async def on_end(self) -> None:
-        """Stop the engines."""
+        """Stop the engines and answer the chats that still wait."""
         for task in self._tasks:
             task.cancel()
+        reloaded = Overloaded("The domain was reloaded before the reply came; look at ZN_Read, then try again.")
+        for answer in self._awaited:
+            answer.fail(reloaded)
 
     # for maintainers
 
     def concerns(self, user_id: str) -> bool:
-        """Tell whether an agent of this user's stands in the domain."""
-        return any(standing.owner_id == user_id for standing in self._standings.values())
+        """Tell whether an agent of this user's stands in the domain; an agent's id is asked for likewise."""
+        return user_id in self._standings or any(standing.owner_id == user_id for standing in self._standings.values())
 
     @property
     def title(self) -> str | None:

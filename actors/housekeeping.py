@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from contextlib import suppress
 
 from actors.call import Call
 from actors.core import Core
@@ -22,6 +23,9 @@ SANDBOX_MS = 30 * DAY_MS
 
 ERASE_AFTER_S = 3.0
 """How long censorings are gathered before the files are cleared of them."""
+
+LOOK_EVERY_S = 15.0
+"""How often the store is looked into for censorings that nobody told of."""
 
 WAKE_S = 1.0
 """How long deliveries wait at most where the dispatcher had to be started anew."""
@@ -56,7 +60,8 @@ async def keep_erasing(core: Core) -> None:
         try:
             (due,) = await core.store.fetch(banks.ERASURES_DUE)
             if not due:
-                await core.erasure.wait()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(core.erasure.wait(), LOOK_EVERY_S)
                 core.erasure.clear()
             else:
                 await core.store.commit(Unit((banks.MERGE_TERMS,)))

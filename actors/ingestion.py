@@ -5,6 +5,7 @@ The queue is the rows: what a crash left to do is done at the next start.
 
 import asyncio
 import logging
+from contextlib import suppress
 
 from actors.core import Core
 from actors.document_text import split, text_of
@@ -14,6 +15,9 @@ from persistence.store import ROWS, StoreUnavailable, Unit
 
 RETRY_AFTER_S = 3.0
 """How long it waits while the store takes no writes."""
+
+LOOK_EVERY_S = 15.0
+"""How often the queue is looked into for documents that nobody told of."""
 
 log = logging.getLogger("parley.ingestion")
 
@@ -31,7 +35,8 @@ async def keep_ingesting(core: Core) -> None:
             if waiting:
                 await _ingest(core, waiting[0])
             else:
-                await core.ingestion.wait()
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(core.ingestion.wait(), LOOK_EVERY_S)
         except StoreUnavailable as error:
             log.warning("documents wait, for the store takes no writes: %s", error)
             await asyncio.sleep(RETRY_AFTER_S)

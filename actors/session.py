@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from actors.durable import DurableActor
-from actors.errors import InvalidCredential
+from actors.errors import InvalidCredential, NotFound
 from actors.ids import Clock
 from actors.runtime import Ask, AsyncFuture, handles
 from persistence import sessions
@@ -163,7 +163,7 @@ class SessionActor(DurableActor):
             if self._session is not None:
                 self._hold_session(replace(self._session, **selected))
 
-        return self.commit(write, applied=applied, refusals={FOREIGN_KEY: ended, ROWS: ended})
+        return self.commit(write, applied=applied, refusals={FOREIGN_KEY: gone, ROWS: ended})
 
     @handles(EndSession)
     def _end_session(self, _: EndSession) -> AsyncFuture[None]:
@@ -213,6 +213,11 @@ class KeyActor(SessionActor):
 
 NEVER = 2**63
 """Later than any time."""
+
+
+def gone() -> NotFound:
+    """Make the error for what was destroyed in the moment it was selected."""
+    return NotFound("This is gone; select another.")
 
 
 def ended() -> InvalidCredential:

@@ -7,6 +7,7 @@ from actors.directory import Directory
 from actors.durable import DurableActor
 from actors.errors import NameTaken, NeedsPlan, NotFound, NotPermitted, StateConflict, WrongPassword
 from actors.ids import Clock, new_id
+from actors.notices import StandingChanged, UserGone
 from actors.outbox import Outbox
 from actors.plans import PLANS, daily_limit
 from actors.quota import PlanChanged
@@ -274,7 +275,8 @@ class UserActor(DurableActor):
             self._directory.evict_concerning("bank", user.id)
             self._directory.evict_concerning("mcp", user.id)
             self._directory.evict("library", (user.id,))
-            self._directory.evict("agent", message.met_agents)
+            for agent_id in message.met_agents:
+                self._directory.tell("agent", agent_id, UserGone(user.id))
             self._directory.evict("webhooks", (user.id,))
             self.retire()
 
@@ -405,7 +407,7 @@ class UserActor(DurableActor):
             banks.insert(bank),
             banks.attach(bank.id, message.agent_id, "admin", now),
             reply=lambda: bank,
-            applied=lambda: self._directory.evict("agent", (message.agent_id,)),  # it has a bank now
+            applied=lambda: self._directory.tell("agent", message.agent_id, StandingChanged(has_banks=True)),
             refusals={"banks.name_key": name_taken, FOREIGN_KEY: no_such_user, ROWS: agent_is_gone},
         )
 

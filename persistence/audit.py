@@ -5,9 +5,14 @@ from dataclasses import dataclass
 from persistence.store import Query, Write
 
 _COLUMNS = "user_id, at, credential_id, address, service, target, internal_code, request_id"
-_INSERT = f"INSERT INTO audit ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+# Of a user that is destroyed in the same moment, nothing: its log is gone, and the unit may be of another's actor.
+_INSERT = (
+    f"INSERT INTO audit ({_COLUMNS}) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8"
+    " WHERE EXISTS (SELECT 1 FROM users WHERE id = ?1)"
+)
 _INSERT_MANY = f"INSERT INTO audit ({_COLUMNS}) SELECT " + (
-    ", ".join(f"value ->> {column}" for column in range(8)) + " FROM json_each(?)"
+    ", ".join(f"value ->> {column}" for column in range(8))
+    + " FROM json_each(?) WHERE EXISTS (SELECT 1 FROM users WHERE id = value ->> 0)"
 )
 
 
@@ -35,7 +40,7 @@ def insert(
     internal_code: int,
     request_id: str,
 ) -> Write:
-    """Add an entry."""
+    """Add an entry, as long as the user is there."""
     return Write(
         _INSERT,
         (user_id, at, credential_id, address, service, target, internal_code, request_id),

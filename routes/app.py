@@ -21,6 +21,7 @@ from routes.members import MemberRoutes
 from routes.metrics import RequestMetrics, metrics_blueprint
 from routes.openapi import openapi_blueprint
 from routes.table import ROUTES
+from routes.work import Work
 
 HEAD_BYTES = 16_384
 """A request's head may have so many bytes, however small the bodies that are taken."""
@@ -64,11 +65,13 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     )
     requests = RequestMetrics()
     door = InternalDoor(options.internal_secret)
-    bus = CommandBus(core, requests, access_log, options.trusted_proxies, options.max_body_bytes)
+    work = Work()
+    app.ctx.work = work
+    bus = CommandBus(core, requests, access_log, options.trusted_proxies, options.max_body_bytes, work)
     app.ctx.bus = bus
     app.blueprint(bus.blueprint(options.brand))
     app.blueprint(health_blueprint(core, options.version))
-    members = MemberRoutes(core, door, requests, access_log, options.trusted_proxies, options.max_body_bytes)
+    members = MemberRoutes(core, door, requests, access_log, options.trusted_proxies, options.max_body_bytes, work)
     app.blueprint(members.blueprint(route for route in ROUTES if options.dev_mocks_enabled or not route.mock))
     server = McpServer(
         core,

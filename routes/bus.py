@@ -40,6 +40,7 @@ from routes.faults import as_service_error
 from routes.following import send_stream
 from routes.logs import AccessLog
 from routes.metrics import RequestMetrics
+from routes.work import Work
 
 EVENT_STREAM = "text/event-stream"
 REPLAYED = "Idempotency-Replayed"
@@ -60,6 +61,8 @@ class BusRequest:
     body: bytes = b""
     sanic: Request | None = None
     """Where Sanic received it: its body is still to come, and its answer can be streamed."""
+    goes_on: bool = False
+    """Whether it goes on by itself where the client goes away; else that cancels it."""
 
     @property
     def wants_events(self) -> bool:
@@ -77,13 +80,14 @@ class CommandBus:
         access_log: AccessLog,
         trusted_proxies: Sequence[Network],
         max_body_bytes: int,
+        work: Work,
     ) -> None:
         self._core = core
         self._metrics = metrics
         self._access_log = access_log
         self._trusted_proxies = trusted_proxies
         self._max_body_bytes = max_body_bytes
-        self._chats: set[asyncio.Task[Any]] = set()
+        self._work = work
         self._request_lines: dict[str, Command | None] = {}
 
     def blueprint(self, brand: str) -> Blueprint:
@@ -115,7 +119,7 @@ class CommandBus:
         if request_line not in self._request_lines or b"ZN_Stream" in body:
             return None
         address = client_address(peer, headers.get, self._trusted_proxies)
-        request = BusRequest(headers.get, request_id(headers.get("x-request-id")), address, body)
+        request = BusRequest(headers.get, request_id(headers.get("x-request-id")), address, body, goes_on=True)
         return None if request.wants_events else self.serve_held(request, self._request_lines[request_line])
 
     async def _respond(self, request: Request, command: Command | None) -> HTTPResponse | None:
@@ -154,7 +158,9 @@ class CommandBus:
                 call.last_event_id = request.header("last-event-id")
                 code = await self._follow(request.sanic, call, command.follow)
             else:
-                code, response = await self._answered(request, call, command, body)
+                answering = self._answered(request, call, command, body)
+                shield = command.mutates and not request.goes_on
+                code, response = await (self._work.shielded(answering) if shield else answering)
         except Exception as raised:
             error = as_service_error(raised)
             code = error.internal_code
@@ -251,9 +257,7 @@ class CommandBus:
                 events.put_nowait(None)
 
         call.stream_to(progress)
-        task = asyncio.create_task(run())
-        self._chats.add(task)
-        task.add_done_callback(self._chats.discard)
+        self._work.begin(run())
         event = await events.get()
         if event is None:
             if failed is not None:

@@ -5,6 +5,7 @@ asks for nothing out of the ordinary is taken here; all others (other routes, ha
 streamed answers, doubtful heads, connections to be closed) go Sanic's way. `CommandBus.serve` carries out both.
 """
 
+import logging
 from collections.abc import Coroutine
 from time import monotonic
 from typing import Any
@@ -14,11 +15,14 @@ from sanic.server import HttpProtocol
 
 from routes.answers import BusAnswer
 from routes.bus import CommandBus
+from routes.work import Work
 
 UNUSUAL = frozenset(("transfer-encoding", "expect", "upgrade"))
 """Headers that change how a request is read or answered."""
 MAX_HEAD_BYTES = 8_192
 MAX_LENGTH_DIGITS = 9
+
+log = logging.getLogger("parley.fastpath")
 
 _Connection: Any = HttpProtocol  # Sanic leaves most of its attributes without types
 
@@ -29,13 +33,15 @@ class FastPath(_Connection):
     While a request is under way here, Sanic's stage says so: its time-outs and its orderly stop hold for both ways.
     """
 
-    __slots__ = ("_bus", "_serving")
+    __slots__ = ("_bus", "_gone", "_serving", "_work")
     recv_buffer: bytearray
 
     def __init__(self, **options: Any) -> None:
         _Connection.__init__(self, **options)
         self._bus: CommandBus = self.app.ctx.bus
+        self._work: Work = self.app.ctx.work
         self._serving: Coroutine[Any, Any, BusAnswer | None] | None = None
+        self._gone = False  # the client has closed the connection
 
     def data_received(self, data: bytes) -> None:
         """Serve a whole plain request at once; leave to Sanic whatever else comes."""
@@ -52,11 +58,11 @@ class FastPath(_Connection):
         self._go_on()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Give up the answer that nobody will read; what the command began is finished by its actors."""
+        """Carry on what is under way and write nothing: a command may have to do more after its commit."""
         _Connection.connection_lost(self, exc)
-        serving, self._serving = self._serving, None
-        if serving is not None:
-            serving.close()
+        self._gone = True
+        if self._serving is not None:
+            self._work.add(self)
 
     def _is_idle(self) -> bool:
         """Tell whether Sanic waits for a request on this connection and has no byte of it yet."""
@@ -82,26 +88,39 @@ class FastPath(_Connection):
         What a task would do, without the three turns of the loop that one takes.
         """
         serving = self._serving
-        if serving is None:  # the client has gone
-            return
+        assert serving is not None
         try:
             awaited: Any = serving.send(None)
         except StopIteration as end:
             self._answer(end.value)
             return
-        self._http.stage = Stage.HANDLER
+        except Exception:
+            log.exception("a request failed on its way")
+            self._done()
+            self.abort()
+            return
+        if not self._gone:
+            self._http.stage = Stage.HANDLER
         if awaited is None:
             self.loop.call_soon(self._go_on)
         else:
             awaited._asyncio_future_blocking = False
             awaited.add_done_callback(self._go_on)
 
+    def _done(self) -> None:
+        self._serving = None
+        if self._gone:
+            self._work.discard(self)
+
     def _answer(self, answer: BusAnswer) -> None:
+        if self._gone:
+            self._done()
+            return
         held = answer.held
         if held is not None:
             held.then(lambda _: self._release(answer))
             return
-        self._serving = None
+        self._done()
         self._http.stage = Stage.IDLE
         self.transport.write(answer.wire())
         self._time = monotonic()
@@ -112,9 +131,8 @@ class FastPath(_Connection):
             self.data_received(held)
 
     def _release(self, answer: BusAnswer) -> None:
-        """Send what was held back, unless the client has gone."""
-        if self._serving is not None:
-            self._answer(answer.released())
+        """Send what was held back."""
+        self._answer(answer.released())
 
 
 def plain_request(data: bytes) -> tuple[str, dict[str, str], bytes] | None:

@@ -7,6 +7,7 @@ from typing import Any, Self, cast
 
 from routes.app import App
 from routes.fastpath import FastPath
+from routes.work import Work
 
 BACKLOG = 1024
 
@@ -14,9 +15,10 @@ BACKLOG = 1024
 class Listener:
     """An application that listens; `drain` ends it in an orderly way."""
 
-    def __init__(self, server: Any, port: int) -> None:
+    def __init__(self, server: Any, port: int, work: Work) -> None:
         # Any: Sanic's AsyncioServer leaves its connections untyped
         self._server = server
+        self._work = work
         self.port = port
         """The port it listens on; the system's choice where 0 was asked for."""
 
@@ -37,20 +39,23 @@ class Listener:
         await server.startup()
         await server.before_start()
         await server.after_start()
-        return cls(server, listening.getsockname()[1])
+        return cls(server, listening.getsockname()[1], app.ctx.work)
 
     async def drain(self, grace_s: float) -> int:
-        """Take no more connections, let requests under way be answered; return how many were cut off."""
+        """Take no more connections, let requests under way be answered; return how many were cut off.
+
+        What a client that went away has begun is given time, too.
+        """
         server = self._server
         await server.before_stop()
         closed = server.close()
         deadline = monotonic() + grace_s
-        while server.connections and monotonic() < deadline:
+        while (server.connections or self._work) and monotonic() < deadline:
             for connection in list(server.connections):
                 if not connection.recv_buffer:  # else a request is here that its task has yet to see
                     connection.close_if_idle()
             await asyncio.sleep(0.02)
-        cut_off = len(server.connections)
+        cut_off = len(server.connections) + len(self._work)
         for connection in list(server.connections):
             connection.abort()
         await closed

@@ -223,8 +223,9 @@ class McpServer:
         except Exception as error:
             if ready.done():
                 raise
-            self._ready = None
             ready.set_exception(error)
+        finally:
+            self._ready = None  # the next request starts it again
 
     async def _call_tool(
         self, context: "ServerRequestContext[Any]", params: "CallToolRequestParams"

@@ -1,8 +1,7 @@
 """Serves gateway routes from their tables: credential, count, checks, the route's own work, one error shape."""
 
 import re
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Awaitable, Iterable, Sequence
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -32,6 +31,7 @@ from routes.faults import as_service_error
 from routes.logs import AccessLog
 from routes.metrics import RequestMetrics
 from routes.route import Reply, Route, RouteCall
+from routes.work import Work
 
 
 class MemberRoutes:
@@ -45,6 +45,7 @@ class MemberRoutes:
         access_log: AccessLog,
         trusted_proxies: Sequence[Network],
         max_body_bytes: int,
+        work: Work,
     ) -> None:
         self._core = core
         self._door = door
@@ -52,6 +53,7 @@ class MemberRoutes:
         self._access_log = access_log
         self._trusted_proxies = trusted_proxies
         self._max_body_bytes = max_body_bytes
+        self._work = work
 
     def blueprint(self, routes: Iterable[Route]) -> Blueprint:
         """Make the routes."""
@@ -85,8 +87,11 @@ class MemberRoutes:
         except Exception as raised:
             error = as_service_error(raised)
             code, status = error.internal_code, error.http_code
-            with suppress(ServiceError):
+            try:
                 await call.counted()
+            except Exception as uncounted:  # like an answer, an error goes out only if its request was counted
+                error = as_service_error(uncounted)
+                code, status = error.internal_code, error.http_code
             return gateway_error(request, error, quota_headers(call))
         finally:  # a client that goes away cancels this; its request is counted all the same
             seconds = perf_counter() - started
@@ -121,12 +126,21 @@ class MemberRoutes:
         run = partial(route.run, received)
         audit = call.audit() if route.mutates else None
         key = header(request, "idempotency-key") if route.method == "POST" and route.mutates else None
+        if not route.mutates:
+            return await _done(run())
+        if route.reads_body:
+            await received_body(request)  # here, where a client that goes away ends it
         if key is None or call.caller is None:
-            return Done(_rendered(await (run() if audit is None else audited(call, audit, run))))
+            return await self._work.shielded(_done(run() if audit is None else audited(call, audit, run)))
         execution = Execution(run, _rendered, _failed, _withdrawn)
         body = await received_body(request) if route.reads_body else sent
         fingerprint = fingerprint_of(f"{route.name} {orjson.dumps(params).decode()}", body)
-        return await self._core.idempotency.once(call, require_key(key), fingerprint, audit, execution)
+        once = self._core.idempotency.once(call, require_key(key), fingerprint, audit, execution)
+        return await self._work.shielded(once)
+
+
+async def _done(running: Awaitable[Reply]) -> Done:
+    return Done(_rendered(await running))
 
 
 def _rendered(reply: Reply) -> Rendered:

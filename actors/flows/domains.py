@@ -5,6 +5,7 @@ from actors.call import Answer, Call
 from actors.domain import DestroyDomain, DomainView, MoveMember, StandsIn, UpdateDomain, no_member
 from actors.errors import NotPermitted
 from actors.membership import Move
+from actors.notices import StandingChanged
 from actors.records import domain_record, membership_record
 from actors.request import require_name
 from actors.session import SelectZone
@@ -31,7 +32,7 @@ async def create(call: Call) -> Answer:
         access=call.vx.access or "agent",
     )
     answer = await call.carry_out("user", call.user.user_id, message, lambda row: Answer(profile=[domain_record(row)]))
-    call.core.directory.evict("agent", (founder.id,))  # it has a domain now
+    call.core.directory.tell("agent", founder.id, StandingChanged(has_domains=True))
     return answer
 
 
@@ -145,7 +146,7 @@ async def _move(call: Call, move: Move) -> Answer:
         "domain", view.row.id, message, lambda record: Answer(profile=[record] if record else [])
     )
     if answer.profile and answer.profile[0]["state"] == "member":
-        call.core.directory.evict("agent", (agent.id,))  # it has a domain now
+        call.core.directory.tell("agent", agent.id, StandingChanged(has_domains=True))
     return answer
 
 

@@ -1,0 +1,53 @@
+"""Work that goes on when its client goes away: what a command does after its commit must not be lost."""
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from actors.errors import ServiceError
+
+T = TypeVar("T")
+
+log = logging.getLogger("parley.work")
+
+
+class Work:
+    """What is under way and has no connection that an orderly stop could wait for."""
+
+    def __init__(self) -> None:
+        self._under_way: set[object] = set()
+
+    def __len__(self) -> int:
+        return len(self._under_way)
+
+    def add(self, work: object) -> None:
+        """Have an orderly stop wait for something until it is discarded."""
+        self._under_way.add(work)
+
+    def discard(self, work: object) -> None:
+        """Note that something is done."""
+        self._under_way.discard(work)
+
+    def begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Run something in a task of its own."""
+        task = asyncio.create_task(work)
+        self.add(task)
+        task.add_done_callback(self.discard)
+        return task
+
+    async def shielded(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run something in a task of its own and wait for it; who is cancelled meanwhile doesn't cancel it."""
+        task = self.begin(work)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            task.add_done_callback(_tell_fault)
+            raise
+
+
+def _tell_fault(task: asyncio.Task[Any]) -> None:
+    """Log how it failed where nobody is left to be told."""
+    error = None if task.cancelled() else task.exception()
+    if error is not None and not isinstance(error, ServiceError):
+        log.error("a request failed after its client had gone", exc_info=error)
