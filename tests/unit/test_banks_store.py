@@ -90,6 +90,14 @@ async def test_a_message_can_t_quote_what_was_censored_meanwhile(store: SqliteSt
     assert await rows(store, "SELECT * FROM messages") == []
 
 
+async def test_a_message_may_quote_what_was_removed_meanwhile(store: SqliteStore):
+    await keep(store, 1, "moon", "384,400 km")
+    said = conversations.append(7, 1, "msg_1", "agent", "scout", "384,400 km", None, 0)
+    await store.commit(Unit((banks.remove_memories("bnk_1", Choice(name="moon")),)))
+    await store.commit(Unit((said, quoting.quote(1, 7, 1, 0))))
+    assert await rows(store, "SELECT content FROM messages") == [("384,400 km",)]
+
+
 async def test_every_quote_of_a_message_is_redacted(store: SqliteStore):
     await keep(store, 1, "moon", "384,400 km")
     await keep(store, 2, "sun", "150 million km")
