@@ -61,7 +61,11 @@ class KeptKey:
         answer = self.sealer.seal(rendered.body, self._purpose)
         return [
             self._keep(KeptRow(self.fingerprint, rendered.status, answer, None)),
-            *(kept_answers.quote(memory, self.credential_id, self.digest) for memory in quoted),
+            *(
+                note(memory, self.credential_id, self.digest)
+                for memory in quoted
+                for note in (kept_answers.quote, kept_answers.withdraw_if_censored)
+            ),
         ]
 
     def begin(self, message_id: str) -> Write:

@@ -12,6 +12,7 @@ from actors.outbox import Outbox
 from actors.plans import PLANS, daily_limit
 from actors.quota import PlanChanged
 from actors.runtime import Ask, AsyncFuture, handles
+from actors.webhooks import dispatcher
 from persistence import agents, banks, domains, kept_answers, sessions, users
 from persistence.agents import AgentRow
 from persistence.banks import BankRow
@@ -278,6 +279,7 @@ class UserActor(DurableActor):
             for agent_id in message.met_agents:
                 self._directory.tell("agent", agent_id, UserGone(user.id))
             self._directory.evict("webhooks", (user.id,))
+            self._directory.tell(dispatcher.KIND, dispatcher.KEY, dispatcher.UserGone(user.id))
             self.retire()
 
         return self.commit(

@@ -365,6 +365,13 @@ def censor_memories(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
         for messages, quotes, stream in _QUOTING
     ]
     of_documents = f"FROM memories WHERE {condition} AND censored = 0 AND document_id IS NOT NULL"
+    # A document that was sent again is another row with the same text: it is known by that, whose it is, and its name.
+    from_one = f"FROM memories WHERE {condition} AND censored = 0 AND document_part IS NOT NULL"
+    whose = (
+        "documents.user_id IN (SELECT owner_id FROM banks WHERE id = ?"
+        f" UNION SELECT owner_id FROM agents WHERE id IN (SELECT author_id {from_one}))"
+    )
+    of_its_name = f"documents.name IN (SELECT coalesce(part_of, name) {from_one})"
     return (
         *redactions,
         Write(
@@ -378,6 +385,30 @@ def censor_memories(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
             params,
         ),
         Write(f"UPDATE documents SET erased = 1 WHERE id IN (SELECT document_id {of_documents})", params),
+        Write(
+            f"UPDATE document_parts SET text = NULL WHERE document_id IN (SELECT id FROM documents WHERE {whose})"
+            f" AND text IN (SELECT text {from_one})",
+            (bank_id, *params, *params),
+        ),
+        Write(
+            "UPDATE document_parts SET text = NULL"
+            f" WHERE document_id IN (SELECT id FROM documents WHERE {whose} AND {of_its_name})"
+            f" AND EXISTS (SELECT 1 {from_one} AND instr(document_parts.text, memories.text))",
+            (bank_id, *params, *params, *params),
+        ),
+        Write(
+            f"UPDATE documents SET erased = 1 WHERE erased = 0 AND {whose}"
+            " AND EXISTS (SELECT 1 FROM document_parts WHERE document_id = documents.id AND text IS NULL)",
+            (bank_id, *params),
+        ),
+        # what is not taken apart yet need not show the text as the memory has it: then its name tells
+        Write(
+            "UPDATE documents SET status = 'failed', content = NULL, erased = 1, updated_at = ?,"
+            " error = 'a text of it was censored meanwhile'"
+            f" WHERE status IN ('queued', 'processing') AND {whose}"
+            f" AND ({of_its_name} OR EXISTS (SELECT 1 {from_one} AND instr(documents.content, memories.text)))",
+            (at, bank_id, *params, *params, *params),
+        ),
         Write(
             f"UPDATE memories SET text = NULL, censored = 1, updated_at = ? WHERE {condition} AND censored = 0",
             (at, *params),

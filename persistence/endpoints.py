@@ -96,18 +96,18 @@ def delete(number: int, at: int) -> Write:
     )
 
 
-def disable(number: int, reason: str, at: int) -> Write:
-    """Disable an endpoint because of what its receiver does; refused as `ROWS` where it is not active."""
+def disable(number: int, url: str, reason: str, at: int) -> Write:
+    """Disable an endpoint because of what its receiver does; refused as `ROWS` where it is not active at that URL."""
     return Write(
-        "UPDATE endpoints SET active = 0, disabled_reason = ?, updated_at = ? WHERE number = ? AND active",
-        (reason, at, number),
+        "UPDATE endpoints SET active = 0, disabled_reason = ?, updated_at = ? WHERE number = ? AND url = ? AND active",
+        (reason, at, number, url),
         rows=1,
     )
 
 
-def set_failing_since(number: int, since: int | None) -> Write:
-    """Store since when every attempt has failed, or that one has not."""
-    return Write("UPDATE endpoints SET failing_since = ? WHERE number = ?", (since, number))
+def set_failing_since(number: int, url: str, since: int | None) -> Write:
+    """Store since when every attempt at that URL has failed, or that one has not."""
+    return Write("UPDATE endpoints SET failing_since = ? WHERE number = ? AND url = ?", (since, number, url))
 
 
 def drop_deleted() -> Write:

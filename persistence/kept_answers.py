@@ -69,3 +69,12 @@ def quote(memory: int, credential_id: str, key_hash: bytes) -> Write:
         " SELECT place, ?2, ?3 FROM memories WHERE place = ?1 AND censored = 0",
         (memory, credential_id, key_hash),
     )
+
+
+def withdraw_if_censored(memory: int, credential_id: str, key_hash: bytes) -> Write:
+    """Withdraw an answer that holds a memory's text if that was censored while the answer was made."""
+    return Write(
+        "UPDATE kept_answers SET answer = NULL WHERE credential_id = ? AND key_hash = ?"
+        " AND EXISTS (SELECT 1 FROM memories WHERE place = ? AND censored = 1)",
+        (credential_id, key_hash, memory),
+    )

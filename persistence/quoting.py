@@ -10,7 +10,7 @@ UNSEEN = -1
 
 
 def quote(place: int, conversation_id: int, seq: int, source: int, *, whole: bool = False) -> Write:
-    """Note that a message quotes a memory; fails as `ROWS` when that was censored or removed since it was read.
+    """Note that a message quotes a memory; fails when that was censored since it was read, not when it was removed.
 
     `whole`: a censoring takes the whole message, for the memory's words may be anywhere in it.
     """
@@ -23,8 +23,10 @@ def quote_in_zone(place: int, zone_id: str, seq: int, source: int, *, whole: boo
 
 
 def _quote(into: str, *params: int | str) -> Write:
+    # a null for a censored one, which the column refuses
     return Write(
-        f"INSERT INTO {into} SELECT place, ?, ?, ?, ? FROM memories WHERE place = ? AND censored = 0", params, rows=1
+        f"INSERT INTO {into} SELECT CASE censored WHEN 0 THEN place END, ?, ?, ?, ? FROM memories WHERE place = ?",
+        params,
     )
 
 

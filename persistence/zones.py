@@ -48,9 +48,10 @@ def message(zone_id: str, message_id: str) -> Query[MessageRow]:
 
 
 def last_number(domain_id: str) -> Query[int]:
-    """Find the last number of a domain's sequence, 0 where nothing happened yet."""
+    """Find the last number of a domain's sequence, 0 where nothing happened yet; destroyed zones count, too."""
     return Query(
-        "SELECT max(coalesce((SELECT max(number) FROM membership_events WHERE domain_id = :domain), 0),"
+        "SELECT max(coalesce((SELECT numbered FROM domains WHERE id = :domain), 0),"
+        " coalesce((SELECT max(number) FROM membership_events WHERE domain_id = :domain), 0),"
         " coalesce((SELECT max(last) FROM (SELECT (SELECT number FROM zone_messages WHERE zone_id = zones.id"
         " ORDER BY seq DESC LIMIT 1) AS last FROM zones WHERE domain_id = :domain)), 0))",
         {"domain": domain_id},

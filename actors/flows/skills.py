@@ -29,7 +29,8 @@ async def install_from_catalog(call: Call, name: str, answer: Callable[[SkillRow
 
 async def install_text(call: Call, content: str, answer: Callable[[SkillRow], A]) -> A:
     """Install a skill that is one SKILL.md."""
-    return await _install(call, read_skill(content.encode()), answer)
+    # a megabyte of YAML is not for the loop
+    return await _install(call, await asyncio.to_thread(read_skill, content.encode()), answer)
 
 
 async def install_zip(call: Call, packed: bytes, answer: Callable[[SkillRow], A]) -> A:

@@ -12,7 +12,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -81,6 +81,13 @@ class RecoveryBegun(Tell):
 
 
 @dataclass(frozen=True, slots=True)
+class UserGone(Tell):
+    """A user was destroyed, and its endpoints and deliveries with it."""
+
+    user_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class StopDelivering(Tell):
     """Begin no more attempts, for the gateway stops."""
 
@@ -96,10 +103,11 @@ class _BodyRead(Tell):
 
 @dataclass(frozen=True, slots=True)
 class _Ended(Tell):
-    """An attempt has ended; `at` is when it began."""
+    """An attempt has ended; `receiver` is what it was sent to, `at` when it began."""
 
     number: int
     row: DueRow
+    receiver: Receiver
     at: int
     outcome: Outcome
 
@@ -126,6 +134,7 @@ class WebhookDispatcher(DurableActor):
         "_outbox",
         "_reading",
         "_recover",
+        "_requeueing",
         "_results",
         "_schedule_of_retries",
         "_sealer",
@@ -170,6 +179,7 @@ class WebhookDispatcher(DurableActor):
         self._last = 0  # the greatest place that was looked at
         self._look = False
         self._recover = True
+        self._requeueing = False  # what a recovery was found to queue is on its way to the disk
         self._reading = False
         self._results: deque[tuple[int, ResultRow]] = deque()
         self._storing = False
@@ -220,6 +230,14 @@ class WebhookDispatcher(DurableActor):
         self._recover = True
         self._go_on()
 
+    @handles(UserGone)
+    def _user_gone(self, message: UserGone) -> None:
+        for lane in self._lanes.values():
+            # one that is being loaded may be its, too
+            if lane.queued if lane.receiver is None else lane.receiver.user_id == message.user_id:
+                lane.changed()
+                lane.breaker = type(lane.breaker)()
+
     @handles(StopDelivering)
     def _stop_delivering(self, _: StopDelivering) -> None:
         self._stopping = True
@@ -255,7 +273,7 @@ class WebhookDispatcher(DurableActor):
             self._drive(lane, now)
         for lane in self._alarms.due(self._lanes, now):
             self._drive(lane, now)
-        if not self._reading and (self._look or self._hungry or self._recover):
+        if not self._reading and (self._look or self._hungry or (self._recover and not self._requeueing)):
             self._read()
         self._set_timer(now)
 
@@ -303,9 +321,10 @@ class WebhookDispatcher(DurableActor):
             tuple((lane.number, lane.version) for lane in lanes),
             [lane.number for lane in lanes if lane.receiver is None],
             self._last if self._look else None,
-            CHUNK if self._recover else 0,
+            CHUNK if self._recover and not self._requeueing else 0,
         )
-        self._look = self._recover = False
+        self._look = False
+        self._recover = self._recover and self._requeueing
         self._in_background(self._find(asked))
 
     async def _find(self, asked: Asked) -> None:
@@ -380,6 +399,7 @@ class WebhookDispatcher(DurableActor):
 
     def _queue_again(self, recovery: Recovery, places: list[int]) -> None:
         """Queue the next deliveries of a recovery; how far it has come is stored with them."""
+        self._requeueing = True
         writes: list[Write] = []
         if places:
             writes.append(deliveries.repeat_all(places, new_id("dlv")[:20], self._clock()))
@@ -389,6 +409,7 @@ class WebhookDispatcher(DurableActor):
             writes.append(deliveries.end_recovery(recovery))
 
         def applied() -> None:
+            self._requeueing = False
             self._look = self._recover = True
             self._go_on()
 
@@ -433,12 +454,14 @@ class WebhookDispatcher(DurableActor):
         ).encode()
         now = self._clock()
         headers = self._signer.headers(receiver.keys, now, row.event_id, row.type, row.id, body)
-        self._in_background(self._attempt(lane.number, row, now, receiver.url, headers, body))
+        self._in_background(self._attempt(lane.number, row, receiver, now, headers, body))
 
-    async def _attempt(self, number: int, row: DueRow, at: int, url: str, headers: dict[str, str], body: bytes) -> None:
+    async def _attempt(
+        self, number: int, row: DueRow, receiver: Receiver, at: int, headers: dict[str, str], body: bytes
+    ) -> None:
         assert self._sender is not None
-        outcome = await self._sender.post(url, headers, body)
-        self.tell_self(_Ended(number, row, at, outcome))
+        outcome = await self._sender.post(receiver.url, headers, body)
+        self.tell_self(_Ended(number, row, receiver, at, outcome))
 
     @handles(_Ended)
     def _ended(self, message: _Ended) -> None:
@@ -447,7 +470,7 @@ class WebhookDispatcher(DurableActor):
         lane.sending -= 1
         self._in_flight = self._counts.in_flight = max(0, self._in_flight - 1)
         self._counts.attempt(outcome)
-        state, due = self._judge(lane, row, outcome, now)
+        state, due = self._judge(lane, message.receiver, row, outcome, now)
         if due is None:
             self._counts.ended(state)
         self._results.append(
@@ -473,25 +496,27 @@ class WebhookDispatcher(DurableActor):
         if not self._reading and self._hungry and not self._stopping:
             self._read()
 
-    def _judge(self, lane: Lane, row: DueRow, outcome: Outcome, now: int) -> tuple[str, int | None]:
+    def _judge(self, lane: Lane, sent_to: Receiver, row: DueRow, outcome: Outcome, now: int) -> tuple[str, int | None]:
         """Decide what becomes of a delivery and of its endpoint after an attempt: a state, and when it is due again."""
-        receiver = lane.receiver
+        # Its row may have been changed just now and not be read yet: then what is counted of it starts anew.
+        receiver = lane.receiver or replace(sent_to, failing_since=None)
+        ours = receiver.url == sent_to.url  # else this says nothing of where it is now
         if outcome.error is None:
             lane.breaker.succeeded()
-            if receiver is not None and receiver.failing_since is not None:
+            if ours and receiver.failing_since is not None:
                 receiver.failing_since = None
-                self.commit(endpoints.set_failing_since(lane.number, None))
+                self.commit(endpoints.set_failing_since(lane.number, receiver.url, None))
             return "succeeded", None
         lane.breaker.failed(now, timed_out=outcome.error == "timeout")
-        if receiver is not None and receiver.active:
+        if ours and receiver.active:
             if receiver.failing_since is None:
                 receiver.failing_since = now
-                self.commit(endpoints.set_failing_since(lane.number, now))
+                self.commit(endpoints.set_failing_since(lane.number, receiver.url, now))
             if outcome.status == 410:
                 self._disable(lane, receiver, "The receiver answered 410 (Gone).")
             elif now - receiver.failing_since >= GIVE_UP_MS:
                 self._disable(lane, receiver, "Every attempt of the last five days failed.")
-        if receiver is not None and not receiver.active:
+        if not receiver.active and lane.receiver is receiver:
             return "cancelled", None
         asked_s = retry_after_s(outcome.retry_after, now) if outcome.status in (429, 503) else None
         wait = self._schedule_of_retries.wait_ms(row.attempts + 1, asked_s)
@@ -508,11 +533,13 @@ class WebhookDispatcher(DurableActor):
         def applied() -> None:
             self._directory.evict("webhooks", (receiver.user_id,))
             self._outbox.stored()
+            if lane.receiver is not receiver:  # it may have been read before this
+                lane.changed()
             lane.expect(0)
             self._go_on(lane)
 
         self.commit(
-            endpoints.disable(lane.number, reason, self._clock()),
+            endpoints.disable(lane.number, receiver.url, reason, self._clock()),
             deliveries.cancel(lane.number, CHUNK),
             *self._outbox.emit(receiver.user_id, "webhook.endpoint.updated", data),
             applied=applied,

@@ -7,10 +7,17 @@ from typing import Any
 
 import pytest
 
+from actors.ids import new_number
+from persistence import banks, documents, users
+from persistence.banks import BankRow, Choice, MemoryRow, Part
+from persistence.documents import DocumentRow
 from persistence.store import Store, Unit, Write
-from tests.disk import open_store
+from persistence.users import UserRow
+from tests.disk import open_store, rows
 from tests.gateway import Answer, Client, running
 
+USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
+BANK = BankRow(1, "bnk_1", "usr_1", "ada", "notes", None, "agent", 0, 0, 0)
 LONG = "\n\n".join(f"Chapter {number}. " + f"Sentence about topic{number}. " * 60 for number in range(1, 6))
 
 
@@ -227,6 +234,55 @@ async def test_censored_words_are_gone_from_the_document_and_the_files(tmp_path:
             while traces():
                 await asyncio.sleep(0.2)
         (await user.command("MB_Read", target={"bank": "notes"}, vx={"name": parts[0]["name"]})).ok()
+
+
+async def test_censored_words_leave_a_document_that_was_sent_again(tmp_path: Path):
+    data = tmp_path / "data"
+    secret = "xylophone-quartz-7731"
+
+    def traces() -> list[str]:
+        return [file.name for file in data.iterdir() if secret.encode() in file.read_bytes()]
+
+    async with running(data) as gateway, gateway.client() as client:
+        user = await client.register("ada-lovelace")
+        await user.agent("scout")
+        for bank in ("notes", "others"):
+            (await user.command("MB_Create", vx={"name": bank})).ok()
+        text = f"<p>The code is {secret}.</p>"
+        await hand_in(user, "Code", text, "text/html")
+        (await load(user, "notes", "Code")).ok()
+        again = await hand_in(user, "Code", text, "text/html")
+        await hand_in(user, "Copy", f"The code is {secret}.")
+        await hand_in(user, "Harmless", "Nothing of it.")
+        body = {"name": "Code", "content": text, "media_type": "text/html"}
+        waiting = [await user.request("POST", "/api/documents", json=body | {"name": f"Code {n}"}) for n in range(3)]
+        (await user.command("MB_Censor", target={"bank": "notes"}, vx={"name": "Code"})).ok()
+        for name in ("Code", "Copy"):
+            (await load(user, "others", name)).refused(3002, 409)
+        assert (await load(user, "others", "Harmless")).ok().content[0]["text"] == "Nothing of it."
+        assert (await user.request("GET", f"/api/documents/{again['id']}")).http == 200
+        for document in waiting:
+            await done(user, document.body["id"])
+        async with asyncio.timeout(50):
+            while traces():
+                await asyncio.sleep(0.2)
+
+
+async def test_a_censoring_leaves_a_waiting_document_of_its_name_or_with_its_words_undone(tmp_path: Path):
+    async with open_store(tmp_path) as store:
+        await store.commit(Unit((users.insert(USER), banks.insert(BANK))))
+        for name, content in (("Code", "<p>7&#55;31</p>"), ("Copy", "So it is: 7731."), ("Other", "Nothing of it.")):
+            row = DocumentRow(new_number(), name, "usr_1", name, "text/plain", None, 9, "queued", None, 0, 0, 0, 0)
+            await store.commit(Unit(documents.add(row, content)))
+        memory = MemoryRow(1, "mem_1", "Code", "7731", None, None, None, 0, 0, 0)
+        await store.commit(Unit(banks.add_memory("bnk_1", memory, "", Part("Code", 1, None))))
+        await store.commit(Unit(banks.censor_memories("bnk_1", Choice(), 1)))
+        found = await rows(store, "SELECT name, status, erased, content FROM documents ORDER BY name")
+        assert found == [
+            ("Code", "failed", 1, None),
+            ("Copy", "failed", 1, None),
+            ("Other", "queued", 0, "Nothing of it."),
+        ]
 
 
 # crashes

@@ -539,3 +539,21 @@ async def test_a_censored_memory_leaves_zones_too(user: Client, agent: str, bank
     read = await user.command("ZN_Read", target={"domain": f"{unique}-domain"})
     assert [message["content"] for message in read.ok().content] == [question, "[censored]", repeat, "[censored]"]
     assert "quartz" not in str(read.body)
+
+
+@pytest.mark.parametrize("in_a_domain", [False, True])
+async def test_a_memory_that_is_deleted_while_the_model_answers_costs_no_reply(
+    user: Client, agent: str, bank: str, provider: Provider, unique: str, in_a_domain: bool
+):
+    (await user.command("DM_Create", vx={"name": f"{unique}-domain", "description": "d"})).ok()
+    target = {"target": {"domain": f"{unique}-domain", "agent": agent}} if in_a_domain else {}
+    question, gate = f"{unique}: what is the code of the door?", asyncio.Event()
+    provider.on(question, waits(gate, "It is quartz-7731."))
+    asked = asyncio.create_task(chat(user, question, **target))
+    while not provider.asked(question):
+        await asyncio.sleep(0.01)
+    (await user.command("MB_Delete", target={"bank": bank})).ok()
+    gate.set()
+    assert (await asked).ok().content[1]["content"] == "It is quartz-7731."
+    if not in_a_domain:
+        assert await history(user) == [(1, "user", question), (2, "agent", "It is quartz-7731.")]

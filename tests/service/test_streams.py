@@ -109,6 +109,26 @@ async def test_who_comes_back_misses_nothing_and_has_nothing_twice(workspace: Wo
     assert seqs == list(range(1, 201))
 
 
+async def test_who_comes_back_misses_nothing_after_a_zone_was_destroyed(tmp_path: Path):
+    async with running(tmp_path / "data") as gateway, gateway.client() as client:
+        owner, guest = await client.register("lovelace"), await client.register("babbage")
+        domain = (await opened(owner, guest, "observatory")).domain
+        (await owner.command("ZN_Create", target={"domain": domain}, vx={"name": "nightly"})).ok()
+        for text, zone in (("one", "lobby"), ("two", "nightly"), ("three", "nightly")):
+            (await post(guest, domain, text, zone=zone)).ok()
+        async with following(owner, domain, "0", zone="nightly") as follower:
+            while "message" not in (event := await follower.next()) or event["message"]["content"] != "three":
+                pass
+        last_id = follower.last_id
+        (await owner.command("ZN_Destroy", target={"domain": domain, "zone": "nightly"})).ok()
+        await gateway.stop()
+        await gateway.start()
+        owner.base = guest.base = gateway.base
+        (await post(guest, domain, "four")).ok()
+        async with following(owner, domain, last_id) as follower:
+            assert await follower.texts(1) == ["four"]
+
+
 async def test_many_readers_have_every_message_in_order(workspace: Workspace):
     texts = [f"message {number}" for number in range(100)]
 

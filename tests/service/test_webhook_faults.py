@@ -329,6 +329,33 @@ async def test_gone_disables_the_endpoint_and_the_others_are_told(tmp_path: Path
         assert gone.received[-1].type == "webhook.test"
 
 
+async def test_gone_disables_endpoints_whose_owner_changes_them_just_then(tmp_path: Path):
+    release = asyncio.Event()
+
+    async def slow(received: Received) -> web.StreamResponse:
+        await release.wait()
+        return await status(410)(received)
+
+    async with receiving(slow) as gone, receiving() as other, bench(tmp_path) as core:
+        ids = [await core.endpoint(f"{gone.url}?{number}") for number in range(40)]
+        moved = await core.endpoint(f"{gone.url}?moved")
+        await core.test_event()
+        await gone.got(41)
+        await core.ask(ChangeEndpoint(moved, url=other.url))
+        changes = [asyncio.create_task(core.ask(ChangeEndpoint(id, description="The same."))) for id in ids]
+        release.set()
+        await asyncio.gather(*changes)
+
+        async def disabled() -> bool:
+            return [endpoint["id"] for endpoint in await core.ask(ListEndpoints()) if endpoint["active"]] == [moved]
+
+        await core.until(disabled)
+        assert len(await core.until(lambda: core.listed("cancelled"))) <= 40
+        core.clock.move(10_000)
+        await core.wake()
+        await other.got(1)
+
+
 async def test_five_days_of_nothing_but_failure_disable_the_endpoint(tmp_path: Path):
     async with receiving(status(500)) as receiver, bench(tmp_path, delays_s=(DAY / 1000,) * 10) as core:
         await core.endpoint(receiver.url)
@@ -535,6 +562,35 @@ async def test_recovery_queues_again_what_failed_and_goes_on_after_a_restart(
             assert await core.core.store.fetch(deliveries.failed_since(number, 0)) == [(0, 0)]
             assert await core.core.store.fetch(deliveries.NEXT_RECOVERY) == []
             assert await core.ask(Recover(id, 0, upto, 0)) == 0
+
+
+async def test_recoveries_close_together_queue_nothing_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(dispatcher, "CHUNK", 7)
+    async with receiving(status(500)) as receiver, bench(tmp_path, delays_s=()) as core:
+        id = await core.endpoint(receiver.url)
+        for number in range(30):
+            await core.ask(SendTest("webhook.test", {"n": number}))
+
+        async def all_failed() -> bool:
+            core.clock.move(31_000)  # past the breaker
+            await core.wake()
+            return len(await core.listed("exhausted")) == 30
+
+        await core.until(all_failed)
+        upto = (await core.listed())[0].place
+        receiver.answer = thanks
+        receiver.received.clear()
+        core.clock.move(DAY)
+        for _ in range(8):
+            await core.ask(Recover(id, 0, upto, 30))
+        await core.until(lambda: all_recovered(core))
+        assert len(await core.listed()) == 60
+
+        async def recovered() -> bool:
+            return await core.core.store.fetch(deliveries.NEXT_RECOVERY) == []
+
+        await core.until(recovered)
+        assert sorted(received.event["data"]["n"] for received in receiver.received) == list(range(30))
 
 
 async def all_recovered(core: Bench) -> bool:

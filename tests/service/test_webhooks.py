@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import standardwebhooks
 import stripe
+from aiohttp import web
 from jsonschema import Draft202012Validator
 
 from tests.gateway import CHECKOUT, Client, GatewayProcess, running
@@ -540,6 +541,29 @@ async def test_a_destroyed_user_leaves_no_delivery_behind(insecure: GatewayProce
         receiver.answer = thanks
         await send_test(other)
         await until(lambda: listed(other, "state=succeeded"))
+
+
+async def test_nothing_more_is_sent_for_a_user_that_was_destroyed(insecure: GatewayProcess, unique: str):
+    release = asyncio.Event()
+
+    async def slow(received: Received) -> web.StreamResponse:
+        await release.wait()
+        return await thanks(received)
+
+    async with insecure.client() as client, receiving(slow) as receiver, receiving() as others:
+        user = await client.register(f"{unique}-leaving")
+        await endpoint(user, receiver.url, "webhook.test")
+        for _ in range(25):
+            await send_test(user)
+        begun = len(await receiver.got(4))
+        (await user.command("US_Destroy", vx={"secret": "correct horse battery"})).ok()
+        release.set()
+        other = await client.register(f"{unique}-staying")
+        await endpoint(other, others.url, "webhook.test")
+        for count in range(1, 6):
+            await send_test(other)
+            await others.got(count)
+        assert len(receiver.received) == begun == 4
 
 
 async def test_metrics_count_attempts_and_deliveries(owner: Client):

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from actors.recall import indexed_terms, recall
+from actors.receipt import KeptKey, Rendered
+from actors.sealing import Sealer
 from persistence import agents, banks, conversations, quoting, users
 from persistence.agents import AgentRow
 from persistence.banks import BankRow, Choice, MemoryRow
@@ -88,6 +90,26 @@ async def test_a_message_can_t_quote_what_was_censored_meanwhile(store: SqliteSt
     with pytest.raises(StoreUnavailable):
         await store.commit(Unit((said, quoting.quote(1, 7, 1, 0))))
     assert await rows(store, "SELECT * FROM messages") == []
+
+
+async def test_a_message_may_quote_what_was_removed_meanwhile(store: SqliteStore):
+    await keep(store, 1, "moon", "384,400 km")
+    said = conversations.append(7, 1, "msg_1", "agent", "scout", "384,400 km", None, 0)
+    await store.commit(Unit((banks.remove_memories("bnk_1", Choice(name="moon")),)))
+    await store.commit(Unit((said, quoting.quote(1, 7, 1, 0))))
+    assert await rows(store, "SELECT content FROM messages") == [("384,400 km",)]
+
+
+async def test_an_answer_isn_t_kept_with_what_was_censored_while_it_was_made(store: SqliteStore):
+    for place, name in ((1, "moon"), (2, "sun"), (3, "star")):
+        await keep(store, place, name, f"The {name} is far away.")
+    await store.commit(Unit(banks.censor_memories("bnk_1", Choice(name="moon"), 1)))
+    await store.commit(Unit((banks.remove_memories("bnk_1", Choice(name="star")),)))
+    for number, quoted in enumerate(((1, 2), (2, 1), (2, 3))):
+        key = KeptKey("ses_1", "usr_1", bytes([number]) * 32, bytes(32), Sealer(bytes(32)), lambda: 5)
+        await store.commit(Unit(tuple(key.keep(Rendered(200, b"far away"), quoted))))
+    kept = await rows(store, "SELECT status, answer IS NULL FROM kept_answers ORDER BY key_hash")
+    assert kept == [(200, 1), (200, 1), (200, 0)]
 
 
 async def test_every_quote_of_a_message_is_redacted(store: SqliteStore):
