@@ -9,6 +9,7 @@ from tests.pages import run
 
 PAGES = {
     "docs/mcp.md": 1,
+    "docs/workspaces.md": 12,
 }
 """Pages with examples, and how many of these show what comes back, at least."""
 
