@@ -8,7 +8,10 @@ from tests.gateway import running
 from tests.pages import run
 
 PAGES = {
+    "docs/documents.md": 2,
     "docs/mcp.md": 1,
+    "docs/skills.md": 1,
+    "docs/webhooks.md": 1,
     "docs/workspaces.md": 12,
 }
 """Pages with examples, and how many of these show what comes back, at least."""
