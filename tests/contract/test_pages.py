@@ -8,6 +8,7 @@ from tests.gateway import running
 from tests.pages import run
 
 PAGES = {
+    "docs/access.md": 2,
     "docs/documents.md": 2,
     "docs/mcp.md": 1,
     "docs/skills.md": 1,
