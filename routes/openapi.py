@@ -31,6 +31,14 @@ from routes.schemas import HEADER, RECORDS, STATUS, Schema, nullable, number, re
 from routes.skills import SKILL
 from routes.table import ROUTE_TAGS, ROUTES, SCHEMAS
 
+LAST_EVENT_ID: Schema = {"$ref": "#/components/parameters/LastEventId"}
+LAST_EVENT_ID_PARAMETER: Schema = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "schema": text(pattern="^[0-9]{1,18}$", example="7"),
+    "description": "Go on after the event with this id, with nothing missed and nothing twice; 0 is from the first.",
+}
+
 VERSION = "2026-03-19"
 FILE = Path(__file__).parent.parent / "openapi.json"
 
@@ -68,7 +76,10 @@ def document(brand: str = "Svc") -> Schema:
                     "description": "The operator's secret (INTERNAL_SECRET); without one these routes are not there.",
                 },
             },
-            "parameters": {"IdempotencyKey": IDEMPOTENCY_PARAMETER},
+            "parameters": {
+                "IdempotencyKey": IDEMPOTENCY_PARAMETER,
+                "LastEventId": LAST_EVENT_ID_PARAMETER,
+            },
             "responses": _shared_responses(),
             "schemas": _schemas(),
         },
@@ -135,6 +146,8 @@ def _alias_operation(command: Command) -> Schema:
     }
     if command.mutates and not command.public:
         described["parameters"] = [IDEMPOTENCY_KEY]
+    if command.follow:
+        described["parameters"] = [LAST_EVENT_ID]
     links = _LINKS.get(command.service)
     if links:
         described["responses"]["200"]["links"] = {

@@ -98,6 +98,18 @@ async def test_commands_declare_the_statuses_of_the_spec(document: dict[str, Any
             assert {"200", "400", "401", "429", "500"} <= methods["post"]["responses"].keys(), path
 
 
+async def test_headers_that_a_caller_may_send_are_declared(document: dict[str, Any]):
+    declared: dict[str, set[str]] = {"IdempotencyKey": set(), "LastEventId": set()}
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            for parameter in operation.get("parameters", []):
+                if "$ref" in parameter:
+                    declared[parameter["$ref"].rpartition("/")[2]].add(operation["operationId"])
+    assert declared["LastEventId"] == {"ZN_Stream"}
+    mutating = {service for service, command in COMMANDS.items() if command.mutates and not command.public}
+    assert declared["IdempotencyKey"] >= {"commandBus", *mutating}
+
+
 async def test_only_public_operations_need_no_credential(document: dict[str, Any]):
     open_to_all = SimpleNamespace(
         commands={service for service, command in COMMANDS.items() if command.public},

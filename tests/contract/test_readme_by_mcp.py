@@ -10,8 +10,8 @@ from mcp.client.client import Client as McpClient
 from mcp.client.streamable_http import streamable_http_client
 
 from actors.commands import COMMANDS
-from tests.contract.test_readme import BLOCK, matches
 from tests.gateway import CHECKOUT, running
+from tests.pages import BLOCK, matches
 
 CURL = re.compile(r"curl -s \$BUS(/\w+/\w+)?(.*?)-d '(.*?)'", re.DOTALL)
 SERVICES = {command.alias: service for service, command in COMMANDS.items()}

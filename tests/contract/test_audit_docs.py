@@ -1,0 +1,15 @@
+"""The table of gateway routes in docs/access.md, compared with the routes that the audit log tells of."""
+
+import re
+
+from routes.table import ROUTES
+from tests.gateway import CHECKOUT
+
+ROW = re.compile(r"^\| [A-Z, ]+/api/[^|]* \| ([a-zA-Z, ]+) \|$", re.MULTILINE)
+
+
+def test_the_table_has_every_route_that_leaves_a_row_in_the_audit_log():
+    text = (CHECKOUT / "docs/access.md").read_text(encoding="utf-8")
+    shown = [name for row in ROW.findall(text) for name in row.split(", ")]
+    logged = [route.name for route in ROUTES if route.mutates and route.entrance == "member"]
+    assert sorted(shown) == sorted(logged)

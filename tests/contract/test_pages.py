@@ -1,0 +1,25 @@
+"""The examples of the documentation's pages, each on a fresh gateway after the README's quick start."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.gateway import running
+from tests.pages import run
+
+PAGES = {
+    "docs/access.md": 2,
+    "docs/documents.md": 2,
+    "docs/mcp.md": 1,
+    "docs/skills.md": 1,
+    "docs/webhooks.md": 1,
+    "docs/workspaces.md": 12,
+}
+"""Pages with examples, and how many of these show what comes back, at least."""
+
+
+@pytest.mark.parametrize("page", PAGES)
+async def test_the_examples_of_a_page_run_after_the_quick_start(page: str, tmp_path: Path):
+    async with running(tmp_path / "data", PARLEY_SANDBOX_KEYS_ENABLED="true") as gateway:
+        ran = await run(page, gateway, tmp_path, after="README.md")
+    assert sum(bool(example.kind) for example in ran) >= PAGES[page]
