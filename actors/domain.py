@@ -32,6 +32,10 @@ MAX_ENGINES = 32
 """Messages of one domain that may wait for slow engines; one more is refused at once."""
 
 
+class NotInDomain(StateConflict):
+    """The agent that is spoken to in a zone is not a member of its domain."""
+
+
 class Viewer(NamedTuple):
     """Who asks; `sharing` where it sees the domain because it shares one with the founder."""
 
@@ -433,7 +437,7 @@ class DomainActor(DurableActor):
     def _require_may_reply(self, persona: Persona, domain: DomainRow) -> None:
         standing = self._standings.get(persona.id)
         if standing is None or standing.state is not MEMBER:
-            raise StateConflict(f"{persona.name} is not a member of {domain.name}; bring it in with DM_Join first.")
+            raise NotInDomain(f"{persona.name} is not a member of {domain.name}; bring it in with DM_Join first.")
 
     def _turn(
         self, persona: Persona, memories: tuple[Memory, ...], zone: _Zone, before: Window, message: SayInZone

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from actors.agent import AgentView, DestroyAgent, MemoriesNeeded, SendChat, SetOnline, UpdateAgent
 from actors.call import Answer, Call, nothing_selected
 from actors.conversation import ChatSent, from_row, message_record, places_quoted
+from actors.domain import NotInDomain
 from actors.engines.engine import Memory
 from actors.errors import InvalidField, NotFound, NotPermitted, StateConflict
 from actors.flows import zones
@@ -205,7 +206,12 @@ async def destroy(call: Call) -> Answer:
 async def chat(call: Call) -> Answer:
     """AP_Chat: say something to an agent, privately or in the zone that is meant, and have its reply; both durable."""
     if await call.speaks_in_zone():
-        return await zones.chat(call)
+        try:
+            return await zones.chat(call)
+        except NotInDomain:
+            if call.target.domain or call.target.zone or call.target.agent is None:
+                raise
+            # the zone is only selected, and the agent that is named is elsewhere: this is between the two
     message = SendChat(call.user.user_id, call.user.user_name, call.request.content or "")
     agent_id = await call.target_agent_id()
     try:

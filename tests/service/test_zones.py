@@ -180,6 +180,18 @@ async def test_agents_that_are_offline_or_no_members_don_t_reply_to_their_names(
     assert len(await said_in(workspace.owner, workspace.domain)) == 1
 
 
+async def test_who_names_an_agent_that_is_elsewhere_leaves_the_selected_zone(workspace: Workspace, unique: str):
+    owner = workspace.owner
+    await owner.agent(f"{unique}-hermit", select=False)
+    (await owner.command("DM_Select", target={"domain": workspace.domain})).ok()
+    in_zone = (await owner.command("AP_Chat", content="Good evening.")).ok()
+    assert in_zone.content[0]["zone"] == "lobby"
+    private = (await owner.command("AP_Chat", target={"agent": f"{unique}-hermit"}, content="Just us.")).ok()
+    assert [message["zone"] for message in private.content] == [None, None]
+    named = {"agent": f"{unique}-hermit", "domain": workspace.domain}
+    (await owner.command("AP_Chat", target=named, content="Here?")).refused(3002, 409)
+
+
 async def test_what_a_chat_in_a_zone_needs(workspace: Workspace, stranger: Client, unique: str):
     target = {"domain": workspace.domain}
     outsider = f"{unique}-outsider"
