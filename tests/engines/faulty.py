@@ -1,6 +1,7 @@
 """A gateway with faults.
 
-No commit succeeds while `broken` is in its data folder, US_Sessions has a bug, and the engine fails on every message.
+No commit succeeds while `broken` is in its data folder, US_Sessions has a bug, the engine fails on every message, and
+so does the access log on the request id `unforeseen-fault`.
 """
 
 import sys
@@ -11,6 +12,7 @@ import server
 from actors.call import Answer, Call
 from actors.commands import COMMANDS
 from actors.engines.engine import Reply, Turn
+from routes.logs import AccessLog
 
 
 class FailingEngine:
@@ -24,6 +26,13 @@ async def bug(call: Call) -> Answer:
     raise RuntimeError("detail-of-the-bug")
 
 
+class FailingLog(AccessLog):
+    def write(self, request_id: str, *line: Any) -> None:
+        if request_id == "unforeseen-fault":
+            raise RuntimeError("detail-of-the-log")
+        super().write(request_id, *line)
+
+
 class FaultyGateway(server.Gateway):
     async def start(self, **_: Any) -> None:
         await super().start(engine=FailingEngine(), before_commit=self._break)
@@ -35,5 +44,6 @@ class FaultyGateway(server.Gateway):
 
 if __name__ == "__main__":
     COMMANDS["US_Sessions"] = replace(COMMANDS["US_Sessions"], run=bug)
+    server.AccessLog = FailingLog
     server.Gateway = FaultyGateway
     sys.exit(server.main())

@@ -666,6 +666,71 @@ async def test_the_agent_of_a_destroyed_user_in_the_middle_of_a_chat_lives_on(
     (await scripted_user.command("AP_Chat", content="say:well")).ok()
 
 
+async def test_a_user_that_is_destroyed_cuts_no_other_s_chat(scripted_user: Client, unique: str, name: str, gate: Gate):
+    await scripted_user.agent(name, access="public")
+    guest = await scripted_user.register(f"{unique}-guest")
+    (await guest.command("AP_Chat", target={"agent": name}, content="say:hello")).ok()
+    chat = asyncio.create_task(scripted_user.command("AP_Chat", content=f"wait:{gate} say:done"))
+    await gate.reached()
+    (await guest.command("US_Destroy", vx={"secret": PASSWORD})).ok()
+    gate.open()
+    assert (await chat).ok().content[1]["content"] == "done"
+    assert (await scripted_user.command("AP_Read")).ok().content[0]["messages"] == 2
+
+
+async def test_banks_and_domains_that_an_agent_gets_cut_no_chat_with_it(
+    scripted_user: Client, unique: str, name: str, gate: Gate
+):
+    user = scripted_user
+    await user.agent(name, access="public")
+    await user.agent(f"{unique}-founder", select=False)
+    bank, vx = {"bank": f"{unique}-bank", "agent": name}, {"description": "d"}
+    founded = {"agent": f"{unique}-founder"}
+    (await user.command("DM_Create", target=founded, vx={"name": f"{unique}-joined", **vx})).ok()
+    guest = await user.register(f"{unique}-guest")
+    chat = asyncio.create_task(guest.command("AP_Chat", target={"agent": name}, content=f"wait:{gate} say:done"))
+    await gate.reached()
+    (await user.command("MB_Create", vx={"name": f"{unique}-bank", **vx})).ok()
+    (await user.command("MB_Load", target=bank, vx={"name": "comet"}, content="The comet is called Zyzzyva.")).ok()
+    recalled = (await user.command("AP_Chat", target={"agent": name}, content="recall:comet")).ok()
+    assert recalled.content[1]["content"] == "comet"
+    (await user.command("MB_Permissions", target=bank, vx={"permission": "read"})).ok()
+    (await user.command("DM_Create", vx={"name": f"{unique}-founded", **vx})).ok()
+    (await user.command("DM_Invite", target={"domain": f"{unique}-joined", "agent": name})).ok()
+    assert set((await user.command("AP_Read")).ok().content[0]["domains"]) == {f"{unique}-founded", f"{unique}-joined"}
+    (await user.command("MB_Destroy", target={"bank": f"{unique}-bank"})).ok()
+    gate.open()
+    assert (await chat).ok().content[1]["content"] == "done"
+
+
+@pytest.mark.parametrize("plan", ["free", "scale"])
+async def test_a_chat_whose_client_went_away_is_stored_whole(scripted_user: Client, name: str, gate: Gate, plan: str):
+    await on_plan(scripted_user, plan)
+    await scripted_user.agent(name)
+    chat = asyncio.create_task(scripted_user.command("AP_Chat", content=f"wait:{gate} say:done"))
+    await gate.reached()
+    chat.cancel()
+    await asyncio.wait((chat,))
+    gate.open()
+    async with asyncio.timeout(10):
+        while len(said := (await scripted_user.command("AP_History")).ok().content) < 2:
+            await asyncio.sleep(0.02)
+    assert said[1]["content"] == "done"
+    logged = (await scripted_user.request("GET", "/api/audit?service=AP_Chat")).body
+    if plan == "scale":
+        assert [entry["internal_code"] for entry in logged["entries"]] == [0]
+
+
+async def test_an_agent_that_is_destroyed_while_it_is_selected_is_not_there(user: Client, unique: str):
+    for number in range(8):
+        name = f"{unique}-{number}"
+        await user.agent(name, select=False)
+        selecting = [user.command("AP_Select", target={"agent": name}) for _ in range(4)]
+        *selected, destroyed = await asyncio.gather(*selecting, user.command("AP_Destroy", target={"agent": name}))
+        destroyed.ok()
+        assert {answer.code for answer in selected} <= {0, 3000}
+
+
 # streaming
 
 

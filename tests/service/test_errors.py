@@ -333,6 +333,11 @@ async def test_5002_a_store_that_takes_no_writes_keeps_nothing_and_comes_back(
         }
         for service, body in writing.items():
             refused(await faulty_user.command(service, **body), 5002, 503)
+        for _ in range(30):  # more than are counted in advance: an error goes out only if its request was counted
+            unknown = await faulty_user.request("GET", "/api/documents/doc_unknown")
+            if unknown.http != 404:
+                break
+        assert (unknown.http, unknown.code) == (503, 5002)
         health = await faulty_user.request("GET", "/api/health")
         assert (health.http, health.body["status"], health.body["storage"]) == (503, "unavailable", "unavailable")
         assert int(health.headers["Retry-After"]) >= 1

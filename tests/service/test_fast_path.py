@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import orjson
 import pytest
 
 from tests.engines.gate import ENGINES, Gate
-from tests.gateway import BUS, Answer, Client, running
+from tests.gateway import BUS, Answer, Client, GatewayProcess, running
 from tests.operator import on_plan
 from tests.wire import connected, raw_post, read_answer
 
@@ -30,6 +31,12 @@ async def answered(client: Client, *pieces: bytes) -> Answer:
             writer.write(piece)
             await writer.drain()
         return await read_answer(reader)
+
+
+async def settled(client: Client, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """See that Sanic has set the connection up: until then, nothing takes the fast path."""
+    writer.write(post_of(client, service="AP_List"))
+    assert (await read_answer(reader)).http == 200
 
 
 def timeless(answer: Answer) -> dict[str, Any]:
@@ -134,6 +141,48 @@ async def test_a_client_that_goes_away_leaves_its_chat_to_be_finished(scripted_u
     async with asyncio.timeout(10):
         while len((await scripted_user.command("AP_History")).ok().content) < 2:
             await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("in_one_piece", [True, False], ids=["the fast path", "Sanic's way"])
+async def test_what_comes_after_a_commit_is_done_though_the_client_went_away(
+    user: Client, sanic_client: Client, unique: str, in_one_piece: bool
+):
+    owner = await sanic_client.register(f"{unique}-owner")
+    await owner.agent(f"{unique}-own")
+    for number in range(8):
+        name = f"{unique}-{number}"
+        target = {"bank": f"{name}-bank"}
+        (await owner.command("MB_Create", target=target, vx={"description": "d"})).ok()
+        (await owner.command("MB_Load", target=target, vx={"name": "m"}, content="A secret.")).ok()
+        await user.agent(name, access="public", online=False, select=False)
+        (await owner.command("MB_Permissions", target=target | {"agent": name}, vx={"permission": "read"})).ok()
+        (await user.command("MB_Read", target=target)).ok()
+        request = post_of(user, service="AP_Destroy", target={"agent": name})
+        async with connected(user.base) as (reader, writer):
+            await settled(user, reader, writer)
+            if not in_one_piece:
+                writer.write(request[:-1])
+                await asyncio.sleep(0.05)
+            writer.write(request if in_one_piece else request[-1:])
+            await writer.drain()
+            await asyncio.sleep(0.0005 * (1 + number))
+            writer.transport.abort()
+        await asyncio.sleep(0.1)
+        gone = (await user.command("AP_Read", target={"agent": name})).code == 3000
+        read = await user.command("MB_Read", target=target)
+        assert not (gone and read.code == 0)
+
+
+async def test_a_request_that_fails_unforeseen_ends_its_connection(faulty_server: GatewayProcess, faulty_user: Client):
+    async with connected(faulty_user.base) as (reader, writer):
+        await settled(faulty_user, reader, writer)
+        writer.write(post_of(faulty_user, "X-Request-Id: unforeseen-fault", service="AP_List"))
+        with suppress(ConnectionResetError):
+            assert await asyncio.wait_for(reader.read(1000), 5) == b""
+    said = faulty_server.log.read_text()
+    assert "detail-of-the-log" in said
+    assert "a request failed on its way" in said
+    (await faulty_user.command("AP_List")).ok()
 
 
 @pytest.fixture

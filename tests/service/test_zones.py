@@ -307,6 +307,46 @@ async def test_while_an_engine_is_at_work_others_speak(scripted_user: Client, ga
     assert [seq for seq, *_ in await said_in(workspace.guest, workspace.domain)] == [1, 2, 3, 4, 5]
 
 
+async def test_a_domain_that_is_reloaded_answers_the_chats_that_wait(scripted_user: Client, gate: Gate, unique: str):
+    workspace = await slow_workspace(scripted_user, unique)
+    target = {"domain": workspace.domain}
+    slow = asyncio.create_task(scripted_user.command("AP_Chat", target=target, content=f"wait:{gate} say:done"))
+    await gate.reached()
+    (await workspace.guest.command("AP_Destroy")).ok()
+    answer = (await asyncio.wait_for(slow, 10)).refused(5003, 503)
+    assert "ZN_Read" in answer.note
+    gate.open()
+    assert [seq for seq, *_ in await said_in(scripted_user, workspace.domain)] == [1]
+
+
+async def test_an_agent_that_is_destroyed_elsewhere_cuts_no_chat(scripted_user: Client, gate: Gate, unique: str):
+    workspace = await slow_workspace(scripted_user, unique)
+    await workspace.guest.agent(f"{unique}-elsewhere")
+    target = {"domain": workspace.domain}
+    slow = asyncio.create_task(scripted_user.command("AP_Chat", target=target, content=f"wait:{gate} say:done"))
+    await gate.reached()
+    (await workspace.guest.command("AP_Destroy", target={"agent": f"{unique}-elsewhere"})).ok()
+    gate.open()
+    assert (await slow).ok().content[1]["content"] == "done"
+
+
+async def test_a_reply_whose_client_went_away_is_stored_on_a_plan_with_a_log(
+    scripted_user: Client, gate: Gate, unique: str
+):
+    await on_plan(scripted_user, "scale")
+    workspace = await slow_workspace(scripted_user, unique)
+    target = {"domain": workspace.domain}
+    slow = asyncio.create_task(scripted_user.command("AP_Chat", target=target, content=f"wait:{gate} say:done"))
+    await gate.reached()
+    slow.cancel()
+    await asyncio.wait((slow,))
+    gate.open()
+    async with asyncio.timeout(10):
+        while len(said := await said_in(scripted_user, workspace.domain)) < 2:
+            await asyncio.sleep(0.02)
+    assert said[1][2] == "done"
+
+
 async def test_a_failed_engine_leaves_the_message(scripted_user: Client, unique: str):
     workspace = await slow_workspace(scripted_user, unique)
     target = {"domain": workspace.domain}
