@@ -401,7 +401,8 @@ class AgentActor(DurableActor):
         turn = Turn(self._persona, agent.name, chat.memories, conversation.window, chat.content)
         if self._instant is None:
             owner_id = conversation.user_id if conversation.user_id == agent.owner_id else ""
-            turn = turn._replace(window=_before(conversation.window, said.seq), owner_id=owner_id)
+            window, speaker_id = _before(conversation.window, said.seq), conversation.user_id
+            turn = turn._replace(window=window, owner_id=owner_id, speaker_id=speaker_id)
             stored = self._store_messages(conversation, *new, beside=_begun(chat, said))
             conversation.at_work = chat
             self._in_background(self._run_engine(turn, conversation, chat, said, stored))

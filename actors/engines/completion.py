@@ -9,8 +9,9 @@ import logging
 import math
 import random
 import time
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
@@ -37,6 +38,7 @@ class Limits:
         backoff_s: wait before the first retry, doubled for each one after it.
         retry_after_cap_s: the longest Retry-After that is waited for; a longer one is a failure.
         concurrent: answers that may stream at a time.
+        per_speaker: those of them that one user may have.
         tool_rounds: how often a model may use tools in a turn.
         prompt_tokens: the budget of a prompt, estimated.
         reply_chars: the longest reply; what goes beyond is cut off.
@@ -50,6 +52,7 @@ class Limits:
     backoff_s: float = 0.5
     retry_after_cap_s: float = 20.0
     concurrent: int = 64
+    per_speaker: int = 8
     tool_rounds: int = 8
     prompt_tokens: int = 12_000
     reply_chars: int = 32_000
@@ -106,12 +109,44 @@ MAX_ARGUMENTS = 65_536
 _DRAIN_S = 1.0  # how long the end of an answer that is complete is waited for, so that its connection can be used again
 
 
+class _Slots:
+    """How many answers may stream at a time, in all and of one speaker: so none keeps the others waiting."""
+
+    def __init__(self, in_all: int, of_one: int) -> None:
+        self._all = asyncio.Semaphore(in_all)
+        self._of_one = of_one
+        self._own: dict[str, asyncio.Semaphore] = {}
+        self._held: Counter[str] = Counter()  # also what is waited for
+
+    @asynccontextmanager
+    async def one(self, speaker: str, deadline: float) -> AsyncGenerator[None, None]:
+        """Hold a slot for a while; it is waited for until the deadline."""
+        own = self._own.setdefault(speaker, asyncio.Semaphore(self._of_one))
+        self._held[speaker] += 1
+        try:
+            async with AsyncExitStack() as held:
+                try:
+                    async with asyncio.timeout_at(deadline):
+                        await held.enter_async_context(own)
+                        await held.enter_async_context(self._all)
+                except TimeoutError:
+                    busy = Overloaded(
+                        "Too many agents wait for the chat engine already; your message is kept, try again."
+                    )
+                    raise _Failure(busy, again=False) from None
+                yield
+        finally:
+            self._held[speaker] -= 1
+            if not self._held[speaker]:
+                del self._held[speaker], self._own[speaker]
+
+
 class Completions:
     """Streams chat completions of one server."""
 
     def __init__(self, base_url: str, api_key: str | None, limits: Limits) -> None:
         self._limits = limits
-        self._slots = asyncio.Semaphore(limits.concurrent)
+        self._slots = _Slots(limits.concurrent, limits.per_speaker)
         self._client = openai.AsyncOpenAI(
             base_url=base_url,
             api_key=api_key or "none",
@@ -125,11 +160,12 @@ class Completions:
         """Close the connections."""
         await self._client.close()
 
-    async def run(self, request: dict[str, Any], deadline: float) -> AsyncGenerator[str | ToolCall, None]:
+    async def run(self, request: dict[str, Any], speaker: str, deadline: float) -> AsyncGenerator[str | ToolCall, None]:
         """Stream the answer to a request: its texts, then the functions that the model wants called.
 
         Args:
             request: members of the request's body; `stream` is added.
+            speaker: names who is answered, for the bound on what one may have at a time.
             deadline: when all has to be over, as the event loop counts time.
 
         Raises:
@@ -140,7 +176,7 @@ class Completions:
         for attempt in range(1, tries + 1):
             answer = _Answer()
             try:
-                async with aclosing(self._try(request, deadline, answer)) as pieces:
+                async with aclosing(self._try(request, speaker, deadline, answer)) as pieces:
                     async for piece in pieces:
                         yield piece
             except _Failure as failure:
@@ -161,31 +197,24 @@ class Completions:
             await asyncio.sleep(wait)
 
     async def _try(
-        self, request: dict[str, Any], deadline: float, answer: _Answer
+        self, request: dict[str, Any], speaker: str, deadline: float, answer: _Answer
     ) -> AsyncGenerator[str | ToolCall, None]:
         limits = self._limits
         try:
-            async with asyncio.timeout_at(deadline):
-                await self._slots.acquire()
-        except TimeoutError:
-            busy = Overloaded("Too many agents wait for the chat engine already; your message is kept, try again.")
-            raise _Failure(busy, again=False) from None
-        try:
-            first = min(asyncio.get_running_loop().time() + limits.connect_s + limits.first_token_s, deadline)
-            async with asyncio.timeout_at(first):
-                stream = await self._client.chat.completions.create(**request, stream=True)
-            async with stream:
-                async for text in self._texts(cast(AsyncIterator[Any], stream), first, deadline, answer):
-                    yield text
-            for call in answer.calls.values():
-                yield call
+            async with self._slots.one(speaker, deadline):
+                first = min(asyncio.get_running_loop().time() + limits.connect_s + limits.first_token_s, deadline)
+                async with asyncio.timeout_at(first):
+                    stream = await self._client.chat.completions.create(**request, stream=True)
+                async with stream:
+                    async for text in self._texts(cast(AsyncIterator[Any], stream), first, deadline, answer):
+                        yield text
+                for call in answer.calls.values():
+                    yield call
         except (openai.OpenAIError, httpx2.HTTPError, TimeoutError) as error:
             raise _failure_of(error, answer) from None
         except (_Malformed, ValueError, TypeError, AttributeError, LookupError) as error:
             log.warning("the model server broke its protocol (%s)", type(error).__name__)
             raise _Failure(EngineFailed(f"The model server sent what can't be read. {KEPT}"), again=False) from None
-        finally:
-            self._slots.release()
 
     async def _texts(
         self, stream: AsyncIterator[Any], first: float, deadline: float, answer: _Answer

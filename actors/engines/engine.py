@@ -76,7 +76,7 @@ class Turn(NamedTuple):
     `label` is what the conversation is called in sources, `memories` come best first, `window` holds what was
     said before the message. `speaker` is who says the message; "" in a conversation that has only one user.
     `owner_id` is the agent's owner where it is who says the message, else "": only then may an engine use the tools and
-    skills of that user.
+    skills of that user. `speaker_id` tells an engine whose turn it is where `speaker` doesn't.
     """
 
     persona: Persona
@@ -86,6 +86,7 @@ class Turn(NamedTuple):
     message: str
     speaker: str = ""
     owner_id: str = ""
+    speaker_id: str = ""
 
 
 class Reply(NamedTuple):

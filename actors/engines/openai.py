@@ -81,8 +81,9 @@ class OpenAIEngine:
             raise EngineFailed(f"The model server answered nothing. {KEPT}")
         for source in drawn(reply, turn.message, prompt.memories, prompt.utterances):
             yield source
-        for memory in recalled(reply, turn.message, answers):
-            yield memory
+        if any(answer.quoted for answer in answers):  # all that tools told in a turn is too much for the loop
+            for memory in await asyncio.to_thread(lambda: list(recalled(reply, turn.message, answers))):
+                yield memory
 
     async def _rounds(
         self,
@@ -96,7 +97,7 @@ class OpenAIEngine:
     ) -> AsyncIterator[str]:
         """Ask the model, and again with the answers of the tools that it wants, until it wants no more.
 
-        The tools' answers are added to `answers`.
+        The tools' answers are added to `answers`, as far as the model gets to see them.
         """
         request: dict[str, Any] = {"model": settings.model or self._model, "messages": messages}
         if settings.temperature is not None:
@@ -104,12 +105,13 @@ class OpenAIEngine:
         if tools or has_skills:
             request["tools"] = _functions(tools, has_skills)
         left, joint = self._limits.reply_chars, ""
+        speaker = turn.speaker_id or turn.speaker
         for round in range(self._limits.tool_rounds + 1):
             if "tools" in request and round == self._limits.tool_rounds:
                 request["tool_choice"] = "none"
             calls: list[ToolCall] = []
             said: list[str] = []
-            async with aclosing(self._completions.run(request, deadline)) as answer:
+            async with aclosing(self._completions.run(request, speaker, deadline)) as answer:
                 async for piece in answer:
                     if isinstance(piece, ToolCall):
                         calls.append(piece)
@@ -133,9 +135,10 @@ class OpenAIEngine:
                 }
             )
             for call in calls:
-                result = await self._use(turn, call, tools, has_skills, deadline)
+                whole = await self._use(turn, call, tools, has_skills, deadline)
+                result = whole._replace(text=_bounded(whole.text))
                 answers.append(result)
-                content = ("Error: " if result.is_error else "") + _bounded(result.text)
+                content = ("Error: " if result.is_error else "") + result.text
                 messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
             joint = "\n\n" if said else joint
         raise EngineFailed(f"The model wanted tools {self._limits.tool_rounds} times and more. {KEPT}")

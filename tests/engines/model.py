@@ -20,6 +20,7 @@ LIMITS = Limits(
     backoff_s=0.01,
     retry_after_cap_s=5,
     concurrent=8,
+    per_speaker=4,
     tool_rounds=3,
     prompt_tokens=1_000,
 )

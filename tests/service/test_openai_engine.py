@@ -298,13 +298,18 @@ async def test_no_more_answers_stream_at_a_time_than_the_limit(
     names = [f"{unique}-of{number}" for number in range(LIMITS.concurrent + 3)]
     for name in names:
         provider.on(name, waits(gate, "Aye."))
-        await user.agent(name, select=False)
-    chats = [asyncio.create_task(chat(user, name, target={"agent": name})) for name in names]
-    while len([name for name in names if provider.asked(name)]) < LIMITS.concurrent:
-        await asyncio.sleep(0.01)
-    assert len([name for name in names if provider.asked(name)]) == LIMITS.concurrent
-    gate.set()
-    assert [(await sent).ok().content[1]["content"] for sent in chats] == ["Aye."] * len(names)
+        await user.agent(name, access="public", select=False)
+    async with gateway.client() as second, gateway.client() as third:
+        speakers = [user, await second.register(f"{unique}-second"), await third.register(f"{unique}-third")]
+        chats = [
+            asyncio.create_task(chat(speakers[number % 3], name, target={"agent": name}))
+            for number, name in enumerate(names)
+        ]
+        while len([name for name in names if provider.asked(name)]) < LIMITS.concurrent:
+            await asyncio.sleep(0.01)
+        assert len([name for name in names if provider.asked(name)]) == LIMITS.concurrent
+        gate.set()
+        assert [(await sent).ok().content[1]["content"] for sent in chats] == ["Aye."] * len(names)
 
 
 async def test_the_debug_page_tells_nothing_that_was_said(user: Client, agent: str, provider: Provider, unique: str):
@@ -313,6 +318,40 @@ async def test_the_debug_page_tells_nothing_that_was_said(user: Client, agent: s
     (await chat(user, f"{unique} xylophone")).ok()
     shown = str((await live_actor(user, "agent", agent_id)).body)
     assert not any(word in shown for word in ("xylophone", "marimba", KEY))
+
+
+@pytest.mark.parametrize("in_a_domain", [False, True])
+async def test_one_user_does_not_keep_the_others_waiting(
+    user: Client, provider: Provider, gateway: GatewayProcess, unique: str, in_a_domain: bool
+):
+    gate, names = asyncio.Event(), [f"{unique}-agent-{number}" for number in range(9)]
+    targets: list[dict[str, str]] = []
+    for name in names:
+        await user.agent(name)
+        domain = {"vx": {"name": f"{name}-domain", "description": "d"}} if in_a_domain else None
+        if domain:
+            (await user.command("DM_Create", **domain)).ok()
+        targets.append({"agent": name, **({"domain": f"{name}-domain"} if domain else {})})
+        provider.on(f"{unique} {name}", waits(gate, "Aye."))
+    pending = [
+        asyncio.create_task(chat(user, f"{unique} {name}", target=target))
+        for name, target in zip(names, targets, strict=True)
+    ]
+
+    def asked() -> int:
+        return sum(bool(provider.asked(f"{unique} {name}")) for name in names)
+
+    while asked() < LIMITS.per_speaker:
+        await asyncio.sleep(0.01)
+    async with gateway.client() as client:
+        other = await client.register(f"{unique}-other")
+        await other.agent(f"{unique}-others")
+        provider.on(f"{unique} quick", says("Here I am."))
+        (await chat(other, f"{unique} quick")).ok()
+    assert asked() == LIMITS.per_speaker
+    gate.set()
+    for answer in await asyncio.gather(*pending):
+        answer.ok()
 
 
 # tools and skills
@@ -496,6 +535,26 @@ async def test_a_censored_memory_leaves_replies_that_a_tool_brought_it_into(
     replies = [content for _, role, content in await history(user) if role == "agent"]
     assert replies == ["[censored]", "Nothing new."]
     assert "quartz" not in str((await chat(user, message, headers=key)).body)
+
+
+async def test_what_the_model_did_not_get_to_see_of_a_tool_s_answer_is_not_in_its_reply(
+    user: Client, agent: str, provider: Provider, unique: str
+):
+    bank = f"{unique}-bank"
+    (await user.command("MB_Create", vx={"name": bank})).ok()
+    for number in range(9):
+        content = "The weather is fine. " * 180
+        (await user.command("MB_Load", target={"bank": bank}, vx={"name": f"a {number}"}, content=content)).ok()
+    load = {"target": {"bank": bank}, "vx": {"name": "z"}, "content": "The code of the door is quartz-7731."}
+    (await user.command("MB_Load", **load)).ok()
+    message = f"{unique}: hello there"
+    provider.on(message, calls(("banks__read", "{}")), says("I like quartz."))
+    (await chat(user, message)).ok()
+    seen = provider.asked(message)[1].body["messages"][-1]["content"]
+    assert len(seen) < 32_100
+    assert "quartz" not in seen
+    (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "z"})).ok()
+    assert await history(user) == [(1, "user", message), (2, "agent", "I like quartz.")]
 
 
 async def test_a_censored_memory_leaves_kept_answers_too(
