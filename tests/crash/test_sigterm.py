@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.crash.load import UNKNOWN, Crowd, crowd, database_of, verify_rows
+from tests.engines.gate import ENGINES, Gate
 from tests.gateway import PASSWORD, GatewayProcess, running
+from tests.operator import on_plan
 
 GRACE_S = 25.0
 """Twice the ten seconds that a stop grants, and some for a busy machine."""
@@ -91,6 +93,25 @@ async def test_slow_commands_that_are_under_way_are_answered(tmp_path: Path):
         await asyncio.gather(*registering)
         with closing(sqlite3.connect(database_of(gateway))) as database:
             assert {name for (name,) in database.execute("SELECT name FROM users")} == set(names)
+
+
+async def test_what_a_client_that_went_away_began_is_given_time(tmp_path: Path):
+    gate = Gate(tmp_path / "gate")
+    async with running(tmp_path / "data", script=ENGINES / "scripted.py") as gateway, gateway.client() as nobody:
+        user = await on_plan(await nobody.register("lovelace"), "scale")
+        await user.agent("scout-agent")
+        chat = asyncio.create_task(user.command("AP_Chat", content=f"wait:{gate} say:done"))
+        await gate.reached()
+        chat.cancel()
+        await asyncio.wait((chat,))
+        tell(gateway, signal.SIGTERM)
+        await asyncio.sleep(0.5)
+        gate.open()
+        assert await ended(gateway) == 0
+        with closing(sqlite3.connect(database_of(gateway))) as database:
+            assert database.execute("SELECT content FROM messages WHERE role = 'agent'").fetchall() == [("done",)]
+            chats = "SELECT internal_code FROM audit WHERE service = 'AP_Chat'"
+            assert database.execute(chats).fetchall() == [(0,)]
 
 
 async def test_connections_that_are_kept_alive_do_not_hold_up_the_stop(tmp_path: Path):

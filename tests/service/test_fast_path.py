@@ -173,6 +173,23 @@ async def test_what_comes_after_a_commit_is_done_though_the_client_went_away(
         assert not (gone and read.code == 0)
 
 
+async def test_a_document_is_taken_up_though_the_client_went_away(user: Client, unique: str):
+    await user.agent(f"{unique}-agent")
+    (await user.command("MB_Create", vx={"name": f"{unique}-bank"})).ok()
+    for number in range(6):
+        name = f"{unique}-{number}"
+        headers = (f"{n}: {v}" for n, v in user.headers({}).items())
+        body = orjson.dumps({"name": name, "content": "Jupiter rises at nine."})
+        async with connected(user.base) as (_, writer):
+            writer.write(raw_post("/api/documents", body, *headers))
+            await asyncio.sleep(0.001 * (1 + number))
+            writer.transport.abort()
+        await asyncio.sleep(0.1)
+        async with asyncio.timeout(5):  # less than passes until somebody looks into the queue all the same
+            while (await user.command("MB_Load", target={"bank": f"{unique}-bank"}, vx={"name": name})).code == 3002:
+                await asyncio.sleep(0.05)
+
+
 async def test_a_request_that_fails_unforeseen_ends_its_connection(faulty_server: GatewayProcess, faulty_user: Client):
     async with connected(faulty_user.base) as (reader, writer):
         await settled(faulty_user, reader, writer)
