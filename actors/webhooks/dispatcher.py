@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from actors.directory import Directory
 from actors.durable import DurableActor, not_stored
@@ -454,7 +454,7 @@ class WebhookDispatcher(DurableActor):
         ).encode()
         now = self._clock()
         headers = self._signer.headers(receiver.keys, now, row.event_id, row.type, row.id, body)
-        self._in_background(self._attempt(lane.number, row, receiver, now, headers, body))
+        self._tasks.add(asyncio.create_task(self._attempt(lane.number, row, receiver, now, headers, body)))
 
     async def _attempt(
         self, number: int, row: DueRow, receiver: Receiver, at: int, headers: dict[str, str], body: bytes
@@ -462,6 +462,8 @@ class WebhookDispatcher(DurableActor):
         assert self._sender is not None
         outcome = await self._sender.post(receiver.url, headers, body)
         self.tell_self(_Ended(number, row, receiver, at, outcome))
+        # done here, for a callback would cost one more turn of the loop
+        self._tasks.discard(cast(asyncio.Task[None], asyncio.current_task()))
 
     @handles(_Ended)
     def _ended(self, message: _Ended) -> None:

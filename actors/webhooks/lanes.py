@@ -14,8 +14,8 @@ from persistence.deliveries import DueRow
 
 REFILL_BELOW = 8
 """More deliveries are loaded when fewer are left that were loaded ahead."""
-LOADED = MAX_OPEN + REFILL_BELOW + 16
-"""Rows that a load reads of an endpoint: those that are known already, and up to sixteen more."""
+LOADED = MAX_OPEN + REFILL_BELOW + 40
+"""Rows that a load reads of an endpoint: those that are known already, and up to forty more."""
 
 
 @dataclass(slots=True)
