@@ -207,7 +207,7 @@ async def test_the_built_in_server_answers_wrong_arguments_as_errors(user: Clien
         ({"name": "-dash", "server": "parley"}, 1003, 400),
         ({"name": "x" * 65, "server": "parley"}, 1003, 400),
         ({"name": "newline\n", "server": "parley"}, 1003, 400),
-        ({"server": "parley"}, 1003, 400),
+        ({"server": "parley"}, 1002, 400),
         ({"name": "fine"}, 1003, 400),
         ({"name": "fine", "server": "parley", "url": "https://example.com/mcp"}, 1003, 400),
         ({"name": "fine", "server": "no-such-entry"}, 3000, 404),
