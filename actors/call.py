@@ -446,11 +446,10 @@ class Call:
 
 def quota_exceeded(standing: Standing, now: int) -> QuotaExceeded:
     """Make the error for a request beyond the day's limit."""
-    wait_s = max(1, -(-(standing.resets_at - now) // 1000))
     return QuotaExceeded(
         f"The {standing.limit:,} requests a day of the plan {standing.plan} are used up until 00:00 UTC; "
         "wait, or change the plan.",
-        retry_after=wait_s,
+        retry_after=standing.seconds_left(now),
     )
 
 

@@ -1,7 +1,6 @@
 """The quota actor: counts a user's requests of the UTC day, exactly (product 7, design 2.7)."""
 
 import asyncio
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ from actors.outbox import Outbox
 from actors.plans import DAY_MS, daily_limit
 from actors.runtime import Ask, AsyncFuture, Tell, handles
 from persistence import quotas
-from persistence.store import FOREIGN_KEY, Store, Unit, Write
+from persistence.store import Store, Unit, Write
 
 MAX_BLOCK = 64
 """Requests that are reserved ahead at most; one percent of the limit where that is less."""
@@ -51,6 +50,10 @@ class Standing(NamedTuple):
     def remaining(self) -> int | None:
         """Requests that are left; None without a limit."""
         return None if self.limit is None else max(self.limit - self.used, 0)
+
+    def seconds_left(self, now: int) -> int:
+        """Tell in how many seconds the day ends, at least one; `now` in ms since the epoch."""
+        return max(1, -(-(self.resets_at - now) // 1000))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,7 @@ class QuotaActor(DurableActor):
         """
         found = await self.store.fetch(quotas.of_user(self.key))
         if not found:
-            raise _user_is_gone()
+            raise InvalidCredential("The user of this credential is gone; register or log on anew.")
         row = found[0]
         self._plan, self._limit = row.plan, daily_limit(row.plan, row.plan_limit)
         self._day, self._ends_at, self._told = row.day, (row.day + 1) * DAY_MS, row.told
@@ -298,7 +301,7 @@ class QuotaActor(DurableActor):
     def _flush_refusals(self) -> None:
         events = self._refusals_event()
         if events:  # nobody waits for it
-            self.commit(*events, applied=self._outbox.stored, refusals={FOREIGN_KEY: _user_is_gone})
+            self.commit(*events, applied=self._outbox.stored, awaited=False)
 
     def _refusals_event(self) -> tuple[Write, ...]:
         refused, self._refused = self._refused, 0
@@ -322,8 +325,7 @@ class QuotaActor(DurableActor):
     async def on_end(self) -> None:
         """Store the exact count, and tell of the last refusals."""
         writes = (quotas.reserve(self.key, self._day, self._count, self._told), *self._refusals_event())
-        with suppress(InvalidCredential):  # the user is gone, and its count with it
-            await self.store.commit(Unit(writes, (self.incarnation,), {FOREIGN_KEY: _user_is_gone}))
+        await self.store.commit(Unit(writes, (self.incarnation,)))
 
     def concerns(self, user_id: str) -> bool:
         """Tell whether it counts for this user."""
@@ -341,7 +343,3 @@ class QuotaActor(DurableActor):
             "told": self._told,
             "refused": self._refused,
         }
-
-
-def _user_is_gone() -> InvalidCredential:
-    return InvalidCredential("The user of this credential is gone; register or log on anew.")

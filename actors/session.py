@@ -128,9 +128,8 @@ class SessionActor(DurableActor):
         self._last_used = now
         if now - self._stored_use >= self._touch_ms:
             self._stored_use = now
-            # Nobody waits for it: losing a minute's last use to a crash is within the contract. Nothing can refuse
-            # it, but with a refusal named no answer is held back for it.
-            self.commit(sessions.touch(self.key, now), refusals={ROWS: ended})
+            # Nobody waits for it: losing a minute's last use to a crash is within the contract.
+            self.commit(sessions.touch(self.key, now), awaited=False)
 
     def _expires_at(self, session: SessionRow) -> int:
         """When it ends if it is not used before, in ms since the epoch."""

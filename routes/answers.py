@@ -16,6 +16,8 @@ from actors.runtime import AsyncFuture
 from routes.bodies import header
 
 JSON = "application/json"
+REPLAYED = "Idempotency-Replayed"
+"""The header of an answer that was given before (product 1)."""
 OK_STATUS = {"success": True, "internal_code": 0, "http_code": 200}
 
 BUS_STATUSES = (200, 400, 401, 429, 500)
@@ -111,11 +113,9 @@ def quota_headers(call: Call) -> dict[str, str]:
     standing = call.standing
     if standing is None or standing.limit is None:
         return {}
-    limit = standing.limit
-    reset_s = max(1, -(-(standing.resets_at - call.core.clock()) // 1000))
     return {
-        "RateLimit-Policy": f'"day";q={limit};w=86400',
-        "RateLimit": f'"day";r={max(limit - standing.used, 0)};t={reset_s}',
+        "RateLimit-Policy": f'"day";q={standing.limit};w=86400',
+        "RateLimit": f'"day";r={standing.remaining};t={standing.seconds_left(call.core.clock())}',
     }
 
 

@@ -26,6 +26,7 @@ from actors.receipt import Rendered
 from actors.request import parse, require
 from routes.addresses import Network, client_address
 from routes.answers import (
+    REPLAYED,
     BusAnswer,
     bus_error,
     credential_of,
@@ -43,7 +44,6 @@ from routes.metrics import RequestMetrics
 from routes.work import Work
 
 EVENT_STREAM = "text/event-stream"
-REPLAYED = "Idempotency-Replayed"
 CUT_OFF = -1
 """What is counted and logged as the internal code where the client went away before its answer."""
 

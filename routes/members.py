@@ -18,6 +18,7 @@ from actors.receipt import Rendered
 from actors.request import wrong_fields
 from routes.addresses import Network, client_address
 from routes.answers import (
+    REPLAYED,
     JsonAnswer,
     credential_of,
     gateway_error,
@@ -81,7 +82,7 @@ class MemberRoutes:
             await call.counted()
             headers = {"X-Request-Id": call.request_id} | quota_headers(call)
             if done.replayed:
-                headers["Idempotency-Replayed"] = "true"
+                headers[REPLAYED] = "true"
             code, status, body = done.internal_code, done.rendered.status, done.rendered.body
             return JsonAnswer(body, status, headers) if body else HTTPResponse(status=status, headers=headers)
         except Exception as raised:

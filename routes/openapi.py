@@ -13,8 +13,6 @@ from sanic import Blueprint, HTTPResponse, Request
 
 from actors.commands import COMMANDS, GROUPS, Command
 from actors.request import TPSRequest
-from routes.documents import DOCUMENT
-from routes.mcp import SCHEMAS as TOOL_SCHEMAS
 from routes.openapi_routes import (
     CREDENTIALS,
     IDEMPOTENCY_KEY,
@@ -28,7 +26,6 @@ from routes.openapi_routes import (
     route_schemas,
 )
 from routes.schemas import HEADER, RECORDS, STATUS, Schema, nullable, number, record, ref, response, text
-from routes.skills import SKILL
 from routes.table import ROUTE_TAGS, ROUTES, SCHEMAS
 
 LAST_EVENT_ID: Schema = {"$ref": "#/components/parameters/LastEventId"}
@@ -299,8 +296,7 @@ def _open_paths() -> Schema:
 def _schemas() -> Schema:
     schemas: Schema = {"Status": STATUS, "Header": HEADER}
     schemas |= model_schemas(TPSRequest) | route_schemas(ROUTES)
-    schemas |= dict(RECORDS.values()) | SCHEMAS | TOOL_SCHEMAS
-    schemas |= {"Skill": SKILL, "IngestedDocument": DOCUMENT}
+    schemas |= dict(RECORDS.values()) | SCHEMAS
     schemas["Health"] = record(
         "How the gateway is.",
         status=text(enum=["ok", "unavailable"]),

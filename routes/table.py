@@ -17,4 +17,9 @@ ROUTES = (
 ROUTE_TAGS = tuple(dict.fromkeys(["Gateway", *(route.tag for route in ROUTES)]))
 """Their groups in the document."""
 
-SCHEMAS = {**webhooks.SCHEMAS}
+SCHEMAS = {
+    **webhooks.SCHEMAS,
+    **mcp.SCHEMAS,
+    "Skill": skills.SKILL,
+    "IngestedDocument": documents.DOCUMENT,
+}
