@@ -10,23 +10,25 @@ from typing import Any, TypeVar
 import orjson
 
 from actors.agent import AgentView, ReadAgent, no_such_agent
+from actors.bank import BankView
 from actors.core import Core
 from actors.directory import ASK_TIMEOUT_S
 from actors.domain import DomainView, ReadDomain, Viewer, no_such_domain, no_such_zone
-from actors.errors import InvalidField, NotFound, NothingSelected, Overloaded, QuotaExceeded, ServiceError
+from actors.errors import InvalidField, NotFound, NothingSelected, NotPermitted, Overloaded, QuotaExceeded, ServiceError
 from actors.plans import PLANS
 from actors.quota import COUNT, Standing
 from actors.receipt import Audit, Quoting, Receipt
 from actors.request import EMPTY, NO_DEFINITION, NO_TARGET, Definition, Target, TPSRequest
 from actors.runtime import Aside, Ask, AsyncFuture, Progress
 from actors.session import Caller
+from actors.user import ReadUser, require_name_allowed
 from persistence import agents, audit, domains
 from persistence.domains import ZoneRow
 from persistence.store import Query, StoreUnavailable
 from persistence.users import name_key
 
 R = TypeVar("R")
-V = TypeVar("V", AgentView, DomainView)
+V = TypeVar("V", AgentView, BankView, DomainView)
 
 DEFAULT_PAGE = 50
 NOBODY: dict[str, str | None] = {"user": None, "agent": None, "domain": None, "zone": None}
@@ -238,12 +240,12 @@ class Call:
         Raises:
             NotFound: there is none that the caller may see, or `target.user` is not its owner.
         """
-        view = await self._named("agent", name, agents.id_by_name, self._read_agent)
+        view = await self.named("agent", name, agents.id_by_name, self._read_agent)
         if view is None:
             raise no_such_agent()
         return self._of_target_user(view)
 
-    async def _named(
+    async def named(
         self, kind: str, name: str, find: Callable[[str], Query[str]], read: Callable[[str], Awaitable[V]]
     ) -> V | None:
         """Read what has a name: by the id that it had last where that is still right, else looked up anew."""
@@ -285,7 +287,7 @@ class Call:
         """
         name = self.target.domain
         if name is not None:
-            view = await self._named("domain", name, domains.id_by_name, self._read_domain)
+            view = await self.named("domain", name, domains.id_by_name, self._read_domain)
             if view is None:
                 raise no_such_domain()
             return view
@@ -412,6 +414,27 @@ class Call:
                         return row.name
                 return None
         return self._known_agent[1] if self._known_agent else None
+
+    # what a caller makes
+
+    def require_own(self, what: str) -> None:
+        """Refuse to make something for another user.
+
+        Raises:
+            NotPermitted: `target.user` is not the caller.
+        """
+        owner = self.target.user
+        if owner is not None and name_key(owner) != name_key(self.user.user_name):
+            raise NotPermitted(f"You make {what} for yourself only: leave target.user out or name yourself.")
+
+    async def require_name_allowed(self, name: str) -> None:
+        """Refuse a premium name where the caller's plan has none.
+
+        Raises:
+            NeedsPlan: the name is too short for the plan.
+        """
+        user = await self.ask("user", self.user.user_id, ReadUser())
+        require_name_allowed(name, user.plan)
 
     # pages
 

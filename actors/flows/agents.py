@@ -18,10 +18,8 @@ from actors.user import (
     AddToRoster,
     CreateAgent,
     OnRoster,
-    ReadUser,
     RemoveFromRoster,
     no_such_user,
-    require_name_allowed,
 )
 from persistence import agents, banks, conversations, domains, users
 from persistence.agents import AgentChanges
@@ -38,9 +36,7 @@ NEWEST = 2**62
 
 async def create(call: Call) -> Answer:
     """AP_Create: make an agent that the caller owns."""
-    owner = call.target.user
-    if owner is not None and name_key(owner) != name_key(call.user.user_name):
-        raise NotPermitted("You make agents for yourself only: leave target.user out or name yourself.")
+    call.require_own("agents")
     message = CreateAgent(
         name=require_name(call.vx.name or ""),
         description=call.vx.description or "",
@@ -176,8 +172,7 @@ async def _change(call: Call) -> Answer:
     target = await call.target_agent()
     own = target.row.owner_id == call.user.user_id  # else the agent's actor refuses
     if own and name is not None and name_key(require_name(name)) != name_key(target.row.name):
-        user = await call.ask("user", call.user.user_id, ReadUser())
-        require_name_allowed(name, user.plan)
+        await call.require_name_allowed(name)
     changes = AgentChanges(name, call.vx.description, call.vx.profile, call.vx.access)
 
     def changed(view: AgentView) -> Answer:

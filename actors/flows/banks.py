@@ -28,7 +28,7 @@ from actors.flows.documents import ingested
 from actors.recall import Recalled, recall
 from actors.records import attachment_record, bank_record, memory_record
 from actors.request import require_name
-from actors.user import CreateBank, ReadUser, no_such_user, require_name_allowed
+from actors.user import CreateBank, no_such_user
 from persistence import agents, banks, users
 from persistence.banks import AttachmentRow, BankChanges, Choice
 from persistence.store import StoreUnavailable
@@ -56,21 +56,19 @@ async def _bank(call: Call, permission: str = "") -> tuple[BankView, Viewer]:
         NotFound: there is none of that name that the caller may see.
         NotPermitted: the caller sees it but may not do that.
     """
-    name, names = call.target.bank or "", call.core.names
-    hint = names.hint("bank", name)
-    if hint is not None:
-        try:
-            view, viewer = await _seen(call, hint)
-            if name_key(view.row.name) == name_key(name):
-                return await _permitted(call, view, viewer, permission)
-        except NotFound:
-            pass
-        names.forget("bank", name)
-    found = await names.find("bank", name, banks.id_by_name)
-    if found is None:
+    viewer = Viewer(call.user.user_id)
+
+    async def seen(bank_id: str) -> BankView:
+        nonlocal viewer
+        view, viewer = await _seen(call, bank_id)
+        return view
+
+    view = await call.named("bank", call.target.bank or "", banks.id_by_name, seen)
+    if view is None:
         raise no_such_bank()
-    view, viewer = await _seen(call, found)
-    return await _permitted(call, view, viewer, permission)
+    if permission:
+        view = await call.ask("bank", view.row.id, RequirePermission(viewer, permission))
+    return view, viewer
 
 
 async def _seen(call: Call, bank_id: str) -> tuple[BankView, Viewer]:
@@ -83,12 +81,6 @@ async def _seen(call: Call, bank_id: str) -> tuple[BankView, Viewer]:
             raise
     viewer = Viewer(call.user.user_id, let_in=True)
     return await call.ask("bank", bank_id, ReadBank(viewer)), viewer
-
-
-async def _permitted(call: Call, view: BankView, viewer: Viewer, permission: str) -> tuple[BankView, Viewer]:
-    if permission:
-        view = await call.ask("bank", view.row.id, RequirePermission(viewer, permission))
-    return view, viewer
 
 
 async def _own_agent(call: Call) -> AgentView:
@@ -118,9 +110,7 @@ async def _agent_of(call: Call, view: BankView) -> tuple[str, str, str]:
 
 async def create(call: Call) -> Answer:
     """MB_Create: make a bank that the caller owns, with an own agent as its admin."""
-    owner = call.target.user
-    if owner is not None and name_key(owner) != name_key(call.user.user_name):
-        raise NotPermitted("You make banks for yourself only: leave target.user out or name yourself.")
+    call.require_own("banks")
     name = call.vx.name or call.target.bank
     if name is None:
         raise MissingField("missing name field: send a text as `vx.name` or `target.bank`.")
@@ -134,8 +124,7 @@ async def update(call: Call) -> Answer:
     name = require_name(call.vx.name or "")
     view, viewer = await _bank(call, "admin")
     if name_key(name) != name_key(view.row.name):
-        user = await call.ask("user", call.user.user_id, ReadUser())
-        require_name_allowed(name, user.plan)
+        await call.require_name_allowed(name)
     changes = BankChanges(name, call.vx.description, call.vx.access)
     return await call.carry_out("bank", view.row.id, UpdateBank(viewer, changes), _bank_answer)
 

@@ -9,7 +9,7 @@ from actors.notices import StandingChanged
 from actors.records import domain_record, membership_record
 from actors.request import require_name
 from actors.session import SelectZone
-from actors.user import CreateDomain, ReadUser, require_name_allowed
+from actors.user import CreateDomain
 from persistence import agents, domains
 from persistence.agents import AgentRow
 from persistence.domains import DomainChanges
@@ -18,9 +18,7 @@ from persistence.users import name_key
 
 async def create(call: Call) -> Answer:
     """DM_Create: make a domain, with its lobby, that an own agent founds."""
-    owner = call.target.user
-    if owner is not None and name_key(owner) != name_key(call.user.user_name):
-        raise NotPermitted("You make domains for yourself only: leave target.user out or name yourself.")
+    call.require_own("domains")
     name = require_name(call.vx.name or "")
     founder = _own(await call.target_agent(), call)
     message = CreateDomain(
@@ -65,8 +63,7 @@ async def update(call: Call) -> Answer:
     view = await call.target_domain()
     name = require_name(call.vx.name or "")
     if view.row.owner_id == call.user.user_id and name_key(name) != name_key(view.row.name):
-        user = await call.ask("user", call.user.user_id, ReadUser())
-        require_name_allowed(name, user.plan)
+        await call.require_name_allowed(name)
     changes = DomainChanges(name, call.vx.description or "", call.vx.profile, call.vx.access)
     return await call.carry_out(
         "domain", view.row.id, UpdateDomain(view.viewer, changes), lambda row: Answer(profile=[domain_record(row)])

@@ -17,7 +17,6 @@ from actors.records import zone_record
 from actors.request import require_name
 from actors.session import UseSession
 from actors.streams import Happened, Stream, event
-from actors.user import ReadUser, require_name_allowed
 from persistence import agents, zones
 from persistence.agents import AgentRow
 from persistence.domains import ZoneRow
@@ -41,8 +40,7 @@ async def create(call: Call) -> Answer:
     """ZN_Create: add a zone to a domain."""
     name = require_name(call.vx.name or "")
     view = await call.target_domain()
-    user = await call.ask("user", call.user.user_id, ReadUser())
-    require_name_allowed(name, user.plan)
+    await call.require_name_allowed(name)
     return await call.carry_out(
         "domain",
         view.row.id,
