@@ -131,6 +131,8 @@ async def test_what_was_installed_and_offered_survives_a_restart(tmp_path: Path)
             user = await client.register("lovelace")
             await install(user, "wild", server="unruly")
             offered = (await listed(user))["tools"]
+            # A list of tools is stored without being waited for; what is acknowledged after it was stored after it.
+            await user.agent("later")
         await gateway.kill()
         await gateway.start()
         async with gateway.client() as client:
