@@ -1,5 +1,7 @@
 """The agent actor: one agent, its state, and its private conversations."""
 
+from __future__ import annotations  # nested functions would build theirs at each call
+
 import asyncio
 import logging
 from collections.abc import Coroutine, Iterable

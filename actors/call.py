@@ -2,9 +2,9 @@
 
 import base64
 import binascii
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import orjson
@@ -41,8 +41,8 @@ class Answer:
     `quoted` are the places of memories whose texts stand in it, where it may be kept.
     """
 
-    profile: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    content: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    profile: Sequence[dict[str, Any]] = ()
+    content: Sequence[dict[str, Any]] = ()
     next: str | None = None
     quoted: tuple[int, ...] = ()
 

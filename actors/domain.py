@@ -1,5 +1,7 @@
 """The domain actor: one workspace, who belongs to it, and its zones (product 4)."""
 
+from __future__ import annotations  # nested functions would build theirs at each call
+
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import asdict, dataclass, field, replace

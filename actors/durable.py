@@ -1,5 +1,7 @@
 """Actors whose state is kept in the store: every change is one unit, answered when it is durable."""
 
+from __future__ import annotations  # nested functions would build theirs at each call
+
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any

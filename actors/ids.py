@@ -24,6 +24,7 @@ Not for what must not be guessed: tokens and salts take theirs from `secrets`.
 
 _last_ms = 0
 _in_ms = 0
+_time_field = ""
 
 
 def new_id(prefix: str) -> str:
@@ -32,15 +33,14 @@ def new_id(prefix: str) -> str:
     The 12 bits after the version count the ids of a millisecond; where the clock stands still or goes back, or the
     bits run out, the time field runs ahead of it (RFC 9562, 6.2, method 1).
     """
-    global _last_ms, _in_ms
+    global _last_ms, _in_ms, _time_field
     ms = time.time_ns() // 1_000_000
-    if ms > _last_ms:
-        _last_ms, _in_ms = ms, 0
-    elif _in_ms < 0xFFF:
+    if ms <= _last_ms and _in_ms < 0xFFF:
         _in_ms += 1
     else:
-        _last_ms, _in_ms = _last_ms + 1, 0
-    return f"{prefix}_{_last_ms:012x}7{_in_ms:03x}{_VARIANT | random_bits(62):016x}"
+        _last_ms, _in_ms = max(ms, _last_ms + 1), 0
+        _time_field = f"{_last_ms:012x}7"
+    return f"{prefix}_{_time_field}{_in_ms:03x}{_VARIANT | random_bits(62):x}"
 
 
 _VARIANT = 0b10 << 62
@@ -64,6 +64,7 @@ def _second_text(second: int) -> str:
     return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
+@lru_cache(maxsize=1_024)
 def iso(at: int) -> str:
     """Write ms since the epoch as ISO 8601 UTC with milliseconds and `Z`."""
     return f"{_second_text(at // 1000)}.{at % 1000:03d}Z"

@@ -1,7 +1,7 @@
 """Answers and errors as HTTP responses, in the shapes of product 1."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
@@ -92,8 +92,12 @@ def request_id(sent: str | None) -> str:
 
 def _uuid4() -> str:
     """Make a random UUID (RFC 9562, 5.4) at a third of the cost of the uuid module's objects."""
-    bits = f"{random_bits(124):031x}"
-    return f"{bits[:8]}-{bits[8:12]}-4{bits[12:15]}-{'89ab'[int(bits[15], 16) & 3]}{bits[16:19]}-{bits[19:]}"
+    bits = f"{_VERSION_AND_VARIANT | random_bits(128) & _RANDOM:032x}"
+    return f"{bits[:8]}-{bits[8:12]}-{bits[12:16]}-{bits[16:20]}-{bits[20:]}"
+
+
+_VERSION_AND_VARIANT = 0x4000_8000_0000_0000_0000
+_RANDOM = ~0xF000_C000_0000_0000_0000
 
 
 def credential_of(header: Callable[[str], str | None]) -> str | None:
@@ -135,8 +139,8 @@ def tps_body(
     context: dict[str, str | None],
     *,
     status: dict[str, Any] = OK_STATUS,
-    profile: list[dict[str, Any]] | None = None,
-    content: list[dict[str, Any]] | None = None,
+    profile: Sequence[dict[str, Any]] = (),
+    content: Sequence[dict[str, Any]] = (),
     next_cursor: str | None = None,
 ) -> bytes:
     """Write a TPSResponse (product 1)."""
@@ -150,8 +154,8 @@ def tps_body(
                 "next": next_cursor,
             },
             "status": status,
-            "profile": profile or [],
-            "content": content or [],
+            "profile": profile,
+            "content": content,
         }
     )
 

@@ -7,6 +7,7 @@ streamed answers, doubtful heads, connections to be closed) go Sanic's way. `Com
 
 import logging
 from collections.abc import Coroutine
+from functools import lru_cache
 from time import monotonic
 from typing import Any
 
@@ -21,6 +22,8 @@ UNUSUAL = frozenset(("transfer-encoding", "expect", "upgrade"))
 """Headers that change how a request is read or answered."""
 MAX_HEAD_BYTES = 8_192
 MAX_LENGTH_DIGITS = 9
+HEADS_REMEMBERED = 256
+"""Heads that need not be read anew: a client sends the same one again and again. At most 2 MiB."""
 
 log = logging.getLogger("parley.fastpath")
 
@@ -139,13 +142,22 @@ def plain_request(data: bytes) -> tuple[str, dict[str, str], bytes] | None:
     """Take a request apart: its request line, its headers by names in lower case, its body.
 
     None unless `data` is one whole request and nothing in its head leaves a doubt of what it means (RFC 9112); what
-    is taken here, Sanic would read just so.
+    is taken here, Sanic would read just so. The headers may be those of other requests, too: not to be changed.
     """
     end = data.find(b"\r\n\r\n")
     if not 0 < end <= MAX_HEAD_BYTES:
         return None
+    head = _plain_head(data[:end])
+    if head is None or len(data) - end - 4 != head[2]:
+        return None
+    return head[0], head[1], data[end + 4 :]
+
+
+@lru_cache(maxsize=HEADS_REMEMBERED)
+def _plain_head(head: bytes) -> tuple[str, dict[str, str], int] | None:
+    """Take a head apart, and tell how long the body is; None where it leaves a doubt."""
     try:
-        line, *fields = data[:end].decode("ascii").split("\r\n")
+        line, *fields = head.decode("ascii").split("\r\n")
     except UnicodeDecodeError:
         return None
     headers: dict[str, str] = {}
@@ -156,8 +168,8 @@ def plain_request(data: bytes) -> tuple[str, dict[str, str], bytes] | None:
             return None
         headers[name] = value.strip()
     length = headers.get("content-length", "")
-    if len(length) > MAX_LENGTH_DIGITS or not length.isdecimal() or len(data) - end - 4 != int(length):
+    if len(length) > MAX_LENGTH_DIGITS or not length.isdecimal():
         return None
     if headers.get("connection", "keep-alive").lower() != "keep-alive" or not UNUSUAL.isdisjoint(headers):
         return None
-    return line, headers, data[end + 4 :]
+    return line, headers, int(length)

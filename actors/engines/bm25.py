@@ -33,10 +33,6 @@ class _Document(NamedTuple):
     once: float
     often: dict[str, float]
 
-    def impact(self, term: str) -> float:
-        """What a term's weight is multiplied with."""
-        return self.often.get(term, self.once) if self.often else self.once
-
 
 class Index:
     """Documents, each known by a number >= 0 and found by its terms.
@@ -122,18 +118,20 @@ class Index:
             left -= size
         # Terms that are too common to count might still be in a document: they are given the benefit of the doubt.
         least -= len(found) - len(weights)
-        matches = Counter(chain.from_iterable(numbers))
+        matching = chain.from_iterable(numbers)
+        if least > 1:
+            matches = [number for number, matched in Counter(matching).items() if matched >= least]
+        else:
+            matches = dict.fromkeys(matching)
         documents = self._documents
         ranked: list[tuple[float, int]] = []
-        for number, matched in matches.items():
-            if matched >= least:
-                document = documents[number]
-                impact = document.once if not document.often else None
-                score = 0.0
-                for term in document.terms:
-                    if term in weights:
-                        score += weights[term] * (impact or document.impact(term))
-                ranked.append((score, number))
+        for number in matches:
+            terms, once, often = documents[number]
+            score = 0.0
+            for term in terms:
+                if term in weights:
+                    score += weights[term] * (often.get(term, once) if often else once)
+            ranked.append((score, number))
         if not ranked:
             return []
         ranked.sort(reverse=True)

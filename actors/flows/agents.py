@@ -1,5 +1,7 @@
 """The agent group: agents, the roster, selection, chat (product 3)."""
 
+from __future__ import annotations  # nested functions would build theirs at each call
+
 from dataclasses import replace
 from typing import NamedTuple
 

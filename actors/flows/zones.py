@@ -1,5 +1,7 @@
 """The zone group: streams of messages in domains (product 4)."""
 
+from __future__ import annotations  # nested functions would build theirs at each call
+
 import re
 from collections.abc import AsyncIterator
 
