@@ -4,8 +4,8 @@ All units that wait become one transaction, run as one call on the connection's 
 answered, in order. The bound is the batch, not a timer: an idle writer commits a lone unit at once.
 
 What it costs under load is not SQL but the interpreter lock: each call into SQLite lets go of it and must wait to
-have it back. So a batch is first tried with one statement per kind of write, and taken apart into a savepoint per
-unit only where that fails or can't be (docs/decisions.md).
+have it back. So a batch is first tried with one statement per kind of write, which the event loop's thread makes ready,
+and taken apart into a savepoint per unit only where that fails or can't be (docs/decisions.md).
 """
 
 import asyncio
@@ -13,8 +13,9 @@ import logging
 import sqlite3
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from itertools import groupby
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import aiosqlite
 import orjson
@@ -39,6 +40,17 @@ class _RowsRefused(Exception):
 
 class _TakeApart(Exception):
     """A statement for many units failed: each is to be stored by itself."""
+
+
+Statement = tuple[str, str]
+"""SQL with one parameter, a JSON array of rows."""
+
+
+class _Step(NamedTuple):
+    """Units that were submitted one after another, and what stores all of them; no statement: each by itself."""
+
+    units: list[Unit]
+    statements: list[Statement]
 
 
 class Writer:
@@ -99,21 +111,25 @@ class Writer:
             self._start_batch()
 
     def _start_batch(self) -> None:
-        """Wake the connection's thread; it takes what waits by the time it has the interpreter."""
+        """Hand all that waits to the connection's thread."""
         self._at_work = True
         self._idle.clear()
-        future = _on_connection_thread(self._connection, self._commit)
-        future.add_done_callback(self._ended)
+        queue = self._queue
+        batch = [queue.popleft() for _ in range(min(len(queue), MAX_BATCH))]
+        units = [unit for unit, _ in batch]
+        steps = _one_by_one(units) if self._fenced else _planned(units)
+        future = _on_connection_thread(self._connection, partial(self._commit, steps))
+        future.add_done_callback(partial(self._ended, batch))
 
-    def _ended(self, future: "asyncio.Future[list[tuple[Settled, Outcome]]]") -> None:
+    def _ended(self, batch: list[tuple[Unit, Settled]], future: "asyncio.Future[list[Outcome]]") -> None:
         """Answer the callers of a batch, once the next one is on its way."""
-        settlements = future.result()
+        outcomes = future.result()
         self.batches += 1
-        self.units += len(settlements)
+        self.units += len(batch)
         self._at_work = False
         if self._queue:
             self._wake()
-        for settled, outcome in settlements:
+        for (_, settled), outcome in zip(batch, outcomes, strict=True):
             try:
                 settled(outcome)
             except Exception:
@@ -123,45 +139,41 @@ class Writer:
 
     # What follows runs in the connection's thread.
 
-    def _commit(self) -> list[tuple[Settled, Outcome]]:
-        """Take what waits, store it in one transaction, and tell each unit's outcome."""
-        queue = self._queue
-        batch = [queue.popleft() for _ in range(min(len(queue), MAX_BATCH))]
-        units = [unit for unit, _ in batch]
+    def _commit(self, steps: list[_Step]) -> list[Outcome]:
+        """Store a batch in one transaction, and tell each unit's outcome."""
+        connection: sqlite3.Connection = self._connection._conn  # pyright: ignore[reportPrivateUsage]
+        units = [unit for step in steps for unit in step.units]
         try:
-            outcomes = self._transact(self._connection._conn, units)  # pyright: ignore[reportPrivateUsage]
+            try:
+                return self._transact(connection, steps)
+            except _TakeApart:
+                return self._transact(connection, _one_by_one(units))
         except Exception as error:
             log.error("a batch of %d units failed: %s", len(units), error)
             for unit in units:
                 self._fenced.update(unit.incarnations)
-            outcomes = [StoreUnavailable(str(error))] * len(units)
-        return [(settled, outcome) for (_, settled), outcome in zip(batch, outcomes, strict=True)]
+            return [StoreUnavailable(str(error))] * len(units)
 
-    def _transact(self, connection: sqlite3.Connection, units: list[Unit]) -> list[Outcome]:
-        """Store the units in one transaction: many in a statement, or each by itself where that fails."""
-        try:
-            return self._try(connection, units, together=True)
-        except _TakeApart:
-            return self._try(connection, units, together=False)
-
-    def _try(self, connection: sqlite3.Connection, units: list[Unit], *, together: bool) -> list[Outcome]:
-        outcomes: list[Outcome] = []
-        if together and len(units) > 1 and not self._fenced and (alike := _all_alike(units)):
+    def _transact(self, connection: sqlite3.Connection, steps: list[_Step]) -> list[Outcome]:
+        units, statements = steps[0]
+        if len(steps) == 1 and len(statements) == 1:
             if self._before_commit is not None:
                 self._before_commit()
-            _run_for_many(connection, *alike)  # a transaction by itself
+            _run_for_many(connection, *statements[0])  # a transaction by itself
             return [None] * len(units)
-        if len(units) == 1 and not self._fenced and self._before_commit is None and _is_one_statement(units[0]):
+        alone = len(steps) == len(units) == 1
+        if alone and not self._fenced and self._before_commit is None and _is_one_statement(units[0]):
             return [self._run_alone(connection, units[0])]
+        outcomes: list[Outcome] = []
         connection.execute("BEGIN IMMEDIATE")
         try:
-            for joinable, run in groupby(units, key=_can_join_others):
-                same = list(run)
-                if together and joinable and len(same) > 1 and not self._fenced:
-                    _apply_together(connection, same)
-                    outcomes += [None] * len(same)
-                else:
-                    outcomes += [self._apply(connection, unit) for unit in same]
+            for units, statements in steps:
+                if self._fenced or not statements:  # a step before may have failed for the same incarnation
+                    outcomes += [self._apply(connection, unit) for unit in units]
+                    continue
+                for statement in statements:
+                    _run_for_many(connection, *statement)
+                outcomes += [None] * len(units)
             if self._before_commit is not None:
                 self._before_commit()
             connection.execute("COMMIT")
@@ -218,58 +230,63 @@ def _is_one_statement(unit: Unit) -> bool:
     return len(unit.writes) == 1 and unit.writes[0].rows is None
 
 
-def _apply_together(connection: sqlite3.Connection, units: list[Unit]) -> None:
-    """Store units with one statement per kind of write.
+def _one_by_one(units: list[Unit]) -> list[_Step]:
+    """Plan to store each unit by itself."""
+    return [_Step([unit], []) for unit in units]
 
-    Raises:
-        _TakeApart: one of them was refused; the transaction is to be rolled back.
-    """
-    params: dict[str, list[Params]] = {}
+
+def _planned(units: list[Unit]) -> list[_Step]:
+    """Plan to store units together as far as that can be; most batches are of chats alone, one statement."""
+    statements = _statements_for(units)
+    if statements:
+        return [_Step(units, statements)]
+    steps: list[_Step] = []
+    for joinable, run in groupby(units, key=_can_join_others):
+        same = list(run)
+        statements = _statements_for(same) if joinable else []
+        steps += [_Step(same, statements)] if statements else _one_by_one(same)
+    return steps
+
+
+def _can_join_others(unit: Unit) -> bool:
+    """Tell whether all that a unit writes can be stored in statements for many units."""
+    return not unit.refusals and all(write.many is not None and write.rows is None for write in unit.writes)
+
+
+def _statements_for(units: list[Unit]) -> list[Statement]:
+    """Write one statement per kind of write for several units; none where there is one unit, or some can't join."""
+    if len(units) < 2:
+        return []
+    rows: dict[str, list[Params]] = {}
     for unit in units:
-        for write in unit.writes:
-            assert write.many is not None
-            params.setdefault(write.many, []).append(write.params)
-    for sql, rows in params.items():
-        _run_for_many(connection, sql, rows)
+        if unit.refusals:
+            return []
+        for _, params, count, many in unit.writes:
+            if many is None or count is not None:
+                return []
+            if many in rows:
+                rows[many].append(params)
+            else:
+                rows[many] = [params]
+    try:
+        arrays = [orjson.dumps(of_kind) for of_kind in rows.values()]
+    except orjson.JSONEncodeError:
+        return []
+    if any(b"\\u0000" in array for array in arrays):  # SQLite's JSON ends a text at a NUL
+        return []
+    return [(sql, array.decode()) for sql, array in zip(rows, arrays, strict=True)]
 
 
-def _run_for_many(connection: sqlite3.Connection, sql: str, rows: list[Params]) -> None:
+def _run_for_many(connection: sqlite3.Connection, sql: str, array: str) -> None:
     """Run a statement whose one parameter is a JSON array of rows.
 
     Raises:
         _TakeApart: a row was refused.
     """
     try:
-        array = orjson.dumps(rows)
-        if b"\\u0000" in array:  # SQLite's JSON ends a text at a NUL
-            raise _TakeApart
-        connection.executemany(sql, [(array.decode(),)])  # unlike execute, it doesn't wait once more for a row id
+        connection.executemany(sql, [(array,)])  # unlike execute, it doesn't wait once more for a row id
     except Exception as error:
         raise _TakeApart from error
-
-
-def _all_alike(units: list[Unit]) -> tuple[str, list[Params]] | None:
-    """Return the statement that stores all that these units write, and its rows, where one can; else None.
-
-    Most batches are of chats alone. The interpreter is held while this runs, so it looks at each write once.
-    """
-    if not units[0].writes:
-        return None
-    sql = units[0].writes[0].many
-    rows: list[Params] = []
-    for unit in units:
-        if unit.refusals:
-            return None
-        for _, params, count, many in unit.writes:
-            if many is None or many is not sql or count is not None:
-                return None
-            rows.append(params)
-    return None if sql is None else (sql, rows)
-
-
-def _can_join_others(unit: Unit) -> bool:
-    """Tell whether all that a unit writes can be stored in statements for many units."""
-    return not unit.refusals and all(write.many is not None and write.rows is None for write in unit.writes)
 
 
 def _refusal_key(error: Exception) -> str:

@@ -560,3 +560,17 @@ async def test_a_failure_in_a_batch_keeps_later_units_of_the_incarnation_out_of_
     units = [unit(note(50), by=7), Unit((note(1, many=True),), (7,)), Unit((note(2, many=True),), (7,))]
     assert kinds(await in_one_batch(store, disk, units)) == [StoreUnavailable, Fenced, Fenced]
     assert await ids(store) == [50]
+
+
+async def test_units_of_two_kinds_are_all_stored_with_a_statement_for_each_kind(tmp_path: Path):
+    seen_many = "INSERT INTO seen (id) SELECT json_extract(value, '$[0]') FROM json_each(?)"
+    async with open_store(tmp_path) as store:  # without faults, as the gateway opens it
+        await store.commit(unit(Write("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT, number INTEGER)", ())))
+        await store.commit(unit(Write("CREATE TABLE seen (id INTEGER PRIMARY KEY)", ())))
+        batches = store.stats().batches
+        seen = [unit(Write("INSERT INTO seen (id) VALUES (?)", (id,), many=seen_many)) for id in range(3)]
+        submitted = Submitted(store, [seen[0], unit(note(1, many=True)), seen[1], unit(note(2, many=True)), seen[2]])
+        assert kinds(await submitted.all()) == [None] * 5
+        assert store.stats().batches == batches + 1
+        assert await ids(store) == [1, 2]
+        assert await value(store, "SELECT count(*) FROM seen") == 3
