@@ -364,7 +364,11 @@ class Call:
         """Name what is selected after the command; never fails, for by now the command is done."""
         if self.caller is None:
             return NOBODY
-        agent = None if self.agent_id is None else await self._agent_name(self.agent_id)
+        agent_id, known = self.agent_id, self._known_agent
+        if known is not None and known[0] == agent_id:
+            agent: str | None = known[1]
+        else:
+            agent = None if agent_id is None else await self._agent_name(agent_id)
         domain, zone = (None, None) if self.domain_id is None else await self._place(self.domain_id)
         return {"user": self.caller.user_name, "agent": agent, "domain": domain, "zone": zone}
 
@@ -403,17 +407,15 @@ class Call:
         return view.row.name, next((zone.name for zone in view.zones if zone.id == self.zone_id), None)
 
     async def _agent_name(self, agent_id: str) -> str | None:
-        if self._known_agent is None or self._known_agent[0] != agent_id:
-            try:
-                await self._read_agent(agent_id)
-            except NotFound:
-                return None
-            except (ServiceError, StoreUnavailable):  # a unit of that agent's failed just now, or the gateway stops
-                with suppress(StoreUnavailable):
-                    for row in await self.core.store.fetch(agents.by_id(agent_id)):
-                        return row.name
-                return None
-        return self._known_agent[1] if self._known_agent else None
+        try:
+            return (await self._read_agent(agent_id)).row.name
+        except NotFound:
+            return None
+        except (ServiceError, StoreUnavailable):  # a unit of that agent's failed just now, or the gateway stops
+            with suppress(StoreUnavailable):
+                for row in await self.core.store.fetch(agents.by_id(agent_id)):
+                    return row.name
+            return None
 
     # what a caller makes
 

@@ -49,7 +49,9 @@ class Standing(NamedTuple):
     @property
     def remaining(self) -> int | None:
         """Requests that are left; None without a limit."""
-        return None if self.limit is None else max(self.limit - self.used, 0)
+        if self.limit is None:
+            return None
+        return self.limit - self.used if self.used < self.limit else 0
 
     def seconds_left(self, now: int) -> int:
         """Tell in how many seconds the day ends, at least one; `now` in ms since the epoch."""

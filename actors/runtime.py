@@ -657,7 +657,7 @@ class Actor(pykka.Actor):
         self._busy = True
         self.aside = aside
         try:
-            answer = self.on_receive(message)
+            answer = self._handlers[type(message)](self, message)
         except ServiceError as error:
             if self._unsettled is None or self._unsettled.done():
                 raise
@@ -690,10 +690,7 @@ class Actor(pykka.Actor):
 
     def on_receive(self, message: Any) -> Any:
         """Hand a message to its handler; pykka's entry point."""
-        handler = self._handlers.get(type(message))  # pyright: ignore[reportUnknownArgumentType]
-        if handler is None:
-            raise TypeError(f"{self.actor_urn} has no handler for {type(message).__name__}")
-        return handler(self, message)
+        return self._handlers[type(message)](self, message)
 
 
 def _forward(done: AsyncFuture[Any], reply_to: AsyncFuture[Any]) -> None:

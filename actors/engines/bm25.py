@@ -105,7 +105,7 @@ class Index:
         found = [(len(known), term, known) for term in terms if (known := postings.get(term))]
         if not found or len(found) < least:
             return []
-        found.sort()
+        found.sort()  # the rarest first
         count = len(self._documents)
         left = MAX_POSTINGS
         weights: dict[str, float] = {}

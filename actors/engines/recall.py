@@ -64,9 +64,11 @@ class _Query:
 
     def __init__(self, terms: Iterable[str]) -> None:
         self.terms = dict.fromkeys(terms, 1.0)
+        total = float(len(self.terms))
         if "name" in self.terms:  # a question for a name is about the rest of its words
             self.terms["name"] = 0.5
-        self._total = min(_MAX_ASKED, sum(self.terms.values())) or 1.0
+            total -= 0.5
+        self._total = min(_MAX_ASKED, total) or 1.0
 
     def fewest(self, share: float) -> int:
         """How many of the terms it takes at least to account for this share."""

@@ -3,6 +3,7 @@
 from __future__ import annotations  # nested functions would build theirs at each call
 
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from actors.agent import AgentView, DestroyAgent, MemoriesNeeded, SendChat, SetOnline, UpdateAgent
@@ -202,7 +203,7 @@ async def destroy(call: Call) -> Answer:
 
 async def chat(call: Call) -> Answer:
     """AP_Chat: say something to an agent, privately or in the zone that is meant, and have its reply; both durable."""
-    if await call.speaks_in_zone():
+    if (call.zone_id or call.target.domain or call.target.zone) and await call.speaks_in_zone():
         try:
             return await zones.chat(call)
         except NotInDomain:
@@ -232,23 +233,20 @@ async def _send(call: Call, agent_id: str, message: SendChat) -> Answer:
             quoted=places_quoted(sent.reply, memories),
         )
 
-    async def send() -> Answer | MemoriesAsked:
-        return await call.carry_out("agent", agent_id, message, answered, timeout=CHAT_TIMEOUT_S)
-
+    send = partial(call.carry_out, "agent", agent_id, answer=answered, timeout=CHAT_TIMEOUT_S)
     if call.resumes is not None:
         for row in await call.core.store.fetch(conversations.message(agent_id, call.user.user_id, call.resumes)):
             message = replace(message, resumes=from_row(row))
     try:
-        answer = await send()
+        answer = await send(message)
     except NotFound:
         if not await call.let_in_to(agent_id):
             raise
         message = replace(message, let_in=True)
-        answer = await send()
+        answer = await send(message)
     if isinstance(answer, MemoriesAsked):
         memories = await memories_for_chat(call, agent_id, message.content)
-        message = replace(message, memories=memories)
-        answer = await send()
+        answer = await send(replace(message, memories=memories))
     assert isinstance(answer, Answer)  # with memories, it is never asked for them
     return answer
 
