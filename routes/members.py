@@ -133,7 +133,7 @@ class MemberRoutes:
             await received_body(request)  # here, where a client that goes away ends it
         if key is None or call.caller is None:
             return await self._work.shielded(_done(run() if audit is None else audited(call, audit, run)))
-        execution = Execution(run, _rendered, _failed, _withdrawn)
+        execution = Execution(run, _rendered, _failed, partial(_rendered, Reply(route.withdrawn)))
         body = await received_body(request) if route.reads_body else sent
         fingerprint = fingerprint_of(f"{route.name} {orjson.dumps(params).decode()}", body)
         once = self._core.idempotency.once(call, require_key(key), fingerprint, audit, execution)
@@ -150,10 +150,6 @@ def _rendered(reply: Reply) -> Rendered:
 
 def _failed(error: ServiceError) -> Rendered:
     return Rendered(error.http_code, orjson.dumps({"status": status_of(error)}))
-
-
-def _withdrawn() -> Rendered:
-    return Rendered(200, b"{}")
 
 
 def _checked(model: type[BaseModel], values: dict[str, Any]) -> BaseModel:
