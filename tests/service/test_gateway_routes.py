@@ -36,10 +36,27 @@ async def test_open_routes_need_no_credential_and_mind_no_wrong_one(sanic_client
         assert (await sanic_client.request("GET", path, headers=headers)).http == 200
 
 
-async def test_gateway_routes_echo_the_request_id(sanic_client: Client):
-    for path in ("/api/health", "/debug/actors", "/no/such/route"):
+async def test_gateway_routes_echo_the_request_id_or_make_one(sanic_client: Client):
+    for path in (*OPEN, "/docs/assets/page.js", "/docs/assets/none.js", "/debug/actors", "/no/such/route"):
         answer = await sanic_client.request("GET", path, headers={"X-Request-Id": "my-request"} | SECRET)
-        assert answer.headers["X-Request-Id"] == "my-request"
+        assert answer.headers["X-Request-Id"] == "my-request", path
+        assert len((await sanic_client.request("GET", path)).headers["X-Request-Id"]) == 36, path
+
+
+async def test_no_answer_has_an_empty_header(user: Client, unique: str):
+    await user.agent(f"{unique}-agent")
+    hook = await user.request("POST", "/api/webhooks/endpoints", json={"url": "https://example.com/hook"})
+    events = {"Accept": "text/event-stream"}
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    for method, path, body, headers in (
+        *(("GET", path, None, {}) for path in (*OPEN, "/docs/assets/page.js", "/no/such/route")),
+        ("POST", f"{BUS}/user/read", {}, {}),
+        ("POST", f"{BUS}/agent/chat", {"content": "Hello!"}, events),
+        ("POST", "/mcp", ping, {"Accept": "application/json, text/event-stream"}),
+        ("DELETE", f"/api/webhooks/endpoints/{hook.body['id']}?hard=true", None, {}),
+    ):
+        answer = await user.request(method, path, json=body, headers=headers)
+        assert [name for name, value in answer.headers.items() if not value] == [], path
 
 
 # docs
