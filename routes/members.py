@@ -12,10 +12,10 @@ from sanic import Blueprint, HTTPResponse, Request
 
 from actors.call import Call
 from actors.core import Core
-from actors.errors import InvalidField, MissingField, ServiceError
+from actors.errors import ServiceError
 from actors.idempotency import Done, Execution, audited, fingerprint_of, require_key
 from actors.receipt import Rendered
-from actors.request import wrong_fields
+from actors.request import refusal_of
 from routes.addresses import Network, client_address
 from routes.answers import (
     REPLAYED,
@@ -162,8 +162,4 @@ def _checked(model: type[BaseModel], values: dict[str, Any]) -> BaseModel:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        for problem in error.errors(include_url=False):
-            if problem["type"] == "missing" or problem["input"] is None:
-                path = ".".join(str(part) for part in problem["loc"])
-                raise MissingField(f"missing {path} field: send a value as `{path}`.") from None
-        raise InvalidField(wrong_fields(error)) from None
+        raise refusal_of(error) from None

@@ -18,6 +18,7 @@ from persistence.database import SqliteStore
 from routes.app import HttpOptions, build_app
 from routes.logs import AccessLog
 from tests.gateway import BUS, CHECKOUT, Client, running
+from tests.operator import SECRET, on_plan
 
 NOT_IN_THE_DOCUMENT = {("GET", "/docs/assets/{name}")}
 """Files of the documentation page."""
@@ -96,6 +97,29 @@ async def test_commands_declare_the_statuses_of_the_spec(document: dict[str, Any
     for path, methods in document["paths"].items():
         if path.startswith(BUS):
             assert {"200", "400", "401", "429", "500"} <= methods["post"]["responses"].keys(), path
+
+
+async def test_a_gateway_body_may_lack_what_the_document_does_not_require_and_nothing_else(
+    tmp_path: Path, document: dict[str, Any]
+):
+    async with running(tmp_path / "data", DEV_MOCKS_ENABLED="true") as gateway, gateway.client() as nobody:
+        user = await on_plan(await nobody.register("amelia"), "builder")
+        for path, methods in document["paths"].items():
+            for method, operation in methods.items():
+                media = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+                if path.startswith(BUS) or "$ref" not in media.get("schema", {}):
+                    continue
+                schema = document["components"]["schemas"][media["schema"]["$ref"].rpartition("/")[2]]
+                for member, described in schema["properties"].items():
+                    others = {key: value for key, value in media["example"].items() if key != member}
+                    for body, needed in (
+                        (others, member in schema.get("required", [])),
+                        (others | {member: None}, not described.get("nullable", False)),
+                    ):
+                        answer = await user.request(method.upper(), path, json=body, headers=SECRET)
+                        refused = answer.http == 400 and answer.code == 1002
+                        named = refused and answer.note.startswith(f"missing {member} field: send ")
+                        assert named is needed, (path, body, answer)
 
 
 async def test_headers_that_a_caller_may_send_are_declared(document: dict[str, Any]):

@@ -354,6 +354,8 @@ async def test_a_missing_url_is_named(user: Client):
         assert (
             (await user.request("POST", ENDPOINTS, json=body)).refused(1002, 400).note.startswith("missing url field")
         )
+    wrong = await user.request("POST", ENDPOINTS, json={"active": "yes"})  # types are checked first
+    assert wrong.refused(1003, 400).note == "Invalid value of active: it must be true or false."
 
 
 async def test_a_user_has_fifty_endpoints_at_most(owner: Client):
