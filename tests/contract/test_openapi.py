@@ -1,6 +1,7 @@
 """The OpenAPI document: valid, committed as it is served, and in step with the routes."""
 
 import re
+from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -132,6 +133,49 @@ async def test_headers_that_a_caller_may_send_are_declared(document: dict[str, A
     assert declared["LastEventId"] == {"ZN_Stream"}
     mutating = {service for service, command in COMMANDS.items() if command.mutates and not command.public}
     assert declared["IdempotencyKey"] >= {"commandBus", *mutating}
+
+
+async def test_counted_requests_answer_with_the_rate_limit_headers_that_are_declared(
+    user: Client, document: dict[str, Any]
+):
+    for method, path, status in (
+        ("POST", f"{BUS}/user/read", 200),
+        ("POST", f"{BUS}/agent/read", 400),
+        ("GET", "/api/webhooks/endpoints", 200),
+        ("POST", "/api/rules", 501),
+    ):
+        answer = await user.request(method, path, json={})
+        assert answer.http == status
+        response = document["paths"][path][method.lower()]["responses"][str(status)]
+        if "$ref" in response:
+            response = document["components"]["responses"][response["$ref"].rpartition("/")[2]]
+        assert {"RateLimit", "RateLimit-Policy"} <= response["headers"].keys() & answer.headers.keys()
+    assert document["components"]["headers"].keys() == {"RateLimit", "RateLimit-Policy"}
+
+
+async def test_refusals_of_a_body_that_nothing_looks_at_are_declared(user: Client, document: dict[str, Any]):
+    retry = "/api/webhooks/deliveries/{id}/retry"
+    for path in (retry, "/api/rules"):
+        answer = await user.request("POST", path.format(id="dlv_0"), data=BytesIO(bytes(1_100_000)))
+        assert answer.refused(1004, 413).http == 413
+        assert "413" in document["paths"][path]["post"]["responses"]
+    answer = await user.request("POST", retry.format(id="dlv_0"), headers={"Idempotency-Key": "no blanks"})
+    assert answer.refused(1003, 400).http == 400
+    assert "400" in document["paths"][retry]["post"]["responses"]
+
+
+async def test_the_schemas_of_the_spec_s_names_are_what_commands_refer_to(document: dict[str, Any]):
+    schemas = document["components"]["schemas"]
+    assert {"service", "target", "vx", "content"} <= schemas["TPSRequest"]["properties"].keys()
+    assert schemas["TPSResponse"]["required"] == ["header", "status", "profile", "content"]
+    for service, command in COMMANDS.items():
+        if command.follow is None:
+            answer = document["paths"][BUS + command.alias]["post"]["responses"]["200"]
+            schema = answer["content"]["application/json"]["schema"]
+            assert schema.get("allOf", [schema])[0] == {"$ref": "#/components/schemas/TPSResponse"}, service
+    for response in document["components"]["responses"].values():
+        schema = response["content"]["application/json"]["schema"]
+        assert schema == {"$ref": "#/components/schemas/TPSResponse"}
 
 
 async def test_only_public_operations_need_no_credential(document: dict[str, Any]):
