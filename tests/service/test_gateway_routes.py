@@ -124,7 +124,9 @@ async def test_without_a_configured_secret_internal_routes_are_not_there(tmp_pat
         for method, path in INTERNAL:
             for headers in ({}, SECRET, {"X-Internal-Secret": ""}):
                 body = {"json": {"plan": "free"}} if method == "PUT" else {}
-                assert (await client.request(method, path, headers=headers, **body)).refused(1006, 404).http == 404
+                answer = (await client.request(method, path, headers=headers, **body)).refused(1006, 404)
+                nowhere = await client.request(method, "/no/such/route", headers=headers, **body)
+                assert (answer.http, answer.body) == (404, nowhere.body)
 
 
 @pytest.mark.parametrize(
@@ -274,7 +276,9 @@ async def test_the_first_command_that_the_start_names_works_as_it_stands(tmp_pat
     if shutil.which("curl") is None:
         pytest.skip("no curl on this machine")
     async with running(tmp_path / "data") as gateway, gateway.client() as client:
-        said = re.search(r"Try first: (curl .*?)\nAll commands", gateway.log.read_text(), re.DOTALL)
+        log = gateway.log.read_text()
+        assert re.match(r"Parley \S+ listens on ", log)
+        said = re.search(r"Try first: (curl .*?)\nAll commands", log, re.DOTALL)
         assert said
         ran = await asyncio.create_subprocess_shell(f"{said[1]} --silent", stdout=subprocess.PIPE)
         assert b'"success":true' in (await ran.communicate())[0]
