@@ -344,6 +344,11 @@ async def test_http_and_private_addresses_are_refused_by_default_with_a_clear_no
     assert "https://" in note
     note = (await user.request("POST", ENDPOINTS, json={"url": "https://169.254.169.254/"})).refused(1003, 400).note
     assert "not a globally routable" in note
+    for url in ("http://example.com/", "https://127.0.0.1/", "https://localhost/"):
+        note = (await user.request("POST", ENDPOINTS, json={"url": url})).refused(1003, 400).note
+        assert "PARLEY_WEBHOOKS_ALLOW_INSECURE=true" in note
+    note = (await user.request("POST", ENDPOINTS, json={"url": "ftp://example.com/"})).refused(1003, 400).note
+    assert "PARLEY_WEBHOOKS" not in note  # it would not help
     made = await endpoint(user, "https://hooks.example.invalid/")
     path = f"{ENDPOINTS}/{made['id']}"
     (await user.request("PATCH", path, json={"url": "https://[::1]/"})).refused(1003, 400)
