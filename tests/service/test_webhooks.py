@@ -241,6 +241,8 @@ async def test_what_happens_to_agents_and_plans_is_told_as_the_catalog_says(owne
         ("billing.plan.changed", None, None),
     }
     assert {event["data"].get("deployment_id") for event in events} == {agent["id"], None}
+    members = schemas["agent.deployment.created"]["properties"]
+    assert members["deployment_id"]["description"] == "The agent's id, or the mock's."
 
 
 async def test_endpoints_are_told_of_endpoints_but_not_of_their_own_end(owner: Client):
