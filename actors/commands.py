@@ -564,7 +564,7 @@ _TABLE = (
     ),
     Command(
         "MB_Read",
-        "Read a bank's memories, oldest first, or the one of a name.",
+        "Read a bank's memories, oldest first, or those that a name means.",
         banks.read,
         uses=("target.bank", "vx.name", *_PAGE),
         requires=("target.bank",),

@@ -602,15 +602,19 @@ def _beside(receipt: Receipt | None, outcome: Said | None, said: Utterance) -> l
 
 _REFUSED = {
     Membership.NONE: "{agent} is neither invited to {domain} nor a member of it",
-    Membership.INVITED: "{agent} is only invited to {domain}",
     Membership.MEMBER: "{agent} is a member of {domain} already",
     Membership.BANNED: "{agent} is banned from {domain}; its owner lifts that with DM_Unban",
 }
 
 
 def _refusal(message: MoveMember, state: Membership, domain: DomainRow) -> str:
+    if message.move is Move.UNBAN:
+        return f"{message.agent} is not banned from {domain.name}: there is no ban to lift; DM_Read lists the bans."
     reason = _REFUSED[state].format(agent=message.agent, domain=domain.name)
-    return f"{reason}, so {message.move.value} can't be done."
+    advice = ""
+    if state is NONE:
+        advice = "; have it invited" if message.move is Move.JOIN else "; DM_Read lists who is"
+    return f"{reason}, so {message.move.value} can't be done{advice}."
 
 
 def no_such_zone() -> NotFound:

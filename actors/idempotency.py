@@ -107,7 +107,10 @@ class Idempotency:
                     "This Idempotency-Key was used for another request within 24 hours; take a new key for this one."
                 )
             if row.status is not None:
-                return self._replay(key, row.status, row.answer, execution)
+                if row.answer is None:  # withdrawn
+                    await call.prepare_context()
+                    return Done(execution.withdrawn(), replayed=True)
+                return self._replay(key, row.status, row.answer)
             call.resumes = row.message_id
         await call.prepare_context()
         receipt = Receipt(audit, key, execution.render)
@@ -133,9 +136,7 @@ class Idempotency:
         await self.settle(receipt.rest(raised.internal_code, rendered))
         return Done(rendered, raised.internal_code)
 
-    def _replay(self, key: KeptKey, status: int, answer: bytes | None, execution: Execution) -> Done:
-        if answer is None:
-            return Done(execution.withdrawn(), replayed=True)
+    def _replay(self, key: KeptKey, status: int, answer: bytes) -> Done:
         try:
             body = key.open(answer)
         except WrongMasterKey:

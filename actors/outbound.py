@@ -143,6 +143,12 @@ class Outbound:
 
         A name that does not resolve is let through: each connection is checked again.
         """
+        refused = await self._refusal(url)
+        if refused is None or url_refusal(url, allow_insecure=True) is not None:
+            return refused
+        return f"{refused}; for development, the operator may allow it with PARLEY_WEBHOOKS_ALLOW_INSECURE=true"
+
+    async def _refusal(self, url: str) -> str | None:
         refused = self.url_refusal(url)
         if refused is not None or self.allow_insecure:
             return refused

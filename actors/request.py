@@ -4,6 +4,7 @@ import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic_core import ErrorDetails
 
 from actors.errors import InvalidField, MissingField
 
@@ -26,6 +27,7 @@ Access = Literal["public", "domain", "bank", "agent"]
 Permission = Literal["none", "read", "write", "admin"]
 BlankIsMissing = _Blank = BeforeValidator(_blank_is_missing)
 Reference = Annotated[Annotated[str, StringConstraints(max_length=200, pattern=_NO_NUL)] | None, _Blank]
+RequiredReference = Annotated[Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_NO_NUL)], _Blank]
 Text = Annotated[Annotated[str, StringConstraints(max_length=8_000, pattern=_NO_NUL)] | None, _Blank]
 Content = Annotated[Annotated[str, StringConstraints(max_length=32_000, pattern=_NO_NUL)] | None, _Blank]
 Secret = Annotated[Annotated[str, StringConstraints(max_length=256, pattern=_NO_NUL)] | None, _Blank]
@@ -98,18 +100,30 @@ def parse(body: dict[str, Any]) -> TPSRequest:
     try:
         return _validate(body)
     except ValidationError as error:
-        raise InvalidField(wrong_fields(error)) from None
+        raise refusal_of(error) from None
 
 
-def wrong_fields(error: ValidationError) -> str:
-    """Name every wrong field of a body and what is wrong with it, in one sentence."""
-    problems = error.errors(include_url=False, include_input=False)
+def refusal_of(error: ValidationError) -> InvalidField | MissingField:
+    """Make the refusal of a body: it names every wrong member, at most ten, or else one that is missing."""
+    missing, problems = _parted(error)
+    if not problems:
+        path = ".".join(str(part) for part in missing[0]["loc"])
+        return MissingField(f"missing {path} field: send a value as `{path}`.")
     named = [
         f"{'.'.join(str(part) for part in problem['loc']) or 'the body'}: {_plain(problem['type'], problem['msg'])}"
         for problem in problems[:MAX_ERRORS]
     ]
     more = len(problems) - MAX_ERRORS
-    return "Invalid value of " + "; ".join(named) + (f"; and {more} more" if more > 0 else "") + "."
+    return InvalidField("Invalid value of " + "; ".join(named) + (f"; and {more} more" if more > 0 else "") + ".")
+
+
+def _parted(error: ValidationError) -> tuple[list[ErrorDetails], list[ErrorDetails]]:
+    """Tell apart what is missing, or null, and what is wrong."""
+    missing: list[ErrorDetails] = []
+    wrong: list[ErrorDetails] = []
+    for problem in error.errors(include_url=False):
+        (missing if problem["type"] == "missing" or problem["input"] is None else wrong).append(problem)
+    return missing, wrong
 
 
 _PLAIN = {

@@ -428,11 +428,12 @@ def replaced_by(bank_id: str, name: str, named: Sequence[str]) -> Query[MemoryRo
     return Query(f"{_MEMORY} WHERE {condition} ORDER BY memories.place", params, _memory)
 
 
-def page_after(bank_id: str, after_place: int, limit: int) -> Query[MemoryRow]:
-    """Read the memories after a place, oldest first."""
+def page_after(bank_id: str, name: str | None, after_place: int, limit: int) -> Query[MemoryRow]:
+    """Read the memories after a place, oldest first; of all, or of those that a name means."""
+    condition, params = _chosen(bank_id, Choice(name))
     return Query(
-        f"{_MEMORY} WHERE memories.bank_id = ? AND memories.place > ? ORDER BY memories.place LIMIT ?",
-        (bank_id, after_place, limit),
+        f"{_MEMORY} WHERE {condition} AND memories.place > ? ORDER BY memories.place LIMIT ?",
+        (*params, after_place, limit),
         _memory,
     )
 

@@ -4,7 +4,6 @@ import asyncio
 import fcntl
 import itertools
 import logging
-import os
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -194,7 +193,8 @@ async def migrate(connection: aiosqlite.Connection, folder: Path = MIGRATIONS) -
             await connection.rollback()
             raise
         await connection.commit()
-        log.info("schema brought to version %d by %s", number, os.path.basename(migrations[number]))
+    if 0 < version < newest:  # a new database is nothing to tell of
+        log.info("schema brought from version %d to %d", version, newest)
     return newest
 
 

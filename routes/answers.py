@@ -41,7 +41,6 @@ class JsonAnswer(HTTPResponse):
     def processed_headers(self) -> Iterator[tuple[bytes, bytes]]:
         """Encode the headers for sending, all in the line of the first: Sanic adds one after another."""
         headers: Any = self.headers
-        headers.pop("alt-svc", None)  # Sanic sets an empty one
         rest = "".join([f"\r\n{name}: {value}" for name, value in headers.items()])
         yield b"content-type", f"{JSON}{rest}".encode("ascii")
 
@@ -84,6 +83,11 @@ def request_id_of(request: Request) -> str:
     if known is None:
         known = request.ctx.request_id = request_id(header(request, "x-request-id"))
     return known
+
+
+def identify(request: Request, response: HTTPResponse) -> None:
+    """Say in a response which request it answers: middleware for pages that are no answers of `JsonAnswer`'s."""
+    response.headers["X-Request-Id"] = request_id_of(request)
 
 
 def request_id(sent: str | None) -> str:

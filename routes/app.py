@@ -10,6 +10,7 @@ from sanic.config import Config
 
 from actors.core import Core
 from routes.addresses import Network
+from routes.answers import identify
 from routes.bus import CommandBus
 from routes.docs import docs_blueprint
 from routes.door import InternalDoor
@@ -84,7 +85,8 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
         version=options.version,
     )
     app.blueprint(server.blueprint())
-    app.blueprint(metrics_blueprint(core, requests))
-    app.blueprint(openapi_blueprint(options.brand))
-    app.blueprint(docs_blueprint())
+    pages: tuple[Any, ...] = (metrics_blueprint(core, requests), openapi_blueprint(options.brand), docs_blueprint())
+    for blueprint in pages:
+        blueprint.on_response(identify)
+        app.blueprint(blueprint)
     return app

@@ -7,9 +7,8 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from actors.errors import InvalidField, MissingField
-from actors.request import BlankIsMissing, Reference
-from actors.user import no_such_user
+from actors.errors import InvalidField, NotFound
+from actors.request import BlankIsMissing, RequiredReference
 from persistence import users
 from persistence.store import Unit
 from routes.route import Reply, Route, RouteCall
@@ -24,22 +23,19 @@ class MockDeployment(BaseModel):
 
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
 
-    user_id: Reference = Field(None, description="Whom it concerns: a user's id.")
-    action: Annotated[Literal["created", "updated", "deleted"] | None, BlankIsMissing] = None
-    deployment_id: Reference = None
+    user_id: RequiredReference = Field(description="Whom it concerns: a user's id.")
+    action: Annotated[Literal["created", "updated", "deleted"], BlankIsMissing]
+    deployment_id: RequiredReference
     data: dict[str, Any] = Field(default_factory=dict, description="Free-form.")
 
 
 async def mock_agent_deployment(request: RouteCall) -> Reply:
     """Emit the event of a deployment that never was."""
     core, sent = request.call.core, request.body
-    for member in ("user_id", "action", "deployment_id"):
-        if getattr(sent, member) is None:
-            raise MissingField(f"missing {member} field: send a text as `{member}`.")
     if len(orjson.dumps(sent.data)) > MAX_DATA_BYTES:
         raise InvalidField(f"Invalid value of data: it is larger than {MAX_DATA_BYTES:,} bytes as JSON.")
     if not await core.store.fetch(users.by_id(sent.user_id)):
-        raise no_such_user()
+        raise NotFound("There is no user of this id; `user_id` is the `usr_` id that US_Read answers, not the name.")
     event_id = str(uuid.uuid4())
     told = {
         "user_id": sent.user_id,

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from actors.errors import InvalidField, MissingField
+from actors.errors import InvalidField
 from actors.flows import documents
 from actors.records import document_record
-from actors.request import BlankIsMissing
+from actors.request import BlankIsMissing, RequiredReference
 from persistence.documents import DocumentRow
 from routes.route import Reply, Route, RouteCall
 from routes.schemas import TIME, ident, nullable, number, record, ref, text
@@ -42,12 +42,10 @@ class Document(BaseModel):
 
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
 
-    name: Annotated[Annotated[str, StringConstraints(max_length=200, pattern=_NO_NUL)] | None, BlankIsMissing] = Field(
-        None, description="The name by which MB_Load takes it, 1 to 200 characters."
-    )
+    name: RequiredReference = Field(description="The name by which MB_Load takes it, 1 to 200 characters.")
     content: Annotated[
-        Annotated[str, StringConstraints(max_length=MAX_CHARS, pattern=_NO_NUL)] | None, BlankIsMissing
-    ] = Field(None, description="Its text, 1 to 500,000 characters.")
+        Annotated[str, StringConstraints(min_length=1, max_length=MAX_CHARS, pattern=_NO_NUL)], BlankIsMissing
+    ] = Field(description="Its text, 1 to 500,000 characters.")
     media_type: MediaType = "text/plain"
     metadata: dict[str, Any] | None = Field(None, description="Your own notes on it, to 4,096 bytes of JSON.")
 
@@ -55,9 +53,6 @@ class Document(BaseModel):
 async def add_document(request: RouteCall) -> Reply:
     """Queue a document."""
     sent: Document = request.body
-    if sent.name is None or sent.content is None:
-        missing = "name" if sent.name is None else "content"
-        raise MissingField(f"missing {missing} field: send a text as `{missing}`.")
     if sent.metadata is not None and len(orjson.dumps(sent.metadata)) > MAX_METADATA_BYTES:
         raise InvalidField(f"Invalid value of metadata: it is larger than {MAX_METADATA_BYTES:,} bytes as JSON.")
     if sent.media_type == "application/json":

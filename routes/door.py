@@ -3,8 +3,9 @@
 import hmac
 
 from sanic import Request
+from sanic.exceptions import NotFound
 
-from actors.errors import InvalidCredential, NoCredential, NoSuchRoute
+from actors.errors import InvalidCredential, NoCredential
 from routes.bodies import header
 
 
@@ -18,11 +19,11 @@ class InternalDoor:
         """Let in who knows the secret.
 
         Raises:
-            NoSuchRoute: there is no secret.
+            NotFound: there is no secret.
             NoCredential, InvalidCredential: none was sent, or a wrong one.
         """
         if self._secret is None:
-            raise NoSuchRoute("There is no such route.")
+            raise NotFound("")  # answered as any other path that is not there
         sent = header(request, "x-internal-secret")
         if not sent:
             raise NoCredential("This is an internal route: send X-Internal-Secret.")

@@ -2,13 +2,12 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field
 
-from actors.errors import MissingField
 from actors.flows import keys
 from actors.ids import iso
 from actors.records import key_record, window_of
-from actors.request import BlankIsMissing
+from actors.request import RequiredReference
 from actors.user import RevokeKey
 from routes.route import Reply, Route, RouteCall
 from routes.schemas import PLAN, TIME, array, ident, nullable, number, record, text
@@ -21,9 +20,7 @@ class NewKey(BaseModel):
 
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
 
-    name: Annotated[Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00]*$")] | None, BlankIsMissing] = (
-        Field(None, description="What it is for, 1 to 200 characters.")
-    )
+    name: RequiredReference = Field(description="What it is for, 1 to 200 characters.")
     expires_in_days: Annotated[int, Field(ge=1, le=MAX_DAYS)] | None = Field(
         None, description="Days from now until it ends; it doesn't when absent."
     )
@@ -33,8 +30,6 @@ async def create(request: RouteCall) -> Reply:
     """Make an API key and show it, this once."""
     body: NewKey = request.body
     call = request.call
-    if body.name is None:
-        raise MissingField("missing name field: send a text as `name`.")
     message, key = await keys.create_key(call, body.name, body.expires_in_days)
 
     def created(row: Any) -> Reply:

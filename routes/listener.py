@@ -5,6 +5,9 @@ import socket
 from time import monotonic
 from typing import Any, Self, cast
 
+from sanic.application.state import ApplicationServerInfo
+from sanic.http.constants import HTTP
+
 from routes.app import App
 from routes.fastpath import FastPath
 from routes.work import Work
@@ -33,6 +36,8 @@ class Listener:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.create_server((host, port), family=family, backlog=BACKLOG)
         untyped: Any = cast(Any, app)
+        # Sanic learns that it speaks HTTP/1.1 alone, or it sends an empty Alt-Svc with all responses.
+        untyped.state.server_info.append(ApplicationServerInfo({"version": HTTP.VERSION_1}))
         server = await untyped.create_server(
             sock=listening, return_asyncio_server=True, access_log=False, backlog=BACKLOG, protocol=FastPath
         )

@@ -173,6 +173,7 @@ ROUTES = (
         errors=(404, 409, 502),
         mutates=True,
         example={"tool": "clock.current_time", "arguments": {"timezone": "Europe/Paris"}},
+        withdrawn={"content": [], "is_error": False},
     ),
     Route(
         "DELETE",

@@ -12,10 +12,10 @@ from sanic import Blueprint, HTTPResponse, Request
 
 from actors.call import Call
 from actors.core import Core
-from actors.errors import InvalidField, MissingField, ServiceError
+from actors.errors import ServiceError
 from actors.idempotency import Done, Execution, audited, fingerprint_of, require_key
 from actors.receipt import Rendered
-from actors.request import wrong_fields
+from actors.request import refusal_of
 from routes.addresses import Network, client_address
 from routes.answers import (
     REPLAYED,
@@ -133,7 +133,7 @@ class MemberRoutes:
             await received_body(request)  # here, where a client that goes away ends it
         if key is None or call.caller is None:
             return await self._work.shielded(_done(run() if audit is None else audited(call, audit, run)))
-        execution = Execution(run, _rendered, _failed, _withdrawn)
+        execution = Execution(run, _rendered, _failed, partial(_rendered, Reply(route.withdrawn)))
         body = await received_body(request) if route.reads_body else sent
         fingerprint = fingerprint_of(f"{route.name} {orjson.dumps(params).decode()}", body)
         once = self._core.idempotency.once(call, require_key(key), fingerprint, audit, execution)
@@ -152,10 +152,6 @@ def _failed(error: ServiceError) -> Rendered:
     return Rendered(error.http_code, orjson.dumps({"status": status_of(error)}))
 
 
-def _withdrawn() -> Rendered:
-    return Rendered(200, b"{}")
-
-
 def _checked(model: type[BaseModel], values: dict[str, Any]) -> BaseModel:
     """Check a body or a query.
 
@@ -166,8 +162,4 @@ def _checked(model: type[BaseModel], values: dict[str, Any]) -> BaseModel:
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        for problem in error.errors(include_url=False):
-            if problem["type"] == "missing" or problem["input"] is None:
-                path = ".".join(str(part) for part in problem["loc"])
-                raise MissingField(f"missing {path} field: send a value as `{path}`.") from None
-        raise InvalidField(wrong_fields(error)) from None
+        raise refusal_of(error) from None

@@ -17,6 +17,8 @@ from routes.openapi_routes import (
     CREDENTIALS,
     IDEMPOTENCY_KEY,
     IDEMPOTENCY_PARAMETER,
+    RATE_LIMIT,
+    RATE_LIMIT_HEADERS,
     RETRY_AFTER,
     json_body,
     model_schemas,
@@ -25,7 +27,7 @@ from routes.openapi_routes import (
     route_paths,
     route_schemas,
 )
-from routes.schemas import HEADER, RECORDS, STATUS, Schema, nullable, number, record, ref, response, text
+from routes.schemas import HEADER, RECORDS, STATUS, TPS_RESPONSE, Schema, nullable, number, record, ref, response, text
 from routes.table import ROUTE_TAGS, ROUTES, SCHEMAS
 
 LAST_EVENT_ID: Schema = {"$ref": "#/components/parameters/LastEventId"}
@@ -77,6 +79,7 @@ def document(brand: str = "Svc") -> Schema:
                 "IdempotencyKey": IDEMPOTENCY_PARAMETER,
                 "LastEventId": LAST_EVENT_ID_PARAMETER,
             },
+            "headers": RATE_LIMIT_HEADERS,
             "responses": _shared_responses(),
             "schemas": _schemas(),
         },
@@ -105,7 +108,7 @@ def _bus_operation() -> Schema:
         "security": [*CREDENTIALS, {}],
         "parameters": [IDEMPOTENCY_KEY],
         "requestBody": json_body(body, example),
-        "responses": _bus_responses({"description": "The command's answer.", **json_body(response())}),
+        "responses": _bus_responses(json_body(response())),
     }
 
 
@@ -139,7 +142,7 @@ def _alias_operation(command: Command) -> Schema:
         + ("" if command.available else " Not available yet: answers 1005."),
         "security": [] if command.public else CREDENTIALS,
         "requestBody": json_body(_alias_body(command), command.example),
-        "responses": _bus_responses({"description": "The command's answer.", **answer}),
+        "responses": _bus_responses(answer, counted=not command.public),
     }
     if command.mutates and not command.public:
         described["parameters"] = [IDEMPOTENCY_KEY]
@@ -195,7 +198,8 @@ _REFUSALS = {
 """How a command may be refused, by HTTP status: the name of the response in the document, and what it means."""
 
 
-def _bus_responses(ok: Schema) -> Schema:
+def _bus_responses(answer: Schema, *, counted: bool = True) -> Schema:
+    ok = {"description": "The command's answer.", **answer} | ({"headers": RATE_LIMIT} if counted else {})
     refusals = {status: {"$ref": f"#/components/responses/{name}"} for status, (name, _) in _REFUSALS.items()}
     return {"200": ok, **refusals}
 
@@ -204,8 +208,8 @@ def _shared_responses() -> Schema:
     shared: Schema = {}
     for status, (name, description) in _REFUSALS.items():
         shared[name] = {"description": description, **json_body(response())}
-        if status in ("429", "500"):
-            shared[name]["headers"] = RETRY_AFTER
+        if status != "401":
+            shared[name]["headers"] = RATE_LIMIT | (RETRY_AFTER if status in ("429", "500") else {})
     return shared
 
 
@@ -230,7 +234,7 @@ def _mcp_path() -> Schema:
         "mcp",
         "Speak MCP (streamable HTTP, stateless): a tool per service, which answers its TPSResponse.",
         {
-            "200": reply("The answer to a request.", message),
+            "200": reply("The answer to a request.", message) | {"headers": RATE_LIMIT},
             "202": {"description": "A notification was taken."},
         }
         | {status: reply(description, schema) for status, (description, schema) in statuses.items()},
@@ -293,9 +297,18 @@ def _open_paths() -> Schema:
 # schemas
 
 
+_SERVICE: Schema = {
+    "description": "The command: a text, required on the command bus; on an alias the path says it.",
+    "example": "AP_Chat",
+}
+"""Without a type, since an alias ignores whatever stands there."""
+
+
 def _schemas() -> Schema:
     schemas: Schema = {"Status": STATUS, "Header": HEADER}
     schemas |= model_schemas(TPSRequest) | route_schemas(ROUTES)
+    schemas["TPSRequest"]["properties"] = {"service": _SERVICE, **schemas["TPSRequest"]["properties"]}
+    schemas["TPSResponse"] = TPS_RESPONSE
     schemas |= dict(RECORDS.values()) | SCHEMAS
     schemas["Health"] = record(
         "How the gateway is.",

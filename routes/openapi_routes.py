@@ -12,6 +12,19 @@ from routes.schemas import Schema, number, record, ref, text
 CREDENTIALS: list[Schema] = [{"bearer": []}, {"apiKey": []}]
 RETRY_AFTER: Schema = {"Retry-After": {"description": "Seconds to wait.", "schema": number(minimum=1)}}
 
+RATE_LIMIT_HEADERS: Schema = {
+    "RateLimit-Policy": {
+        "description": 'The quota of a day, on a plan that has one: `"day";q=<limit>;w=86400`.',
+        "schema": text(example='"day";q=100;w=86400'),
+    },
+    "RateLimit": {
+        "description": 'What is left of it: `"day";r=<remaining>;t=<seconds until 00:00 UTC>`.',
+        "schema": text(example='"day";r=99;t=3600'),
+    },
+}
+RATE_LIMIT: Schema = {name: {"$ref": f"#/components/headers/{name}"} for name in RATE_LIMIT_HEADERS}
+"""The headers of an answer to a request that was counted."""
+
 IDEMPOTENCY_KEY: Schema = {"$ref": "#/components/parameters/IdempotencyKey"}
 IDEMPOTENCY_PARAMETER: Schema = {
     "name": "Idempotency-Key",
@@ -54,15 +67,17 @@ def _of_route(route: Route) -> Schema:
         refusals |= {400, 409}  # no such key, or one that was used for something else
     if route.body is not None or route.reads_body:
         refusals.update(_OF_A_BODY)
+    elif route.method in ("POST", "PUT"):
+        refusals |= {408, 413}  # a body that may come is received, though nothing looks at it
     if route.query is not None:
         refusals.add(400)
-    described = operation(
-        route.tag,
-        route.name,
-        route.summary,
-        {str(int(route.status)): success} | empty | {str(status): _refusal(status) for status in sorted(refusals)},
-        security=_SECURITY[route.entrance],
-    )
+    responses: dict[str, Schema] = {str(int(route.status)): success} | empty
+    responses |= {str(status): _refusal(status) for status in sorted(refusals)}
+    if route.entrance == "member":
+        for status, response in responses.items():
+            if status != "401":
+                response["headers"] = RATE_LIMIT | response.get("headers", {})
+    described = operation(route.tag, route.name, route.summary, responses, security=_SECURITY[route.entrance])
     parameters = [*_path_parameters(route), *_query_parameters(route)]
     if takes_key:
         parameters.append(IDEMPOTENCY_KEY)

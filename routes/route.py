@@ -60,6 +60,7 @@ class Route:
         example: a body that works.
         reads_body: True for a route that reads its body itself, of whatever media type.
         described_body: how OpenAPI describes such a body.
+        withdrawn: what a repeat with an Idempotency-Key is answered where the answer quoted a memory that was censored.
         mock: True for what is there only where DEV_MOCKS_ENABLED is set.
     """
 
@@ -80,4 +81,5 @@ class Route:
     example: Any = None
     reads_body: bool = False
     described_body: Schema | None = None
+    withdrawn: Any = None
     mock: bool = False

@@ -279,17 +279,22 @@ HEADER = record(
 )
 
 
+TPS_RESPONSE = record(
+    "The answer of every command (spec 2.2).",
+    header=ref("Header"),
+    status=ref("Status"),
+    profile=array({"type": "object", "description": "A record."}),
+    content=array({"type": "object", "description": "A record."}),
+)
+
+
 def response(profile: Schema | None = None, content: Schema | None = None, *, success: bool | None = None) -> Schema:
     """Describe a TPSResponse whose lists hold such records; None holds none or any, as `success` says."""
-    status = ref("Status")
-    nothing: Schema = {"type": "array", "items": {"type": "object"}, **({"maxItems": 0} if success else {})}
-    return {
-        "type": "object",
-        "required": ["header", "status", "profile", "content"],
-        "properties": {
-            "header": ref("Header"),
-            "status": status,
-            "profile": array(profile) if profile else nothing,
-            "content": array(content) if content else nothing,
-        },
-    }
+    narrowed: Schema = {}
+    for name, items in (("profile", profile), ("content", content)):
+        if items is not None:
+            narrowed[name] = array(items)
+        elif success:
+            narrowed[name] = array({"type": "object"}) | {"maxItems": 0}
+    whole = ref("TPSResponse")
+    return {"allOf": [whole, {"type": "object", "properties": narrowed}]} if narrowed else whole

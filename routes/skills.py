@@ -9,7 +9,7 @@ from sanic import Request
 from actors.errors import InvalidField, MalformedBody, MissingField, WrongMediaType
 from actors.flows import skills
 from actors.records import skill_record
-from actors.request import wrong_fields
+from actors.request import refusal_of
 from actors.skills.skill import MAX_SKILL_FILE_BYTES
 from persistence.skills import SkillRow
 from routes.bodies import json_object, received_body, whole_header
@@ -79,7 +79,7 @@ async def install_skill(request: RouteCall) -> Reply:
         sent = json_object(body or b"{}", media_type, request.request.app.config.REQUEST_MAX_SIZE)
         asked = SkillInstallation.model_validate(sent)
     except ValidationError as error:
-        raise InvalidField(wrong_fields(error)) from None
+        raise refusal_of(error) from None
     except WrongMediaType:
         raise WrongMediaType("Send application/json, or multipart/form-data with a zip as `file`.") from None
     if asked.name and asked.content:

@@ -2,27 +2,23 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from actors.errors import MissingField
 from actors.flows import webhooks
 from actors.flows.webhooks import Asked, Changes
+from actors.request import BlankIsMissing
 from actors.webhooks.endpoints import Record, TestSent
 from actors.webhooks.event_types import EVENT_TYPES
 from routes.route import Reply, Route, RouteCall
 from routes.schemas import TIME, array, flag, ident, nullable, number, record, ref, text
 
-
-def _blank_is_missing(value: Any) -> Any:
-    return None if isinstance(value, str) and not value.strip() else value
-
-
-_Blank = BeforeValidator(_blank_is_missing)
 _NO_NUL = r"^[^\x00]*$"
-Url = Annotated[Annotated[str, StringConstraints(max_length=2_048)] | None, _Blank]
+_Address = Annotated[str, StringConstraints(max_length=2_048)]
+_Word = Annotated[str, StringConstraints(max_length=100)]
 Events = Annotated[list[Annotated[str, StringConstraints(max_length=100)]], Field(max_length=100)] | None
-Description = Annotated[Annotated[str, StringConstraints(max_length=8_000, pattern=_NO_NUL)] | None, _Blank]
-Word = Annotated[Annotated[str, StringConstraints(max_length=100)] | None, _Blank]
+Description = Annotated[Annotated[str, StringConstraints(max_length=8_000, pattern=_NO_NUL)] | None, BlankIsMissing]
+Word = Annotated[_Word | None, BlankIsMissing]
+RequiredWord = Annotated[_Word, StringConstraints(min_length=1), BlankIsMissing]
 State = Literal["pending", "retrying", "succeeded", "exhausted", "cancelled"]
 
 
@@ -33,7 +29,9 @@ class _Body(BaseModel):
 class NewEndpoint(_Body):
     """Body of the creation of an endpoint."""
 
-    url: Url = Field(None, description="Where events go: https, without credentials, reachable from the Internet.")
+    url: Annotated[_Address, StringConstraints(min_length=1), BlankIsMissing] = Field(
+        description="Where events go: https, without credentials, reachable from the Internet."
+    )
     events: Events = Field(
         None, description="Types, or patterns such as `quota.*`; absent or empty: all. See GET /api/webhooks/events."
     )
@@ -44,7 +42,7 @@ class NewEndpoint(_Body):
 class EndpointChanges(_Body):
     """Body of a change of an endpoint: what is absent stays as it is."""
 
-    url: Url = Field(None, description="Where events go from now on.")
+    url: Annotated[_Address | None, BlankIsMissing] = Field(None, description="Where events go from now on.")
     events: Events = Field(None, description="Types and patterns; empty: all.")
     active: bool | None = Field(None, description="False cancels what waits for it.")
     description: Description = Field(None, description="What it is, for people.")
@@ -62,7 +60,7 @@ class HowToDelete(BaseModel):
 class RecoverySince(_Body):
     """Body of a recovery."""
 
-    since: Word = Field(None, description="A time (ISO 8601; UTC where it names no zone), 14 days ago at most.")
+    since: RequiredWord = Field(description="A time (ISO 8601; UTC where it names no zone), 14 days ago at most.")
 
 
 class DeliveriesAsked(BaseModel):
@@ -70,7 +68,7 @@ class DeliveriesAsked(BaseModel):
 
     endpoint_id: Word = Field(None, description="Only those to this endpoint.")
     event_type: Word = Field(None, description="Only those of events of this type.")
-    state: Annotated[State | None, _Blank] = Field(None, description="Only those in this state.")
+    state: Annotated[State | None, BlankIsMissing] = Field(None, description="Only those in this state.")
     limit: int = Field(50, ge=1, le=200, description="Entries on a page.")
     cursor: Word = Field(None, description="`next` of the page before.")
 
@@ -78,14 +76,8 @@ class DeliveriesAsked(BaseModel):
 class TestEvent(_Body):
     """Body of a test."""
 
-    event_type: Word = Field(None, description="A type of the catalog, such as `webhook.test`.")
+    event_type: RequiredWord = Field(description="A type of the catalog, such as `webhook.test`.")
     data: dict[str, Any] | None = Field(None, description="The event's data, as it is sent; its body takes 256 KiB.")
-
-
-def _required(path: str, value: str | None) -> str:
-    if value is None:
-        raise MissingField(f"missing {path} field")
-    return value
 
 
 async def list_event_types(_: RouteCall) -> Reply:
@@ -107,8 +99,8 @@ async def create_endpoint(request: RouteCall) -> Reply:
         return Reply(record, 201)
 
     body: NewEndpoint = request.body
-    url, active = _required("url", body.url), body.active is not False
-    return await webhooks.create_endpoint(request.call, url, body.events, active, body.description, answer)
+    active = body.active is not False
+    return await webhooks.create_endpoint(request.call, body.url, body.events, active, body.description, answer)
 
 
 async def list_endpoints(request: RouteCall) -> Reply:
@@ -141,8 +133,7 @@ async def recover_endpoint(request: RouteCall) -> Reply:
     def answer(count: int) -> Reply:
         return Reply({"deliveries": count}, 202)
 
-    since = _required("since", request.body.since)
-    return await webhooks.recover(request.call, request.params["id"], since, answer)
+    return await webhooks.recover(request.call, request.params["id"], request.body.since, answer)
 
 
 async def list_deliveries(request: RouteCall) -> Reply:
@@ -168,8 +159,7 @@ async def send_test(request: RouteCall) -> Reply:
     def answer(sent: TestSent) -> Reply:
         return Reply({"event_id": sent.event_id, "deliveries": sent.deliveries}, 202)
 
-    event_type = _required("event_type", request.body.event_type)
-    return await webhooks.send_test(request.call, event_type, request.body.data or {}, answer)
+    return await webhooks.send_test(request.call, request.body.event_type, request.body.data or {}, answer)
 
 
 _ENDPOINT = {

@@ -242,18 +242,14 @@ def _loaded(loaded: Loaded) -> Answer:
 
 
 async def read(call: Call) -> Answer:
-    """MB_Read: a bank's memories, oldest first, or the one that `vx.name` names."""
+    """MB_Read: a bank's memories, oldest first, or those that `vx.name` means: one, or the parts of a document."""
     view, _ = await _bank(call, "read")
-    store, limit = call.core.store, call.page_limit
-    profile = [bank_record(view.row)]
-    if call.vx.name is not None:
-        found = await store.fetch(banks.memories_meant(view.row.id, call.vx.name))
-        if not found:
-            raise no_such_memory()
-        return Answer(profile=profile, content=[memory_record(memory) for memory in found])
-    rows = await store.fetch(banks.page_after(view.row.id, call.cursor(int) or 0, limit + 1))
+    limit, name, after = call.page_limit, call.vx.name, call.cursor(int) or 0
+    rows = await call.core.store.fetch(banks.page_after(view.row.id, name, after, limit + 1))
+    if name is not None and not rows and not after:
+        raise no_such_memory()
     return Answer(
-        profile=profile,
+        profile=[bank_record(view.row)],
         content=[memory_record(row) for row in rows[:limit]],
         next=call.next_cursor(rows[limit - 1].place) if len(rows) > limit else None,
     )

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from actors.call import Call
 from actors.core import Core
 from actors.engines.tools import ToolAnswer
-from actors.errors import InvalidField, NotFound, ServiceError
+from actors.errors import InvalidField, MissingField, NotFound, ServiceError
 from actors.ids import new_id
 from actors.mcp import (
     InstallToolServer,
@@ -64,7 +64,8 @@ async def install(
     `answer` makes of it what the caller is told.
 
     Raises:
-        InvalidField: the name, the URL or a header can't be used.
+        MissingField: neither an entry nor a URL is given.
+        InvalidField: the name, the URL or a header can't be used, or both an entry and a URL are given.
         NotFound: the catalog has no such entry.
         NameTaken, StateConflict: the user has one of its name, or as many as it may.
     """
@@ -73,8 +74,10 @@ async def install(
             "Invalid value of name: a tool server's name has 3 to 64 ASCII letters, digits, `_` or `-`, "
             "and begins and ends with a letter or digit."
         )
-    if (entry is None) == (url is None):
-        raise InvalidField("Invalid value of server: send either `server`, an entry of the catalog, or `url`.")
+    if entry is None and url is None:
+        raise MissingField("missing server field: send `server`, an entry of the catalog, or `url`.")
+    if entry is not None and url is not None:
+        raise InvalidField("Invalid value of server: send `server`, an entry of the catalog, or `url`, not both.")
     core = call.core
     options = core.tool_servers.options
     server_id = new_id("mcp")

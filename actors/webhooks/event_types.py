@@ -42,9 +42,9 @@ _DAY: Schema = {"type": "string", "format": "date", "description": "The UTC day.
 def _deployment(action: str) -> Schema:
     return _object(
         user_id=_TEXT,
-        deployment_id={**_TEXT, "description": "The agent's id."},
+        deployment_id={**_TEXT, "description": "The agent's id, or the mock's."},
         action={**_TEXT, "enum": [action]},
-        agent={**_MAYBE_TEXT, "description": "The agent's name."},
+        agent={**_MAYBE_TEXT, "description": "The agent's name; null for a mock."},
         data={"type": "object"},
     )
 

@@ -1,6 +1,7 @@
 """The OpenAPI document: valid, committed as it is served, and in step with the routes."""
 
 import re
+from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,7 @@ from persistence.database import SqliteStore
 from routes.app import HttpOptions, build_app
 from routes.logs import AccessLog
 from tests.gateway import BUS, CHECKOUT, Client, running
+from tests.operator import SECRET, on_plan
 
 NOT_IN_THE_DOCUMENT = {("GET", "/docs/assets/{name}")}
 """Files of the documentation page."""
@@ -98,6 +100,29 @@ async def test_commands_declare_the_statuses_of_the_spec(document: dict[str, Any
             assert {"200", "400", "401", "429", "500"} <= methods["post"]["responses"].keys(), path
 
 
+async def test_a_gateway_body_may_lack_what_the_document_does_not_require_and_nothing_else(
+    tmp_path: Path, document: dict[str, Any]
+):
+    async with running(tmp_path / "data", DEV_MOCKS_ENABLED="true") as gateway, gateway.client() as nobody:
+        user = await on_plan(await nobody.register("amelia"), "builder")
+        for path, methods in document["paths"].items():
+            for method, operation in methods.items():
+                media = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+                if path.startswith(BUS) or "$ref" not in media.get("schema", {}):
+                    continue
+                schema = document["components"]["schemas"][media["schema"]["$ref"].rpartition("/")[2]]
+                for member, described in schema["properties"].items():
+                    others = {key: value for key, value in media["example"].items() if key != member}
+                    for body, needed in (
+                        (others, member in schema.get("required", [])),
+                        (others | {member: None}, not described.get("nullable", False)),
+                    ):
+                        answer = await user.request(method.upper(), path, json=body, headers=SECRET)
+                        refused = answer.http == 400 and answer.code == 1002
+                        named = refused and answer.note.startswith(f"missing {member} field: send ")
+                        assert named is needed, (path, body, answer)
+
+
 async def test_headers_that_a_caller_may_send_are_declared(document: dict[str, Any]):
     declared: dict[str, set[str]] = {"IdempotencyKey": set(), "LastEventId": set()}
     for methods in document["paths"].values():
@@ -108,6 +133,49 @@ async def test_headers_that_a_caller_may_send_are_declared(document: dict[str, A
     assert declared["LastEventId"] == {"ZN_Stream"}
     mutating = {service for service, command in COMMANDS.items() if command.mutates and not command.public}
     assert declared["IdempotencyKey"] >= {"commandBus", *mutating}
+
+
+async def test_counted_requests_answer_with_the_rate_limit_headers_that_are_declared(
+    user: Client, document: dict[str, Any]
+):
+    for method, path, status in (
+        ("POST", f"{BUS}/user/read", 200),
+        ("POST", f"{BUS}/agent/read", 400),
+        ("GET", "/api/webhooks/endpoints", 200),
+        ("POST", "/api/rules", 501),
+    ):
+        answer = await user.request(method, path, json={})
+        assert answer.http == status
+        response = document["paths"][path][method.lower()]["responses"][str(status)]
+        if "$ref" in response:
+            response = document["components"]["responses"][response["$ref"].rpartition("/")[2]]
+        assert {"RateLimit", "RateLimit-Policy"} <= response["headers"].keys() & answer.headers.keys()
+    assert document["components"]["headers"].keys() == {"RateLimit", "RateLimit-Policy"}
+
+
+async def test_refusals_of_a_body_that_nothing_looks_at_are_declared(user: Client, document: dict[str, Any]):
+    retry = "/api/webhooks/deliveries/{id}/retry"
+    for path in (retry, "/api/rules"):
+        answer = await user.request("POST", path.format(id="dlv_0"), data=BytesIO(bytes(1_100_000)))
+        assert answer.refused(1004, 413).http == 413
+        assert "413" in document["paths"][path]["post"]["responses"]
+    answer = await user.request("POST", retry.format(id="dlv_0"), headers={"Idempotency-Key": "no blanks"})
+    assert answer.refused(1003, 400).http == 400
+    assert "400" in document["paths"][retry]["post"]["responses"]
+
+
+async def test_the_schemas_of_the_spec_s_names_are_what_commands_refer_to(document: dict[str, Any]):
+    schemas = document["components"]["schemas"]
+    assert {"service", "target", "vx", "content"} <= schemas["TPSRequest"]["properties"].keys()
+    assert schemas["TPSResponse"]["required"] == ["header", "status", "profile", "content"]
+    for service, command in COMMANDS.items():
+        if command.follow is None:
+            answer = document["paths"][BUS + command.alias]["post"]["responses"]["200"]
+            schema = answer["content"]["application/json"]["schema"]
+            assert schema.get("allOf", [schema])[0] == {"$ref": "#/components/schemas/TPSResponse"}, service
+    for response in document["components"]["responses"].values():
+        schema = response["content"]["application/json"]["schema"]
+        assert schema == {"$ref": "#/components/schemas/TPSResponse"}
 
 
 async def test_only_public_operations_need_no_credential(document: dict[str, Any]):

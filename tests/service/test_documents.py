@@ -161,6 +161,24 @@ async def test_the_document_s_name_means_all_of_its_parts(user: Client, bank: st
     assert await names(user, bank) == ["Book/other"]
 
 
+async def test_a_document_s_parts_are_read_page_by_page(user: Client, bank: str):
+    record = await hand_in(user, "Book", LONG)
+    (await load(user, bank, "Book")).ok()
+    (await load(user, bank, "Other", content="Not a part.")).ok()
+    named = {"target": {"bank": bank}, "vx": {"name": "Book"}}
+    seen: list[str] = []
+    page: dict[str, Any] = {"limit": 1}
+    while True:
+        answer = (await user.command("MB_Read", **named, page=page)).ok()
+        assert len(answer.content) == 1
+        seen.append(answer.content[0]["name"])
+        if answer.next is None:
+            break
+        page = {"limit": 1, "cursor": answer.next}
+    assert seen == [f"Book/{n}" for n in range(1, record["parts"] + 1)]
+    assert "page.cursor" in (await user.command("MB_Read", **named, page={"cursor": "bad"})).refused(1003, 400).note
+
+
 async def test_a_load_replaces_all_parts(user: Client, bank: str):
     await hand_in(user, "Book", LONG)
     before = (await load(user, bank, "Book")).ok().content

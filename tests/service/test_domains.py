@@ -158,6 +158,24 @@ async def test_an_own_agent_needs_no_invitation_to_be_accepted(company: Company,
     assert answer.profile[0]["state"] == "member"
 
 
+async def test_a_refused_move_says_why_and_what_to_do(company: Company, domain: str):
+    await founded(company.owner, domain, access="domain")
+    agent = agent_of(company.member)
+    (await move(company.owner, "DM_Invite", domain, agent_of(company.subject))).ok()
+    for mover, service, whose, said in (
+        (company.owner, "DM_Unban", agent, ("is not banned", "DM_Read")),
+        (company.owner, "DM_Unban", agent_of(company.subject), ("is not banned", "DM_Read")),
+        (company.owner, "DM_Unban", agent_of(company.owner), ("is not banned", "DM_Read")),
+        (company.owner, "DM_Kick", agent, ("is neither invited", "DM_Read")),
+    ):
+        note = (await move(mover, service, domain, whose)).refused(3002, 409).note
+        assert all(words in note for words in said), note
+    await founded(company.owner, f"{domain}-2", access="public")
+    note = (await move(company.member, "DM_Leave", f"{domain}-2", agent)).refused(3002, 409).note
+    assert "is neither invited" in note
+    assert "DM_Read" in note
+
+
 async def test_who_kicks_names_the_agent(company: Company, domain: str):
     await founded(company.owner, domain)
     for service in ("DM_Kick", "DM_Ban", "DM_Unban"):

@@ -36,10 +36,27 @@ async def test_open_routes_need_no_credential_and_mind_no_wrong_one(sanic_client
         assert (await sanic_client.request("GET", path, headers=headers)).http == 200
 
 
-async def test_gateway_routes_echo_the_request_id(sanic_client: Client):
-    for path in ("/api/health", "/debug/actors", "/no/such/route"):
+async def test_gateway_routes_echo_the_request_id_or_make_one(sanic_client: Client):
+    for path in (*OPEN, "/docs/assets/page.js", "/docs/assets/none.js", "/debug/actors", "/no/such/route"):
         answer = await sanic_client.request("GET", path, headers={"X-Request-Id": "my-request"} | SECRET)
-        assert answer.headers["X-Request-Id"] == "my-request"
+        assert answer.headers["X-Request-Id"] == "my-request", path
+        assert len((await sanic_client.request("GET", path)).headers["X-Request-Id"]) == 36, path
+
+
+async def test_no_answer_has_an_empty_header(user: Client, unique: str):
+    await user.agent(f"{unique}-agent")
+    hook = await user.request("POST", "/api/webhooks/endpoints", json={"url": "https://example.com/hook"})
+    events = {"Accept": "text/event-stream"}
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    for method, path, body, headers in (
+        *(("GET", path, None, {}) for path in (*OPEN, "/docs/assets/page.js", "/no/such/route")),
+        ("POST", f"{BUS}/user/read", {}, {}),
+        ("POST", f"{BUS}/agent/chat", {"content": "Hello!"}, events),
+        ("POST", "/mcp", ping, {"Accept": "application/json, text/event-stream"}),
+        ("DELETE", f"/api/webhooks/endpoints/{hook.body['id']}?hard=true", None, {}),
+    ):
+        answer = await user.request(method, path, json=body, headers=headers)
+        assert [name for name, value in answer.headers.items() if not value] == [], path
 
 
 # docs
@@ -107,7 +124,9 @@ async def test_without_a_configured_secret_internal_routes_are_not_there(tmp_pat
         for method, path in INTERNAL:
             for headers in ({}, SECRET, {"X-Internal-Secret": ""}):
                 body = {"json": {"plan": "free"}} if method == "PUT" else {}
-                assert (await client.request(method, path, headers=headers, **body)).refused(1006, 404).http == 404
+                answer = (await client.request(method, path, headers=headers, **body)).refused(1006, 404)
+                nowhere = await client.request(method, "/no/such/route", headers=headers, **body)
+                assert (answer.http, answer.body) == (404, nowhere.body)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +276,9 @@ async def test_the_first_command_that_the_start_names_works_as_it_stands(tmp_pat
     if shutil.which("curl") is None:
         pytest.skip("no curl on this machine")
     async with running(tmp_path / "data") as gateway, gateway.client() as client:
-        said = re.search(r"Try first: (curl .*?)\nAll commands", gateway.log.read_text(), re.DOTALL)
+        log = gateway.log.read_text()
+        assert re.match(r"Parley \S+ listens on ", log)
+        said = re.search(r"Try first: (curl .*?)\nAll commands", log, re.DOTALL)
         assert said
         ran = await asyncio.create_subprocess_shell(f"{said[1]} --silent", stdout=subprocess.PIPE)
         assert b'"success":true' in (await ran.communicate())[0]

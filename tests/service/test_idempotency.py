@@ -364,6 +364,27 @@ async def test_a_kept_answer_that_quotes_a_censored_memory_is_withdrawn(scene: S
         assert "treasure lies" not in str(answer.body)
 
 
+async def test_a_withdrawn_answer_still_names_what_is_selected(scene: Scene):
+    await scene.do("DM_Select", target={"domain": scene.domain})
+    chat = {"content": "What of the dome, is it oiled?"}
+    first = (await once(scene.owner, "chat", "AP_Chat", **chat)).ok()
+    assert "The dome is oiled." in str(first.content)
+    assert first.context == {"user": scene.owner.name, "agent": scene.agent, "domain": scene.domain, "zone": "lobby"}
+    await scene.do("MB_Censor", target={"bank": scene.bank})
+    again = (await once(scene.owner, "chat", "AP_Chat", **chat)).ok()
+    assert (again.headers[REPLAYED], again.context, again.profile, again.content) == ("true", first.context, [], [])
+    headers = scene.owner.headers(keyed("chat") | {"Accept": "text/event-stream"})
+    body = {"service": "AP_Chat", **chat}
+    async with scene.owner.http.post(scene.owner.base + BUS, json=body, headers=headers) as response:
+        (event,) = [event async for event in events_of(response)]
+    assert (event.name, event.data["header"]["context"], event.data["content"]) == ("response", first.context, [])
+    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "AP_Chat", "arguments": chat}}
+    accept = {"Accept": "application/json, text/event-stream"}
+    by_mcp = await scene.owner.request("POST", "/mcp", json=message, headers=keyed("chat") | accept)
+    answer = by_mcp.body["result"]["structuredContent"]
+    assert (answer["header"]["context"], answer["content"]) == (first.context, [])
+
+
 async def test_answers_are_kept_sealed(sanic_server: GatewayProcess, user: Client, unique: str):
     await on_plan(user, "builder")
     answer = await user.request("POST", "/api/api-keys", json={"name": "job"}, headers=keyed("key"))

@@ -65,6 +65,12 @@ async def test_a_mock_is_checked(nobody: Client, unique: str, change: dict[str, 
     assert answer.refused(code, http).http == http
 
 
+async def test_a_mock_says_that_it_takes_a_user_s_id_not_its_name(nobody: Client):
+    body = {"user_id": "lovelace", "action": "created", "deployment_id": "d"}
+    note = (await nobody.request("POST", PATH, json=body, headers=SECRET)).refused(3000, 404).note
+    assert "`usr_` id" in note
+
+
 async def test_a_mock_needs_the_operator_s_secret(nobody: Client):
     (await nobody.request("POST", PATH, json={})).refused(2000, 401)
     (await nobody.request("POST", PATH, json={}, headers={"X-Internal-Secret": "wrong"})).refused(2001, 401)

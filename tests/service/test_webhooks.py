@@ -241,6 +241,8 @@ async def test_what_happens_to_agents_and_plans_is_told_as_the_catalog_says(owne
         ("billing.plan.changed", None, None),
     }
     assert {event["data"].get("deployment_id") for event in events} == {agent["id"], None}
+    members = schemas["agent.deployment.created"]["properties"]
+    assert members["deployment_id"]["description"] == "The agent's id, or the mock's."
 
 
 async def test_endpoints_are_told_of_endpoints_but_not_of_their_own_end(owner: Client):
@@ -344,6 +346,11 @@ async def test_http_and_private_addresses_are_refused_by_default_with_a_clear_no
     assert "https://" in note
     note = (await user.request("POST", ENDPOINTS, json={"url": "https://169.254.169.254/"})).refused(1003, 400).note
     assert "not a globally routable" in note
+    for url in ("http://example.com/", "https://127.0.0.1/", "https://localhost/"):
+        note = (await user.request("POST", ENDPOINTS, json={"url": url})).refused(1003, 400).note
+        assert "PARLEY_WEBHOOKS_ALLOW_INSECURE=true" in note
+    note = (await user.request("POST", ENDPOINTS, json={"url": "ftp://example.com/"})).refused(1003, 400).note
+    assert "PARLEY_WEBHOOKS" not in note  # it would not help
     made = await endpoint(user, "https://hooks.example.invalid/")
     path = f"{ENDPOINTS}/{made['id']}"
     (await user.request("PATCH", path, json={"url": "https://[::1]/"})).refused(1003, 400)
@@ -354,6 +361,8 @@ async def test_a_missing_url_is_named(user: Client):
         assert (
             (await user.request("POST", ENDPOINTS, json=body)).refused(1002, 400).note.startswith("missing url field")
         )
+    wrong = await user.request("POST", ENDPOINTS, json={"active": "yes"})  # types are checked first
+    assert wrong.refused(1003, 400).note == "Invalid value of active: it must be true or false."
 
 
 async def test_a_user_has_fifty_endpoints_at_most(owner: Client):
