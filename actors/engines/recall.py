@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from typing import Literal, NamedTuple
 
@@ -15,6 +15,7 @@ MAX_SOURCES = 3
 """Sources of a reply."""
 
 _MAX_PERSONAS = 512
+_MAX_ASKED_OFTEN = 16  # questions to one persona
 _MAX_HITS = 6  # of the window, that are looked at more closely
 _MAX_ASKED = 6.0  # terms that an answer to a long question has to account for
 _MAX_LATEST = 6
@@ -47,16 +48,6 @@ class _Candidate(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """A persona, split into passages and indexed."""
-
-    persona: Persona
-    name: frozenset[str]  # terms
-    passages: list[str]
-    index: Index
-
-
 class _Query:
     """What is asked for: distinct terms with their weights."""
 
@@ -81,6 +72,44 @@ class _Query:
         return found / self._total if found < self._total else 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A persona, split into passages and indexed.
+
+    `asked` are its last questions, by their terms, with what the profile says about them: an agent is asked the same
+    by many.
+    """
+
+    persona: Persona
+    name: frozenset[str]  # terms
+    passages: list[str]
+    index: Index
+    asked: dict[tuple[str, ...], tuple[_Query, list[_Candidate]]] = field(
+        default_factory=dict[tuple[str, ...], tuple[_Query, list[_Candidate]]]
+    )
+
+    def ask(self, terms: list[str]) -> tuple[_Query, list[_Candidate]]:
+        """Make a question of these terms, and find what the profile says about it."""
+        key = tuple(terms)
+        known = self.asked.get(key)
+        if known is None:
+            query = _Query(terms)
+            known = query, self.says(query, _MAYBE)
+            if len(self.asked) >= _MAX_ASKED_OFTEN:
+                del self.asked[next(iter(self.asked))]
+            self.asked[key] = known
+        return known
+
+    def says(self, query: _Query, least: float) -> list[_Candidate]:
+        """The passages of the profile that account for at least this share, best first."""
+        found: list[_Candidate] = []
+        for number, _ in self.index.search(query.terms, MAX_SOURCES):
+            share = query.share(self.index.terms(number))
+            if share >= least:
+                found.append(_of_profile(self, share, number))
+        return found
+
+
 class RecallEngine:
     """Answers from the persona, the memories and the window of a turn, quoting them and naming its sources.
 
@@ -102,41 +131,24 @@ class RecallEngine:
         query = _Query(message.terms)
         if not query.terms:
             return Reply(f"All right. {speech.INVITATION}")
-        related = self._find(turn, query, _SURE)
+        related = _found(turn, query, _SURE, self._known(turn.persona).says(query, _SURE))
         if not related:
             return Reply(speech.NOTED)
         return _quoting(f"{speech.NOTED} I also know this.\n", related, query)
 
     def _answer(self, turn: Turn, message: speech.Analysis) -> Reply:
         known = self._known(turn.persona)
-        query = _Query(_asked(message, known))
+        query, said = known.ask(_asked(message, known))
         about_agent = _ABOUT_AGENT.issuperset(query.terms) and not _AGENT_WORDS.isdisjoint(message.said)
         about_speaker = not _SPEAKER_WORDS.isdisjoint(message.said)
         if about_agent and not about_speaker:
             return _introduction(known)
         if not query.terms:
             return _latest(turn, query) if about_speaker else Reply(speech.UNKNOWN)
-        found = self._find(turn, query, _MAYBE)
+        found = _found(turn, query, _MAYBE, said)
         if not found:
             return _introduction(known) if about_agent else Reply(speech.UNKNOWN)
         return _quoting("" if found[0].share >= _SURE else _UNSURE, found, query)
-
-    def _find(self, turn: Turn, query: _Query, least: float) -> list[_Candidate]:
-        """What accounts for at least this share, best first; of equals conversation, banks, profile."""
-        found = _in_conversation(turn, query, least)
-        for memory in turn.memories:
-            share = query.share(set(words.terms(words.split(f"{memory.name}\n{memory.text}"))))
-            if share >= least:
-                lead = f"From the bank {memory.bank}"
-                found.append(_Candidate(share, "bank", memory.bank, memory.name, lead, memory.text))
-        known = self._known(turn.persona)
-        for number, _ in known.index.search(query.terms, MAX_SOURCES):
-            share = query.share(known.index.terms(number))
-            if share >= least:
-                found.append(_of_profile(known, share, number))
-        if len(found) > 1:
-            found.sort(key=_by_share, reverse=True)
-        return found
 
     def _known(self, persona: Persona) -> _Known:
         known = self._personas.get(persona.id)
@@ -152,6 +164,20 @@ class RecallEngine:
             del self._personas[next(iter(self._personas))]
         self._personas[persona.id] = known
         return known
+
+
+def _found(turn: Turn, query: _Query, least: float, said: list[_Candidate]) -> list[_Candidate]:
+    """What accounts for at least this share, best first; of equals conversation, banks, profile, which `said` is of."""
+    found = _in_conversation(turn, query, least)
+    for memory in turn.memories:
+        share = query.share(set(words.terms(words.split(f"{memory.name}\n{memory.text}"))))
+        if share >= least:
+            lead = f"From the bank {memory.bank}"
+            found.append(_Candidate(share, "bank", memory.bank, memory.name, lead, memory.text))
+    found += said
+    if len(found) > 1:
+        found.sort(key=_by_share, reverse=True)
+    return found
 
 
 def _courteous(courtesy: speech.Courtesy, persona: Persona) -> Reply:
