@@ -180,14 +180,14 @@ class Call:
         `repeatable`: a second run does no harm and answers alike, so its answer may be kept after the change.
         """
         receipt = self.receipt
+        ask = self.core.directory.ask
         if receipt is None:
-            return answer(await self.ask(kind, key, message, timeout=timeout))
+            reply = await ask(kind, key, message, timeout=timeout, request_id=self.request_id, aside=self._aside)
+            return answer(reply)
         receipt.make, receipt.repeatable = answer, repeatable
         aside = Aside(self.progress, receipt)
         try:
-            reply = await self.core.directory.ask(
-                kind, key, message, timeout=timeout, request_id=self.request_id, aside=aside
-            )
+            reply = await ask(kind, key, message, timeout=timeout, request_id=self.request_id, aside=aside)
         except ServiceError as error:
             if not isinstance(error, Overloaded):  # else it may still be carried out, as where the client goes away
                 receipt.undo()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations  # nested functions would build theirs at each call
 
+from collections.abc import Awaitable
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 from actors.agent import AgentView, DestroyAgent, MemoriesNeeded, SendChat, SetOnline, UpdateAgent
@@ -233,7 +233,9 @@ async def _send(call: Call, agent_id: str, message: SendChat) -> Answer:
             quoted=places_quoted(sent.reply, memories),
         )
 
-    send = partial(call.carry_out, "agent", agent_id, answer=answered, timeout=CHAT_TIMEOUT_S)
+    def send(message: SendChat) -> Awaitable[Answer | MemoriesAsked]:
+        return call.carry_out("agent", agent_id, message, answered, timeout=CHAT_TIMEOUT_S)
+
     if call.resumes is not None:
         for row in await call.core.store.fetch(conversations.message(agent_id, call.user.user_id, call.resumes)):
             message = replace(message, resumes=from_row(row))
