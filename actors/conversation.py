@@ -68,15 +68,16 @@ class Conversation:
 
 def message_record(message: Utterance, zone: str | None = None) -> dict[str, Any]:
     """Show a message to its reader (product 1, "Records")."""
+    id, role, name, content, seq, at, sources = message
     return {
-        "id": message.id,
-        "role": message.role,
-        "name": message.name,
-        "content": message.content,
-        "at": iso(message.at),
+        "id": id,
+        "role": role,
+        "name": name,
+        "content": content,
+        "at": iso(at),
         "zone": zone,
-        "seq": message.seq,
-        "sources": [source.record() for source in message.sources],
+        "seq": seq,
+        "sources": [source.record() for source in sources],
     }
 
 

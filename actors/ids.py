@@ -22,6 +22,22 @@ random_bits = random.Random(os.urandom(32)).getrandbits
 Not for what must not be guessed: tokens and salts take theirs from `secrets`.
 """
 
+_hex = ""
+_hex_used = 0
+
+
+def random_hex(digits: int) -> str:
+    """Take random hex digits, at most `_POOL`: cut from many that are made at once. For ids only, as `random_bits`."""
+    global _hex, _hex_used
+    start, _hex_used = _hex_used, _hex_used + digits
+    if _hex_used > len(_hex):
+        _hex = f"{random_bits(4 * _POOL):0{_POOL}x}"
+        start, _hex_used = 0, digits
+    return _hex[start:_hex_used]
+
+
+_POOL = 4_096
+
 _last_ms = 0
 _in_ms = 0
 _time_field = ""
@@ -31,7 +47,7 @@ def new_id(prefix: str) -> str:
     """Make an identifier: the prefix and a UUIDv7 in hex, so that ids sort in order of creation.
 
     The 12 bits after the version count the ids of a millisecond; where the clock stands still or goes back, or the
-    bits run out, the time field runs ahead of it (RFC 9562, 6.2, method 1).
+    bits run out, the time field runs ahead of it (RFC 9562, 6.2, method 1). 60 bits are random.
     """
     global _last_ms, _in_ms, _time_field
     ms = time.time_ns() // 1_000_000
@@ -40,10 +56,7 @@ def new_id(prefix: str) -> str:
     else:
         _last_ms, _in_ms = max(ms, _last_ms + 1), 0
         _time_field = f"{_last_ms:012x}7"
-    return f"{prefix}_{_time_field}{_in_ms:03x}{_VARIANT | random_bits(62):x}"
-
-
-_VARIANT = 0b10 << 62
+    return f"{prefix}_{_time_field}{_in_ms:03x}8{random_hex(15)}"
 
 
 _last_number = 0

@@ -12,7 +12,7 @@ from sanic import HTTPResponse, Request
 
 from actors.call import NOBODY, Call
 from actors.errors import InternalError, RequestTimeout, ServiceError, WrongMediaType, WrongMethod
-from actors.ids import iso, random_bits, system_clock
+from actors.ids import iso, random_hex, system_clock
 from actors.runtime import AsyncFuture
 from routes.bodies import header
 
@@ -96,13 +96,9 @@ def request_id(sent: str | None) -> str:
 
 
 def _uuid4() -> str:
-    """Make a random UUID (RFC 9562, 5.4) at a third of the cost of the uuid module's objects."""
-    bits = f"{_VERSION_AND_VARIANT | random_bits(128) & _RANDOM:032x}"
-    return f"{bits[:8]}-{bits[8:12]}-{bits[12:16]}-{bits[16:20]}-{bits[20:]}"
-
-
-_VERSION_AND_VARIANT = 0x4000_8000_0000_0000_0000
-_RANDOM = ~0xF000_C000_0000_0000_0000
+    """Make a UUIDv4 (RFC 9562, 5.4), 120 bits of it random, for less than the uuid module's objects cost."""
+    digits = random_hex(30)
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[12:15]}-8{digits[15:18]}-{digits[18:]}"
 
 
 def credential_of(header: Callable[[str], str | None]) -> str | None:
