@@ -228,14 +228,15 @@ class Envelope:
 class Mailbox:
     """A bounded queue of envelopes. An empty one holds no memory but its own."""
 
-    __slots__ = ("_queue", "limit")
+    __slots__ = ("limit", "queue")
 
     def __init__(self, limit: int = MAILBOX_LIMIT) -> None:
         self.limit = limit
-        self._queue: deque[Envelope] | None = None
+        self.queue: deque[Envelope] | None = None
+        """What waits; None where nothing does."""
 
     def __len__(self) -> int:
-        return len(self._queue) if self._queue else 0
+        return len(self.queue) if self.queue else 0
 
     def put(self, envelope: Envelope, /, *, beyond_limit: bool = False) -> None:
         """Add an envelope at the end; `beyond_limit` for what must not be refused.
@@ -243,27 +244,27 @@ class Mailbox:
         Raises:
             Overloaded: the mailbox is full.
         """
-        if self._queue is None:
-            self._queue = deque()
-        elif len(self._queue) >= self.limit and not beyond_limit:
+        if self.queue is None:
+            self.queue = deque()
+        elif len(self.queue) >= self.limit and not beyond_limit:
             raise Overloaded("Too many requests wait for this already; try again in a second.")
-        self._queue.append(envelope)
+        self.queue.append(envelope)
 
     def get(self) -> Envelope:
         """Take the first envelope; the mailbox must not be empty."""
-        assert self._queue
-        envelope = self._queue.popleft()
-        if not self._queue:
-            self._queue = None
+        assert self.queue
+        envelope = self.queue.popleft()
+        if not self.queue:
+            self.queue = None
         return envelope
 
     def empty(self) -> bool:
         """Tell whether nothing waits."""
-        return not self._queue
+        return not self.queue
 
     def drain(self) -> list[Envelope]:
         """Take all that waits."""
-        waiting, self._queue = list(self._queue or ()), None
+        waiting, self.queue = list(self.queue or ()), None
         return waiting
 
 
@@ -274,6 +275,9 @@ class State(enum.Enum):
     LIVE = "live"
     STOPPING = "stopping"
     STOPPED = "stopped"
+
+
+_LIVE = State.LIVE
 
 
 class _PykkaInbox:
@@ -578,9 +582,9 @@ class Actor(pykka.Actor):
         Raises:
             ServiceError: what the handler answered.
         """
-        if self.life is not State.LIVE or self._busy:
+        if self.life is not _LIVE or self._busy:
             return NOT_NOW
-        if not self._mailbox.empty():
+        if self._mailbox.queue is not None:
             self._pump()
             if not self._mailbox.empty() or self.life is not State.LIVE:
                 return NOT_NOW
