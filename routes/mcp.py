@@ -19,7 +19,12 @@ Name = Annotated[str, Field(max_length=200, pattern=_NO_NUL)]
 class InstallTool(BaseModel):
     """Body of an installation: `server` or `url`."""
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+    model_config = ConfigDict(
+        strict=True,
+        frozen=True,
+        extra="ignore",
+        json_schema_extra={"anyOf": [{"required": ["server"]}, {"required": ["url"]}]},
+    )
 
     name: Name = Field(description="What to call it: 3 to 64 letters, digits, `_`, `-`; its tools are `name.tool`.")
     server: Name | None = Field(None, description="An entry of the operator's catalog.")
