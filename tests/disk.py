@@ -92,6 +92,18 @@ async def value(store: Store, sql: str, *params: Any) -> Any:
     return found
 
 
+def traces(data: Path, word: str) -> list[str]:
+    """Tell which of the files of a data folder hold a word."""
+    return [file.name for file in data.iterdir() if word.encode() in file.read_bytes()]
+
+
+async def erased(data: Path, word: str, *, within_s: float) -> None:
+    """Wait until no file of a data folder holds a word."""
+    async with asyncio.timeout(within_s):
+        while traces(data, word):
+            await asyncio.sleep(0.2)
+
+
 async def spin(steps: int = 20) -> None:
     """Let the event loop take some steps, so that whatever can happen at once has happened."""
     for _ in range(steps):

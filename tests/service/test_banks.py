@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.disk import erased, traces
 from tests.gateway import Answer, Client, GatewayProcess, running
 from tests.operator import live_actor, on_plan
 
@@ -536,10 +537,6 @@ async def test_who_may_censor_what(user: Client, other: Client, unique: str, fac
     assert all(memory["censored"] for memory in (await memories(user, facts)).values())
 
 
-def traces(data: Path, word: bytes) -> list[str]:
-    return [file.name for file in data.glob("parley.db*") if word in file.read_bytes()]
-
-
 async def test_censored_words_are_gone_from_the_files(
     user: Client, bank: str, unique: str, sanic_server: GatewayProcess
 ):
@@ -547,13 +544,9 @@ async def test_censored_words_are_gone_from_the_files(
     (await load(user, bank, "short", f"The secret is {word}.")).ok()
     (await load(user, bank, "long", f"{'A long text. ' * 900} The secret is {word}.")).ok()
     (await user.command("AP_Chat", content="What is the secret?")).ok()
-    assert traces(sanic_server.data, word.encode())
+    assert traces(sanic_server.data, word)
     (await user.command("MB_Censor", target={"bank": bank})).ok()
-    for _ in range(80):
-        if not traces(sanic_server.data, word.encode()):
-            break
-        await asyncio.sleep(0.25)
-    assert traces(sanic_server.data, word.encode()) == []
+    await erased(sanic_server.data, word, within_s=20)
 
 
 async def test_a_streaming_engine_s_agent_has_its_banks_too(scripted_user: Client, unique: str, name: str):
@@ -588,11 +581,7 @@ async def test_banks_and_what_may_be_done_in_them_outlive_a_crash(tmp_path: Path
                 "censored": None,
             }
             assert await recalled(user, "notes", "xylophone glockenspiel") == ["kept"]
-            for _ in range(80):
-                if not traces(gateway.data, b"glockenspiel"):
-                    break
-                await asyncio.sleep(0.25)
-            assert traces(gateway.data, b"glockenspiel") == []
+            await erased(gateway.data, "glockenspiel", within_s=20)
 
 
 # what goes with agents and users

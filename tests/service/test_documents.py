@@ -13,7 +13,7 @@ from persistence.banks import BankRow, Choice, MemoryRow, Part
 from persistence.documents import DocumentRow
 from persistence.store import Store, Unit, Write
 from persistence.users import UserRow
-from tests.disk import open_store, rows
+from tests.disk import erased, open_store, rows, traces
 from tests.gateway import Answer, Client, running
 
 USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
@@ -235,9 +235,6 @@ async def test_censored_words_are_gone_from_the_document_and_the_files(tmp_path:
     data = tmp_path / "data"
     secret = "xylophone-quartz-7731"
 
-    def traces() -> list[str]:
-        return [file.name for file in data.iterdir() if secret.encode() in file.read_bytes()]
-
     async with running(data) as gateway, gateway.client() as client:
         user = await client.register("ada-lovelace")
         await user.agent("scout")
@@ -245,21 +242,16 @@ async def test_censored_words_are_gone_from_the_document_and_the_files(tmp_path:
         await hand_in(user, "Book", LONG + f"\n\n<p>The code is {secret}.</p>", "text/html")
         parts = (await load(user, "notes", "Book")).ok().content
         assert secret in parts[-1]["text"]
-        assert traces()
+        assert traces(data, secret)
         (await user.command("MB_Censor", target={"bank": "notes"}, vx={"name": parts[-1]["name"]})).ok()
         assert (await load(user, "notes", "Book")).code == 3002
-        async with asyncio.timeout(50):
-            while traces():
-                await asyncio.sleep(0.2)
+        await erased(data, secret, within_s=50)
         (await user.command("MB_Read", target={"bank": "notes"}, vx={"name": parts[0]["name"]})).ok()
 
 
 async def test_censored_words_leave_a_document_that_was_sent_again(tmp_path: Path):
     data = tmp_path / "data"
     secret = "xylophone-quartz-7731"
-
-    def traces() -> list[str]:
-        return [file.name for file in data.iterdir() if secret.encode() in file.read_bytes()]
 
     async with running(data) as gateway, gateway.client() as client:
         user = await client.register("ada-lovelace")
@@ -281,9 +273,7 @@ async def test_censored_words_leave_a_document_that_was_sent_again(tmp_path: Pat
         assert (await user.request("GET", f"/api/documents/{again['id']}")).http == 200
         for document in waiting:
             await done(user, document.body["id"])
-        async with asyncio.timeout(50):
-            while traces():
-                await asyncio.sleep(0.2)
+        await erased(data, secret, within_s=50)
 
 
 async def test_a_censoring_leaves_a_waiting_document_of_its_name_or_with_its_words_undone(tmp_path: Path):
