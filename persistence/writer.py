@@ -237,13 +237,10 @@ def _one_by_one(units: list[Unit]) -> list[_Step]:
 
 def _planned(units: list[Unit]) -> list[_Step]:
     """Plan to store units together as far as that can be; most batches are of chats alone, one statement."""
-    statements = _statements_for(units)
-    if statements:
-        return [_Step(units, statements)]
     steps: list[_Step] = []
     for joinable, run in groupby(units, key=_can_join_others):
         same = list(run)
-        statements = _statements_for(same) if joinable else []
+        statements = _statements_for(same) if joinable and len(same) > 1 else []
         steps += [_Step(same, statements)] if statements else _one_by_one(same)
     return steps
 
@@ -254,20 +251,12 @@ def _can_join_others(unit: Unit) -> bool:
 
 
 def _statements_for(units: list[Unit]) -> list[Statement]:
-    """Write one statement per kind of write for several units; none where there is one unit, or some can't join."""
-    if len(units) < 2:
-        return []
+    """Write one statement per kind of write for units that can join; none where JSON can't carry what they write."""
     rows: dict[str, list[Params]] = {}
     for unit in units:
-        if unit.refusals:
-            return []
-        for _, params, count, many in unit.writes:
-            if many is None or count is not None:
-                return []
-            if many in rows:
-                rows[many].append(params)
-            else:
-                rows[many] = [params]
+        for write in unit.writes:
+            assert write.many is not None
+            rows.setdefault(write.many, []).append(write.params)
     try:
         arrays = [orjson.dumps(of_kind) for of_kind in rows.values()]
     except orjson.JSONEncodeError:
