@@ -112,10 +112,8 @@ class Call:
         core = self.core
         caller = await core.credentials.authenticate(credential)
         self.sent_by(caller)
-        counted = core.directory.ask_now("quota", caller.user_id, COUNT)
-        if not isinstance(counted, Standing):
-            counted = await core.directory.ask("quota", caller.user_id, COUNT)
-        standing = self.standing = counted
+        counted = core.directory.ask_soon("quota", caller.user_id, COUNT)
+        standing = self.standing = counted if isinstance(counted, Standing) else await counted
         if not standing.admitted:
             raise quota_exceeded(standing, core.clock())
 

@@ -41,9 +41,8 @@ class Credentials:
             )
         digest = token_hash(token)
         kind, credential_id = self._known.get(digest) or await self._look_up(token, digest)
-        authorize = Authorize(digest)
-        caller = self._directory.ask_now(kind, credential_id, authorize)
-        return caller if isinstance(caller, Caller) else await self._directory.ask(kind, credential_id, authorize)
+        caller = self._directory.ask_soon(kind, credential_id, Authorize(digest))
+        return caller if isinstance(caller, Caller) else await caller
 
     async def _look_up(self, token: str, digest: bytes) -> tuple[str, str]:
         """Find the actor of a token: its kind, and the credential's id."""

@@ -5,13 +5,13 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Protocol, TypeVar
 
 from actors.errors import Overloaded
-from actors.runtime import NOT_NOW, Actor, Aside, Ask, AsyncFuture, Deadlines, Envelope, NotNow, State, Tell
+from actors.runtime import NOT_NOW, Actor, Aside, Ask, AsyncFuture, Deadlines, Envelope, State, Tell
 
 R = TypeVar("R")
 
@@ -64,8 +64,10 @@ class Directory(Protocol):
         """
         ...
 
-    def ask_now(self, kind: str, key: str, message: Ask[R]) -> "R | AsyncFuture[R] | NotNow":
-        """Ask an actor that is here and has nothing to do, in this very step; `NOT_NOW` where that can't be: `ask`.
+    def ask_soon(self, kind: str, key: str, message: Ask[R]) -> R | Awaitable[R]:
+        """Ask an actor that is here and has nothing to do, in this very step, where `ask` takes a coroutine.
+
+        Returns the answer, or what to await for it.
 
         Raises:
             ServiceError: what the actor answered.
@@ -135,10 +137,11 @@ class LocalDirectory:
             return pending.get() if pending.done() else await self._deadlines.wait(pending, monotonic() + timeout)
         return answer
 
-    def ask_now(self, kind: str, key: str, message: Ask[R]) -> "R | AsyncFuture[R] | NotNow":
-        """Ask an actor in this very step, where that can be; see `Directory.ask_now`."""
+    def ask_soon(self, kind: str, key: str, message: Ask[R]) -> R | Awaitable[R]:
+        """Ask an actor in this very step, where that can be; see `Directory.ask_soon`."""
         actor = self._actors.get((kind, key))
-        return NOT_NOW if actor is None else actor.ask_now(message, None)
+        answer = NOT_NOW if actor is None else actor.ask_now(message, None)
+        return self.ask(kind, key, message) if answer is NOT_NOW else answer
 
     def tell(self, kind: str, key: str, message: Tell) -> None:
         """Send a message to an actor if it is live; see `Directory.tell`."""

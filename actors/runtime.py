@@ -277,7 +277,7 @@ class State(enum.Enum):
     STOPPED = "stopped"
 
 
-_LIVE = State.LIVE
+_LIVE = State.LIVE  # an enum's attribute takes longer to find
 
 
 class _PykkaInbox:
