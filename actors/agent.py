@@ -4,7 +4,7 @@ from __future__ import annotations  # nested functions would build theirs at eac
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -36,7 +36,6 @@ from actors.errors import (
 from actors.ids import Clock, new_id, new_number
 from actors.notices import StandingChanged, UserGone
 from actors.outbox import Outbox
-from actors.receipt import Receipt
 from actors.records import Record, agent_record
 from actors.runtime import Ask, AsyncFuture, Tell, handles
 from actors.user import deployment_event, name_taken
@@ -405,21 +404,19 @@ class AgentActor(DurableActor):
             owner_id = conversation.user_id if conversation.user_id == agent.owner_id else ""
             window, speaker_id = _before(conversation.window, said.seq), conversation.user_id
             turn = turn._replace(window=window, owner_id=owner_id, speaker_id=speaker_id)
-            stored = self._store_messages(conversation, *new, beside=_begun(chat, said))
+            stored = self._store_said(conversation, chat, said, *new)
             conversation.at_work = chat
             self._in_background(self._run_engine(turn, conversation, chat, said, stored))
             return
         try:
             reply = self._instant.reply(turn)
         except Exception as raised:
-            stored = self._store_messages(conversation, *new, beside=_begun(chat, said))
+            stored = self._store_said(conversation, chat, said, *new)
             _fail_once_stored(chat, engine_error(raised, self.actor_urn), stored)
         else:
             seq = conversation.last_seq + len(new) + 1
             answer = self._utterance("agent", agent.name, reply.text, seq, reply.sources)
-            beside = _answered(chat, said, answer)
-            stored = self._store_messages(conversation, *new, answer, memories=chat.memories, beside=beside)
-            _answer_once_stored(chat, said, answer, stored)
+            self._store_reply(conversation, chat, ChatSent(said, answer), *new, answer)
 
     async def _run_engine(
         self,
@@ -451,15 +448,7 @@ class AgentActor(DurableActor):
             answer = self._utterance(
                 "agent", self._agent.name, outcome.text, conversation.last_seq + 1, outcome.sources
             )
-            stored = self._store_messages(
-                conversation,
-                answer,
-                memories=chat.memories,
-                reply=outcome,
-                beside=_answered(chat, ended.said, answer),
-                receipt=chat.receipt,
-            )
-            _answer_once_stored(chat, ended.said, answer, stored, streamed=True)
+            self._store_reply(conversation, chat, ChatSent(ended.said, answer), answer, streamed=outcome)
         self._go_on(conversation)
         self._retire_if_stale()
 
@@ -473,49 +462,53 @@ class AgentActor(DurableActor):
     ) -> Utterance:
         return Utterance(new_id("msg"), role, name, content, seq, self._clock(), sources)
 
-    def _store_messages(
+    def _store_said(
+        self, conversation: Conversation, chat: Chat, said: Utterance, *messages: Utterance
+    ) -> AsyncFuture[None]:
+        """Store the user's message, unless it is already, while the reply is to come."""
+        writes = self._add(conversation, messages)
+        if chat.receipt is not None:
+            writes += chat.receipt.begin(said.id)
+        return self.commit(*writes, applied=conversation.unit_stored)
+
+    def _store_reply(
         self,
         conversation: Conversation,
+        chat: Chat,
+        sent: ChatSent,
         *messages: Utterance,
-        memories: tuple[Memory, ...] = (),
-        reply: Reply | None = None,
-        beside: Iterable[Write] = (),
-        receipt: Receipt | None = None,
-    ) -> AsyncFuture[None]:
-        """Add messages to the conversation, in memory and as one unit with what they leave `beside` them.
+        streamed: Reply | None = None,
+    ) -> None:
+        """Store the last messages of a chat, with all that the reply leaves, and answer the chat once they are.
 
-        What the last one quotes is noted; where it is a streamed `reply`, for all of it, and for the answer that
-        `receipt` keeps of it, too.
+        A reply that was not `streamed` is passed on as one piece then.
         """
-        if messages:
-            conversation.last_seq = messages[-1].seq
-        self._messages += len(messages)
-        for message in messages:
-            conversation.window.append(message)
-        writes: list[Write] = []
-        if conversation.id is None:
-            conversation.id = new_number()
-            writes.append(conversations.begin(conversation.id, conversation.user_id, self.key))
-        writes += [append(conversation.id, message) for message in messages]
-        id = conversation.id
-        if memories:
-            whole = reply is not None
-            writes += quotes(
-                messages[-1], memories, lambda place, seq, source: quoting.quote(place, id, seq, source, whole=whole)
-            )
-        writes += beside
-        if reply is not None:
-            seq = messages[-1].seq
-            notes = [quoting.quote(place, id, seq, quoting.UNSEEN, whole=True) for place in reply.places]
-            if reply.echoes:
-                notes.append(quoting.echo(id, reply.echoes, seq))
-            writes += noted(notes, "quotes", id, seq, receipt)
-        conversation.open_units += 1
+        writes = self._add(conversation, messages)
+        assert conversation.id is not None
+        if chat.memories or chat.receipt is not None or streamed is not None:
+            writes += _left_by_reply(conversation.id, chat, sent, streamed)
 
         def applied() -> None:
-            conversation.open_units -= 1
+            conversation.unit_stored()
+            if chat.progress is not None and streamed is None:
+                chat.progress(sent.reply.content)
 
-        return self.commit(*writes, applied=applied)
+        self.commit(*writes, reply=lambda: sent, applied=applied, answered=chat.answer)
+
+    def _add(self, conversation: Conversation, messages: tuple[Utterance, ...]) -> list[Write]:
+        """Add messages to the conversation in memory, and make the writes that follow."""
+        conversation.open_units += 1
+        self._messages += len(messages)
+        for message in messages:
+            conversation.last_seq = message.seq
+            conversation.window.append(message)
+        if conversation.id is not None:
+            return [append(conversation.id, message) for message in messages]
+        id = conversation.id = new_number()
+        return [
+            conversations.begin(id, conversation.user_id, self.key),
+            *(append(id, message) for message in messages),
+        ]
 
     # life
 
@@ -582,30 +575,25 @@ def _before(window: Window, seq: int) -> Window:
     return Window(utterance for utterance in window if utterance.seq < seq)
 
 
-def _begun(chat: Chat, said: Utterance) -> list[Write]:
-    """Make what a chat with an Idempotency-Key leaves beside its message while the reply is to come."""
-    return [] if chat.receipt is None else chat.receipt.begin(said.id)
+def _left_by_reply(conversation_id: int, chat: Chat, sent: ChatSent, streamed: Reply | None) -> list[Write]:
+    """Make what a reply leaves beside its message: notes of what it quotes, what the receipt says, and its echoes.
 
-
-def _answered(chat: Chat, said: Utterance, answer: Utterance) -> list[Write]:
-    """Make what a chat with a receipt leaves beside its reply."""
-    return [] if chat.receipt is None else chat.receipt.writes(ChatSent(said, answer))
-
-
-def _answer_once_stored(
-    chat: Chat, said: Utterance, answer: Utterance, stored: AsyncFuture[None], *, streamed: bool = False
-) -> None:
-    """Answer a chat when its messages are stored; a reply that came whole is passed on as one piece."""
-
-    def done(stored: AsyncFuture[None]) -> None:
-        if stored.error is not None:
-            chat.answer.fail(stored.error)
-            return
-        if chat.progress is not None and not streamed:
-            chat.progress(answer.content)
-        chat.answer.set(ChatSent(said, answer))
-
-    stored.then(done)
+    A streamed one may repeat anything that it was given, and so may the answer that the receipt keeps of it.
+    """
+    seq, receipt, whole = sent.reply.seq, chat.receipt, streamed is not None
+    writes = quotes(
+        sent.reply,
+        chat.memories,
+        lambda place, seq, source: quoting.quote(place, conversation_id, seq, source, whole=whole),
+    )
+    if receipt is not None:
+        writes += receipt.writes(sent)
+    if streamed is not None:
+        notes = [quoting.quote(place, conversation_id, seq, quoting.UNSEEN, whole=True) for place in streamed.places]
+        if streamed.echoes:
+            notes.append(quoting.echo(conversation_id, streamed.echoes, seq))
+        writes += noted(notes, "quotes", conversation_id, seq, receipt)
+    return writes
 
 
 def _fail_once_stored(chat: Chat, error: ServiceError, stored: AsyncFuture[None]) -> None:

@@ -61,6 +61,10 @@ class Conversation:
         """Tell whether nothing of it is under way, so that it may be read again from the store later."""
         return self.loaded and not self.at_work and not self.open_units and not self.waiting
 
+    def unit_stored(self) -> None:
+        """Note that one of its units is stored."""
+        self.open_units -= 1
+
     def under_way(self) -> list[Chat]:
         """List the chats that are not answered yet."""
         return [*([self.at_work] if self.at_work else ()), *self.waiting]

@@ -37,6 +37,7 @@ class DurableActor(Actor):
         refusals: Refusals | None = None,
         foreseen: Callable[[], Any] | None = None,
         awaited: bool = True,
+        answered: AsyncFuture[Any] | None = None,
     ) -> AsyncFuture[Any]:
         """Submit one unit; the future resolves to `reply()` when it is durable.
 
@@ -50,6 +51,7 @@ class DurableActor(Actor):
             refusals: the constraints that may refuse the unit, each with its error.
             foreseen: makes the answer as it will be, where `reply` shows what only `applied` sets.
             awaited: whether what the actor answers from now on has to wait for this, where nothing can refuse it.
+            answered: the future to resolve, where one is waited for already.
         """
         receipt: Receipt | None = self.take_receipt()
         if receipt is not None:
@@ -57,8 +59,7 @@ class DurableActor(Actor):
             writes = (*writes, *receipt.writes(foresee() if foresee is not None else None))
         # Memory is as this unit leaves it now, and only now, unless the change is yet to be applied.
         answer = reply() if reply is not None and refusals is None else None
-        answered: AsyncFuture[Any] = AsyncFuture()
-        stored: AsyncFuture[Any] = answered if reply is None and refusals is None else AsyncFuture()
+        stored: AsyncFuture[Any] = answered or AsyncFuture()
         self._hold()
         if refusals is None and awaited:
             self._unsettled = stored
@@ -68,25 +69,21 @@ class DurableActor(Actor):
                 if error is None:
                     if applied is not None:
                         applied()
-                    stored.set(None)
-                    answered.set(answer if reply is None or refusals is None else reply())
+                    stored.set(answer if reply is None or refusals is None else reply())
                 elif isinstance(error, ServiceError):
-                    answered.fail(error)
+                    stored.fail(error)
                 else:
                     self.fail(error)
                     stored.fail(not_stored())
-                    answered.fail(not_stored())
             except Exception as fault:
                 log.exception("%s failed after a commit", self.actor_urn)
                 self.fail(fault)
-                untold = InternalError("The gateway did this but failed to tell of it; it has been logged.")
-                stored.fail(untold)
-                answered.fail(untold)
+                stored.fail(InternalError("The gateway did this but failed to tell of it; it has been logged."))
             finally:
                 self._release()
 
         self.store.submit(Unit(writes, (self.incarnation,), NO_REFUSALS if refusals is None else refusals), settled)
-        return answered
+        return stored
 
     def begin_error(self, raised: Exception) -> ServiceError:
         """Say that the store can't be read, where that is why it did not start."""

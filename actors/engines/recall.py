@@ -16,6 +16,7 @@ MAX_SOURCES = 3
 
 _MAX_PERSONAS = 512
 _MAX_ASKED_OFTEN = 16  # questions to one persona
+_MAX_REMEMBERED = 200  # characters of such a question
 _MAX_HITS = 6  # of the window, that are looked at more closely
 _MAX_ASKED = 6.0  # terms that an answer to a long question has to account for
 _MAX_LATEST = 6
@@ -72,33 +73,51 @@ class _Query:
         return found / self._total if found < self._total else 1.0
 
 
+class _Asked(NamedTuple):
+    """A message that asks, and what it comes to without looking at the conversation or a bank."""
+
+    query: _Query
+    about_speaker: bool
+    said: list[_Candidate]
+    """The passages of the profile that may answer it, best first."""
+    alone: Reply
+    """The answer, where neither conversation nor banks have one."""
+    settled: bool
+    """Whether that is the answer in any case."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
     """A persona, split into passages and indexed.
 
-    `asked` are its last questions, by their terms, with what the profile says about them: an agent is asked the same
-    by many.
+    `asked` are its last questions: an agent is asked the same by many.
     """
 
     persona: Persona
     name: frozenset[str]  # terms
     passages: list[str]
     index: Index
-    asked: dict[tuple[str, ...], tuple[_Query, list[_Candidate]]] = field(
-        default_factory=dict[tuple[str, ...], tuple[_Query, list[_Candidate]]]
-    )
+    asked: dict[str, _Asked] = field(default_factory=dict[str, _Asked])
 
-    def ask(self, terms: list[str]) -> tuple[_Query, list[_Candidate]]:
-        """Make a question of these terms, and find what the profile says about it."""
-        key = tuple(terms)
-        known = self.asked.get(key)
+    def ask(self, message: speech.Analysis) -> _Asked:
+        """Look at a message that asks, or remember what was found."""
+        known = self.asked.get(message.text)
         if known is None:
-            query = _Query(terms)
-            known = query, self.says(query, _MAYBE)
-            if len(self.asked) >= _MAX_ASKED_OFTEN:
-                del self.asked[next(iter(self.asked))]
-            self.asked[key] = known
+            known = self._asked(message)
+            if len(message.text) <= _MAX_REMEMBERED:
+                if len(self.asked) >= _MAX_ASKED_OFTEN:
+                    del self.asked[next(iter(self.asked))]
+                self.asked[message.text] = known
         return known
+
+    def _asked(self, message: speech.Analysis) -> _Asked:
+        query = _Query(_asked_for(message, self.name))
+        said = self.says(query, _MAYBE)
+        about_agent = _ABOUT_AGENT.issuperset(query.terms) and not _AGENT_WORDS.isdisjoint(message.said)
+        about_speaker = not _SPEAKER_WORDS.isdisjoint(message.said)
+        introduces = about_agent and (not about_speaker or not said)
+        alone = self.introduction() if introduces else _answering(said, query)
+        return _Asked(query, about_speaker, said, alone, about_agent and not about_speaker)
 
     def says(self, query: _Query, least: float) -> list[_Candidate]:
         """The passages of the profile that account for at least this share, best first."""
@@ -107,7 +126,15 @@ class _Known:
             share = query.share(self.index.terms(number))
             if share >= least:
                 found.append(_of_profile(self, share, number))
-        return found
+        return _ranked(found)
+
+    def introduction(self) -> Reply:
+        """The answer to "Who are you?"."""
+        opening = f"I am {self.persona.name}."
+        if not self.passages:
+            return Reply(f"{opening} {speech.INVITATION}")
+        found = [_of_profile(self, 1.0, number) for number in range(min(2, len(self.passages)))]
+        return _quoting(f"{opening}\n", found, _Query(()))
 
 
 class RecallEngine:
@@ -131,24 +158,20 @@ class RecallEngine:
         query = _Query(message.terms)
         if not query.terms:
             return Reply(f"All right. {speech.INVITATION}")
-        related = _found(turn, query, _SURE, self._known(turn.persona).says(query, _SURE))
+        related = _ranked(_found(turn, query, _SURE) + self._known(turn.persona).says(query, _SURE))
         if not related:
             return Reply(speech.NOTED)
         return _quoting(f"{speech.NOTED} I also know this.\n", related, query)
 
     def _answer(self, turn: Turn, message: speech.Analysis) -> Reply:
-        known = self._known(turn.persona)
-        query, said = known.ask(_asked(message, known))
-        about_agent = _ABOUT_AGENT.issuperset(query.terms) and not _AGENT_WORDS.isdisjoint(message.said)
-        about_speaker = not _SPEAKER_WORDS.isdisjoint(message.said)
-        if about_agent and not about_speaker:
-            return _introduction(known)
+        asked = self._known(turn.persona).ask(message)
+        if asked.settled:
+            return asked.alone
+        query = asked.query
         if not query.terms:
-            return _latest(turn, query) if about_speaker else Reply(speech.UNKNOWN)
-        found = _found(turn, query, _MAYBE, said)
-        if not found:
-            return _introduction(known) if about_agent else Reply(speech.UNKNOWN)
-        return _quoting("" if found[0].share >= _SURE else _UNSURE, found, query)
+            return _latest(turn, query) if asked.about_speaker else asked.alone
+        found = _found(turn, query, _MAYBE)
+        return _answering(_ranked(found + asked.said), query) if found else asked.alone
 
     def _known(self, persona: Persona) -> _Known:
         known = self._personas.get(persona.id)
@@ -166,18 +189,29 @@ class RecallEngine:
         return known
 
 
-def _found(turn: Turn, query: _Query, least: float, said: list[_Candidate]) -> list[_Candidate]:
-    """What accounts for at least this share, best first; of equals conversation, banks, profile, which `said` is of."""
+def _found(turn: Turn, query: _Query, least: float) -> list[_Candidate]:
+    """What accounts for at least this share in the conversation and the banks."""
     found = _in_conversation(turn, query, least)
     for memory in turn.memories:
         share = query.share(set(words.terms(words.split(f"{memory.name}\n{memory.text}"))))
         if share >= least:
             lead = f"From the bank {memory.bank}"
             found.append(_Candidate(share, "bank", memory.bank, memory.name, lead, memory.text))
-    found += said
+    return found
+
+
+def _ranked(found: list[_Candidate]) -> list[_Candidate]:
+    """Put the best first; of equals conversation, banks, profile, as they come."""
     if len(found) > 1:
         found.sort(key=_by_share, reverse=True)
     return found
+
+
+def _answering(found: list[_Candidate], query: _Query) -> Reply:
+    """Answer a question with what was found, best first, as surely as that accounts for it."""
+    if not found:
+        return Reply(speech.UNKNOWN)
+    return _quoting("" if found[0].share >= _SURE else _UNSURE, found, query)
 
 
 def _courteous(courtesy: speech.Courtesy, persona: Persona) -> Reply:
@@ -190,7 +224,7 @@ def _by_share(candidate: _Candidate) -> float:
     return candidate.share
 
 
-def _asked(message: speech.Analysis, known: _Known) -> list[str]:
+def _asked_for(message: speech.Analysis, name: frozenset[str]) -> list[str]:
     """The terms of the sentences that ask, or of all if those say too little; without the agent's name."""
     sentences = speech.passages(message.text)
     terms: list[str] = []
@@ -200,16 +234,19 @@ def _asked(message: speech.Analysis, known: _Known) -> list[str]:
             if speech.asks(sentence, split):
                 terms += words.terms(split)
     terms = terms or message.terms
-    if known.name.isdisjoint(terms):
+    if name.isdisjoint(terms):
         return terms
-    return [term for term in terms if term not in known.name] or terms
+    return [term for term in terms if term not in name] or terms
 
 
 def _in_conversation(turn: Turn, query: _Query, least: float) -> list[_Candidate]:
     """The utterances that account for most, best first; of those that do so about as well, the newest."""
+    hits = turn.window.search(query.terms, _MAX_HITS, query.fewest(least))
+    if not hits:
+        return []
     found: list[tuple[float, float, int, Utterance]] = []
     leaders: dict[frozenset[str], float] = {}
-    for utterance, score, known in turn.window.search(query.terms, _MAX_HITS, query.fewest(least)):
+    for utterance, score, known in hits:
         share = query.share(known)
         if share < least or utterance.content == turn.message:
             continue
@@ -304,12 +341,3 @@ def _latest(turn: Turn, query: _Query) -> Reply:
         if len(found) == _MAX_LATEST:
             break
     return _quoting("", found, query) if found else Reply(speech.UNKNOWN)
-
-
-def _introduction(known: _Known) -> Reply:
-    """The answer to "Who are you?"."""
-    opening = f"I am {known.persona.name}."
-    if not known.passages:
-        return Reply(f"{opening} {speech.INVITATION}")
-    found = [_of_profile(known, 1.0, number) for number in range(min(2, len(known.passages)))]
-    return _quoting(f"{opening}\n", found, _Query(()))
