@@ -16,8 +16,8 @@ from persistence.store import Store, Unit, Write
 MAX_BLOCK = 64
 """Requests that are reserved ahead at most; one percent of the limit where that is less."""
 
-SOON_AT = 2
-"""Once no more than this part of a block (half) is left, the next is reserved soon: with those of other users."""
+SOON_AT = 4
+"""Once no more than this part of a block (a quarter) is left, the next is reserved soon: with those of other users."""
 
 NOW_AT = 8
 """Once no more than this part of a block (an eighth) is left, the next is reserved at once."""
@@ -55,7 +55,8 @@ class Standing(NamedTuple):
 
     def seconds_left(self, now: int) -> int:
         """Tell in how many seconds the day ends, at least one; `now` in ms since the epoch."""
-        return max(1, -(-(self.resets_at - now) // 1000))
+        left = self.resets_at - now
+        return 1 if left <= 1_000 else (left + 999) // 1_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,7 @@ class AsyncFuture(pykka.Future[T]):
     _value: Any = None
     _error: BaseException | None = None
     _callbacks: "list[Callable[[AsyncFuture[T]], None]] | None" = None
+    _waiter: "asyncio.Future[None] | None" = None
 
     def __init__(self) -> None:
         pass
@@ -135,15 +136,26 @@ class AsyncFuture(pykka.Future[T]):
 
     def _resolve(self) -> None:
         self._done = True
-        callbacks, self._callbacks = self._callbacks, None
-        for callback in callbacks or ():
-            callback(self)
+        waiter, callbacks = self._waiter, self._callbacks
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+        if callbacks is not None:
+            self._callbacks = None
+            for callback in callbacks:
+                callback(self)
+
+    def waiter(self) -> "asyncio.Future[None]":
+        """Make a future of asyncio's to await, which is woken when this is resolved, and may be before."""
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self._waiter is None and not self._done:
+            self._waiter = waiter
+        else:
+            self.then(partial(_wake, waiter))
+        return waiter
 
     def __await__(self) -> Generator[Any, None, T]:
         if not self._done:
-            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self.then(partial(_wake, waiter))
-            yield from waiter
+            yield from self.waiter()
         return self.get()
 
 
@@ -170,8 +182,7 @@ class Deadlines:
         Raises:
             Overloaded: the time is up. What was asked may still be carried out.
         """
-        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        future.then(partial(_wake, waiter))
+        waiter = future.waiter()
         self._waiters[waiter] = deadline
         if not self._ticking:
             self._ticking = True
