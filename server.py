@@ -11,6 +11,8 @@ import resource
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 
 import uvloop
 
@@ -46,6 +48,12 @@ GRACE_S = 10.0
 
 OPEN_FILES = 65_536
 """Files that may be open at a time, where the system allows so many; its usual limit is 1,024."""
+
+SWITCH_S = 0.000_01
+"""How long a thread waits for the interpreter lock before it demands it; Python's own 5 ms is a hundred chats."""
+
+TIMER_SLACK = Path("/proc/self/timerslack_ns")
+"""By how much the kernel may delay this thread's timers, and those of threads that it starts (proc(5))."""
 
 log = logging.getLogger("parley")
 
@@ -273,6 +281,21 @@ async def run(settings: Settings) -> int:
     return 0
 
 
+def tune() -> None:
+    """Set interpreter and process up for one busy loop beside a few threads; before those are started.
+
+    The measurements behind it are in docs/performance.md, "The interpreter lock".
+    """
+    # A thread of the store's gets its turn soon, so that commits overlap with requests. While it waits, each callback
+    # of the loop wakes it for nothing; the kernel would have it wait 50 us longer than it asks for.
+    sys.setswitchinterval(SWITCH_S)
+    with suppress(OSError):  # there is no such file but on Linux
+        TIMER_SLACK.write_text("1000")  # nanoseconds
+    # Few objects here form cycles, and many live long: collect seldom, and never what the imports made.
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+
+
 def main() -> int:
     """Read the settings and serve."""
     try:
@@ -282,11 +305,7 @@ def main() -> int:
         return 2
     set_up_logging(settings)
     os.umask(0o077)  # what is stored is for this account alone
-    # The writer's thread gets its turn a hundred times sooner than by default: commits overlap with requests.
-    sys.setswitchinterval(0.00005)
-    # Few objects here form cycles, and many live long: collect seldom, and never what the imports made.
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
+    tune()
     allow_many_connections()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(run(settings))

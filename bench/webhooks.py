@@ -6,12 +6,10 @@ receiver in as many loops as the core has attempts in flight, storing nothing. O
 """
 
 import asyncio
-import gc
 import secrets
 import socket
 import sqlite3
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import AsyncGenerator, Sequence
@@ -39,6 +37,7 @@ from persistence import users
 from persistence.database import SqliteStore
 from persistence.store import Unit
 from persistence.users import UserRow
+from server import tune
 
 USER = "usr_" + 32 * "0"
 ENDPOINTS = 4
@@ -152,13 +151,6 @@ def _closed_port() -> int:
 # what runs in a process of its own
 
 
-def _tune() -> None:
-    """Do what server.py does for its process."""
-    sys.setswitchinterval(0.00005)
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
-
-
 async def _report(base: str) -> Noted:
     async with aiohttp.ClientSession() as session, session.get(f"{base}/report") as response:
         return orjson.loads(await response.read())
@@ -166,7 +158,7 @@ async def _report(base: str) -> Noted:
 
 async def _post_all(base: str) -> tuple[float, float]:
     """Post what the core would deliver, and store nothing; return requests a second, and processor µs for each."""
-    _tune()
+    tune()
     await _report(base)
     bodies = [
         (
@@ -216,7 +208,7 @@ async def _endpoint(core: Core, url: str) -> None:
 
 async def _deliver_all(base: str, path: Path) -> tuple[float, float]:
     """Deliver events that are stored already, from the start to the last stored outcome; return as `_post_all`."""
-    _tune()
+    tune()
     await _report(base)
     async with _core(path) as core:
         for endpoint in range(ENDPOINTS):
@@ -257,7 +249,7 @@ async def _at_a_rate(base: str, path: Path, seconds: float, waiting: int, bad: S
             await _endpoint(core, f"http://127.0.0.1:{_closed_port()}/later")
     if waiting:
         _add_waiting(path, waiting)
-    _tune()
+    tune()
     before = rss_mib()
     async with _core(path) as core:
         await core.directory.ask(dispatcher.KIND, dispatcher.KEY, dispatcher.Wake())
