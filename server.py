@@ -4,15 +4,12 @@ Run it as `python server.py`; `make run` does the set-up first.
 """
 
 import asyncio
-import gc
 import logging
 import os
 import resource
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
 
 import uvloop
 
@@ -41,6 +38,7 @@ from persistence.store import Store, StoreError, Unit
 from routes.app import HttpOptions, build_app
 from routes.listener import Listener
 from routes.logs import AccessLog, JsonFormatter
+from tuning import tune
 from version import VERSION
 
 GRACE_S = 10.0
@@ -48,12 +46,6 @@ GRACE_S = 10.0
 
 OPEN_FILES = 65_536
 """Files that may be open at a time, where the system allows so many; its usual limit is 1,024."""
-
-SWITCH_S = 0.000_01
-"""How long a thread waits for the interpreter lock before it demands it; Python's own 5 ms is a hundred chats."""
-
-TIMER_SLACK = Path("/proc/self/timerslack_ns")
-"""By how much the kernel may delay this thread's timers, and those of threads that it starts (proc(5))."""
 
 log = logging.getLogger("parley")
 
@@ -279,21 +271,6 @@ async def run(settings: Settings) -> int:
     cut_off = await gateway.stop()
     print(f"Parley has stopped; {cut_off} requests were cut off." if cut_off else "Parley has stopped.", flush=True)
     return 0
-
-
-def tune() -> None:
-    """Set interpreter and process up for one busy loop beside a few threads; before those are started.
-
-    The measurements behind it are in docs/performance.md, "The interpreter lock".
-    """
-    # A thread of the store's gets its turn soon, so that commits overlap with requests. While it waits, each callback
-    # of the loop wakes it for nothing; the kernel would have it wait 50 us longer than it asks for.
-    sys.setswitchinterval(SWITCH_S)
-    with suppress(OSError):  # there is no such file but on Linux
-        TIMER_SLACK.write_text("1000")  # nanoseconds
-    # Few objects here form cycles, and many live long: collect seldom, and never what the imports made.
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
 
 
 def main() -> int:

@@ -37,7 +37,7 @@ from persistence import users
 from persistence.database import SqliteStore
 from persistence.store import Unit
 from persistence.users import UserRow
-from server import tune
+from tuning import tune
 
 USER = "usr_" + 32 * "0"
 ENDPOINTS = 4

@@ -1,4 +1,4 @@
-"""What server.py sets up for its process, seen in a fresh one: it is for good."""
+"""What tuning.py sets up for the process, seen in a fresh one: it is for good."""
 
 import subprocess
 import sys
@@ -13,10 +13,10 @@ CHECKOUT = Path(__file__).parents[2]
 def test_threads_of_the_gateway_wait_for_the_interpreter_no_longer_than_they_ask_for() -> None:
     script = """
 import ctypes, sys, threading
-import server
+import tuning
 
 PR_GET_TIMERSLACK = 30
-server.tune()
+tuning.tune()
 switch_us = round(sys.getswitchinterval() * 1e6)
 thread = threading.Thread(target=lambda: print(switch_us, ctypes.CDLL(None).prctl(PR_GET_TIMERSLACK)))
 thread.start()
@@ -29,10 +29,10 @@ thread.join()
 def test_tuning_needs_no_linux() -> None:
     script = """
 from pathlib import Path
-import server
+import tuning
 
-server.TIMER_SLACK = Path("/nowhere/timerslack_ns")
-server.tune()
+tuning.TIMER_SLACK = Path("/nowhere/timerslack_ns")
+tuning.tune()
 print("tuned")
 """
     done = subprocess.run([sys.executable, "-c", script], cwd=CHECKOUT, capture_output=True, text=True, check=True)
