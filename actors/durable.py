@@ -59,7 +59,8 @@ class DurableActor(Actor):
             writes = (*writes, *receipt.writes(foresee() if foresee is not None else None))
         # Memory is as this unit leaves it now, and only now, unless the change is yet to be applied.
         answer = reply() if reply is not None and refusals is None else None
-        stored: AsyncFuture[Any] = answered or AsyncFuture()
+        stored: AsyncFuture[Any] = AsyncFuture() if answered is None else answered
+        assert not stored.done()  # else what is answered from now on would not wait for this unit
         self._hold()
         if refusals is None and awaited:
             self._unsettled = stored
