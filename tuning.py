@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 SWITCH_S = 0.000_01
-"""How long a thread waits for the interpreter lock before it demands it; Python's own 5 ms is a hundred chats."""
+"""How long a thread waits for the interpreter lock before it demands it; Python's own 5 ms are fifty chats."""
 
 TIMER_SLACK = Path("/proc/self/timerslack_ns")
 """By how much the kernel may delay this thread's timers, and those of threads that it starts (proc(5))."""

@@ -465,7 +465,7 @@ class AgentActor(DurableActor):
     def _store_said(
         self, conversation: Conversation, chat: Chat, said: Utterance, *messages: Utterance
     ) -> AsyncFuture[None]:
-        """Store the user's message, unless it is already, while the reply is to come."""
+        """Store the user's message, unless it is already, where there is no reply, or none yet."""
         writes = self._add(conversation, messages)
         if chat.receipt is not None:
             writes += chat.receipt.begin(said.id)
@@ -493,7 +493,7 @@ class AgentActor(DurableActor):
             if chat.progress is not None and streamed is None:
                 chat.progress(sent.reply.content)
 
-        self.commit(*writes, reply=lambda: sent, applied=applied, answered=chat.answer)
+        self.commit(*writes, reply=lambda: sent, applied=applied, resolves=chat.answer)
 
     def _add(self, conversation: Conversation, messages: tuple[Utterance, ...]) -> list[Write]:
         """Add messages to the conversation in memory, and make the writes that follow."""

@@ -37,7 +37,7 @@ class DurableActor(Actor):
         refusals: Refusals | None = None,
         foreseen: Callable[[], Any] | None = None,
         awaited: bool = True,
-        answered: AsyncFuture[Any] | None = None,
+        resolves: AsyncFuture[Any] | None = None,
     ) -> AsyncFuture[Any]:
         """Submit one unit; the future resolves to `reply()` when it is durable.
 
@@ -51,7 +51,7 @@ class DurableActor(Actor):
             refusals: the constraints that may refuse the unit, each with its error.
             foreseen: makes the answer as it will be, where `reply` shows what only `applied` sets.
             awaited: whether what the actor answers from now on has to wait for this, where nothing can refuse it.
-            answered: the future to resolve, where one is waited for already.
+            resolves: the future of the answer, where one is waited for already; nobody else may resolve it from now on.
         """
         receipt: Receipt | None = self.take_receipt()
         if receipt is not None:
@@ -59,32 +59,34 @@ class DurableActor(Actor):
             writes = (*writes, *receipt.writes(foresee() if foresee is not None else None))
         # Memory is as this unit leaves it now, and only now, unless the change is yet to be applied.
         answer = reply() if reply is not None and refusals is None else None
-        stored: AsyncFuture[Any] = AsyncFuture() if answered is None else answered
-        assert not stored.done()  # else what is answered from now on would not wait for this unit
+        outcome: AsyncFuture[Any] = AsyncFuture() if resolves is None else resolves
+        assert not outcome.done()  # else what is answered from now on would not wait for this unit
         self._hold()
         if refusals is None and awaited:
-            self._unsettled = stored
+            self._unsettled = outcome
 
         def settled(error: Exception | None) -> None:
             try:
                 if error is None:
                     if applied is not None:
                         applied()
-                    stored.set(answer if reply is None or refusals is None else reply())
+                    outcome.set(answer if reply is None or refusals is None else reply())
                 elif isinstance(error, ServiceError):
-                    stored.fail(error)
+                    outcome.fail(error)
                 else:
                     self.fail(error)
-                    stored.fail(not_stored())
+                    outcome.fail(not_stored())
             except Exception as fault:
                 log.exception("%s failed after a commit", self.actor_urn)
                 self.fail(fault)
-                stored.fail(InternalError("The gateway did this but failed to tell of it; it has been logged."))
+                outcome.fail(InternalError("The gateway did this but failed to tell of it; it has been logged."))
             finally:
+                if self._unsettled is outcome:
+                    self._unsettled = None  # it holds the answer
                 self._release()
 
         self.store.submit(Unit(writes, (self.incarnation,), NO_REFUSALS if refusals is None else refusals), settled)
-        return stored
+        return outcome
 
     def begin_error(self, raised: Exception) -> ServiceError:
         """Say that the store can't be read, where that is why it did not start."""

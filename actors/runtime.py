@@ -68,7 +68,7 @@ class Aside:
 class AsyncFuture(pykka.Future[T]):
     """A pykka future of the event loop: `await` it, or hang a callback on it with `then`.
 
-    Resolving it calls the callbacks at once, in order, in the resolver's own step.
+    Resolving it wakes the first who awaits it, then calls the callbacks at once, in order, in the resolver's own step.
     """
 
     _get_hook = None  # pykka's lazy hook is not used
@@ -137,8 +137,10 @@ class AsyncFuture(pykka.Future[T]):
     def _resolve(self) -> None:
         self._done = True
         waiter, callbacks = self._waiter, self._callbacks
-        if waiter is not None and not waiter.done():
-            waiter.set_result(None)
+        if waiter is not None:
+            self._waiter = None
+            if not waiter.done():
+                waiter.set_result(None)
         if callbacks is not None:
             self._callbacks = None
             for callback in callbacks:

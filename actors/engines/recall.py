@@ -81,7 +81,7 @@ class _Asked(NamedTuple):
     said: list[_Candidate]
     """The passages of the profile that may answer it, best first."""
     alone: Reply
-    """The answer, where neither conversation nor banks have one."""
+    """The answer, where neither conversation nor banks have one; unused where only the speaker is asked about."""
     settled: bool
     """Whether that is the answer in any case."""
 
@@ -90,7 +90,7 @@ class _Asked(NamedTuple):
 class _Known:
     """A persona, split into passages and indexed.
 
-    `asked` are its last questions: an agent is asked the same by many.
+    `asked` are questions of late: an agent is asked the same by many.
     """
 
     persona: Persona

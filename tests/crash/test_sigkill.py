@@ -25,11 +25,12 @@ async def test_crashes_under_load_lose_and_double_nothing_that_was_acknowledged(
             before = clients.acknowledged
             acting = asyncio.create_task(clients.act(lambda: True))
             await asyncio.sleep(rng.uniform(0.3, 1.2))
+            while clients.acknowledged == before and not acting.done():  # however slow the machine is just now
+                await asyncio.sleep(0.05)
             assert not acting.done()
             await gateway.kill()
             cut_off = await acting
             assert cut_off == 2 * AGENTS
-            assert clients.acknowledged > before
             # half of the time where it was, half of the time elsewhere
             port = urlsplit(gateway.base).port if kill % 2 else 0
             await gateway.start(port or 0)
