@@ -55,8 +55,7 @@ class Standing(NamedTuple):
 
     def seconds_left(self, now: int) -> int:
         """Tell in how many seconds the day ends, at least one; `now` in ms since the epoch."""
-        left = self.resets_at - now
-        return 1 if left <= 1_000 else (left + 999) // 1_000
+        return max(1, -(-(self.resets_at - now) // 1000))
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,8 +139,7 @@ class AsyncFuture(pykka.Future[T]):
         waiter, callbacks = self._waiter, self._callbacks
         if waiter is not None:
             self._waiter = None
-            if not waiter.done():
-                waiter.set_result(None)
+            _wake(waiter, self)
         if callbacks is not None:
             self._callbacks = None
             for callback in callbacks:

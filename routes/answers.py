@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from http import HTTPStatus
 from typing import Any
 
@@ -119,14 +118,9 @@ def quota_headers(call: Call) -> dict[str, str]:
     if standing is None or standing.limit is None:
         return {}
     return {
-        "RateLimit-Policy": _policy(standing.limit),
+        "RateLimit-Policy": f'"day";q={standing.limit};w=86400',
         "RateLimit": f'"day";r={standing.remaining};t={standing.seconds_left(call.core.clock())}',
     }
-
-
-@lru_cache(maxsize=64)
-def _policy(limit: int) -> str:
-    return f'"day";q={limit};w=86400'
 
 
 def status_of(error: ServiceError) -> dict[str, Any]:

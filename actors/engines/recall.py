@@ -103,14 +103,14 @@ class _Known:
         """Look at a message that asks, or remember what was found."""
         known = self.asked.get(message.text)
         if known is None:
-            known = self._asked(message)
+            known = self._look_at(message)
             if len(message.text) <= _MAX_REMEMBERED:
                 if len(self.asked) >= _MAX_ASKED_OFTEN:
                     del self.asked[next(iter(self.asked))]
                 self.asked[message.text] = known
         return known
 
-    def _asked(self, message: speech.Analysis) -> _Asked:
+    def _look_at(self, message: speech.Analysis) -> _Asked:
         query = _Query(_asked_for(message, self.name))
         said = self.says(query, _MAYBE)
         about_agent = _ABOUT_AGENT.issuperset(query.terms) and not _AGENT_WORDS.isdisjoint(message.said)

@@ -31,6 +31,7 @@ async def test_crashes_under_load_lose_and_double_nothing_that_was_acknowledged(
             await gateway.kill()
             cut_off = await acting
             assert cut_off == 2 * AGENTS
+            assert clients.acknowledged > before
             # half of the time where it was, half of the time elsewhere
             port = urlsplit(gateway.base).port if kill % 2 else 0
             await gateway.start(port or 0)
