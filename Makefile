@@ -54,8 +54,8 @@ run: $(RUNTIME) ## Start the gateway for development (sandbox keys on unless PAR
 	exec $(PY) server.py
 
 .PHONY: test
-test: $(DEV) $(SCHEMATHESIS) browser ## Run every test but the soak tests
-	@$(PY) -m pytest $(ARGS)
+test: $(DEV) $(SCHEMATHESIS) browser ## Run every test but the soak tests, in two processes (ARGS="-n 0" for one)
+	@$(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 25 $(ARGS)
 
 .PHONY: check
 check: $(DEV) ## Format, lint, types, import directions, OpenAPI drift
