@@ -62,8 +62,6 @@ class LibraryActor(DurableActor):
         skill = message.skill
         if skill.name in self._skills:
             raise _installed_already(skill.name)
-        if len(self._skills) >= MAX_SKILLS:
-            raise StateConflict(f"You have {MAX_SKILLS} skills, which is all that a user may have; remove one first.")
         row = SkillRow(
             skill.name,
             skill.description,
@@ -74,11 +72,16 @@ class LibraryActor(DurableActor):
             sorted(skill.files),
             self._clock(),
         )
+        # The store counts: skills whose units are under way are not in memory yet.
         return self.commit(
-            *skills.install(self.key, row, skill.body, skill.files),
+            *skills.install(self.key, row, skill.body, skill.files, MAX_SKILLS),
             reply=lambda: row,
             applied=lambda: self._skills.add(skill.name),
-            refusals={"skills.user_id": lambda: _installed_already(skill.name), FOREIGN_KEY: no_such_user},
+            refusals={
+                "skills.user_id": lambda: _installed_already(skill.name),
+                FOREIGN_KEY: no_such_user,
+                ROWS: too_many_skills,
+            },
         )
 
     @handles(UninstallSkill)
@@ -123,6 +126,11 @@ class LibraryActor(DurableActor):
 def no_such_skill() -> NotFound:
     """Make the error for a skill that the user has not installed."""
     return NotFound("You have no skill of this name; list yours with GET /api/skills.")
+
+
+def too_many_skills() -> StateConflict:
+    """Make the error for a user with as many skills as it may have."""
+    return StateConflict(f"You have {MAX_SKILLS} skills, the most that a user may have; remove one first.")
 
 
 def no_such_document() -> NotFound:

@@ -40,10 +40,14 @@ def _row(row: Params) -> EndpointRow:
     return EndpointRow(number, id, user_id, url, tuple(orjson.loads(events)), bool(active), bool(deleted), *rest)
 
 
-def insert(endpoint: EndpointRow) -> Write:
-    """Add an endpoint; refused as `FOREIGN_KEY` when its user is gone."""
+def insert(endpoint: EndpointRow, most: int) -> Write:
+    """Add an endpoint.
+
+    Refused as `FOREIGN_KEY` when its user is gone, as `ROWS` when the user has `most` that are not deleted.
+    """
     return Write(
-        f"INSERT INTO endpoints ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO endpoints ({_COLUMNS}) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
+        " WHERE (SELECT count(*) FROM endpoints WHERE user_id = ? AND NOT deleted) < ?",
         (
             endpoint.number,
             endpoint.id,
@@ -58,7 +62,10 @@ def insert(endpoint: EndpointRow) -> Write:
             endpoint.failing_since,
             endpoint.created_at,
             endpoint.updated_at,
+            endpoint.user_id,
+            most,
         ),
+        rows=1,
     )
 
 

@@ -20,15 +20,16 @@ class SkillRow(NamedTuple):
     installed_at: int
 
 
-def install(user_id: str, skill: SkillRow, body: str, files: Mapping[str, bytes]) -> tuple[Write, ...]:
-    """Add a skill with its files; refused as `skills.user_id` when the user has one of its name.
+def install(user_id: str, skill: SkillRow, body: str, files: Mapping[str, bytes], most: int) -> tuple[Write, ...]:
+    """Add a skill with its files.
 
-    Refused as `FOREIGN_KEY` without the user.
+    Refused as `skills.user_id` when the user has one of its name, as `ROWS` when it has `most` already, as
+    `FOREIGN_KEY` without the user.
     """
     return (
         Write(
             "INSERT INTO skills (user_id, name, description, license, compatibility, metadata, allowed_tools, body,"
-            " installed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " installed_at) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE (SELECT count(*) FROM skills WHERE user_id = ?) < ?",
             (
                 user_id,
                 skill.name,
@@ -39,7 +40,10 @@ def install(user_id: str, skill: SkillRow, body: str, files: Mapping[str, bytes]
                 json.dumps(skill.allowed_tools, ensure_ascii=False),
                 body,
                 skill.installed_at,
+                user_id,
+                most,
             ),
+            rows=1,
         ),
         *(
             Write(

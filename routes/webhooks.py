@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
 
 from actors.flows import webhooks
 from actors.flows.webhooks import Asked, Changes
@@ -19,6 +19,22 @@ Events = Annotated[list[Annotated[str, StringConstraints(max_length=100)]], Fiel
 Description = Annotated[Annotated[str, StringConstraints(max_length=8_000, pattern=_NO_NUL)] | None, BlankIsMissing]
 Word = Annotated[_Word | None, BlankIsMissing]
 RequiredWord = Annotated[_Word, StringConstraints(min_length=1), BlankIsMissing]
+
+
+def _true_or_now(value: Any) -> Any:
+    if value is True or value in ("now", None):
+        return value
+    raise ValueError('it must be true or "now"')  # a union's own note would name both of its branches
+
+
+Rotation = Annotated[
+    Literal[True, "now"] | None,
+    BeforeValidator(_true_or_now),
+    BlankIsMissing,
+    WithJsonSchema(
+        {"anyOf": [{"type": "boolean", "nullable": True}, {"type": "string", "enum": ["now"]}], "nullable": True}
+    ),
+]
 State = Literal["pending", "retrying", "succeeded", "exhausted", "cancelled"]
 
 
@@ -46,8 +62,10 @@ class EndpointChanges(_Body):
     events: Events = Field(None, description="Types and patterns; empty: all.")
     active: bool | None = Field(None, description="False cancels what waits for it.")
     description: Description = Field(None, description="What it is, for people.")
-    rotate_secret: bool | None = Field(
-        None, description="True makes a new secret; for 24 hours deliveries are signed with both."
+    rotate_secret: Rotation = Field(
+        None,
+        description='Makes a new secret. true: for 24 hours deliveries are signed with the old one, too. "now": the old'
+        " one signs nothing more. Nothing else is taken.",
     )
 
 
@@ -111,7 +129,7 @@ async def list_endpoints(request: RouteCall) -> Reply:
 async def change_endpoint(request: RouteCall) -> Reply:
     """Change an endpoint or rotate its secret."""
     body: EndpointChanges = request.body
-    changes = Changes(body.url, body.events, body.active, body.description, bool(body.rotate_secret))
+    changes = Changes(body.url, body.events, body.active, body.description, body.rotate_secret)
     return await webhooks.change_endpoint(request.call, request.params["id"], changes, Reply)
 
 

@@ -19,6 +19,7 @@ from actors.webhooks.endpoints import (
     Record,
     Recover,
     RetryDelivery,
+    Rotation,
     SendTest,
     TestSent,
     delivery_record,
@@ -58,7 +59,7 @@ class Changes:
     events: Sequence[str] | None
     active: bool | None
     description: str | None
-    rotate_secret: bool
+    rotate_secret: Rotation
 
 
 async def list_endpoints(call: Call) -> list[Record]:

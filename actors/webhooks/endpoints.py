@@ -7,7 +7,7 @@ start over.
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from actors.directory import Directory
 from actors.durable import DurableActor
@@ -30,6 +30,8 @@ MAX_ENDPOINTS = 50
 """Endpoints of one user: each event goes to all of them."""
 
 Record = dict[str, Any]
+Rotation = Literal[True, "now"] | None
+"""Makes a new secret: `True` lets the old one sign for a day more, `"now"` ends it at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class ChangeEndpoint(Ask[Record]):
     events: tuple[str, ...] | None = None
     active: bool | None = None
     description: str | None = None
-    rotate_secret: bool = False
+    rotate_secret: Rotation = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +144,6 @@ class WebhooksActor(DurableActor):
 
     @handles(CreateEndpoint)
     def _create(self, message: CreateEndpoint) -> AsyncFuture[Record]:
-        if len(self._endpoints) >= MAX_ENDPOINTS:
-            raise StateConflict(f"You have {MAX_ENDPOINTS} webhook endpoints, which is the most; delete one first.")
         now, secret, id = self._clock(), signing.new_secret(), new_id("whe")
         endpoint = EndpointRow(
             number=new_number(),
@@ -165,12 +165,14 @@ class WebhooksActor(DurableActor):
             self._endpoints[id] = endpoint
             self._outbox.stored()
 
+        # The event's rows come first, so it goes to the other endpoints only. The store counts: endpoints whose units
+        # are under way are not in memory yet.
         return self.commit(
-            endpoints.insert(endpoint),
             *self._tell_of("created", endpoint),
+            endpoints.insert(endpoint, MAX_ENDPOINTS),
             reply=lambda: endpoint_record(endpoint) | {"secret": secret},
             applied=applied,
-            refusals={FOREIGN_KEY: no_such_user},
+            refusals={FOREIGN_KEY: no_such_user, ROWS: too_many_endpoints},
         )
 
     @handles(ChangeEndpoint)
@@ -190,7 +192,9 @@ class WebhooksActor(DurableActor):
             return endpoint_record(before)
         now = self._clock()
         if secret is not None:
-            held = signing.unpack(self._sealer.open(before.secrets, seal_purpose(before.id)))
+            held: tuple[Secret, ...] = ()
+            if message.rotate_secret != "now":
+                held = signing.unpack(self._sealer.open(before.secrets, seal_purpose(before.id)))
             after = replace(after, secrets=self._sealed(before.id, signing.rotated(held, secret, now)))
         after = replace(after, updated_at=now)
         self._endpoints[after.id] = after
@@ -331,6 +335,14 @@ def no_such_endpoint() -> NotFound:
 def no_such_delivery() -> NotFound:
     """Make the error for a delivery that is not there, or is another user's."""
     return NotFound("You have no such delivery; list yours with GET /api/webhooks/deliveries.")
+
+
+def too_many_endpoints() -> StateConflict:
+    """Make the error for a user with as many endpoints as it may have."""
+    return StateConflict(
+        f"You have {MAX_ENDPOINTS} webhook endpoints, the most that a user may have; delete one first with"
+        " DELETE /api/webhooks/endpoints/{id}?hard=true."
+    )
 
 
 def not_active() -> StateConflict:

@@ -118,7 +118,7 @@ _ALL = (
         "webhook.endpoint.created",
         "webhook management",
         "webhook.endpoint.*",
-        "A webhook endpoint was created; the new one is told, too.",
+        "A webhook endpoint was created; the others are told.",
         _ENDPOINT,
     ),
     EventType(

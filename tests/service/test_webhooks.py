@@ -177,6 +177,39 @@ async def test_a_rotated_secret_and_the_one_before_both_verify_in_both_schemes(o
         standardwebhooks.Webhook(secret).verify(received.body, dict(received.headers))
 
 
+async def test_a_secret_that_is_rotated_now_signs_nothing_more(owner: Client):
+    async with receiving() as receiver:
+        made = await endpoint(owner, receiver.url, "webhook.test")
+        path = f"{ENDPOINTS}/{made['id']}"
+        before = (await owner.request("PATCH", path, json={"rotate_secret": True})).body["secret"]
+        changed = await owner.request("PATCH", path, json={"rotate_secret": "now"})
+        assert changed.http == 200
+        await send_test(owner)
+        (received,) = await receiver.got(1)
+        after = (await owner.request("PATCH", path, json={"rotate_secret": True})).body["secret"]
+        await send_test(owner)
+        second = (await receiver.got(2))[1]
+    assert received.headers["X-Service-Signature"].count("v1=") == 1
+    assert received.headers["webhook-signature"].count("v1,") == 1
+    standardwebhooks.Webhook(changed.body["secret"]).verify(received.body, dict(received.headers))
+    for leaked in (made["secret"], before):
+        with pytest.raises(standardwebhooks.WebhookVerificationError):
+            standardwebhooks.Webhook(leaked).verify(received.body, dict(received.headers))
+    assert second.headers["webhook-signature"].count("v1,") == 2
+    for secret in (changed.body["secret"], after):
+        standardwebhooks.Webhook(secret).verify(second.body, dict(second.headers))
+
+
+@pytest.mark.parametrize("value", [False, "NOW", "later", "true", 1, 0, 1.0, [True], {"now": True}])
+async def test_a_rotation_is_true_or_now_and_nothing_else(user: Client, value: Any):
+    made = await endpoint(user, "https://hooks.example.invalid/")
+    path = f"{ENDPOINTS}/{made['id']}"
+    answer = await user.request("PATCH", path, json={"rotate_secret": value})
+    assert answer.refused(1003, 400).note == 'Invalid value of rotate_secret: it must be true or "now".'
+    untouched = await user.request("PATCH", path, json={"rotate_secret": None})
+    assert (untouched.http, "secret" in untouched.body) == (200, False)
+
+
 async def test_the_operator_may_have_another_brand_in_the_headers(tmp_path: Path):
     settings = {"PARLEY_WEBHOOKS_ALLOW_INSECURE": "true", "PARLEY_HEADER_BRAND": "Acme"}
     async with (
@@ -245,26 +278,27 @@ async def test_what_happens_to_agents_and_plans_is_told_as_the_catalog_says(owne
     assert members["deployment_id"]["description"] == "The agent's id, or the mock's."
 
 
-async def test_endpoints_are_told_of_endpoints_but_not_of_their_own_end(owner: Client):
+async def test_endpoints_are_told_of_endpoints_but_not_of_their_own_beginning_and_end(owner: Client):
     schemas = await catalog(owner)
     async with receiving() as first, receiving() as second:
         one = await endpoint(owner, first.url, "webhook.endpoint.*")
         two = await endpoint(owner, second.url)
         path = f"{ENDPOINTS}/{two['id']}"
         assert (await owner.request("PATCH", path, json={"description": "the second"})).http == 200
-        await second.got(2)
+        await second.got(1)
         assert (await owner.request("DELETE", f"{path}?hard=true")).http == 204
-        await first.got(4)
+        await first.got(3)
+    made = {delivery["event_type"] for delivery in await listed(owner, f"endpoint_id={one['id']}")}
     kinds = [(received.type, received.event["data"]["endpoint_id"]) for received in first.received]
     assert sorted(kinds) == sorted(
         [
-            ("webhook.endpoint.created", one["id"]),
             ("webhook.endpoint.created", two["id"]),
             ("webhook.endpoint.updated", two["id"]),
             ("webhook.endpoint.deleted", two["id"]),
         ]
     )
-    assert {received.type for received in second.received} == {"webhook.endpoint.created", "webhook.endpoint.updated"}
+    assert made == {kind for kind, _ in kinds}
+    assert {received.type for received in second.received} == {"webhook.endpoint.updated"}
     for received in first.received:
         Draft202012Validator(schemas[received.type]).validate(received.event["data"])
 
@@ -375,6 +409,7 @@ async def test_anothers_endpoints_and_deliveries_are_not_there(owner: Client, in
     other = await Client(owner.http, owner.base).register(f"{unique}-other")
     async with receiving() as receiver:
         made = await endpoint(owner, receiver.url)
+        await send_test(owner)
         await receiver.got(1)
         (delivery,) = await until(lambda: listed(owner))
         path = f"{ENDPOINTS}/{made['id']}"
@@ -596,7 +631,7 @@ async def test_no_secret_is_in_the_data_folder_the_log_or_the_pages(tmp_path: Pa
         user = await client.register("lovelace")
         made = await endpoint(user, receiver.url)
         rotated = (await user.request("PATCH", f"{ENDPOINTS}/{made['id']}", json={"rotate_secret": True})).body
-        await receiver.got(2)
+        await receiver.got(1)
         pages = [(await user.request("GET", path, headers=SECRET)).body for path in ("/debug/actors", "/metrics")]
         for kind in ("dispatcher", "webhooks"):
             listed_actors = (await user.request("GET", f"/debug/actors?kind={kind}", headers=SECRET)).body
@@ -639,6 +674,7 @@ async def test_a_hanging_receiver_does_not_hold_up_the_stop(tmp_path: Path):
             async with gateway.client() as client:
                 user = await client.register("lovelace")
                 await endpoint(user, receiver.url)
+                await send_test(user)
                 await receiver.got(1)
             assert await gateway.stop() == 0
             assert "Parley has stopped.\n" in gateway.log.read_text()
