@@ -82,7 +82,7 @@ async def not_available(call: Call) -> Answer:
 _NAMED = ("vx.description", "vx.name")
 _AGENT = ("target.user", "target.agent")
 _ENTITY = ("vx.name", "vx.description", "vx.profile", "vx.access")
-_PAGE = ("page",)
+_PAGE = ("page.limit", "page.cursor")
 _ZONE = ("target.domain", "target.zone")
 _DOMAIN = ("target.domain", "target.agent")
 _BANK = ("target.bank", "target.agent")
@@ -449,7 +449,7 @@ _TABLE = (
         "ZN_Read",
         "Read what was said in a zone, newest last: its newest messages, or those after the seq `page.after`.",
         zones.read,
-        uses=(*_ZONE, *_PAGE),
+        uses=(*_ZONE, *_PAGE, "page.after"),
         profile="zone",
         content=("message",),
         mutates=False,
@@ -578,7 +578,7 @@ _TABLE = (
         "MB_Recall",
         "Find the memories of a bank that say most about a text, best first; 5 unless page.limit says otherwise.",
         banks.recall_memories,
-        uses=("target.bank", "content", *_PAGE),
+        uses=("target.bank", "content", "page.limit"),
         requires=("target.bank", "content"),
         profile="bank",
         content=("recalled",),

@@ -1,12 +1,14 @@
 """TPSRequest: the body of every command (spec 2.1, product 1)."""
 
 import re
-from typing import Annotated, Any, Literal
+from functools import cache
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic_core import ErrorDetails
 
 from actors.errors import InvalidField, MissingField
+from actors.known_members import Members, members_of
 
 MAX_ERRORS = 10
 """Wrong fields named in one answer at most."""
@@ -33,8 +35,17 @@ Content = Annotated[Annotated[str, StringConstraints(max_length=32_000, pattern=
 Secret = Annotated[Annotated[str, StringConstraints(max_length=256, pattern=_NO_NUL)] | None, _Blank]
 
 
+class Body(BaseModel):
+    """A request's body; `checked` reads one."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+
 class _Part(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+    # unknown members are refused by `parse`, before pydantic would make an error of each
+    model_config = ConfigDict(
+        strict=True, frozen=True, extra="ignore", json_schema_extra={"additionalProperties": False}
+    )
 
 
 class Target(_Part):
@@ -77,7 +88,7 @@ class Page(_Part):
 
 
 class TPSRequest(_Part):
-    """A command's body. Members beyond these are ignored; null and blank count as missing."""
+    """A command's body. Other members are refused; null and blank count as missing."""
 
     target: Target | None = Field(None, description="The entities that the command acts on.")
     vx: Definition | None = Field(None, description="What is created, updated or loaded.")
@@ -88,19 +99,43 @@ class TPSRequest(_Part):
 NO_TARGET = Target()  # pyright: ignore[reportCallIssue]
 NO_DEFINITION = Definition()  # pyright: ignore[reportCallIssue]
 EMPTY = TPSRequest()  # pyright: ignore[reportCallIssue]
+MEMBERS = members_of(TPSRequest, "service")
+"""The members of a command's body; `service` stands there on the command bus and is ignored on an alias."""
+
 _validate = TPSRequest.__pydantic_validator__.validate_python
+B = TypeVar("B", bound=Body)
 
 
-def parse(body: dict[str, Any]) -> TPSRequest:
-    """Check the types of a body's members.
+def parse(body: dict[str, Any], members: Members = MEMBERS) -> TPSRequest:
+    """Check a command's body: that its members are among `members`, and their types.
 
     Raises:
-        InvalidField: the note names each wrong member's path, at most ten.
+        InvalidField: the note names each unknown member's path, or each wrong one's, at most ten.
     """
+    members.require_known(body)
     try:
         return _validate(body)
     except ValidationError as error:
         raise refusal_of(error) from None
+
+
+def checked(model: type[B], body: dict[str, Any]) -> B:
+    """Check a gateway route's body like `parse`.
+
+    Raises:
+        InvalidField: the note names each unknown member's path, or each wrong one's, at most ten.
+        MissingField: it lacks a member that is needed.
+    """
+    _members_of(model).require_known(body)
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        raise refusal_of(error) from None
+
+
+@cache
+def _members_of(model: type[Body]) -> Members:
+    return members_of(model)
 
 
 def refusal_of(error: ValidationError) -> InvalidField | MissingField:

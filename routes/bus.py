@@ -22,8 +22,9 @@ from actors.errors import (
     UnknownService,
 )
 from actors.idempotency import Execution, audited, fingerprint_of, require_key
+from actors.known_members import Members
 from actors.receipt import Rendered
-from actors.request import parse, require
+from actors.request import MEMBERS, parse, require
 from routes.addresses import Network, client_address
 from routes.answers import (
     REPLAYED,
@@ -59,6 +60,8 @@ class BusRequest:
     request_id: str
     address: str
     body: bytes = b""
+    members: Members = MEMBERS
+    """The members that its body may have."""
     sanic: Request | None = None
     """Where Sanic received it: its body is still to come, and its answer can be streamed."""
     goes_on: bool = False
@@ -181,7 +184,7 @@ class CommandBus:
             await call.admit(credential_of(request.header))
             if command.mutates:
                 await call.counted()  # first, or what could not be counted would be done all the same
-        call.says(parse(body))
+        call.says(parse(body, request.members))
         require(call.request, command.requires)
         if not command.available:
             raise NotAvailable(f"The service {command.service} exists but is not available; see /docs.")

@@ -5,10 +5,10 @@ from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from actors.errors import InvalidField, NotFound
-from actors.request import BlankIsMissing, RequiredReference
+from actors.request import BlankIsMissing, Body, RequiredReference
 from persistence import users
 from persistence.store import Unit
 from routes.route import Reply, Route, RouteCall
@@ -18,10 +18,8 @@ MAX_DATA_BYTES = 250_000
 """Bytes of `data` as JSON: with what else an event says, its body stays within 256 KiB."""
 
 
-class MockDeployment(BaseModel):
+class MockDeployment(Body):
     """Body of the mock of a deployment (spec 4.3)."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
 
     user_id: RequiredReference = Field(description="Whom it concerns: a user's id.")
     action: Annotated[Literal["created", "updated", "deleted"], BlankIsMissing]

@@ -4,12 +4,12 @@ from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from actors.errors import InvalidField
 from actors.flows import documents
 from actors.records import document_record
-from actors.request import BlankIsMissing, RequiredReference
+from actors.request import BlankIsMissing, Body, RequiredReference
 from persistence.documents import DocumentRow
 from routes.route import Reply, Route, RouteCall
 from routes.schemas import TIME, ident, nullable, number, record, ref, text
@@ -37,10 +37,8 @@ DOCUMENT = record(
 )
 
 
-class Document(BaseModel):
+class Document(Body):
     """A document to hand in."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
 
     name: RequiredReference = Field(description="The name by which MB_Load takes it, 1 to 200 characters.")
     content: Annotated[

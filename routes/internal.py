@@ -3,22 +3,21 @@
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from actors.errors import InvalidField, NotFound
 from actors.plans import PLANS
 from actors.quota import ReadQuota
 from actors.records import Owned, own_user_record
+from actors.request import Body
 from actors.user import SetPlan, no_such_user
 from persistence import users
 from routes.route import Reply, Route, RouteCall
 from routes.schemas import array, record, ref
 
 
-class PlanChange(BaseModel):
+class PlanChange(Body):
     """Body of the billing hook."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
 
     plan: Literal["free", "builder", "scale", "enterprise"] = Field(description="The user's plan from now on.")
     limit: Annotated[int, Field(ge=1, le=2**53)] | None = Field(

@@ -2,12 +2,12 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from actors.flows import keys
 from actors.ids import iso
 from actors.records import key_record, window_of
-from actors.request import RequiredReference
+from actors.request import Body, RequiredReference
 from actors.user import RevokeKey
 from routes.route import Reply, Route, RouteCall
 from routes.schemas import PLAN, TIME, array, ident, nullable, number, record, text
@@ -15,10 +15,8 @@ from routes.schemas import PLAN, TIME, array, ident, nullable, number, record, t
 MAX_DAYS = 3650
 
 
-class NewKey(BaseModel):
+class NewKey(Body):
     """Body of a new API key."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
 
     name: RequiredReference = Field(description="What it is for, 1 to 200 characters.")
     expires_in_days: Annotated[int, Field(ge=1, le=MAX_DAYS)] | None = Field(

@@ -3,11 +3,12 @@
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from actors.flows import mcp
 from actors.ids import iso
 from actors.mcp import ToolServerView
+from actors.request import Body
 from actors.tools.servers import BUILT_IN
 from routes.route import Reply, Route, RouteCall
 from routes.schemas import NAME, TIME, array, flag, ident, nullable, record, ref, text
@@ -16,15 +17,10 @@ _NO_NUL = r"^[^\x00]*$"
 Name = Annotated[str, Field(max_length=200, pattern=_NO_NUL)]
 
 
-class InstallTool(BaseModel):
+class InstallTool(Body):
     """Body of an installation: `server` or `url`."""
 
-    model_config = ConfigDict(
-        strict=True,
-        frozen=True,
-        extra="ignore",
-        json_schema_extra={"anyOf": [{"required": ["server"]}, {"required": ["url"]}]},
-    )
+    model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": ["server"]}, {"required": ["url"]}]})
 
     name: Name = Field(description="What to call it: 3 to 64 letters, digits, `_`, `-`; its tools are `name.tool`.")
     server: Name | None = Field(None, description="An entry of the operator's catalog.")
@@ -36,10 +32,8 @@ class InstallTool(BaseModel):
     )
 
 
-class InvokeTool(BaseModel):
+class InvokeTool(Body):
     """Body of a call of a tool."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
 
     tool: Name = Field(description="The tool's whole name, `server.tool`.")
     arguments: dict[str, Any] | None = Field(None, description="What its input_schema asks for.")

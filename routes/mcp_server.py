@@ -28,7 +28,7 @@ from routes.bodies import received_body, require_json, require_size, whole_heade
 from routes.bus import BusRequest, CommandBus
 from routes.faults import as_service_error
 from routes.logs import AccessLog
-from routes.mcp_tools import TOOLS, tool_definitions
+from routes.mcp_tools import TOOLS, members_of_tool, tool_definitions
 from routes.metrics import RequestMetrics
 
 if TYPE_CHECKING:
@@ -244,6 +244,7 @@ class McpServer:
             bus_request.body = orjson.dumps(params.arguments or {})
         except TypeError:  # a number beyond 64 bits, a text that is no Unicode
             bus_request.body = b"?"
+        bus_request.members = members_of_tool(command.service)
         answer = await self._bus.serve(bus_request, command)
         assert answer is not None  # only a stream has none
         exchange.answer, exchange.service = answer, command.service

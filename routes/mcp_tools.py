@@ -4,6 +4,7 @@ from functools import cache
 from typing import Any
 
 from actors.commands import COMMANDS, Command
+from actors.known_members import Members
 from actors.request import TPSRequest
 from routes.schemas import Schema
 
@@ -48,8 +49,14 @@ def input_schema(command: Command) -> Schema:
     return top
 
 
+@cache
+def members_of_tool(service: str) -> Members:
+    """Return the members that a tool's input schema has."""
+    return Members(TOOLS[service].uses)
+
+
 def _object() -> Schema:
-    return {"type": "object", "properties": {}}
+    return {"type": "object", "properties": {}, "additionalProperties": False}
 
 
 def _require(schema: Schema, name: str) -> None:

@@ -15,7 +15,7 @@ from actors.core import Core
 from actors.errors import ServiceError
 from actors.idempotency import Done, Execution, audited, fingerprint_of, require_key
 from actors.receipt import Rendered
-from actors.request import refusal_of
+from actors.request import checked, refusal_of
 from routes.addresses import Network, client_address
 from routes.answers import (
     REPLAYED,
@@ -119,8 +119,8 @@ class MemberRoutes:
         received = RouteCall(
             call,
             params,
-            route.body and _checked(route.body, sent),
-            route.query and _checked(route.query, asked),
+            route.body and checked(route.body, sent),
+            route.query and _asked(route.query, asked),
             request,
         )
         call.target_names = params
@@ -152,12 +152,11 @@ def _failed(error: ServiceError) -> Rendered:
     return Rendered(error.http_code, orjson.dumps({"status": status_of(error)}))
 
 
-def _checked(model: type[BaseModel], values: dict[str, Any]) -> BaseModel:
-    """Check a body or a query.
+def _asked(model: type[BaseModel], values: dict[str, str]) -> BaseModel:
+    """Check a query.
 
     Raises:
-        MissingField: it lacks a member that is needed.
-        InvalidField: the note names each wrong member's path, at most ten.
+        InvalidField: the note names each wrong parameter, at most ten.
     """
     try:
         return model.model_validate(values)

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from sanic import Request
 
 from actors.call import Call
+from actors.request import Body
 from routes.schemas import Schema
 
 Entrance = Literal["member", "internal", "open"]
@@ -72,7 +73,7 @@ class Route:
     run: Callable[[RouteCall], Awaitable[Reply]]
     reply: Schema | None = None
     status: int = HTTPStatus.OK
-    body: type[BaseModel] | None = None
+    body: type[Body] | None = None
     query: type[BaseModel] | None = None
     may_be_empty: bool = False
     errors: tuple[int, ...] = ()

@@ -3,13 +3,14 @@
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import StringConstraints
 from sanic import Request
 
 from actors.errors import InvalidField, MalformedBody, MissingField, WrongMediaType
 from actors.flows import skills
+from actors.known_members import Members
 from actors.records import skill_record
-from actors.request import refusal_of
+from actors.request import Body, checked
 from actors.skills.skill import MAX_SKILL_FILE_BYTES
 from persistence.skills import SkillRow
 from routes.bodies import json_object, received_body, whole_header
@@ -29,14 +30,14 @@ SKILL = record(
 )
 
 
-class SkillInstallation(BaseModel):
+class SkillInstallation(Body):
     """What to install: a skill of the operator's catalog by its name, or the text of a SKILL.md."""
-
-    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
 
     name: Annotated[str, StringConstraints(max_length=200)] | None = None
     content: Annotated[str, StringConstraints(max_length=MAX_SKILL_FILE_BYTES)] | None = None
 
+
+_MULTIPART = Members(("file",))
 
 _BODY = {
     "required": True,
@@ -45,6 +46,7 @@ _BODY = {
             "schema": {
                 "type": "object",
                 "description": "Exactly one of the two.",
+                "additionalProperties": False,
                 "properties": {
                     "name": nullable(text("A skill of the operator's catalog.", maxLength=200)),
                     "content": nullable(text("A SKILL.md.", maxLength=MAX_SKILL_FILE_BYTES)),
@@ -55,6 +57,7 @@ _BODY = {
         "multipart/form-data": {
             "schema": {
                 "type": "object",
+                "additionalProperties": False,
                 "required": ["file"],
                 "properties": {"file": text("A zip with the skill's folder in it.", format="binary")},
             }
@@ -77,11 +80,9 @@ async def install_skill(request: RouteCall) -> Reply:
         return await skills.install_zip(call, _file_of(request.request), _installed)
     try:
         sent = json_object(body or b"{}", media_type, request.request.app.config.REQUEST_MAX_SIZE)
-        asked = SkillInstallation.model_validate(sent)
-    except ValidationError as error:
-        raise refusal_of(error) from None
     except WrongMediaType:
         raise WrongMediaType("Send application/json, or multipart/form-data with a zip as `file`.") from None
+    asked = checked(SkillInstallation, sent)
     if asked.name and asked.content:
         raise InvalidField("Invalid value of name: send `name` or `content`, not both.")
     if asked.content:
@@ -98,12 +99,14 @@ def _file_of(request: Request) -> bytes:
         MalformedBody, MissingField, InvalidField: there is not exactly one.
     """
     try:
-        files: Any = request.files
+        files: Any = request.files or {}
+        fields: Any = request.form or {}
         sent: list[Any] = files.getlist("file") or [] if files else []
     except (ValueError, KeyError, IndexError, TypeError, AttributeError):
         raise MalformedBody("The body is not well-formed multipart/form-data.") from None
     if not sent:
         raise MissingField("missing file field: send the zip as the multipart field `file`, with a file name.")
+    _MULTIPART.require_known(dict.fromkeys((*files, *fields)))
     if len(sent) > 1:
         raise InvalidField("Invalid value of file: send one zip.")
     return sent[0].body

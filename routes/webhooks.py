@@ -2,11 +2,11 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, WithJsonSchema
 
 from actors.flows import webhooks
 from actors.flows.webhooks import Asked, Changes
-from actors.request import BlankIsMissing
+from actors.request import BlankIsMissing, Body
 from actors.webhooks.endpoints import Record, TestSent
 from actors.webhooks.event_types import EVENT_TYPES
 from routes.route import Reply, Route, RouteCall
@@ -38,11 +38,7 @@ Rotation = Annotated[
 State = Literal["pending", "retrying", "succeeded", "exhausted", "cancelled"]
 
 
-class _Body(BaseModel):
-    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
-
-
-class NewEndpoint(_Body):
+class NewEndpoint(Body):
     """Body of the creation of an endpoint."""
 
     url: Annotated[_Address, StringConstraints(min_length=1), BlankIsMissing] = Field(
@@ -55,7 +51,7 @@ class NewEndpoint(_Body):
     description: Description = Field(None, description="What it is, for people.")
 
 
-class EndpointChanges(_Body):
+class EndpointChanges(Body):
     """Body of a change of an endpoint: what is absent stays as it is."""
 
     url: Annotated[_Address | None, BlankIsMissing] = Field(None, description="Where events go from now on.")
@@ -75,7 +71,7 @@ class HowToDelete(BaseModel):
     hard: bool = Field(False, description="True deletes it for good; otherwise it is disabled.")
 
 
-class RecoverySince(_Body):
+class RecoverySince(Body):
     """Body of a recovery."""
 
     since: RequiredWord = Field(description="A time (ISO 8601; UTC where it names no zone), 14 days ago at most.")
@@ -91,7 +87,7 @@ class DeliveriesAsked(BaseModel):
     cursor: Word = Field(None, description="`next` of the page before.")
 
 
-class TestEvent(_Body):
+class TestEvent(Body):
     """Body of a test."""
 
     event_type: RequiredWord = Field(description="A type of the catalog, such as `webhook.test`.")

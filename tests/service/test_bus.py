@@ -137,13 +137,6 @@ async def test_the_legacy_constants_are_known_but_not_routed(user: Client, sanic
     assert (answer.http, answer.code) == (404, 1006)
 
 
-async def test_unknown_members_are_ignored_at_every_level(user: Client, unique: str):
-    odd = {"x": [1, {"y": None}], "Name": 5, "__class__": "int", "model_config": 1}
-    vx = {"name": f"{unique}-agent", "description": "d", **odd}
-    answer = await user.command("AP_Create", vx=vx, target=odd, page={"limit": 1, **odd}, **odd)
-    assert answer.ok().profile[0]["name"] == f"{unique}-agent"
-
-
 # the wrapper's checks, as the spec's table 4.2 has them
 
 NAMED = ("description", "name")

@@ -128,9 +128,9 @@ async def test_a_tool_s_schema_says_what_the_command_s_checks_demand(user: Clien
         assert tool.description.startswith(command.summary)
         assert "$ref" not in orjson.dumps(schema).decode()
         members = {
-            f"{part}.{member}" if "properties" in described and part != "page" else part
+            f"{part}.{member}" if member else part
             for part, described in schema["properties"].items()
-            for member in (described.get("properties", [""]) if part != "page" else [""])
+            for member in described.get("properties", [""])
         }
         assert members == set(command.uses)
         required = {

@@ -217,7 +217,7 @@ async def test_the_built_in_server_answers_wrong_arguments_as_errors(user: Clien
         ({"name": "fine", "server": "/bin/sh"}, 3000, 404),
         ({"name": "fine", "server": "parley", "headers": {"X-A": "b"}}, 1003, 400),
         ({"name": "fine", "server": 7}, 1003, 400),
-        ({"name": "fine", "command": ["sh"]}, 1002, 400),
+        ({"name": "fine", "command": ["sh"]}, 1003, 400),
         ({"name": "fine", "url": "ftp://example.com/"}, 1003, 400),
         ({"name": "fine", "url": "http://example.com/mcp"}, 1003, 400),
         ({"name": "fine", "url": "https://user:pass@example.com/mcp"}, 1003, 400),

@@ -240,6 +240,10 @@ async def test_a_multipart_body_needs_one_file(user: Client):
     form = aiohttp.FormData()
     form.add_field("other", b"x", filename="x.zip")
     (await user.request("POST", "/api/skills/install", data=form)).refused(1002, 400)
+    form.add_field("file", zipped(SOUND), filename="x.zip")
+    answer = (await user.request("POST", "/api/skills/install", data=form)).refused(1003, 400)
+    assert "other" in answer.note
+    assert await installed(user) == []
     twice = aiohttp.FormData()
     for _ in range(2):
         twice.add_field("file", zipped(SOUND), filename="x.zip")
