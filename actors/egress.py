@@ -80,6 +80,10 @@ _LABEL = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"
 _HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*\.?")
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 _VISIBLE_ASCII = re.compile(r"[!-~]+")
+NOT_PUBLIC = "its host must be a public name, one that resolves to globally routable unicast addresses only"
+"""Said of names of private networks and of names that resolve to a refused address alike: what internal name servers
+answer is not for users."""
+
 _LOCAL_NAMES = ("localhost", "local", "internal", "home.arpa")
 """Names of one's own machine and network (RFC 6761, 6762, 8375, and ICANN's `internal`)."""
 
@@ -155,7 +159,7 @@ def _host_refusal(parts: SplitResult, allow_insecure: bool) -> str | None:
         return address_refusal(name, allow_insecure=allow_insecure)
     if not allow_insecure:
         if any(name == local or name.endswith(f".{local}") for local in _LOCAL_NAMES):
-            return f"{name} is a name of a private network"
+            return NOT_PUBLIC
         if "." not in name:
             return "its host must be a full name, with a domain"
     return None

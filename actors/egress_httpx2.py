@@ -4,6 +4,7 @@ Importing this imports httpx2; `actors/tools/http.py` does so when the first ser
 """
 
 import asyncio
+import os
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterable
 from typing import Any
@@ -11,8 +12,7 @@ from typing import Any
 import httpcore2
 import httpx2
 
-from actors.egress import address_refusal, url_refusal
-from actors.outbound import ThreadResolver
+from actors.outbound import NoPublicAddress, Outbound
 
 MAX_CONNECTIONS = 20
 
@@ -24,9 +24,9 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
     one in between; TLS still checks the certificate for the name.
     """
 
-    def __init__(self, allow_insecure: bool) -> None:
-        self._allow_insecure = allow_insecure
-        self._resolver = ThreadResolver()
+    def __init__(self, outbound: Outbound, user_id: str) -> None:
+        self._outbound = outbound
+        self._user_id = user_id
         self._backend: Any = httpcore2.AnyIOBackend()
 
     async def connect_tcp(
@@ -40,25 +40,22 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
         """Resolve a name and connect to the first of its addresses that is allowed and answers.
 
         Raises:
-            ConnectError: it resolves to nothing, or to nothing that is allowed, or none answers.
+            ConnectError: it has no address that is allowed, or none answers.
+            ConnectTimeout: one of them did not answer in time.
         """
-        refusal: str | None = None
         failure: Exception | None = None
-        for address in await self._addresses(host, port, timeout):
-            refused = address_refusal(address, allow_insecure=self._allow_insecure)
-            if refused is not None:
-                refusal = refused
-                continue
+        for address in await self._addresses(host, timeout):
             try:
                 return await self._backend.connect_tcp(address, port, timeout, local_address, socket_options)
-            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
-                failure = error
-        if failure is not None:
-            raise failure
-        raise httpcore2.ConnectError(f"{host} is refused: {refusal}" if refusal else f"{host} has no address")
+            except httpcore2.ConnectTimeout:
+                failure = httpcore2.ConnectTimeout(f"{host} did not answer in time")
+            except httpcore2.ConnectError as error:
+                failure = httpcore2.ConnectError(f"{host}: {_reason(error)}")
+        assert failure is not None  # there is an address
+        raise failure
 
-    async def _addresses(self, host: str, port: int, timeout: float | None) -> list[str]:
-        """Resolve a name; an address resolves to itself.
+    async def _addresses(self, host: str, timeout: float | None) -> list[str]:
+        """Resolve a name to the addresses that are allowed; an address resolves to itself.
 
         Raises:
             ConnectError: it has none.
@@ -66,16 +63,25 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
         """
         try:
             async with asyncio.timeout(timeout):
-                found = await self._resolver.resolve(host, port)
+                found = await self._outbound.addresses(self._user_id, host)
         except TimeoutError:
             raise httpcore2.ConnectTimeout(f"{host} was not resolved in time") from None
-        except (OSError, UnicodeError):
-            raise httpcore2.ConnectError(f"{host} does not resolve") from None
-        return list(dict.fromkeys(entry["host"] for entry in found))
+        except NoPublicAddress as error:
+            raise httpcore2.ConnectError(str(error)) from None
+        return list(dict.fromkeys(entry.address for entry in found))
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""
         await asyncio.sleep(seconds)
+
+
+def _reason(error: BaseException | None) -> str:
+    """Say why there is no connection, without the address: to which one a name resolves is not for users."""
+    while error is not None:
+        if isinstance(error, OSError) and error.strerror and error.errno:
+            return os.strerror(error.errno)
+        error = error.__cause__ or error.__context__
+    return "no connection"
 
 
 class GuardedTransport(httpx2.AsyncBaseTransport):
@@ -83,7 +89,8 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
     Args:
         tls: what certificates are checked with.
-        allow_insecure: let `http` and private addresses through, for development.
+        outbound: looks names up and tells what is allowed.
+        user_id: the user that it is for.
         allow: may refuse a request unsent, by answering it; None lets it through.
         pacer: called with a response's status and headers; what it returns is called with each piece that came,
             and returns seconds to wait before the next, or raises to cut the response off.
@@ -92,18 +99,19 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     def __init__(
         self,
         tls: ssl.SSLContext,
-        allow_insecure: bool,
+        outbound: Outbound,
+        user_id: str,
         allow: Callable[[httpx2.Request], httpx2.Response | None],
         pacer: Callable[[int, httpx2.Headers], Callable[[bytes], float]],
     ) -> None:
-        self._allow_insecure = allow_insecure
+        self._outbound = outbound
         self._allow = allow
         self._pacer = pacer
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=tls,
             max_connections=MAX_CONNECTIONS,
             keepalive_expiry=60.0,
-            network_backend=GuardedBackend(allow_insecure),
+            network_backend=GuardedBackend(outbound, user_id),
         )
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -116,7 +124,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         answer = self._allow(request)
         if answer is not None:
             return answer
-        refusal = url_refusal(str(request.url), allow_insecure=self._allow_insecure)
+        refusal = self._outbound.url_refusal(str(request.url))
         if refusal is not None:
             raise httpx2.ConnectError(f"the URL is refused: {refusal}")
         sent = httpcore2.Request(

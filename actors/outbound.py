@@ -6,12 +6,10 @@ literals, which skip resolvers, and for names that resolve to something else eac
 
 import asyncio
 import errno
+import logging
 import socket
 import ssl
-import threading
-from collections.abc import Callable
-from contextlib import suppress
-from functools import partial
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,10 +17,8 @@ from urllib.parse import urlsplit
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from actors.egress import address_refusal, url_refusal
-
-LOOKUPS = 64
-"""Names that are looked up at the same time: a name server that hangs is not to hold up the others' names."""
+from actors.egress import NOT_PUBLIC, address_refusal, url_refusal
+from actors.lookups import Found, Lookups
 
 LOOKUP_S = 5.0
 """How long the check of a new URL waits for its name."""
@@ -32,79 +28,56 @@ KEEP_ALIVE_S = 4.0
 
 AddrInfo = tuple[Any, Any, int, str, Any]
 
+log = logging.getLogger("parley.egress")
+
 
 class EgressRefused(OSError):
-    """The address that a name resolved to, or that the URL holds, is one that the policy refuses."""
+    """The address that is about to be connected to is one that the policy refuses."""
 
     def __init__(self) -> None:
         # One text for all addresses of a name: aiohappyeyeballs keeps the type of errors only where they read the same.
         super().__init__(errno.EACCES, "the address is not a globally routable unicast address")
 
 
-class ThreadResolver(AbstractResolver):
-    """The system's resolver in threads of its own, which end with the process even where a lookup hangs.
+class NoPublicAddress(OSError):
+    """A name has no address that may be called.
 
-    The loop's own executor has few threads (uvloop's four), so a few names that hang would stop all others.
+    One error, whether it does not resolve or resolves to refused addresses: the difference would tell users what
+    internal name servers answer. The log has it.
     """
 
-    def __init__(self) -> None:
-        self._slots = asyncio.Semaphore(LOOKUPS)
+    def __init__(self, host: str) -> None:
+        super().__init__(f"{host} has no address that may be called")
+
+
+looked_up_for: ContextVar[str] = ContextVar("looked_up_for", default="")
+"""The id of the user whose request a task sends, because aiohttp has no other way to tell its resolver."""
+
+
+class _PolicyResolver(AbstractResolver):
+    """Gives aiohttp the addresses of a name that may be called."""
+
+    def __init__(self, outbound: "Outbound") -> None:
+        self._outbound = outbound
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """Resolve a name to the addresses that this machine can use.
-
-        Raises:
-            OSError: there are none.
-        """
-        async with self._slots:
-            found = await _in_thread(
-                partial(socket.getaddrinfo, host, port, family, socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
+        found = await self._outbound.addresses(looked_up_for.get(), host, family)
+        return [
+            ResolveResult(
+                hostname=host,
+                host=address,
+                port=port,
+                family=family_,
+                proto=protocol,
+                flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
             )
-        results: list[ResolveResult] = []
-        for family_, _, protocol, _, address in found:
-            ip, port_ = str(address[0]), int(address[1])
-            if family_ == socket.AF_INET6 and len(address) == 4 and address[3]:
-                ip = f"{ip.partition('%')[0]}%{address[3]}"
-            results.append(
-                ResolveResult(
-                    hostname=host,
-                    host=ip,
-                    port=port_,
-                    family=family_,
-                    proto=protocol,
-                    flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
-                )
-            )
-        return results
+            for family_, protocol, address in found
+        ]
 
     async def close(self) -> None:
-        """Nothing is held; lookups under way end by themselves."""
-
-
-async def _in_thread(work: Callable[[], Any]) -> Any:
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Any] = loop.create_future()
-
-    def settle(result: Any, error: Exception | None) -> None:
-        if not future.done():
-            if error is None:
-                future.set_result(result)
-            else:
-                future.set_exception(error)
-
-    def run() -> None:
-        result, error = None, None
-        try:
-            result = work()
-        except Exception as raised:
-            error = raised
-        with suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(settle, result, error)
-
-    threading.Thread(target=run, name="dns", daemon=True).start()
-    return await future
+        """Nothing is held; look-ups under way end by themselves."""
 
 
 class Outbound:
@@ -113,7 +86,7 @@ class Outbound:
     Args:
         allow_insecure: let `http` and private addresses through, for development.
         ca_file: a PEM file of certificate authorities to trust beside the system's.
-        resolver: makes a resolver; for tests.
+        lookups: looks names up, shared by all that calls out.
     """
 
     def __init__(
@@ -121,11 +94,11 @@ class Outbound:
         *,
         allow_insecure: bool = False,
         ca_file: Path | None = None,
-        resolver: Callable[[], AbstractResolver] = ThreadResolver,
+        lookups: Lookups | None = None,
     ) -> None:
         self.allow_insecure = allow_insecure
         self._ca_file = ca_file
-        self._resolver = resolver
+        self.lookups = lookups or Lookups()
 
     def tls(self) -> ssl.SSLContext:
         """Make the context that receivers' certificates are verified in."""
@@ -138,36 +111,57 @@ class Outbound:
         """Tell why a URL must not be called, as far as it shows that as written, or None."""
         return url_refusal(url, allow_insecure=self.allow_insecure)
 
-    async def refusal(self, url: str) -> str | None:
+    async def refusal(self, user_id: str, url: str) -> str | None:
         """Tell why a URL must not be called, also by what its name resolves to now, or None.
 
-        A name that does not resolve is let through: each connection is checked again.
+        A name that does not resolve is let through: each connection is checked again. The reason does not tell to which
+        address a name resolves; the log does.
         """
-        refused = await self._refusal(url)
+        refused = await self._refusal(user_id, url)
         if refused is None or url_refusal(url, allow_insecure=True) is not None:
             return refused
         return f"{refused}; for development, the operator may allow it with PARLEY_WEBHOOKS_ALLOW_INSECURE=true"
 
-    async def _refusal(self, url: str) -> str | None:
+    async def _refusal(self, user_id: str, url: str) -> str | None:
         refused = self.url_refusal(url)
         if refused is not None or self.allow_insecure:
             return refused
-        parts = urlsplit(url)
-        host = parts.hostname or ""
-        if not host.rpartition(".")[2].isdigit() and ":" not in host:
-            resolver = self._resolver()
-            try:
-                async with asyncio.timeout(LOOKUP_S):
-                    found = await resolver.resolve(host, parts.port or 443)
-            except (OSError, TimeoutError, UnicodeError):
-                return None
-            finally:
-                await resolver.close()
-            for result in found:
-                reason = address_refusal(result["host"])
-                if reason is not None:
-                    return f"its name resolves to an address that is refused: {reason}"
-        return None
+        host = urlsplit(url).hostname or ""
+        if host.rpartition(".")[2].isdigit() or ":" in host:
+            return None
+        try:
+            async with asyncio.timeout(LOOKUP_S):
+                found = await self.lookups.addresses(user_id, host)
+        except (OSError, TimeoutError, UnicodeError):
+            return None
+        return NOT_PUBLIC if len(self._allowed(user_id, host, found)) < len(found) else None
+
+    async def addresses(self, user_id: str, host: str, family: int = socket.AF_UNSPEC) -> list[Found]:
+        """Return the addresses of a name that may be called; the caller sets the time-out.
+
+        Raises:
+            NoPublicAddress: there are none.
+        """
+        try:
+            found = await self.lookups.addresses(user_id, host, family)
+        except (OSError, UnicodeError) as error:
+            log.debug("%s does not resolve for user %s: %s", host, user_id, error)
+            raise NoPublicAddress(host) from None
+        allowed = self._allowed(user_id, host, found)
+        if not allowed:
+            raise NoPublicAddress(host)
+        return allowed
+
+    def _allowed(self, user_id: str, host: str, found: list[Found]) -> list[Found]:
+        """Leave out the addresses that the policy refuses, and log why."""
+        allowed: list[Found] = []
+        for entry in found:
+            reason = address_refusal(entry.address, allow_insecure=self.allow_insecure)
+            if reason is None:
+                allowed.append(entry)
+            else:
+                log.warning("%s is refused for user %s: %s", host, user_id, reason)
+        return allowed
 
     def session(self, *, timeout_s: float) -> aiohttp.ClientSession:
         """Open a session: guarded, without proxies, cookies, decompression; ask it for no redirects.
@@ -177,7 +171,8 @@ class Outbound:
         connector = aiohttp.TCPConnector(
             limit=0,
             ssl=self.tls(),
-            resolver=self._resolver(),
+            resolver=_PolicyResolver(self),
+            use_dns_cache=False,  # it would have a user wait in another's line; `Lookups` remembers
             keepalive_timeout=KEEP_ALIVE_S,
             socket_factory=self._open_socket,
         )

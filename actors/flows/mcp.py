@@ -83,7 +83,7 @@ async def install(
     server_id = new_id("mcp")
     sealed = None
     if url is not None:
-        refusal = await core.tool_servers.outbound.refusal(url)
+        refusal = await core.tool_servers.outbound.refusal(call.user.user_id, url)
         if refusal is not None:
             raise InvalidField(f"Invalid value of url: {refusal}.")
         sealed = core.tool_servers.seal(server_id, require_headers(headers))

@@ -152,7 +152,7 @@ async def send_test(call: Call, event_type: str, data: dict[str, Any], answer: C
 
 
 async def _check_url(call: Call, url: str) -> None:
-    refused = await call.core.outbound.refusal(url)
+    refused = await call.core.outbound.refusal(call.user.user_id, url)
     if refused is not None:
         raise InvalidField(f"Invalid value of url: {refused}.")
 

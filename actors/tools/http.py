@@ -9,6 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from actors.errors import InvalidField
+from actors.outbound import Outbound
 from actors.tools.limits import MAX_MESSAGE_BYTES, Flooded, Flow, ToolLimits
 
 if TYPE_CHECKING:
@@ -80,15 +81,16 @@ class HttpLine:
         limits: ToolLimits,
         lines: Flow,
         tls: Any,
-        *,
-        allow_insecure: bool,
+        outbound: Outbound,
+        user_id: str,
     ) -> None:
         self._lines = lines
         self._url = url
         self._headers = headers
         self._limits = limits
         self._tls = tls
-        self._allow_insecure = allow_insecure
+        self._outbound = outbound
+        self._user_id = user_id
         self._status = 0
         self.lost = asyncio.Event()
         self.reason = "it ended"
@@ -109,7 +111,7 @@ class HttpLine:
 
         from actors.egress_httpx2 import GuardedTransport  # noqa: PLC0415
 
-        transport = GuardedTransport(self._tls, self._allow_insecure, self._refuse_listening, self._pacer)
+        transport = GuardedTransport(self._tls, self._outbound, self._user_id, self._refuse_listening, self._pacer)
         client = httpx2.AsyncClient(
             transport=transport,
             trust_env=False,

@@ -79,8 +79,7 @@ class ToolServers:
             except WrongMasterKey:
                 raise EngineFailed(f"The headers of {server.name} can't be read; install it anew.") from None
         lines = self._streams.setdefault(server.user_id, stream_pace())
-        insecure = self.outbound.allow_insecure
-        return HttpLine(server.url, headers, self.limits, lines, self._tls, allow_insecure=insecure)
+        return HttpLine(server.url, headers, self.limits, lines, self._tls, self.outbound, server.user_id)
 
 
 def _purpose(server_id: str) -> str:

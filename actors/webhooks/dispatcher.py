@@ -460,7 +460,7 @@ class WebhookDispatcher(DurableActor):
         self, number: int, row: DueRow, receiver: Receiver, at: int, headers: dict[str, str], body: bytes
     ) -> None:
         assert self._sender is not None
-        outcome = await self._sender.post(receiver.url, headers, body)
+        outcome = await self._sender.post(receiver.user_id, receiver.url, headers, body)
         self.tell_self(_Ended(number, row, receiver, at, outcome))
         # done here, for a callback would cost one more turn of the loop
         self._tasks.discard(cast(asyncio.Task[None], asyncio.current_task()))

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import aiohttp
 from yarl import URL
 
-from actors.outbound import EgressRefused, Outbound
+from actors.outbound import EgressRefused, Outbound, looked_up_for
 
 MAX_BODY_BYTES = 65_536
 """So much of an answer's body is read, so that the connection can be used again; a longer one is cut off."""
@@ -55,8 +55,9 @@ class Sender:
         """Close every connection."""
         await self._session.close()
 
-    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Outcome:
-        """Make one attempt; whatever happens, it is told as an outcome."""
+    async def post(self, user_id: str, url: str, headers: Mapping[str, str], body: bytes) -> Outcome:
+        """Make one attempt for a user; whatever happens, it is told as an outcome."""
+        looked_up_for.set(user_id)
         if self._outbound.url_refusal(url) is not None:
             return Outcome(None, 0, "address_refused", None)
         started = perf_counter()

@@ -12,14 +12,13 @@ from typing import Any
 
 import pytest
 from aiohttp import web
-from aiohttp.abc import AbstractResolver, ResolveResult
 
 from actors.core import Core, CoreOptions, WebhookOptions
 from actors.engines.recall import RecallEngine
 from actors.errors import StateConflict, StorageUnavailable
 from actors.housekeeping import forget_old_events
 from actors.ids import system_clock
-from actors.outbound import Outbound, ThreadResolver
+from actors.outbound import Outbound
 from actors.sealing import Sealer
 from actors.webhooks import dispatcher, endpoints
 from actors.webhooks.endpoints import ChangeEndpoint, CreateEndpoint, ListEndpoints, Recover, RetryDelivery, SendTest
@@ -28,6 +27,7 @@ from persistence.database import SqliteStore
 from persistence.deliveries import AttemptRow, DeliveryRow
 from persistence.store import Unit
 from persistence.users import UserRow
+from tests.name_server import asking, name_server
 from tests.receiver import Authority, Received, raw_server, receiving, status, thanks
 
 USER = "usr_1"
@@ -650,61 +650,9 @@ async def test_while_the_store_takes_no_writes_nothing_is_sent_over_and_over(tmp
 # the address that is really connected to
 
 
-class NameServer(asyncio.DatagramProtocol):
-    """A DNS server (RFC 1035) that answers every question of an A record with the next of its addresses."""
-
-    def __init__(self, *addresses: str) -> None:
-        self.addresses = list(addresses)
-        self.asked = 0
-
-    def connection_made(self, transport: Any) -> None:
-        self.transport = transport
-
-    def datagram_received(self, data: bytes, addr: Any) -> None:
-        address = self.addresses[min(self.asked, len(self.addresses) - 1)]
-        self.asked += 1
-        end = data.index(b"\0", 12) + 5
-        answer = data[:2] + b"\x81\x80\0\1\0\1\0\0\0\0" + data[12:end]
-        answer += b"\xc0\x0c\0\1\0\1\0\0\0\0\0\4" + socket.inet_aton(address)
-        self.transport.sendto(answer, addr)
-
-
-class Asking(AbstractResolver):
-    """A resolver that asks one name server, each time anew."""
-
-    def __init__(self, port: int) -> None:
-        self.port = port
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        name = b"".join(bytes([len(label)]) + label.encode() for label in host.split(".")) + b"\0"
-        question = b"\1\2\1\0\0\1\0\0\0\0\0\0" + name + b"\0\1\0\1"
-
-        def ask() -> bytes:
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
-                asking.settimeout(10)
-                asking.sendto(question, ("127.0.0.1", self.port))
-                return asking.recv(512)
-
-        address = socket.inet_ntoa((await asyncio.to_thread(ask))[-4:])
-        return [ResolveResult(hostname=host, host=address, port=port, family=socket.AF_INET, proto=0, flags=0)]
-
-    async def close(self) -> None:
-        pass
-
-
-@asynccontextmanager
-async def name_server(*addresses: str) -> AsyncIterator[tuple[NameServer, int]]:
-    loop = asyncio.get_running_loop()
-    transport, server = await loop.create_datagram_endpoint(lambda: NameServer(*addresses), local_addr=("127.0.0.1", 0))
-    try:
-        yield server, transport.get_extra_info("sockname")[1]
-    finally:
-        transport.close()
-
-
-async def test_a_name_that_resolves_to_a_private_address_later_is_refused_at_the_attempt(tmp_path: Path):
+async def test_a_name_that_resolves_to_a_private_address_later_is_refused_at_the_attempt(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
     """DNS rebinding: a public address when the endpoint is created, the gateway's own machine afterwards."""
     reached: list[bytes] = []
 
@@ -712,19 +660,17 @@ async def test_a_name_that_resolves_to_a_private_address_later_is_refused_at_the
         reached.append(await reader.read(10))
 
     async with raw_server(trap) as port, name_server("93.184.215.14", "127.0.0.1") as (server, dns):
-        outbound = Outbound(resolver=lambda: Asking(dns))
+        outbound = Outbound(lookups=asking(dns))
         url = f"https://rebinding.example.com:{port}/hook"
-        assert await outbound.refusal(url) is None
+        assert await outbound.refusal(USER, url) is None
         async with bench(tmp_path, outbound=outbound) as core:
             await core.endpoint(url)
             await core.test_event()
             row, attempt = await core.attempted()
-            assert (row.state, attempt.error, attempt.status) == ("retrying", "address_refused", None)
+            assert (row.state, attempt.error, attempt.status) == ("retrying", "dns_failure", None)
         assert server.asked == 2
-        assert reached == []
-        refused = await outbound.refusal(url)
-        assert refused
-        assert "127.0.0.1 is loopback" in refused
+    assert reached == []
+    assert f"rebinding.example.com is refused for user {USER}: 127.0.0.1 is loopback" in caplog.text
 
 
 async def test_a_url_that_was_allowed_once_is_refused_at_the_attempt_when_it_no_longer_is(tmp_path: Path):
@@ -744,13 +690,6 @@ async def test_an_ip_literal_skips_resolvers_and_is_refused_where_the_socket_is_
     async with outbound.session(timeout_s=5) as session:
         with pytest.raises(OSError, match="not a globally routable"):
             await session.post(f"http://{host}:9/hook")
-
-
-async def test_the_system_resolver_finds_this_machine():
-    found = await ThreadResolver().resolve("localhost", 80, socket.AF_INET)
-    assert {result["host"] for result in found} == {"127.0.0.1"}
-    with pytest.raises(OSError, match=r".+"):
-        await ThreadResolver().resolve("no-such-name.invalid", 80)
 
 
 def test_secrets_are_whsec_and_32_bytes():

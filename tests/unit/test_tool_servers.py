@@ -16,6 +16,7 @@ from actors.engines.recall import RecallEngine
 from actors.errors import NotFound, Overloaded, StateConflict
 from actors.flows.mcp import Toolbox
 from actors.mcp import InstallToolServer
+from actors.outbound import Outbound
 from actors.sealing import Sealer
 from actors.tools.limits import Flooded, Flow, ProcessSlots, ToolLimits
 from actors.tools.offers import ToolResult
@@ -86,26 +87,37 @@ async def port() -> AsyncIterator[int]:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 async def test_a_name_that_leads_to_a_private_address_is_not_connected_to(port: int, host: str):
-    with pytest.raises(httpcore2.ConnectError, match=r"not a globally routable unicast address"):
-        await GuardedBackend(allow_insecure=False).connect_tcp(host, port, timeout=5)
+    with pytest.raises(httpcore2.ConnectError, match=r"no address that may be called"):
+        await GuardedBackend(Outbound(), "usr_1").connect_tcp(host, port, timeout=5)
 
 
 async def test_where_insecure_ones_are_allowed_it_is(port: int):
-    stream = await GuardedBackend(allow_insecure=True).connect_tcp("localhost", port, timeout=5)
+    stream = await GuardedBackend(Outbound(allow_insecure=True), "usr_1").connect_tcp("localhost", port, timeout=5)
     assert stream.get_extra_info("server_addr")[1] == port
     await stream.aclose()
 
 
 async def test_a_name_that_does_not_resolve_is_refused():
-    with pytest.raises(httpcore2.ConnectError, match="does not resolve"):
-        await GuardedBackend(allow_insecure=True).connect_tcp("no-such-name.invalid", 443, timeout=5)
+    with pytest.raises(httpcore2.ConnectError, match="no address that may be called"):
+        await GuardedBackend(Outbound(allow_insecure=True), "usr_1").connect_tcp("no-such-name.invalid", 443, timeout=5)
+
+
+async def test_a_refused_connection_is_told_without_the_address():
+    backend = GuardedBackend(Outbound(allow_insecure=True), "usr_1")
+    server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    gone = server.sockets[0].getsockname()[1]
+    server.close()
+    with pytest.raises(httpcore2.ConnectError, match=r"^localhost: Connection refused$"):
+        await backend.connect_tcp("localhost", gone, timeout=5)
 
 
 @pytest.mark.parametrize(
     "url", ["http://example.com/", "https://[::1]/", "https://10.0.0.1/", "https://a:b@example.com/"]
 )
 async def test_a_url_that_is_refused_is_not_called(url: str):
-    transport = GuardedTransport(ssl.create_default_context(), False, lambda _: None, lambda _, __: lambda _: 0.0)
+    transport = GuardedTransport(
+        ssl.create_default_context(), Outbound(), "usr_1", lambda _: None, lambda _, __: lambda _: 0.0
+    )
     async with httpx2.AsyncClient(transport=transport) as client:
         with pytest.raises(httpx2.ConnectError, match="refused"):
             await client.get(url)
