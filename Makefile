@@ -21,14 +21,19 @@ RUNTIME := $(call stamp,$(VENV),requirements.lock)
 DEV := $(call stamp,$(VENV),requirements-dev.lock)
 SCHEMATHESIS := $(call stamp,.venv-schemathesis,requirements-schemathesis.lock)
 BENCH := $(call stamp,.venv-bench,requirements-bench.lock)
+UV_ENV := $(call stamp,.venv-uv,requirements-uv.lock)
 
 # Both Node.js and pyright's own code are in wheels that requirements-dev.lock pins: nothing is fetched at the first run.
 PYRIGHT := PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(PY) -m pyright
 
-UV_VERSION := 0.13.8
-UV := .venv-uv/bin/uv
 SWAGGER_UI := console/swagger-ui
 SWAGGER_UI_VERSION := 5.35.0
+SWAGGER_UI_FILES := LICENSE NOTICE swagger-ui-bundle.js swagger-ui-bundle.js.LICENSE.txt swagger-ui.css \
+	favicon-32x32.png
+# The package's `dist.integrity`: npm view swagger-ui-dist@VERSION dist.integrity
+SWAGGER_UI_INTEGRITY := sha512-U06rpMtW9V3XPGOBeamTUSr0Z09jMX4IJuANpE/EZbAhw0G8CgwrzU4YmXkn/h0wCDNsXdGarTNNHC3sU8yVUQ==
+INTEGRITY := import base64, hashlib, sys; \
+	print("sha512-" + base64.b64encode(hashlib.sha512(open(sys.argv[1], "rb").read()).digest()).decode())
 
 # $(call make-venv,folder,lock): a new environment with exactly what the lock pins
 define make-venv
@@ -58,11 +63,11 @@ test: $(DEV) $(SCHEMATHESIS) browser ## Run every test but the soak tests, in tw
 	@$(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 25 $(ARGS)
 
 .PHONY: check
-check: $(DEV) ## Format, lint, types, import directions, OpenAPI drift
+check: $(DEV) ## Format, lint, types, import directions, vendored files, OpenAPI drift
 	$(PY) -m ruff format --check
 	$(PY) -m ruff check
 	$(PYRIGHT)
-	$(PY) -m pytest -q tests/unit/test_imports.py
+	$(PY) -m pytest -q tests/unit/test_imports.py tests/unit/test_fetched_files.py
 	$(PY) -m routes.openapi --check
 
 .PHONY: format
@@ -97,24 +102,29 @@ browser:
 	fi
 
 .PHONY: lock
-lock: $(UV) ## Remake the lock files (UPGRADE=1: with the newest versions)
+lock: $(UV_ENV) ## Remake the lock files (UPGRADE=1: with the newest versions)
 	$(LOCK) pyproject.toml -o requirements.lock
 	$(LOCK) pyproject.toml --group dev -c requirements.lock -o requirements-dev.lock
 	$(LOCK) requirements-schemathesis.in -o requirements-schemathesis.lock
 	$(LOCK) requirements-bench.in -o requirements-bench.lock
+	$(LOCK) requirements-uv.in -o requirements-uv.lock
 
-LOCK = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+LOCK = .venv-uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
 
 .PHONY: swagger-ui
 swagger-ui: ## Fetch the files of SWAGGER_UI_VERSION from the npm registry into console/swagger-ui
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	npm pack --silent --pack-destination "$$tmp" swagger-ui-dist@$(SWAGGER_UI_VERSION) >/dev/null; \
+	got=$$($(PYTHON) -c '$(INTEGRITY)' "$$tmp"/*.tgz); \
+	[ "$$got" = "$(SWAGGER_UI_INTEGRITY)" ] || { \
+		echo "swagger-ui-dist $(SWAGGER_UI_VERSION) is $$got, not SWAGGER_UI_INTEGRITY of the Makefile:" \
+			"nothing was unpacked" >&2; exit 1; }; \
 	tar -xzf "$$tmp"/*.tgz -C "$$tmp"; mkdir -p $(SWAGGER_UI); \
-	cd "$$tmp/package"; cp LICENSE NOTICE swagger-ui-bundle.js swagger-ui-bundle.js.LICENSE.txt swagger-ui.css \
-		favicon-32x32.png $(CURDIR)/$(SWAGGER_UI)/
+	cd "$$tmp/package"; cp $(SWAGGER_UI_FILES) $(CURDIR)/$(SWAGGER_UI)/
+	@cd $(SWAGGER_UI); sha256sum $(SWAGGER_UI_FILES) > SHA256SUMS
 	@printf '%s\n' 'swagger-ui-dist $(SWAGGER_UI_VERSION), unchanged files of the npm package (Apache-2.0).' \
-		'To renew them: SWAGGER_UI_VERSION in the Makefile, then `make swagger-ui`.' > $(SWAGGER_UI)/VERSION
+		'To renew them: SWAGGER_UI_VERSION and SWAGGER_UI_INTEGRITY in the Makefile, then `make swagger-ui`.' > $(SWAGGER_UI)/VERSION
 
 .PHONY: clean
 clean: ## Remove the environments and caches (data/ stays)
@@ -135,6 +145,5 @@ $(SCHEMATHESIS):
 $(BENCH):
 	$(call make-venv,.venv-bench,requirements-bench.lock)
 
-$(UV):
-	@$(PYTHON) -m venv --clear .venv-uv
-	@.venv-uv/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+$(UV_ENV):
+	$(call make-venv,.venv-uv,requirements-uv.lock)
