@@ -54,13 +54,14 @@ log = logging.getLogger("parley.agent")
 class AgentView(NamedTuple):
     """An agent as one who may see it sees it: its row, its record, the number of its messages.
 
-    `has_banks` and `has_domains` tell whether it is worth asking the store for them.
+    `has_banks`, `has_offers` and `has_domains` tell whether it is worth asking the store for them.
     """
 
     row: AgentRow
     record: Record
     messages: int
     has_banks: bool
+    has_offers: bool
     has_domains: bool
 
 
@@ -152,6 +153,7 @@ class AgentActor(DurableActor):
         "_conversations",
         "_has_banks",
         "_has_domains",
+        "_has_offers",
         "_instant",
         "_messages",
         "_outbox",
@@ -172,7 +174,7 @@ class AgentActor(DurableActor):
         self._record: Record = {}
         self._persona = Persona("", "", "", "")
         self._messages = 0
-        self._has_banks = self._has_domains = False
+        self._has_banks = self._has_offers = self._has_domains = False
         self._conversations: dict[str, Conversation] = {}
         self._tasks: set[asyncio.Task[None]] | None = None
         self._stale = False  # messages were removed, so it is to be loaded anew once no chat is under way
@@ -187,10 +189,10 @@ class AgentActor(DurableActor):
         if not found:
             raise no_such_agent()
         self._hold_agent(found[0])
-        # Whoever attaches it to a bank or makes it a member of a domain tells it. That it no longer is one is not
-        # told: it costs a look-up.
+        # Whoever attaches it to a bank, offers it one or makes it a member of a domain tells it. That it no longer is
+        # one is not told: it costs a look-up.
         (standing,) = await self.store.fetch(conversations.standing(self.key))
-        self._messages, self._has_banks, self._has_domains = standing
+        self._messages, self._has_banks, self._has_offers, self._has_domains = standing
 
     def _hold_agent(self, agent: AgentRow) -> None:
         """Keep the agent, with its record and persona made once per change."""
@@ -221,7 +223,7 @@ class AgentActor(DurableActor):
         agent = foreseen or self._agent
         assert agent is not None
         record = self._record if foreseen is None else agent_record(agent)
-        return AgentView(agent, record, self._messages, self._has_banks, self._has_domains)
+        return AgentView(agent, record, self._messages, self._has_banks, self._has_offers, self._has_domains)
 
     @handles(ReadAgent)
     def _read(self, message: ReadAgent) -> AgentView:
@@ -289,6 +291,7 @@ class AgentActor(DurableActor):
     @handles(StandingChanged)
     def _standing_changed(self, message: StandingChanged) -> None:
         self._has_banks = self._has_banks or message.has_banks
+        self._has_offers = self._has_offers or message.has_offers
         self._has_domains = self._has_domains or message.has_domains
 
     @handles(UserGone)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from actors.agent import no_such_agent
+from actors.attachments import LEVELS, Accepted, AcceptOffer, Attachments, BankView, Detach, Grant, Viewer
 from actors.directory import Directory
 from actors.durable import DurableActor
 from actors.errors import NotFound, NotPermitted, Overloaded, StateConflict
@@ -12,27 +13,9 @@ from actors.notices import StandingChanged
 from actors.recall import indexed_terms
 from actors.runtime import Ask, AsyncFuture, handles
 from actors.user import name_taken
-from persistence import banks, documents
-from persistence.banks import AttachmentRow, BankChanges, BankRow, Choice, MemoryRow, Part
+from persistence import banks, documents, offers
+from persistence.banks import BankChanges, BankRow, Choice, MemoryRow, Part
 from persistence.store import FOREIGN_KEY, ROWS, Store, Write
-
-LEVELS = {"none": 0, "read": 1, "write": 2, "admin": 3}
-"""Permissions, from the least to the most."""
-
-
-class Viewer(NamedTuple):
-    """Who asks. `let_in`: the store says that the bank's access opens it to this user."""
-
-    user_id: str
-    let_in: bool = False
-
-
-class BankView(NamedTuple):
-    """A bank as one who may see it sees it: its row, what this user may do in it, and which agents are attached."""
-
-    row: BankRow
-    permission: str
-    agents: frozenset[str]
 
 
 class Loaded(NamedTuple):
@@ -70,26 +53,6 @@ class DestroyBank(Ask[None]):
     """Remove the bank, for its owner."""
 
     viewer: Viewer
-
-
-@dataclass(frozen=True, slots=True)
-class Grant(Ask[BankView]):
-    """Attach an agent, or change what it may do; `access`, where given, is the bank's new one."""
-
-    viewer: Viewer
-    agent_id: str
-    agent_owner_id: str
-    agent_name: str
-    permission: str
-    access: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Detach(Ask[BankView]):
-    """Detach an agent: its owner's right, and any admin's."""
-
-    viewer: Viewer
-    agent_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +103,11 @@ class MemoryMoved(Overloaded):
 def no_such_bank() -> NotFound:
     """Make the error for a bank that is not there, or not for this user."""
     return NotFound("There is no such bank that you may see; check the name with MB_List.")
+
+
+def not_offered() -> StateConflict:
+    """Make the error for an agent that is not offered the bank, or not so any more."""
+    return StateConflict("This agent is offered nothing here; AP_Read shows its owner what it is offered.")
 
 
 def no_such_memory() -> NotFound:
@@ -201,17 +169,17 @@ class BankActor(DurableActor):
     """Owns one bank; its key is the bank's id. Every permission in it is decided here."""
 
     kind = "bank"
-    __slots__ = ("_attached", "_bank", "_clock", "_directory")
+    __slots__ = ("_attachments", "_bank", "_clock", "_directory")
 
     def __init__(self, key: str, store: Store, clock: Clock, directory: Directory) -> None:
         super().__init__(key, store)
         self._clock = clock
         self._directory = directory
         self._bank: BankRow | None = None
-        self._attached: dict[str, AttachmentRow] = {}
+        self._attachments = Attachments()
 
     async def on_begin(self) -> None:
-        """Load the bank and its attachments.
+        """Load the bank, its attachments and offers.
 
         Raises:
             NotFound: there is no such bank.
@@ -220,7 +188,7 @@ class BankActor(DurableActor):
         if not found:
             raise no_such_bank()
         self._bank = found[0]
-        self._attached = {row.agent_id: row for row in await self.store.fetch(banks.attachments_of(self.key))}
+        self._attachments = Attachments(await self.store.fetch(offers.all_of_bank(self.key)))
 
     # who may do what
 
@@ -228,8 +196,7 @@ class BankActor(DurableActor):
         """What a user may do: all as the owner, else what the most trusted of its attached agents may."""
         if self._bank is not None and self._bank.owner_id == user_id:
             return "admin"
-        held = (row.permission for row in self._attached.values() if row.owner_id == user_id)
-        return max(held, key=LEVELS.__getitem__, default="none")
+        return self._attachments.permission_of(user_id)
 
     def _seen_by(self, viewer: Viewer) -> BankRow:
         """The bank, for one who may see it; for others it is not there."""
@@ -237,6 +204,7 @@ class BankActor(DurableActor):
         if bank is None:
             raise no_such_bank()
         opened = bank.access == "public" or (viewer.let_in and bank.access != "agent")
+        opened = opened or (viewer.answers and self._attachments.offered_to(viewer.user_id))
         if not opened and self._permission_of(viewer.user_id) == "none":
             raise no_such_bank()
         return bank
@@ -253,7 +221,7 @@ class BankActor(DurableActor):
     def _view(self, viewer: Viewer, bank: BankRow | None = None) -> BankView:
         bank = bank or self._bank
         assert bank is not None
-        return BankView(bank, self._permission_of(viewer.user_id), frozenset(self._attached))
+        return BankView(bank, self._permission_of(viewer.user_id), frozenset(self._attachments.attached))
 
     @handles(ReadBank)
     def _read(self, message: ReadBank) -> BankView:
@@ -301,15 +269,16 @@ class BankActor(DurableActor):
     @handles(Grant)
     def _grant(self, message: Grant) -> AsyncFuture[BankView]:
         bank = self._may(message.viewer, "read")
-        self._require_may_grant(message, bank)
+        self._attachments.require_may_grant(message, self._permission_of(message.viewer.user_id), bank.name)
         now = self._clock()
-        writes = [banks.attach(self.key, message.agent_id, message.permission, now)]
+        writes = self._attachments.writes(self.key, message, now)
         if message.access is not None:
             self._may(message.viewer, "admin")
             writes.append(banks.update(self.key, BankChanges(access=message.access), now))
 
         def applied() -> None:
-            self._attach(message.agent_id, message.agent_owner_id, message.agent_name, message.permission, now)
+            self._attachments.grant(message, now)
+            self._tell(message.agent_id)
             if message.access is not None:
                 self._change(now, BankChanges(access=message.access))
 
@@ -317,46 +286,54 @@ class BankActor(DurableActor):
             *writes,
             reply=lambda: self._view(message.viewer),
             applied=applied,
-            refusals={ROWS: no_such_agent},
+            refusals={ROWS: no_such_agent, FOREIGN_KEY: no_such_bank},
         )
 
-    def _require_may_grant(self, message: Grant, bank: BankRow) -> None:
-        """Refuse a grant above one's own permission, and a change of what another has to all but admins."""
-        own = LEVELS[self._permission_of(message.viewer.user_id)]
-        if own == LEVELS["admin"]:
-            return
-        if LEVELS[message.permission] > own:
-            raise NotPermitted(f"You can't grant {message.permission} in {bank.name}: it is above your own permission.")
-        held = self._attached.get(message.agent_id)
-        if held is None:
-            return
-        own_agent = held.owner_id == message.viewer.user_id
-        if not (own_agent and LEVELS[message.permission] <= LEVELS[held.permission]):
-            raise NotPermitted(f"{held.agent} has a permission in {bank.name} already; only an admin may change it.")
+    def _tell(self, agent_id: str) -> None:
+        """Tell an agent's actor of its attachment or offer, because it knows whether it has any."""
+        attached, offered = agent_id in self._attachments.attached, agent_id in self._attachments.offered
+        self._directory.tell("agent", agent_id, StandingChanged(has_banks=attached, has_offers=offered))
 
-    def _attach(self, agent_id: str, owner_id: str, name: str, permission: str, now: int) -> None:
-        """Follow a stored attachment; the agent's actor is told, for it knows whether it has banks."""
-        held = self._attached.get(agent_id)
-        since = now if held is None else held.since
-        self._attached[agent_id] = AttachmentRow(agent_id, owner_id, name, permission, since)
-        if held is None or held.permission != permission:
-            self._directory.tell("agent", agent_id, StandingChanged(has_banks=True))
+    @handles(AcceptOffer)
+    def _accept(self, message: AcceptOffer) -> AsyncFuture[Accepted]:
+        bank = self._seen_by(message.viewer)
+        if message.agent_owner_id != message.viewer.user_id:
+            raise NotPermitted("Only the owner of an agent accepts what it is offered; name one of your own agents.")
+        offer = self._attachments.offered.get(message.agent_id)
+        if offer is None:
+            raise not_offered()
+        now = self._clock()
+        attachment = self._attachments.accepted(offer, now)
+
+        def applied() -> None:
+            self._attachments.drop(message.agent_id)
+            self._attachments.attached[message.agent_id] = attachment
+            self._tell(message.agent_id)
+
+        return self.commit(
+            *offers.accept(self.key, message.agent_id, offer.permission, attachment.since),
+            reply=lambda: Accepted(self._view(message.viewer), attachment),
+            foreseen=lambda: Accepted(self._view(message.viewer, bank), attachment),
+            applied=applied,
+            refusals={ROWS: not_offered},
+        )
 
     @handles(Detach)
     def _detach(self, message: Detach) -> AsyncFuture[BankView]:
         bank = self._seen_by(message.viewer)
-        held = self._attached.get(message.agent_id)
-        if held is None:
-            raise StateConflict(f"This agent is not attached to {bank.name}, so there is nothing to detach.")
-        if held.owner_id != message.viewer.user_id:
+        if message.agent_owner_id != message.viewer.user_id:
             self._may(message.viewer, "admin")
+        if message.agent_id not in self._attachments.attached and message.agent_id not in self._attachments.offered:
+            raise StateConflict(
+                f"This agent is neither attached to {bank.name} nor offered it: there is nothing to end."
+            )
         view = self._view(message.viewer)
-
-        def applied() -> None:
-            self._attached.pop(message.agent_id, None)
-
         return self.commit(
-            banks.detach(self.key, message.agent_id), reply=lambda: view, applied=applied, refusals={ROWS: no_such_bank}
+            banks.detach(self.key, message.agent_id),
+            offers.withdraw(self.key, message.agent_id, tuple(LEVELS)),
+            reply=lambda: view,
+            applied=lambda: self._attachments.drop(message.agent_id),
+            refusals={ROWS: no_such_bank},
         )
 
     # memories
@@ -370,14 +347,15 @@ class BankActor(DurableActor):
             raise StateConflict("The memory of this name is censored for good; take another name, or delete it first.")
         memories, writes = _replacing(bank, message, now)
         if attaches:
-            writes.append(banks.attach(self.key, message.agent_id, "write", now))
+            writes += self._attachments.writes_of_owner(self.key, message.agent_id, "write", now)
 
         def applied() -> None:
             if self._bank is not None:
                 more = len(memories) - len(message.before)
                 self._bank = self._bank._replace(memories=self._bank.memories + more)
             if attaches:
-                self._attach(message.agent_id, message.agent_owner_id, message.agent_name, "write", now)
+                self._attachments.attach(message.agent_id, message.agent_owner_id, message.agent_name, "write", now)
+                self._tell(message.agent_id)
 
         return self.commit(
             *writes,
@@ -398,13 +376,15 @@ class BankActor(DurableActor):
         viewer_id = message.viewer.user_id
         if message.agent_owner_id != viewer_id:
             raise NotPermitted("Memories are loaded by your own agents: name one as target.agent.")
-        held = self._attached.get(message.agent_id)
+        held = self._attachments.attached.get(message.agent_id)
         if bank.owner_id == viewer_id:
             return held is None
         if held is None or LEVELS[held.permission] < LEVELS["write"]:
-            raise NotPermitted(
-                f"{message.agent_name} may not write in {bank.name}; one who may grants it with MB_Permissions."
-            )
+            offered = self._attachments.offered.get(message.agent_id)
+            advice = "one who may grants it with MB_Permissions"
+            if offered is not None and LEVELS[offered.permission] >= LEVELS["write"]:
+                advice = "accept what it is offered with MB_Accept"
+            raise NotPermitted(f"{message.agent_name} may not write in {bank.name}; {advice}.")
         return False
 
     @handles(RemoveMemories)
@@ -439,10 +419,8 @@ class BankActor(DurableActor):
     # life
 
     def concerns(self, user_id: str) -> bool:
-        """Tell whether it is this user's, or holds an agent of this user's; an agent's id is asked for likewise."""
-        if user_id in self._attached or (self._bank is not None and self._bank.owner_id == user_id):
-            return True
-        return any(row.owner_id == user_id for row in self._attached.values())
+        """Tell whether it is this user's, or has to do with an agent of this user's; an agent's id goes likewise."""
+        return self._attachments.concerns(user_id) or (self._bank is not None and self._bank.owner_id == user_id)
 
     @property
     def title(self) -> str | None:
@@ -459,5 +437,5 @@ class BankActor(DurableActor):
             "owner": bank.owner,
             "access": bank.access,
             "memories": bank.memories,
-            "attachments": {row.agent: row.permission for row in self._attached.values()},
+            "attachments": {row.agent: row.permission for row in self._attachments.attached.values()},
         }

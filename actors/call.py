@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import orjson
 
 from actors.agent import AgentView, ReadAgent, no_such_agent
-from actors.bank import BankView
+from actors.attachments import BankView
 from actors.core import Core
 from actors.directory import ASK_TIMEOUT_S
 from actors.domain import DomainView, ReadDomain, Viewer, no_such_domain, no_such_zone

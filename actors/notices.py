@@ -7,9 +7,10 @@ from actors.runtime import Tell
 
 @dataclass(frozen=True, slots=True)
 class StandingChanged(Tell):
-    """The agent may read a bank now, or is a member of a domain."""
+    """The agent may read a bank now, is offered one, or is a member of a domain."""
 
     has_banks: bool = False
+    has_offers: bool = False
     has_domains: bool = False
 
 

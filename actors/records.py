@@ -9,6 +9,7 @@ from persistence.agents import AgentRow
 from persistence.banks import AttachmentRow, BankRow, MemoryRow
 from persistence.documents import DocumentRow
 from persistence.domains import DomainRow, ZoneRow
+from persistence.offers import OfferRow
 from persistence.sessions import SessionRow
 from persistence.skills import SkillRow
 from persistence.users import UserRow
@@ -142,8 +143,23 @@ def bank_record(bank: BankRow) -> Record:
 
 
 def attachment_record(attachment: AttachmentRow) -> Record:
-    """Show which agent is attached to a bank, and what it may do there."""
-    return {"agent": attachment.agent, "permission": attachment.permission, "since": iso(attachment.since)}
+    """Show which agent is attached to a bank or offered it, and what it may do there then."""
+    return {
+        "agent": attachment.agent,
+        "permission": attachment.permission,
+        "state": attachment.state,
+        "since": iso(attachment.since),
+    }
+
+
+def offer_record(offer: OfferRow) -> Record:
+    """Show an agent's owner a bank that the agent is offered."""
+    return {
+        "bank": offer.bank,
+        "owner": offer.owner,
+        "permission": offer.permission,
+        "since": iso(offer.since),
+    }
 
 
 def memory_record(memory: MemoryRow) -> Record:

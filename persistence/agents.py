@@ -122,7 +122,7 @@ def set_online(agent_id: str, online: bool, at: int) -> Write:
 
 
 def destroy(agent_id: str, at: int) -> tuple[Write, ...]:
-    """End an agent: free its name, take it from its owner, every roster, bank and selection."""
+    """End an agent: free its name, take it from its owner, every roster, bank, offer and selection."""
     return (
         Write(
             "UPDATE agents SET destroyed_at = ?, online = 0, owner_id = NULL WHERE id = ? AND destroyed_at IS NULL",
@@ -131,6 +131,7 @@ def destroy(agent_id: str, at: int) -> tuple[Write, ...]:
         ),
         Write("DELETE FROM roster WHERE agent_id = ?", (agent_id,)),
         Write("DELETE FROM attachments WHERE agent_id = ?", (agent_id,)),
+        Write("DELETE FROM offers WHERE agent_id = ?", (agent_id,)),
         Write("UPDATE credentials SET agent_id = NULL WHERE agent_id = ?", (agent_id,)),
     )
 
@@ -141,12 +142,18 @@ def destroy_all_of(owner_id: str, at: int) -> tuple[Write, ...]:
     return (
         Write(f"DELETE FROM roster WHERE agent_id IN {owned}", (owner_id,)),
         Write(f"DELETE FROM attachments WHERE agent_id IN {owned}", (owner_id,)),
+        Write(f"DELETE FROM offers WHERE agent_id IN {owned}", (owner_id,)),
         Write(f"UPDATE credentials SET agent_id = NULL WHERE agent_id IN {owned}", (owner_id,)),
         Write(
             "UPDATE agents SET destroyed_at = ?, online = 0, owner_id = NULL WHERE owner_id = ?",
             (at, owner_id),
         ),
     )
+
+
+def still_there(agent_id: str) -> Write:
+    """Change nothing; refused as `ROWS` when the agent is gone."""
+    return Write("UPDATE agents SET online = online WHERE id = ? AND destroyed_at IS NULL", (agent_id,), rows=1)
 
 
 def by_id(agent_id: str) -> Query[AgentRow]:

@@ -25,13 +25,14 @@ class BankRow(NamedTuple):
 
 
 class AttachmentRow(NamedTuple):
-    """An agent's attachment to a bank, with the agent's name and owner."""
+    """An agent's attachment to a bank (`attached`), or the offer of one (`offered`), with its name and owner."""
 
     agent_id: str
     owner_id: str
     agent: str
     permission: str
     since: int
+    state: str
 
 
 class MemoryRow(NamedTuple):
@@ -219,23 +220,22 @@ def detach(bank_id: str, agent_id: str) -> Write:
     return Write("DELETE FROM attachments WHERE bank_id = ? AND agent_id = ?", (bank_id, agent_id))
 
 
-def attachments_of(bank_id: str) -> Query[AttachmentRow]:
-    """List a bank's attachments, by the agent's name."""
-    return Query(
-        "SELECT attachments.agent_id, agents.owner_id, agents.name, attachments.permission, attachments.since"
-        " FROM attachments JOIN agents ON agents.id = attachments.agent_id"
-        " WHERE attachments.bank_id = ? AND agents.destroyed_at IS NULL ORDER BY agents.name_key",
-        (bank_id,),
-        lambda row: AttachmentRow(*row),
-    )
-
-
 def of_agent(agent_id: str, viewer_id: str, limit: int) -> Query[BankRow]:
     """List the banks that an agent may read and the viewer may see, by name."""
+    return _of_agent(agent_id, viewer_id, "banks.name_key", limit)
+
+
+def recalled_by(agent_id: str, viewer_id: str, limit: int) -> Query[BankRow]:
+    """List the same banks as a chat looks at them: those of the agent's owner, then the longest attached."""
+    order = "(banks.owner_id <> (SELECT owner_id FROM agents WHERE id = held.agent_id)), held.since, banks.number"
+    return _of_agent(agent_id, viewer_id, order, limit)
+
+
+def _of_agent(agent_id: str, viewer_id: str, order: str, limit: int) -> Query[BankRow]:
     seen, params = _seen(viewer_id)
     return Query(
-        f"{_BANK} WHERE banks.id IN (SELECT bank_id FROM attachments WHERE agent_id = ? AND permission <> 'none')"
-        f" AND {seen} ORDER BY banks.name_key LIMIT ?",
+        f"{_BANK} JOIN attachments AS held ON held.bank_id = banks.id"
+        f" WHERE held.agent_id = ? AND held.permission <> 'none' AND {seen} ORDER BY {order} LIMIT ?",
         (agent_id, *params, limit),
         _bank,
     )

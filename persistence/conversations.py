@@ -51,18 +51,19 @@ def between(agent_id: str, user_id: str) -> Query[tuple[int, int]]:
     )
 
 
-def standing(agent_id: str) -> Query[tuple[int, bool, bool]]:
+def standing(agent_id: str) -> Query[tuple[int, bool, bool, bool]]:
     """Count the messages of all conversations with an agent, a seek for each.
 
-    Also tell whether it may read a bank, and whether it is a member of a domain.
+    Also tell whether it may read a bank, whether it is offered one, and whether it is a member of a domain.
     """
     return Query(
         f"SELECT coalesce(sum({_LAST_SEQ}), 0),"
         " EXISTS (SELECT 1 FROM attachments WHERE agent_id = :agent AND permission <> 'none'),"
+        " EXISTS (SELECT 1 FROM offers WHERE agent_id = :agent),"
         " EXISTS (SELECT 1 FROM memberships WHERE agent_id = :agent AND state = 'member')"
         " FROM conversations WHERE agent_id = :agent",
         {"agent": agent_id},
-        lambda row: (row[0], bool(row[1]), bool(row[2])),
+        lambda row: (row[0], bool(row[1]), bool(row[2]), bool(row[3])),
     )
 
 

@@ -181,13 +181,22 @@ def id_by_name(name: str) -> Query[str]:
     return Query("SELECT id FROM domains WHERE name_key = ?", (name_key(name),), lambda row: row[0])
 
 
+_MEMBERSHIPS = """
+    SELECT agents.id, agents.name, agents.owner_id, memberships.state, memberships.since
+    FROM memberships JOIN agents ON agents.id = memberships.agent_id
+"""
+
+
 def memberships(domain_id: str) -> Query[MembershipRow]:
-    """List a domain's memberships, by the agents' names."""
+    """List a domain's memberships."""
+    return Query(f"{_MEMBERSHIPS} WHERE memberships.domain_id = ?", (domain_id,), lambda row: MembershipRow(*row))
+
+
+def memberships_after(domain_id: str, after_key: str, limit: int) -> Query[MembershipRow]:
+    """List a domain's memberships by the agents' names, after a cursor."""
     return Query(
-        "SELECT agents.id, agents.name, agents.owner_id, memberships.state, memberships.since"
-        " FROM memberships JOIN agents ON agents.id = memberships.agent_id"
-        " WHERE memberships.domain_id = ? ORDER BY agents.name_key",
-        (domain_id,),
+        f"{_MEMBERSHIPS} WHERE memberships.domain_id = ? AND agents.name_key > ? ORDER BY agents.name_key LIMIT ?",
+        (domain_id, after_key, limit),
         lambda row: MembershipRow(*row),
     )
 

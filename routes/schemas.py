@@ -142,6 +142,16 @@ RECORDS: dict[str, tuple[str, Schema]] = {
             state=text(enum=["online", "offline"]),
             domains=array(text()),
             banks=array(text()),
+            offers=array(
+                record(
+                    "A bank that the agent is offered; MB_Accept takes it, MB_Unload declines it.",
+                    bank=NAME,
+                    owner=text("The name of the bank's owner."),
+                    permission=text(enum=["read", "write", "admin"]),
+                    since=TIME,
+                )
+            )
+            | {"description": "Banks that it is offered; shown to its owner only, else empty."},
             messages=number("Messages in its conversations.", minimum=0),
         ),
     ),
@@ -199,9 +209,10 @@ RECORDS: dict[str, tuple[str, Schema]] = {
     "attachment": (
         "Attachment",
         record(
-            "What an agent may do in a bank.",
+            "What an agent may do in a bank, or is offered to be allowed there.",
             agent=text("The agent's name."),
             permission=text(enum=["none", "read", "write", "admin"]),
+            state=text("`offered` until the agent's owner accepts it.", enum=["offered", "attached"]),
             since=TIME,
         ),
     ),

@@ -14,7 +14,7 @@ from actors.engines.engine import Memory
 from actors.errors import InvalidField, NotFound, NotPermitted, StateConflict
 from actors.flows import zones
 from actors.flows.banks import memories_for_chat
-from actors.records import Record, agent_record
+from actors.records import Record, agent_record, offer_record
 from actors.request import require_name
 from actors.session import SelectAgent
 from actors.user import (
@@ -24,7 +24,7 @@ from actors.user import (
     RemoveFromRoster,
     no_such_user,
 )
-from persistence import agents, banks, conversations, domains, users
+from persistence import agents, banks, conversations, domains, offers, users
 from persistence.agents import AgentChanges
 from persistence.users import name_key
 
@@ -32,7 +32,7 @@ CHAT_TIMEOUT_S = 300.0
 """How long a chat may take in all; engines have shorter bounds of their own."""
 
 STANDING_BANKS = 1_000
-"""Banks of an agent that AP_Read names at most."""
+"""Banks of an agent, and offers to it, that AP_Read names at most."""
 
 NEWEST = 2**62
 
@@ -56,6 +56,7 @@ async def read(call: Call) -> Answer:
         "state": view.record["state"],
         "domains": await _domains_of(call, view) if view.has_domains else [],
         "banks": await _banks_of(call, view) if view.has_banks else [],
+        "offers": await _offers_to(call, view) if view.has_offers else [],
         "messages": view.messages,
     }
     return Answer(profile=[view.record], content=[standing])
@@ -70,6 +71,14 @@ async def _banks_of(call: Call, view: AgentView) -> list[str]:
     """Name the agent's banks that the caller may see."""
     query = banks.of_agent(view.row.id, call.user.user_id, STANDING_BANKS)
     return [bank.name for bank in await call.core.store.fetch(query)]
+
+
+async def _offers_to(call: Call, view: AgentView) -> list[Record]:
+    """Show the agent's owner the banks that the agent is offered; nobody else."""
+    if view.row.owner_id != call.user.user_id:
+        return []
+    rows = await call.core.store.fetch(offers.of_agent(view.row.id, STANDING_BANKS))
+    return [offer_record(row) for row in rows]
 
 
 async def list_agents(call: Call) -> Answer:
@@ -197,7 +206,7 @@ async def destroy(call: Call) -> Answer:
     answer = await call.carry_out("agent", target.row.id, DestroyAgent(call.user.user_id), destroyed)
     call.core.directory.evict_concerning("domain", target.row.id)  # it left them, or ended them
     await call.end_streams_of_outsiders(left)
-    call.core.directory.evict_concerning("bank", target.row.id)  # those it was attached to
+    call.core.directory.evict_concerning("bank", target.row.id)  # those it was attached to or offered
     return answer
 
 

@@ -3,12 +3,10 @@
 from contextlib import suppress
 
 from actors.agent import AgentView
+from actors.attachments import Accepted, AcceptOffer, BankView, Detach, Grant, Viewer
 from actors.bank import (
-    BankView,
     CensorMemories,
     DestroyBank,
-    Detach,
-    Grant,
     Loaded,
     LoadMemory,
     MemoryMoved,
@@ -16,7 +14,6 @@ from actors.bank import (
     RemoveMemories,
     RequirePermission,
     UpdateBank,
-    Viewer,
     no_such_bank,
     no_such_memory,
     part_names,
@@ -29,8 +26,8 @@ from actors.recall import Recalled, recall
 from actors.records import attachment_record, bank_record, memory_record
 from actors.request import require_name
 from actors.user import CreateBank, no_such_user
-from persistence import agents, banks, users
-from persistence.banks import AttachmentRow, BankChanges, Choice
+from persistence import agents, banks, offers, users
+from persistence.banks import BankChanges, Choice
 from persistence.store import StoreUnavailable
 from persistence.users import name_key
 
@@ -41,7 +38,7 @@ CHAT_MEMORIES = 5
 """Memories that an agent has at hand in a chat."""
 
 CHAT_BANKS = 16
-"""Banks that an agent searches in a chat, the first by name."""
+"""Banks that an agent searches in a chat: its owner's first, then those it is attached to the longest."""
 
 _TRIES = 8
 
@@ -49,18 +46,20 @@ _TRIES = 8
 # finding a bank
 
 
-async def _bank(call: Call, permission: str = "") -> tuple[BankView, Viewer]:
+async def _bank(call: Call, permission: str = "", *, answers: bool = False) -> tuple[BankView, Viewer]:
     """Read the bank that `target.bank` names, and ask for a permission in it where one is needed.
+
+    `answers`: the command answers an offer, so one whose agent is offered the bank may name it, too.
 
     Raises:
         NotFound: there is none of that name that the caller may see.
         NotPermitted: the caller sees it but may not do that.
     """
-    viewer = Viewer(call.user.user_id)
+    viewer = Viewer(call.user.user_id, answers=answers)
 
     async def seen(bank_id: str) -> BankView:
         nonlocal viewer
-        view, viewer = await _seen(call, bank_id)
+        view, viewer = await _seen(call, bank_id, viewer)
         return view
 
     view = await call.named("bank", call.target.bank or "", banks.id_by_name, seen)
@@ -71,15 +70,14 @@ async def _bank(call: Call, permission: str = "") -> tuple[BankView, Viewer]:
     return view, viewer
 
 
-async def _seen(call: Call, bank_id: str) -> tuple[BankView, Viewer]:
+async def _seen(call: Call, bank_id: str, viewer: Viewer) -> tuple[BankView, Viewer]:
     """Read a bank; where the actor alone can't tell that the caller sees it, the store may."""
-    viewer = Viewer(call.user.user_id)
     try:
         return await call.ask("bank", bank_id, ReadBank(viewer)), viewer
     except NotFound:
         if not await call.core.store.fetch(banks.opened_to(bank_id, viewer.user_id)):
             raise
-    viewer = Viewer(call.user.user_id, let_in=True)
+    viewer = viewer._replace(let_in=True)
     return await call.ask("bank", bank_id, ReadBank(viewer)), viewer
 
 
@@ -91,15 +89,19 @@ async def _own_agent(call: Call) -> AgentView:
     return view
 
 
-async def _agent_of(call: Call, view: BankView) -> tuple[str, str, str]:
+async def _agent_of(call: Call, view: BankView, *, withdraws: bool = False) -> tuple[str, str, str]:
     """Find the target agent: any that the caller sees, and to one who may read the bank, any of the bank's.
 
+    `withdraws`: to an admin also one that is only offered the bank, as it may have been hidden since.
     Returns its id, its owner's id and its name.
     """
-    name = call.target.agent
+    name, fetch = call.target.agent, call.core.store.fetch
     if name is not None and view.permission != "none":
-        for agent_id in await call.core.store.fetch(banks.wrote_in(view.row.id, name)):
-            for row in await call.core.store.fetch(agents.by_id(agent_id)):
+        found = await fetch(banks.wrote_in(view.row.id, name))
+        if not found and withdraws and view.permission == "admin":
+            found = await fetch(offers.offered_in(view.row.id, name))
+        for agent_id in found:
+            for row in await fetch(agents.by_id(agent_id)):
                 return row.id, row.owner_id, row.name
     row = (await call.target_agent()).row
     return row.id, row.owner_id, row.name
@@ -162,22 +164,29 @@ async def list_banks(call: Call) -> Answer:
 
 
 async def list_agents(call: Call) -> Answer:
-    """MB_AgentList: the bank's attachments, or that of one agent."""
+    """MB_AgentList: the agents that are attached to a bank or offered it, a page of them, or one agent."""
     view, _ = await _bank(call, "read")
-    return await _attachments(call, view, call.target.agent)
+    return await _attachments(call, view, call.cursor(str) or "", call.target.agent)
 
 
-async def _attachments(call: Call, view: BankView, agent: str | None = None) -> Answer:
-    rows: list[AttachmentRow] = await call.core.store.fetch(banks.attachments_of(view.row.id))
-    shown = [row for row in rows if agent is None or name_key(row.agent) == name_key(agent)]
-    if agent is not None and not shown:
-        raise NotFound("No agent of this name is attached to the bank; leave target.agent out to list all.")
-    return Answer(profile=[bank_record(view.row)], content=[attachment_record(row) for row in shown])
+async def _attachments(call: Call, view: BankView, after: str, agent: str | None = None) -> Answer:
+    limit = call.page_limit
+    rows = await call.core.store.fetch(offers.page_of_bank(view.row.id, agent, after, limit + 1))
+    if agent is not None and not rows and not after:
+        raise NotFound(
+            "No agent of this name is attached to the bank or offered it; leave target.agent out to list all."
+        )
+    return Answer(
+        profile=[bank_record(view.row)],
+        content=[attachment_record(row) for row in rows[:limit]],
+        next=call.next_cursor(offers.place_of(rows[limit - 1])) if len(rows) > limit else None,
+    )
 
 
 async def permissions(call: Call) -> Answer:
-    """MB_Permissions: read or set who sees the bank and what an agent may do in it."""
+    """MB_Permissions: read or set who sees the bank and what an agent may do in it; another's agent is offered more."""
     access, permission = call.vx.access, call.vx.permission
+    after = call.cursor(str) or ""
     if permission is not None and call.target.agent is None:
         raise MissingField("missing target.agent field: name the agent that is to have this permission.")
     view, viewer = await _bank(call, "read")
@@ -188,7 +197,7 @@ async def permissions(call: Call) -> Answer:
         return Answer()
 
     if permission is not None:
-        agent_id, owner_id, name = await _agent_of(call, view)
+        agent_id, owner_id, name = await _agent_of(call, view, withdraws=permission == "none")
         grant = Grant(viewer, agent_id, owner_id, name, permission, access)
         await call.carry_out("bank", view.row.id, grant, changed, repeatable=True)
     elif access is not None:
@@ -196,14 +205,28 @@ async def permissions(call: Call) -> Answer:
         await call.carry_out("bank", view.row.id, update, changed, repeatable=True)
     else:
         call.receipt = None  # it only reads
-    return await _attachments(call, view)
+    return await _attachments(call, view, after)
+
+
+async def accept(call: Call) -> Answer:
+    """MB_Accept: attach an own agent to a bank as it is offered."""
+    view, viewer = await _bank(call, answers=True)
+    agent = (await call.target_agent()).row
+    return await call.carry_out("bank", view.row.id, AcceptOffer(viewer, agent.id, agent.owner_id), _accepted)
+
+
+def _accepted(accepted: Accepted) -> Answer:
+    return Answer(
+        profile=[bank_record(accepted.view.row)],
+        content=[attachment_record(accepted.attachment)],
+    )
 
 
 async def unload(call: Call) -> Answer:
-    """MB_Unload: detach an agent."""
-    view, viewer = await _bank(call)
-    agent_id, _, _ = await _agent_of(call, view)
-    return await call.carry_out("bank", view.row.id, Detach(viewer, agent_id), _bank_answer)
+    """MB_Unload: detach an agent, or decline or withdraw an offer."""
+    view, viewer = await _bank(call, answers=True)
+    agent_id, owner_id, _ = await _agent_of(call, view, withdraws=True)
+    return await call.carry_out("bank", view.row.id, Detach(viewer, agent_id, owner_id), _bank_answer)
 
 
 # memories
@@ -320,7 +343,7 @@ async def memories_for_chat(call: Call, agent_id: str, message: str) -> tuple[Me
     """Find what an agent's banks say about a message, as far as the caller may see these banks; best first."""
     store = call.core.store
     found: list[tuple[str, Recalled]] = []
-    for bank in await store.fetch(banks.of_agent(agent_id, call.user.user_id, CHAT_BANKS)):
+    for bank in await store.fetch(banks.recalled_by(agent_id, call.user.user_id, CHAT_BANKS)):
         found += [(bank.name, recalled) for recalled in await recall(store, bank, message, CHAT_MEMORIES)]
     found.sort(key=lambda hit: hit[1].score, reverse=True)
     return tuple(

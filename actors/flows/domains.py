@@ -35,15 +35,17 @@ async def create(call: Call) -> Answer:
 
 
 async def read(call: Call) -> Answer:
-    """DM_Read: one domain and its memberships."""
-    view = await call.target_domain()
-    standing = await call.core.store.fetch(domains.memberships(view.row.id))
+    """DM_Read: one domain and its memberships, a page of them by the agents' names."""
+    view, limit = await call.target_domain(), call.page_limit
+    query = domains.memberships_after(view.row.id, call.cursor(str) or "", limit + 1)
+    standing = await call.core.store.fetch(query)
     return Answer(
         profile=[domain_record(view.row)],
         content=[
             membership_record(row.agent, row.state, row.since, founder=row.agent_id == view.row.founder_id)
-            for row in standing
+            for row in standing[:limit]
         ],
+        next=call.next_cursor(name_key(standing[limit - 1].agent)) if len(standing) > limit else None,
     )
 
 

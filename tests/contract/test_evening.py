@@ -24,7 +24,7 @@ EVENT = re.compile(r"(?P<user>\w+)~ (?P<body>\{.*)", re.DOTALL)
 
 DOMAIN_COMMANDS = "DM_Create DM_Invite DM_Join DM_Read DM_Kick DM_Ban DM_Unban DM_Destroy"
 ZONE_COMMANDS = "ZN_Create ZN_Post ZN_Read ZN_Stream ZN_Destroy"
-BANK_COMMANDS = "MB_Create MB_Load MB_Permissions MB_Read MB_Recall MB_Censor MB_Destroy"
+BANK_COMMANDS = "MB_Create MB_Load MB_Permissions MB_Accept MB_Read MB_Recall MB_Censor MB_Destroy"
 NEEDED = {"AP_Create", "AP_LogOn", "AP_Chat", *DOMAIN_COMMANDS.split(), *ZONE_COMMANDS.split(), *BANK_COMMANDS.split()}
 
 

@@ -25,7 +25,7 @@ class Work:
     posted: dict[int, str] = field(default_factory=dict[int, str])
     memories: dict[str, str] = field(default_factory=dict[str, str])
     membership: Known = field(default_factory=lambda: Known("none"))
-    permission: Known = field(default_factory=lambda: Known("read"))
+    permission: Known = field(default_factory=lambda: Known(""))
     number: int = 0
 
     async def set_up(self) -> None:
@@ -35,7 +35,6 @@ class Work:
         (await self.owner.command("DM_Create", vx=vx)).ok()
         (await self.guest.command("DM_Join", target={"domain": DOMAIN})).ok()
         (await self.owner.command("MB_Create", vx={"name": BANK, "description": "d", "access": "public"})).ok()
-        await self.grant("read")
 
     def next_number(self) -> int:
         self.number += 1
@@ -60,13 +59,23 @@ class Work:
         self.membership.settle(state)
 
     async def change_permission(self) -> None:
-        await self.grant("write" if self.permission.value == "read" else "read")
+        match self.permission.value:
+            case "attached: read":
+                await self.answer(self.owner, "MB_Permissions", "attached: read, offered: write", "write")
+            case "attached: read, offered: write":
+                await self.answer(self.guest, "MB_Accept", "attached: write")
+            case "offered: read":
+                await self.answer(self.guest, "MB_Accept", "attached: read")
+            case "attached: write":
+                await self.answer(self.guest, "MB_Unload", "")
+            case _:
+                await self.answer(self.owner, "MB_Permissions", "offered: read", "read")
 
-    async def grant(self, permission: str) -> None:
-        self.permission.maybe, self.permission.in_doubt = permission, True
-        target = {"bank": BANK, "agent": "guest-agent"}
-        (await self.owner.command("MB_Permissions", target=target, vx={"permission": permission})).ok()
-        self.permission.settle(permission)
+    async def answer(self, user: Client, service: str, after: str, permission: str | None = None) -> None:
+        self.permission.maybe, self.permission.in_doubt = after, True
+        vx = None if permission is None else {"permission": permission}
+        (await user.command(service, target={"bank": BANK, "agent": "guest-agent"}, vx=vx)).ok()
+        self.permission.settle(after)
 
     async def until_killed(self) -> None:
         async def repeat(step: Any) -> None:
@@ -97,7 +106,8 @@ class Work:
         assert self.membership.may_be(state)
         self.membership.settle(state)
         attached = (await self.owner.command("MB_AgentList", target={"bank": BANK})).ok().content
-        permission = {entry["agent"]: entry["permission"] for entry in attached}["guest-agent"]
+        guest = [entry for entry in attached if entry["agent"] == "guest-agent"]
+        permission = ", ".join(f"{entry['state']}: {entry['permission']}" for entry in guest)
         assert self.permission.may_be(permission)
         self.permission.settle(permission)
 

@@ -7,6 +7,7 @@ import pytest
 
 from tests.engines.gate import ENGINES, Gate
 from tests.gateway import Client, GatewayProcess, running
+from tests.sharing import Two, with_a_bank
 
 
 @pytest.fixture
@@ -57,3 +58,9 @@ async def proxied(proxied_server: GatewayProcess) -> AsyncIterator[Client]:
     """A client of the proxied gateway that is nobody yet."""
     async with proxied_server.client() as client:
         yield client
+
+
+@pytest.fixture
+async def two(user: Client, sanic_client: Client, unique: str) -> Two:
+    """An owner with a bank that holds a memory, and a guest with an agent that everyone sees."""
+    return await with_a_bank(user, await sanic_client.register(f"{unique}-guest"), unique)

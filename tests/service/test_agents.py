@@ -135,7 +135,7 @@ async def test_read_answers_one_agent_and_its_standing(user: Client, name: str):
     (await user.command("AP_Chat", target={"agent": name}, content="Hello")).ok()
     answer = (await user.command("AP_Read", target={"agent": name.upper()})).ok()
     assert [agent["name"] for agent in answer.profile] == [name]
-    assert answer.content == [{"state": "online", "domains": [], "banks": [], "messages": 2}]
+    assert answer.content == [{"state": "online", "domains": [], "banks": [], "offers": [], "messages": 2}]
 
 
 @pytest.mark.parametrize("access", ["domain", "bank", "agent"])

@@ -42,6 +42,16 @@ async def grant(client: Client, bank: str, agent: str, permission: str) -> Answe
     return await client.command("MB_Permissions", target={"bank": bank, "agent": agent}, vx={"permission": permission})
 
 
+async def accept(client: Client, bank: str, agent: str) -> Answer:
+    return await client.command("MB_Accept", target={"bank": bank, "agent": agent})
+
+
+async def share(owner: Client, guest: Client, bank: str, agent: str, permission: str) -> None:
+    """Offer a bank to another's agent, which takes it."""
+    (await grant(owner, bank, agent, permission)).ok()
+    (await accept(guest, bank, agent)).ok()
+
+
 async def open_to_all(client: Client, bank: str) -> None:
     (await client.command("MB_Permissions", target={"bank": bank}, vx={"access": "public"})).ok()
 
@@ -152,7 +162,7 @@ async def test_lists_show_own_banks_and_those_of_own_agents_page_by_page(
     assert rest.next is None
     await other.agent(f"{unique}-reader", access="public")
     assert await listed(other) == []
-    (await grant(user, bank, f"{unique}-reader", "read")).ok()
+    await share(user, other, bank, f"{unique}-reader", "read")
     assert await listed(other) == [bank]
     await open_to_all(user, f"{bank}-1")
     assert await listed(other, target={"user": user.name}) == [bank, f"{bank}-1"]
@@ -193,7 +203,8 @@ async def test_each_operation_takes_its_permission(
     user: Client, other: Client, unique: str, bank: str, service: str, permission: str, access: str
 ):
     await other.agent(f"{unique}-guest", access="public")
-    (await grant(user, bank, f"{unique}-guest", permission)).ok()
+    if permission != "none":
+        await share(user, other, bank, f"{unique}-guest", permission)
     if access == "public":
         await open_to_all(user, bank)
     body = {"target": {"bank": bank}, **BODIES[service]}
@@ -226,7 +237,7 @@ async def test_nobody_grants_above_their_own_permission(
 ):
     await other.agent(f"{unique}-guest", access="public")
     await other.agent(f"{unique}-friend", access="public", select=False)
-    (await grant(user, bank, f"{unique}-guest", own)).ok()
+    await share(user, other, bank, f"{unique}-guest", own)
     answer = await grant(other, bank, f"{unique}-friend", granted)
     if LEVELS.index(granted) > LEVELS.index(own):
         answer.refused(2003, 403)
@@ -237,13 +248,13 @@ async def test_nobody_grants_above_their_own_permission(
 
 async def test_only_an_admin_changes_what_another_s_agent_may_do(user: Client, other: Client, unique: str, bank: str):
     await other.agent(f"{unique}-guest", access="public")
-    (await grant(user, bank, f"{unique}-guest", "write")).ok()
+    await share(user, other, bank, f"{unique}-guest", "write")
     (await grant(other, bank, f"{unique}-keeper", "read")).refused(2003, 403)
     (await other.command("MB_Permissions", target={"bank": bank}, vx={"access": "public"})).refused(2003, 403)
     (await grant(other, bank, f"{unique}-guest", "admin")).refused(2003, 403)
     (await grant(other, bank, f"{unique}-guest", "read")).ok()  # one's own may go down, but not up again
     (await grant(other, bank, f"{unique}-guest", "write")).refused(2003, 403)
-    (await grant(user, bank, f"{unique}-guest", "admin")).ok()
+    await share(user, other, bank, f"{unique}-guest", "admin")
     (await grant(other, bank, f"{unique}-keeper", "none")).ok()
     assert (await recalled(user, bank, "the owner may do everything")) == []
 
@@ -267,7 +278,7 @@ async def test_access_bank_lets_in_who_shares_a_bank_with_an_admin(user: Client,
     (await user.command("MB_Create", vx={"name": shared})).ok()
     (await user.command("MB_Permissions", target={"bank": bank}, vx={"access": "bank"})).ok()
     (await other.command("MB_Read", target={"bank": bank})).refused(3000, 404)
-    (await grant(user, shared, f"{unique}-guest", "read")).ok()
+    await share(user, other, shared, f"{unique}-guest", "read")
     (await other.command("MB_Read", target={"bank": bank})).refused(2003, 403)
     assert await listed(other, target={"user": user.name}) == [bank, shared]
     (await grant(user, shared, f"{unique}-guest", "none")).ok()
@@ -280,11 +291,11 @@ async def test_access_bank_lets_in_who_shares_a_bank_with_an_admin(user: Client,
 async def test_an_agent_leaves_by_its_owner_or_by_an_admin(user: Client, other: Client, unique: str, bank: str):
     await other.agent(f"{unique}-guest", access="public")
     for who, target in ((other, {"bank": bank}), (user, {"bank": bank, "agent": f"{unique}-guest"})):
-        (await grant(user, bank, f"{unique}-guest", "read")).ok()
+        await share(user, other, bank, f"{unique}-guest", "read")
         (await who.command("MB_Unload", target=target)).ok()
         assert await attachments(user, bank) == {f"{unique}-keeper": "admin"}
     (await user.command("MB_Unload", target={"bank": bank, "agent": f"{unique}-guest"})).refused(3002, 409)
-    (await grant(user, bank, f"{unique}-guest", "read")).ok()
+    await share(user, other, bank, f"{unique}-guest", "read")
     (await other.command("MB_Unload", target={"bank": bank, "agent": f"{unique}-keeper"})).refused(2003, 403)
 
 
@@ -326,7 +337,7 @@ async def test_what_a_load_is_refused_for(user: Client, other: Client, unique: s
     (await load(user, bank, "n" * 201, "text")).refused(1003, 400)
     (await load(user, bank, "n", "x" * 32_001)).refused(1003, 400)
     await other.agent(f"{unique}-guest", access="public")
-    (await grant(user, bank, f"{unique}-guest", "write")).ok()
+    await share(user, other, bank, f"{unique}-guest", "write")
     (await load(user, bank, "n", "text", agent=f"{unique}-guest")).refused(2003, 403)
     await other.agent(f"{unique}-second", access="public", select=False)
     (await load(other, bank, "n", "text", agent=f"{unique}-second")).refused(2003, 403)
@@ -524,7 +535,7 @@ async def test_a_censored_memory_is_a_tombstone_that_comes_back_nowhere(user: Cl
 
 async def test_who_may_censor_what(user: Client, other: Client, unique: str, facts: str):
     await other.agent(f"{unique}-guest", access="public")
-    (await grant(user, facts, f"{unique}-guest", "write")).ok()
+    await share(user, other, facts, f"{unique}-guest", "write")
     (await load(other, facts, "theirs", "Written by the guest")).ok()
     target = {"bank": facts}
     (await other.command("MB_Censor", target=target, vx={"name": "moon"})).refused(2003, 403)
@@ -567,7 +578,7 @@ async def test_banks_and_what_may_be_done_in_them_outlive_a_crash(tmp_path: Path
             await user.agent("keeper")
             await guest.agent("visitor", access="public")
             (await user.command("MB_Create", vx={"name": "notes"})).ok()
-            (await grant(user, "notes", "visitor", "write")).ok()
+            await share(user, guest, "notes", "visitor", "write")
             (await load(guest, "notes", "kept", "The word is xylophone.")).ok()
             (await load(user, "notes", "censored", "The word is glockenspiel.")).ok()
             (await user.command("MB_Censor", target={"bank": "notes"}, vx={"name": "censored"})).ok()
@@ -597,7 +608,7 @@ async def test_a_destroyed_agent_leaves_its_banks_and_its_memories_stay(user: Cl
 
 async def test_a_destroyed_user_s_banks_and_attachments_go(user: Client, other: Client, unique: str, facts: str):
     await other.agent(f"{unique}-guest", access="public")
-    (await grant(user, facts, f"{unique}-guest", "read")).ok()
+    await share(user, other, facts, f"{unique}-guest", "read")
     (await other.command("MB_Create", vx={"name": f"{facts}-theirs"})).ok()
     (await other.command("US_Destroy", vx={"secret": "correct horse battery"})).ok()
     assert await attachments(user, facts) == {f"{unique}-keeper": "admin"}
@@ -612,7 +623,7 @@ async def test_agents_with_access_bank_are_seen_by_those_who_share_a_bank(
     await other.agent(f"{unique}-guest", access="public")
     (await other.command("AP_Read", target=keeper)).refused(3000, 404)
     (await other.command("AP_Chat", target=keeper, content="Hello")).refused(3000, 404)
-    (await grant(user, bank, f"{unique}-guest", "read")).ok()
+    await share(user, other, bank, f"{unique}-guest", "read")
     (await other.command("AP_Read", target=keeper)).ok()
     (await other.command("AP_Chat", target=keeper, content="Hello")).ok()
     (await other.command("AP_LogOff", target=keeper)).refused(2003, 403)

@@ -322,6 +322,25 @@ async def test_a_list_comes_in_pages(company: Company, unique: str):
     assert (found, cursor) == (names, None)
 
 
+async def test_a_domain_s_memberships_come_in_pages(newcomers: Company, domain: str):
+    await founded(newcomers.owner, domain, access="public")
+    for who in (newcomers.member, newcomers.subject, newcomers.stranger):
+        (await move(who, "DM_Join", domain, agent_of(who))).ok()
+    found: list[str] = []
+    cursor = None
+    for _ in range(2):
+        page = {"limit": 2, "cursor": cursor}
+        answer = (await newcomers.owner.command("DM_Read", target={"domain": domain}, page=page)).ok()
+        assert [row["name"] for row in answer.profile] == [domain]
+        found += [row["agent"] for row in answer.content]
+        assert len(answer.content) == 2
+        cursor = answer.next
+    members = (newcomers.member, newcomers.owner, newcomers.stranger, newcomers.subject)
+    assert (found, cursor) == ([agent_of(who) for who in members], None)
+    target = {"domain": domain}
+    (await newcomers.owner.command("DM_Read", target=target, page={"cursor": "x"})).refused(1003, 400)
+
+
 async def test_who_shares_a_domain_with_the_founder_sees_what_is_for_domains(newcomers: Company, unique: str):
     common, other = f"{unique}-common", f"{unique}-other"
     await founded(newcomers.owner, common)
@@ -346,6 +365,8 @@ async def test_who_shares_a_bank_with_the_founder_sees_what_is_for_banks(newcome
     (await newcomers.owner.command("MB_Create", vx=vx)).ok()
     attach = bank | {"agent": agent_of(newcomers.subject)}
     (await newcomers.owner.command("MB_Permissions", target=attach, vx={"permission": "read"})).ok()
+    (await newcomers.subject.command("DM_Read", target={"domain": domain})).refused(3000, 404)
+    (await newcomers.subject.command("MB_Accept", target=attach)).ok()
     (await newcomers.subject.command("DM_Read", target={"domain": domain})).ok()
     assert await seen(newcomers.subject, domain) == [domain]
     (await newcomers.stranger.command("DM_Read", target={"domain": domain})).refused(3000, 404)

@@ -156,6 +156,7 @@ async def test_what_comes_after_a_commit_is_done_though_the_client_went_away(
         (await owner.command("MB_Load", target=target, vx={"name": "m"}, content="A secret.")).ok()
         await user.agent(name, access="public", online=False, select=False)
         (await owner.command("MB_Permissions", target=target | {"agent": name}, vx={"permission": "read"})).ok()
+        (await user.command("MB_Accept", target=target | {"agent": name})).ok()
         (await user.command("MB_Read", target=target)).ok()
         request = post_of(user, service="AP_Destroy", target={"agent": name})
         async with connected(user.base) as (reader, writer):

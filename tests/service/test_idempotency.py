@@ -56,6 +56,13 @@ class Scene:
     async def load(self, name: str) -> None:
         await self.do("MB_Load", target={"bank": self.bank}, vx={"name": name}, content="The dome is oiled.")
 
+    async def offer(self) -> None:
+        await self.do("MB_Permissions", target=self.attachment, vx={"permission": "read"})
+
+    @property
+    def attachment(self) -> dict[str, str]:
+        return {"bank": self.bank, "agent": self.guest_agent}
+
     async def do(self, service: str, user: Client | None = None, **body: Any) -> Answer:
         return (await (user or self.owner).command(service, **body)).ok()
 
@@ -146,6 +153,7 @@ BODIES: dict[str, Preparation] = {
     "ZN_Destroy": plain(target={"domain": "<domain>", "zone": "attic"}),
     "ZN_Post": plain(target={"domain": "<domain>"}, content="Good evening."),
     "ZN_Select": plain(target={"domain": "<domain>", "zone": "attic"}),
+    "MB_Accept": after(Scene.offer, target={"bank": "<bank>", "agent": "<guest_agent>"}),
     "MB_Censor": plain(target={"bank": "<bank>"}, vx={"name": "a fact"}),
     "MB_Create": plain(vx={"name": "<name>-new", "description": "d"}),
     "MB_Delete": plain(target={"bank": "<bank>"}, vx={"name": "a fact"}),
@@ -155,7 +163,7 @@ BODIES: dict[str, Preparation] = {
     "MB_Unload": plain(target={"bank": "<bank>", "agent": "<agent>"}),
     "MB_Update": plain(target={"bank": "<bank>"}, vx={"name": "<name>-renamed", "description": "e"}),
 }
-BY_THE_GUEST = {"DM_Join", "DM_Leave"}
+BY_THE_GUEST = {"DM_Join", "DM_Leave", "MB_Accept"}
 ENDS_ITS_CREDENTIAL = {"US_LogOff", "US_Destroy"}
 
 

@@ -75,6 +75,7 @@ class Bank:
     owner: int
     access: str
     permissions: dict[int, str]
+    offers: dict[int, str] = field(default_factory=dict[int, str])
     memories: dict[str, tuple[int, str | None]] = field(default_factory=dict[str, tuple[int, str | None]])
 
     def level(self, user: int) -> int:
@@ -84,6 +85,23 @@ class Bank:
 
     def sees(self, user: int) -> bool:
         return self.access == "public" or self.level(user) > 0
+
+    def is_offered_to(self, user: int) -> bool:
+        return any(owner_of(agent) == user for agent in self.offers)
+
+    def give(self, agent: int, permission: str, *, by_owner: bool) -> None:
+        """Set a permission as the agent's owner does, or as others: at once where that is no more, else as an offer."""
+        level, held = LEVEL[permission], LEVEL[self.permissions.get(agent, "none")]
+        if by_owner:
+            self.permissions[agent] = permission
+            if level in (0, *range(LEVEL[self.offers.get(agent, "none")], 4)):
+                self.offers.pop(agent, None)
+            return
+        self.offers.pop(agent, None)
+        if level > held:
+            self.offers[agent] = permission
+        elif agent in self.permissions:
+            self.permissions[agent] = permission
 
 
 class Gateway(RuleBasedStateMachine):
@@ -125,9 +143,11 @@ class Gateway(RuleBasedStateMachine):
         for slot, bank in self.banks.items():
             kept_texts = {m["name"]: m["text"] for m in self.send(bank.owner, "MB_Read", bank=slot)["content"]}
             assert kept_texts == {name: text for name, (_, text) in bank.memories.items()}
-            attached = self.send(bank.owner, "MB_AgentList", bank=slot)["content"]
-            assert {entry["agent"]: entry["permission"] for entry in attached} == {
-                agent_name(agent): given for agent, given in bank.permissions.items()
+            listed = self.send(bank.owner, "MB_AgentList", bank=slot)["content"]
+            assert {(entry["agent"], entry["state"]): entry["permission"] for entry in listed} == {
+                (agent_name(agent), state): given
+                for state, held in (("attached", bank.permissions), ("offered", bank.offers))
+                for agent, given in held.items()
             }
             self.send(bank.owner, "MB_Destroy", bank=slot)
         self.http.close()
@@ -152,7 +172,7 @@ class Gateway(RuleBasedStateMachine):
         command=st.sampled_from(
             ("move",) * 12
             + ("post", "read_zone", "make_zone", "destroy_zone") * 2
-            + ("load", "load", "recall", "grant", "censor", "delete")
+            + ("load", "load", "recall", "grant", "grant", "accept", "accept", "unload", "censor", "delete")
             + ("found", "change_access", "destroy_domain", "make_bank", "destroy_bank")
         ),
         who=st.sampled_from(("owner", "owner", "agent's owner", "agent's owner", *USERS)),
@@ -276,10 +296,44 @@ class Gateway(RuleBasedStateMachine):
         if not taken:
             self.banks[slot] = Bank(owner_of(agent), access, {agent: "admin"})
 
-    def grant(self, slot: int, agent: int, permission: str) -> None:
-        if bank := self.banks.get(slot):
-            self.send(bank.owner, "MB_Permissions", bank=slot, agent=agent, vx={"permission": permission})
-            bank.permissions[agent] = permission
+    def grant(self, user: int, slot: int, agent: int, permission: str) -> None:
+        bank = self.banks.get(slot)
+        code = 3000 if bank is None or not bank.sees(user) else 0
+        if bank is not None and not code:
+            own, level = bank.level(user), LEVEL[permission]
+            held, offered = bank.permissions.get(agent), bank.offers.get(agent)
+            mine = owner_of(agent) == user
+            if own < LEVEL["admin"]:
+                allowed = LEVEL["read"] <= own >= level
+                allowed = allowed and (held is None or (mine and level <= LEVEL[held]))
+                allowed = allowed and (mine or offered in (None, permission))
+                code = 0 if allowed else 2003
+        self.send(user, "MB_Permissions", code, bank=slot, agent=agent, vx={"permission": permission})
+        if bank is not None and not code:
+            bank.give(agent, permission, by_owner=owner_of(agent) == user)
+
+    def accept(self, user: int, slot: int, agent: int) -> None:
+        bank = self.banks.get(slot)
+        if bank is None or not (bank.sees(user) or bank.is_offered_to(user)):
+            code = 3000
+        else:
+            code = 2003 if owner_of(agent) != user else 0 if agent in bank.offers else 3002
+        self.send(user, "MB_Accept", code, bank=slot, agent=agent)
+        if bank is not None and not code:
+            bank.permissions[agent] = bank.offers.pop(agent)
+
+    def unload(self, user: int, slot: int, agent: int) -> None:
+        bank = self.banks.get(slot)
+        if bank is None or not (bank.sees(user) or bank.is_offered_to(user)):
+            code = 3000
+        elif owner_of(agent) != user and bank.level(user) < LEVEL["admin"]:
+            code = 2003
+        else:
+            code = 0 if agent in bank.permissions or agent in bank.offers else 3002
+        self.send(user, "MB_Unload", code, bank=slot, agent=agent)
+        if bank is not None and not code:
+            bank.permissions.pop(agent, None)
+            bank.offers.pop(agent, None)
 
     def load(self, agent: int, slot: int, name: str) -> None:
         user, bank = owner_of(agent), self.banks.get(slot)
@@ -294,7 +348,8 @@ class Gateway(RuleBasedStateMachine):
         if bank is not None and not code:
             author = bank.memories[name][0] if name in bank.memories else agent
             bank.memories[name] = author, text
-            bank.permissions.setdefault(agent, "write")
+            if agent not in bank.permissions:
+                bank.give(agent, "write", by_owner=True)
 
     def recall(self, user: int, slot: int, name: str) -> None:
         bank = self.banks.get(slot)

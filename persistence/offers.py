@@ -1,0 +1,128 @@
+"""Offers of banks to agents, which their owners accept or decline; and the list of all that a bank has to do with."""
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from persistence.banks import AttachmentRow
+from persistence.store import Params, Query, Write
+from persistence.users import name_key
+
+
+class OfferRow(NamedTuple):
+    """An offer as the agent's owner sees it: the bank's name and its owner's."""
+
+    bank: str
+    owner: str
+    permission: str
+    since: int
+
+
+def put(bank_id: str, agent_id: str, permission: str, since: int, unless_held: Sequence[str]) -> Write:
+    """Offer a bank to an agent, unless it holds one of these permissions; the same offer made again stays as it is."""
+    return Write(
+        "INSERT INTO offers (bank_id, agent_id, permission, since)"
+        " SELECT ?, id, ?, ? FROM agents WHERE id = ? AND destroyed_at IS NULL AND NOT EXISTS"
+        " (SELECT 1 FROM attachments WHERE bank_id = ? AND agent_id = agents.id"
+        " AND permission IN (SELECT value FROM json_each(?)))"
+        " ON CONFLICT (bank_id, agent_id) DO UPDATE SET permission = excluded.permission, since = excluded.since"
+        " WHERE permission <> excluded.permission",
+        (bank_id, permission, since, agent_id, bank_id, json.dumps(unless_held)),
+    )
+
+
+def withdraw(bank_id: str, agent_id: str, permissions: Sequence[str]) -> Write:
+    """Take back what is offered to an agent, if it is one of these permissions."""
+    return Write(
+        "DELETE FROM offers WHERE bank_id = ? AND agent_id = ? AND permission IN (SELECT value FROM json_each(?))",
+        (bank_id, agent_id, json.dumps(permissions)),
+    )
+
+
+def lower(bank_id: str, agent_id: str, permission: str, above: Sequence[str]) -> Write:
+    """Lower what an attached agent may do, if it is one of the permissions above."""
+    return Write(
+        "UPDATE attachments SET permission = ? WHERE bank_id = ? AND agent_id = ?"
+        " AND permission IN (SELECT value FROM json_each(?))",
+        (permission, bank_id, agent_id, json.dumps(above)),
+    )
+
+
+def accept(bank_id: str, agent_id: str, permission: str, since: int) -> tuple[Write, ...]:
+    """Attach an agent with just the permission that it is offered; refused as `ROWS` when that is offered no more."""
+    return (
+        Write(
+            "INSERT INTO attachments (bank_id, agent_id, permission, since)"
+            " SELECT offers.bank_id, offers.agent_id, offers.permission, ?"
+            " FROM offers JOIN agents ON agents.id = offers.agent_id AND agents.destroyed_at IS NULL"
+            " WHERE offers.bank_id = ? AND offers.agent_id = ? AND offers.permission = ?"
+            " ON CONFLICT (bank_id, agent_id) DO UPDATE SET permission = excluded.permission",
+            (since, bank_id, agent_id, permission),
+            rows=1,
+        ),
+        Write("DELETE FROM offers WHERE bank_id = ? AND agent_id = ?", (bank_id, agent_id)),
+    )
+
+
+def of_agent(agent_id: str, limit: int) -> Query[OfferRow]:
+    """List the banks that an agent is offered, by name."""
+    return Query(
+        "SELECT banks.name, users.name, offers.permission, offers.since"
+        " FROM offers JOIN banks ON banks.id = offers.bank_id JOIN users ON users.id = banks.owner_id"
+        " WHERE offers.agent_id = ? ORDER BY banks.name_key LIMIT ?",
+        (agent_id, limit),
+        lambda row: OfferRow(*row),
+    )
+
+
+def offered_in(bank_id: str, agent_name: str) -> Query[str]:
+    """Find the agent of that name if it is offered the bank."""
+    return Query(
+        "SELECT agents.id FROM offers JOIN agents ON agents.id = offers.agent_id"
+        " WHERE offers.bank_id = ? AND agents.name_key = ? AND agents.destroyed_at IS NULL",
+        (bank_id, name_key(agent_name)),
+        lambda row: row[0],
+    )
+
+
+_OF_BANK = """
+    SELECT standing.agent_id, agents.owner_id, agents.name, standing.permission, standing.since, standing.state
+    FROM (
+        SELECT bank_id, agent_id, permission, since, 'attached' AS state FROM attachments WHERE bank_id = :bank
+        UNION ALL
+        SELECT bank_id, agent_id, permission, since, 'offered' AS state FROM offers WHERE bank_id = :bank
+    ) AS standing
+    JOIN agents ON agents.id = standing.agent_id AND agents.destroyed_at IS NULL
+"""
+
+
+def _attachment(row: Params) -> AttachmentRow:
+    return AttachmentRow(*row)
+
+
+def all_of_bank(bank_id: str) -> Query[AttachmentRow]:
+    """List the agents that are attached to a bank or offered it; one can be both."""
+    return Query(_OF_BANK, {"bank": bank_id}, _attachment)
+
+
+def page_of_bank(bank_id: str, agent: str | None, after: str, limit: int) -> Query[AttachmentRow]:
+    """List such agents by name, what is attached before what is offered, after the `place_of` a row; all, or one."""
+    name, _, state = after.partition(" ")
+    return Query(
+        f"{_OF_BANK} WHERE (agents.name_key, standing.state) > (:after_name, :after_state)"
+        " AND coalesce(:agent, agents.name_key) = agents.name_key"
+        " ORDER BY agents.name_key, standing.state LIMIT :limit",
+        {
+            "bank": bank_id,
+            "after_name": name,
+            "after_state": state,
+            "agent": None if agent is None else name_key(agent),
+            "limit": limit,
+        },
+        _attachment,
+    )
+
+
+def place_of(row: AttachmentRow) -> str:
+    """Tell where a row stands in the list; names have no blanks."""
+    return f"{name_key(row.agent)} {row.state}"
