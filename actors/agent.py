@@ -38,6 +38,7 @@ from actors.notices import StandingChanged, UserGone
 from actors.outbox import Outbox
 from actors.records import Record, agent_record
 from actors.runtime import Ask, AsyncFuture, Tell, handles
+from actors.slices import Work
 from actors.user import deployment_event, name_taken
 from persistence import agents, conversations, domains, quoting
 from persistence.agents import AgentChanges, AgentRow
@@ -128,6 +129,16 @@ class _Loaded(Tell):
 
 
 @dataclass(frozen=True, slots=True)
+class _ReplyFound(Tell):
+    """An instant engine that had much to read is done with a chat, of which nothing is stored yet."""
+
+    conversation: Conversation
+    chat: Chat
+    said: Utterance
+    outcome: Reply | ServiceError
+
+
+@dataclass(frozen=True, slots=True)
 class _EngineEnded(Tell):
     """A slow engine is done with a chat: with a reply, or an error."""
 
@@ -141,9 +152,9 @@ class _EngineEnded(Tell):
 class AgentActor(DurableActor):
     """Owns one agent; its key is the agent's id.
 
-    A chat is answered in the actor's own step where the engine is instant, as one unit of both messages. A
-    streaming engine works in a task of its own: the message is stored first, the reply when it is there, and other
-    conversations go on meanwhile.
+    A chat is answered in the actor's own step where the engine is instant, as one unit of both messages; where that
+    takes long, the engine goes on in a task, in slices. A streaming engine works in a task of its own: the message is
+    stored first, the reply when it is there. Other conversations go on meanwhile.
     """
 
     kind = "agent"
@@ -411,15 +422,49 @@ class AgentActor(DurableActor):
             conversation.at_work = chat
             self._in_background(self._run_engine(turn, conversation, chat, said, stored))
             return
+        work = Work(self._instant.replying(turn))
         try:
-            reply = self._instant.reply(turn)
+            if not work.slice():
+                conversation.at_work = chat
+                self._in_background(self._read_on(work, conversation, chat, said))
+                return
         except Exception as raised:
-            stored = self._store_said(conversation, chat, said, *new)
-            _fail_once_stored(chat, engine_error(raised, self.actor_urn), stored)
+            self._conclude(agent, conversation, chat, said, engine_error(raised, self.actor_urn))
+        else:
+            self._conclude(agent, conversation, chat, said, work.result)
+
+    def _conclude(
+        self, agent: AgentRow, conversation: Conversation, chat: Chat, said: Utterance, outcome: Reply | ServiceError
+    ) -> None:
+        """Store what an instant engine's chat comes to."""
+        new = () if chat.resumes else (said,)
+        if isinstance(outcome, ServiceError):
+            _fail_once_stored(chat, outcome, self._store_said(conversation, chat, said, *new))
         else:
             seq = conversation.last_seq + len(new) + 1
-            answer = self._utterance("agent", agent.name, reply.text, seq, reply.sources)
+            answer = self._utterance("agent", agent.name, outcome.text, seq, outcome.sources)
             self._store_reply(conversation, chat, ChatSent(said, answer), *new, answer)
+
+    async def _read_on(self, work: Work[Reply], conversation: Conversation, chat: Chat, said: Utterance) -> None:
+        outcome: Reply | ServiceError
+        try:
+            outcome = await work.rest()
+        except Exception as raised:
+            outcome = engine_error(raised, self.actor_urn)
+        self.tell_self(_ReplyFound(conversation, chat, said, outcome))
+
+    @handles(_ReplyFound)
+    def _reply_found(self, found: _ReplyFound) -> None:
+        conversation, chat = found.conversation, found.chat
+        if self._dropped(conversation):
+            return
+        conversation.at_work = None
+        if self._agent is None:
+            self.hold_back(chat.answer, None, no_such_agent())
+        else:
+            self._conclude(self._agent, conversation, chat, found.said, found.outcome)
+        self._go_on(conversation)
+        self._retire_if_stale()
 
     async def _run_engine(
         self,

@@ -10,7 +10,6 @@ from actors.durable import DurableActor
 from actors.errors import NotFound, NotPermitted, Overloaded, StateConflict
 from actors.ids import Clock, new_id, new_number
 from actors.notices import StandingChanged
-from actors.recall import indexed_terms
 from actors.runtime import Ask, AsyncFuture, handles
 from actors.user import name_taken
 from persistence import banks, documents, offers
@@ -59,9 +58,9 @@ class DestroyBank(Ask[None]):
 class LoadMemory(Ask[Loaded]):
     """Put a memory in the bank in the name of an own agent, attached with it where it isn't yet.
 
-    `texts`: what it says; where there are several, they become `name/1`, `name/2` ... `document_id`: what they are the
-    parts of, if anything. `before`: what the store holds under that name now, parts included; it is replaced, and where
-    it has changed since, `MemoryMoved` is answered.
+    `texts`: what it says; where there are several, they become `name/1`, `name/2` ... `terms`: what the full-text index
+    holds of each. `document_id`: what they are the parts of, if anything. `before`: what the store holds under that
+    name now, parts included; it is replaced, and where it has changed since, `MemoryMoved` is answered.
     """
 
     viewer: Viewer
@@ -70,6 +69,7 @@ class LoadMemory(Ask[Loaded]):
     agent_name: str
     name: str
     texts: tuple[str, ...]
+    terms: tuple[str, ...]
     before: tuple[MemoryRow, ...]
     document_id: str | None = None
 
@@ -138,7 +138,7 @@ def _replacing(bank: BankRow, message: LoadMemory, now: int) -> tuple[tuple[Memo
     writes = [banks.are_replaced(bank.id, message.name, names, len(before))]
     if message.document_id is not None:
         writes.append(documents.still_whole(message.document_id))
-    for number, (name, text) in enumerate(zip(names, message.texts, strict=True), 1):
+    for number, (name, text, terms) in enumerate(zip(names, message.texts, message.terms, strict=True), 1):
         replaced = before.pop(name, None)
         memory = MemoryRow(
             place=new_number() if replaced is None else replaced.place,
@@ -153,7 +153,6 @@ def _replacing(bank: BankRow, message: LoadMemory, now: int) -> tuple[tuple[Memo
             updated_at=now,
         )
         memories.append(memory)
-        terms = indexed_terms(bank.number, name, text)
         part = None
         if message.document_id is not None:
             part = Part(message.document_id, number, message.name if len(names) > 1 else None)

@@ -12,7 +12,17 @@ import orjson
 from actors.agent import Engine, engine_error
 from actors.conversation import columns_of, from_row, message_record, noted, quotes
 from actors.durable import DurableActor
-from actors.engines.engine import Memory, Persona, Reply, Source, StreamingEngine, Turn, Utterance, collect
+from actors.engines.engine import (
+    InstantEngine,
+    Memory,
+    Persona,
+    Reply,
+    Source,
+    StreamingEngine,
+    Turn,
+    Utterance,
+    collect,
+)
 from actors.engines.window import CAPACITY, Window
 from actors.errors import NotFound, NotPermitted, Overloaded, ServiceError, StateConflict
 from actors.ids import Clock, new_id
@@ -20,6 +30,7 @@ from actors.membership import BY_AGENTS_OWNER, MEMBER, NONE, Membership, Move, m
 from actors.receipt import Receipt
 from actors.records import Record, domain_record, membership_record
 from actors.runtime import Ask, AsyncFuture, Progress, Tell, handles
+from actors.slices import Steps, Work
 from actors.streams import Reader, Streams, event
 from actors.user import LOBBY, name_taken
 from persistence import domains, quoting, zones
@@ -166,6 +177,20 @@ class _Replied(Tell):
     receipt: Receipt | None
 
 
+Outcomes = list[Reply | ServiceError]
+"""What each of the agents that were to reply replied."""
+
+
+@dataclass(frozen=True, slots=True)
+class _RepliesFound(Tell):
+    """An instant engine that had much to read is done with a message, of which nothing is stored yet."""
+
+    message: SayInZone
+    outcomes: Outcomes
+    answer: AsyncFuture[Said]
+    receipt: Receipt | None
+
+
 @dataclass(slots=True)
 class _Zone:
     """A zone with the last of what was said in it."""
@@ -177,8 +202,9 @@ class _Zone:
 class DomainActor(DurableActor):
     """Owns one domain, with all that is said in it; its key is the domain's id.
 
-    An instant engine replies in the actor's own step, and all is one unit. A streaming engine works in a task: the
-    message is stored first, each reply when it is there, and others speak meanwhile.
+    An instant engine replies in the actor's own step, and all is one unit; where that takes long, it goes on in a task,
+    in slices, and the message takes its place in the zone once the replies are there. A streaming engine works in a
+    task: the message is stored first, each reply when it is there. Others speak meanwhile.
     """
 
     kind = "domain"
@@ -391,35 +417,80 @@ class DomainActor(DurableActor):
 
     @handles(SayInZone)
     def _say(self, message: SayInZone) -> AsyncFuture[Said]:
+        zone = self._zone_to_say_in(message)
+        if len(self._tasks) >= MAX_ENGINES:
+            raise Overloaded("Too many messages wait for replies in this domain already; try again in a second.")
+        receipt: Receipt | None = self.take_receipt()
+        if self._instant is None:
+            return self._say_first(zone, message, receipt)
+        work = Work(self._replying(self._instant, zone, message))
+        if work.slice():
+            return self._conclude(zone, message, work.result, receipt)
+        found: AsyncFuture[Said] = AsyncFuture()
+        self._awaited.add(found)
+        self._in_background(self._read_on(work, message, found, receipt))
+        return found
+
+    def _zone_to_say_in(self, message: SayInZone) -> _Zone:
+        """Find the zone, for one who may speak in it, to an agent that may reply there."""
         domain = self._require_member(message.viewer)
         zone = self._zone_of(message.zone_id)
         if message.spoken_to:
             self._require_may_reply(message.answering[0], domain)
-        if len(self._tasks) >= MAX_ENGINES:
-            raise Overloaded("Too many messages wait for replies in this domain already; try again in a second.")
-        receipt: Receipt | None = self.take_receipt()
+        return zone
+
+    def _say_first(self, zone: _Zone, message: SayInZone, receipt: Receipt | None) -> AsyncFuture[Said]:
+        """Store what is said, and have a streaming engine reply."""
         said = message.resumes or self._utterance(zone, "user", message.user_name, message.content)
-        before = zone.window
-        if self._streaming is not None and message.answering:
-            before = Window(utterance for utterance in zone.window if utterance.seq < said.seq)
-        if self._instant is None:
-            answer: AsyncFuture[Said] | None = AsyncFuture() if message.spoken_to else None
-            beside = _beside(receipt, None if message.spoken_to else Said(said, None), said)
-            stored = self._store_said(zone, *self._new(said, message), beside=beside)
-            if answer is not None:
-                self._awaited.add(answer)
-            if message.answering:
-                asked = self._run_engine(zone, before, message, said, answer, self.progress, receipt)
-                self._in_background(asked)
-            return answer or self._once_stored(stored, Said(said, None))
+        answer: AsyncFuture[Said] | None = AsyncFuture() if message.spoken_to else None
+        beside = _beside(receipt, None if message.spoken_to else Said(said, None), said)
+        before = Window(utterance for utterance in zone.window if utterance.seq < said.seq)
+        stored = self._store_said(zone, *self._new(said, message), beside=beside)
+        if answer is not None:
+            self._awaited.add(answer)
+        if message.answering:
+            asked = self._run_engine(zone, before, message, said, answer, self.progress, receipt)
+            self._in_background(asked)
+        return answer or self._once_stored(stored, Said(said, None))
+
+    def _replying(self, engine: InstantEngine, zone: _Zone, message: SayInZone) -> Steps[Outcomes]:
+        """Let an instant engine reply for each agent."""
+        outcomes: Outcomes = []
+        for persona, memories in zip(message.answering, message.memories, strict=True):
+            try:
+                turn = self._turn(persona, memories, zone, zone.window, message)
+                outcomes.append((yield from engine.replying(turn)))
+            except Exception as raised:
+                outcomes.append(engine_error(raised, self.actor_urn))
+        return outcomes
+
+    async def _read_on(
+        self, work: Work[Outcomes], message: SayInZone, answer: AsyncFuture[Said], receipt: Receipt | None
+    ) -> None:
+        self.tell_self(_RepliesFound(message, await work.rest(), answer, receipt))
+
+    @handles(_RepliesFound)
+    def _replies_found(self, found: _RepliesFound) -> None:
+        self._awaited.discard(found.answer)
+        try:
+            zone = self._zone_to_say_in(found.message)
+        except ServiceError as error:
+            self.hold_back(found.answer, None, error)
+            return
+        stored = self._conclude(zone, found.message, found.outcomes, found.receipt)
+        stored.then(lambda done: found.answer.fail(done.error) if done.error else found.answer.set(done.get()))
+
+    def _conclude(
+        self, zone: _Zone, message: SayInZone, outcomes: Outcomes, receipt: Receipt | None
+    ) -> AsyncFuture[Said]:
+        """Store what was said in a zone with what an instant engine replied."""
+        said = message.resumes or self._utterance(zone, "user", message.user_name, message.content)
         replies: list[Utterance] = []
         noted: list[Write] = []
         failed: ServiceError | None = None
-        for persona, memories in zip(message.answering, message.memories, strict=True):
-            try:
-                reply = self._instant.reply(self._turn(persona, memories, zone, before, message))
-            except Exception as raised:
-                failed = failed or engine_error(raised, self.actor_urn)
+        for persona, memories, reply in zip(message.answering, message.memories, outcomes, strict=True):
+            if isinstance(reply, ServiceError):
+                failed = failed or reply
                 continue
             after = len(self._new(said, message)) + len(replies)
             replies.append(self._utterance(zone, "agent", persona.name, reply.text, after=after, sources=reply.sources))

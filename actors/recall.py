@@ -5,11 +5,12 @@ all terms of the query, with the frequencies of the one bank. Terms are those of
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import log
 from typing import NamedTuple
 
 from actors.engines import words
+from actors.slices import Steps, sliced
 from persistence import banks
 from persistence.banks import BankRow, MemoryRow
 from persistence.store import Store
@@ -28,6 +29,9 @@ CANDIDATES = 40
 
 MAX_UNRANKED = 300
 """Memories that are weighed anew where all terms are common."""
+
+_SLICE_CHARS = 32_000
+"""Characters of a memory's terms that are counted in one go."""
 
 _RELATIVES = 64
 _RELATIVE_WEIGHT = 0.6  # of a word that only begins like the one that was asked for
@@ -49,13 +53,26 @@ class _Term(NamedTuple):
     frequency: int
 
 
-def indexed_terms(bank: int, name: str, text: str) -> str:
+def indexed_terms(bank: int, name: str, text: str) -> Steps[str]:
     """Make what the full-text index holds of a memory: its terms, those of its name twice for they say more.
 
     The bank's number stands in front of each term, so that one bank's terms are no other's.
     """
     named = words.terms(words.split(name))
-    return " ".join(_token(bank, term) for term in [*named, *named, *words.terms(words.split(text))])
+    terms = [*named, *named, *(yield from words.reading(text))]
+    tokens: list[str] = []
+    for start in range(0, len(terms), words.SLICE_CHARS):
+        tokens += [_token(bank, term) for term in terms[start : start + words.SLICE_CHARS]]
+        yield
+    return " ".join(tokens)
+
+
+def all_indexed_terms(bank: int, memories: Iterable[tuple[str, str]]) -> Steps[tuple[str, ...]]:
+    """Make what the full-text index holds of memories, each given by its name and text."""
+    indexed: list[str] = []
+    for name, text in memories:
+        indexed.append((yield from indexed_terms(bank, name, text)))
+    return tuple(indexed)
 
 
 def _token(bank: int, term: str) -> str:
@@ -68,12 +85,26 @@ async def recall(store: Store, bank: BankRow, query: str, limit: int) -> list[Re
     Raises:
         StoreUnavailable: the store can't be read.
     """
-    asked = [_token(bank.number, term) for term in dict.fromkeys(words.terms(words.split(query)))][:MAX_LOOKED_UP]
-    terms = await _known_terms(store, asked, len(f"{bank.number}z"))
+    return await recall_by_terms(store, bank, await terms_asked(query), limit)
+
+
+async def terms_asked(query: str) -> list[str]:
+    """List the terms of a text that a search for it looks up, in any bank."""
+    return await sliced(words.first_terms(query, MAX_LOOKED_UP))
+
+
+async def recall_by_terms(store: Store, bank: BankRow, asked: Sequence[str], limit: int) -> list[Recalled]:
+    """Find the memories of a bank that say most about the terms of a text (`terms_asked`), best first.
+
+    Raises:
+        StoreUnavailable: the store can't be read.
+    """
+    tokens = [_token(bank.number, term) for term in asked]
+    terms = await _known_terms(store, tokens, len(f"{bank.number}z"))
     if not terms:
         return []
     found = await _candidates(store, terms)
-    scores = _weigh(found, terms, max(bank.memories, 1))
+    scores = await sliced(_weigh(found, terms, max(bank.memories, 1)))
     best = sorted(scores, key=lambda place: (-scores[place], place))[:limit]
     rows = {row.place: row for row in await store.fetch(banks.at_places(best))}
     return [Recalled(rows[place], round(scores[place], 4)) for place in best if place in rows]
@@ -128,17 +159,33 @@ async def _candidates(store: Store, terms: dict[str, _Term]) -> list[tuple[int, 
     return found
 
 
-def _weigh(found: Sequence[tuple[int, str]], terms: dict[str, _Term], memories: int) -> dict[int, float]:
+def _weigh(found: Sequence[tuple[int, str]], terms: dict[str, _Term], memories: int) -> Steps[dict[int, float]]:
     """Score candidates by BM25 over all terms, with the bank's own frequencies."""
-    texts = {place: text.split() for place, text in found}
-    average = sum(map(len, texts.values())) / max(len(texts), 1) or 1.0
+    counts: dict[int, tuple[int, Counter[str]]] = {}
+    for place, text in found:
+        counts[place] = yield from _count(text, terms)
+    average = sum(length for length, _ in counts.values()) / max(len(counts), 1) or 1.0
     scores: dict[int, float] = {}
-    for place, tokens in texts.items():
-        norm = _K1 * (1 - _B + _B * len(tokens) / average)
+    for place, (length, counted) in counts.items():
+        norm = _K1 * (1 - _B + _B * length / average)
         score = 0.0
-        for token, times in Counter(filter(terms.__contains__, tokens)).items():
+        for token, times in counted.items():
             weight, frequency = terms[token]
             rarity = log(1 + (memories + 0.5) / (frequency + 0.5))
             score += weight * rarity * times * (_K1 + 1) / (times + norm)
         scores[place] = score
     return scores
+
+
+def _count(text: str, terms: dict[str, _Term]) -> Steps[tuple[int, Counter[str]]]:
+    """Count the tokens of a memory, and how often it has each of those that are searched for."""
+    length, counted = 0, Counter[str]()
+    start = 0
+    while start < len(text):
+        end = text.find(" ", start + _SLICE_CHARS)
+        tokens = text[start : end if end >= 0 else len(text)].split()
+        length += len(tokens)
+        counted.update(filter(terms.__contains__, tokens))
+        start = end if end >= 0 else len(text)
+        yield
+    return length, counted

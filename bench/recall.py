@@ -14,6 +14,7 @@ from pathlib import Path
 from time import perf_counter
 
 from actors.recall import indexed_terms, recall
+from actors.slices import whole
 from bench.questions import memories_and_questions
 from bench.report import percentile, say, table, verdict
 from persistence import banks, users
@@ -48,7 +49,7 @@ async def filled(folder: Path, memories: Iterable[tuple[str, str]]) -> SqliteSto
         writes: list[Write] = []
         for place, (name, text) in some:
             memory = MemoryRow(place, f"mem_{place}", name, text, None, None, None, 0, 0, 0)
-            writes += banks.add_memory(BANK.id, memory, indexed_terms(BANK.number, name, text))
+            writes += banks.add_memory(BANK.id, memory, whole(indexed_terms(BANK.number, name, text)))
         await store.commit(Unit(tuple(writes)))
     return store
 

@@ -4,40 +4,49 @@ A model doesn't say what it used, so shared words have to tell. A word too many 
 one too few would let a censored text live on in a reply.
 """
 
-from collections.abc import Iterator
-
 from actors.engines import speech, words
 from actors.engines.engine import Echo, Memory, Recalled, Source, Utterance
 from actors.engines.tools import ToolAnswer
+from actors.slices import Steps
 
 _MOST = 0.5  # share of a memory's words from which on a reply says it again, whatever was asked
 
 
 def drawn(
     reply: str, message: str, memories: tuple[Memory, ...], utterances: tuple[Utterance, ...]
-) -> Iterator[Source | Echo]:
-    """Yield the sources of a reply to a message, best memory first, and the agents' messages that it may repeat."""
-    said = _terms(reply)
-    asked = _terms(message)
+) -> Steps[list[Source | Echo]]:
+    """List the sources of a reply to a message, best memory first, and the agents' messages that it may repeat."""
+    found: list[Source | Echo] = []
+    said = yield from _terms(reply)
+    asked = yield from _terms(message)
     for memory in memories:
-        told = _terms(f"{memory.name}\n{memory.text}")
+        told = yield from _terms(f"{memory.name}\n{memory.text}")
         if _uses(said, told, asked):
-            yield Source("bank", memory.bank, memory.name, _best_passage(memory.text, said))
+            found.append(Source("bank", memory.bank, memory.name, (yield from _best_passage(memory.text, said))))
     for utterance in utterances:
-        if utterance.role == "agent" and _uses(said, _terms(utterance.content), asked):
-            yield Echo(utterance.seq)
+        if utterance.role != "agent":
+            continue
+        told = yield from _terms(utterance.content)
+        if _uses(said, told, asked):
+            found.append(Echo(utterance.seq))
+    return found
 
 
-def recalled(reply: str, message: str, answers: list[ToolAnswer]) -> Iterator[Recalled]:
-    """Yield the memories that tools brought in and a reply to a message may hold words of."""
-    said, asked = _terms(reply), _terms(message)
+def recalled(reply: str, message: str, answers: list[ToolAnswer]) -> Steps[list[Recalled]]:
+    """List the memories that tools brought in and a reply to a message may hold words of."""
+    found: list[Recalled] = []
+    said = yield from _terms(reply)
+    asked = yield from _terms(message)
     for answer in answers:
-        if answer.quoted and _uses(said, _terms(answer.text), asked):
-            yield from map(Recalled, answer.quoted)
+        if answer.quoted and _uses(said, (yield from _terms(answer.text)), asked):
+            found += map(Recalled, answer.quoted)
+    return found
 
 
-def _terms(text: str) -> set[str]:
-    return set(words.terms(words.split(text)))
+def _terms(text: str) -> Steps[set[str]]:
+    found: set[str] = set((yield from words.reading(text)))
+    yield
+    return found
 
 
 def _uses(said: set[str], told: set[str], asked: set[str]) -> bool:
@@ -45,7 +54,11 @@ def _uses(said: set[str], told: set[str], asked: set[str]) -> bool:
     return bool(shared - asked) or (bool(shared) and len(shared) >= _MOST * len(told))
 
 
-def _best_passage(text: str, said: set[str]) -> str:
+def _best_passage(text: str, said: set[str]) -> Steps[str]:
     """The sentence of a memory that a reply shares most with; the first of equals."""
-    passages = speech.passages(text)
-    return max(passages, key=lambda passage: len(_terms(passage) & said), default=text[: speech.MAX_QUOTE])
+    best, most = text[: speech.MAX_QUOTE], -1
+    for passage in speech.passages(text):
+        shared = len((yield from _terms(passage)) & said)
+        if shared > most:
+            best, most = passage, shared
+    return best

@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
+from actors.slices import Steps
+
 if TYPE_CHECKING:
     from actors.engines.window import Window
 
@@ -119,15 +121,15 @@ Piece = str | Source | Echo | Recalled
 
 
 class InstantEngine(Protocol):
-    """An engine that answers from memory, with no I/O, within the caller's step."""
+    """An engine that answers from memory, with no I/O: within the caller's step, unless there is much to read."""
 
     @property
     def name(self) -> str:
         """The engine's name in the settings."""
         ...
 
-    def reply(self, turn: Turn) -> Reply:
-        """Answer the turn's message. Does not change the turn's window."""
+    def replying(self, turn: Turn) -> Steps[Reply]:
+        """Answer the turn's message, in steps between which others may have their turn; adds nothing to its window."""
         ...
 
 

@@ -17,6 +17,7 @@ from actors.engines.engine import Piece, Turn
 from actors.engines.prompt import AgentSettings, ChatMessage, build, named_in, read_profile
 from actors.engines.tools import NoSkills, NoTools, Skillbook, ToolAnswer, Toolbox, ToolOffer, function_names
 from actors.errors import EngineFailed, ServiceError
+from actors.slices import sliced
 
 READ_SKILL = "read_skill"
 MAX_TOOLS = 120
@@ -79,10 +80,10 @@ class OpenAIEngine:
         reply = "".join(said)
         if not reply.strip():
             raise EngineFailed(f"The model server answered nothing. {KEPT}")
-        for source in drawn(reply, turn.message, prompt.memories, prompt.utterances):
+        for source in await sliced(drawn(reply, turn.message, prompt.memories, prompt.utterances)):
             yield source
-        if any(answer.quoted for answer in answers):  # all that tools told in a turn is too much for the loop
-            for memory in await asyncio.to_thread(lambda: list(recalled(reply, turn.message, answers))):
+        if any(answer.quoted for answer in answers):
+            for memory in await sliced(recalled(reply, turn.message, answers)):
                 yield memory
 
     async def _rounds(

@@ -10,6 +10,7 @@ from actors.engines import speech, words
 from actors.engines.bm25 import Index
 from actors.engines.engine import Persona, Reply, Source, Turn, Utterance
 from actors.engines.words import lexicon
+from actors.slices import Steps, whole
 
 MAX_SOURCES = 3
 """Sources of a reply."""
@@ -20,6 +21,7 @@ _MAX_REMEMBERED = 200  # characters of such a question
 _MAX_HITS = 6  # of the window, that are looked at more closely
 _MAX_ASKED = 6.0  # terms that an answer to a long question has to account for
 _MAX_LATEST = 6
+_AT_A_TIME = 4  # sentences that are read in one go
 
 # The share of a question's terms that an answer accounts for: from _MAYBE on it is given, from _SURE on
 # without doubt.
@@ -99,24 +101,22 @@ class _Known:
     index: Index
     asked: dict[str, _Asked] = field(default_factory=dict[str, _Asked])
 
-    def ask(self, message: speech.Analysis) -> _Asked:
-        """Look at a message that asks, or remember what was found."""
-        known = self.asked.get(message.text)
-        if known is None:
-            known = self._look_at(message)
-            if len(message.text) <= _MAX_REMEMBERED:
-                if len(self.asked) >= _MAX_ASKED_OFTEN:
-                    del self.asked[next(iter(self.asked))]
-                self.asked[message.text] = known
+    def ask(self, message: speech.Analysis) -> Steps[_Asked]:
+        """Look at a message that asks, and remember what was found."""
+        known = yield from self._look_at(message)
+        if len(message.text) <= _MAX_REMEMBERED:
+            if len(self.asked) >= _MAX_ASKED_OFTEN and message.text not in self.asked:
+                del self.asked[next(iter(self.asked))]
+            self.asked[message.text] = known
         return known
 
-    def _look_at(self, message: speech.Analysis) -> _Asked:
-        query = _Query(_asked_for(message, self.name))
+    def _look_at(self, message: speech.Analysis) -> Steps[_Asked]:
+        query = _Query((yield from _asked_for(message, speech.passages(message.text), self.name)))
         said = self.says(query, _MAYBE)
         about_agent = _ABOUT_AGENT.issuperset(query.terms) and not _AGENT_WORDS.isdisjoint(message.said)
         about_speaker = not _SPEAKER_WORDS.isdisjoint(message.said)
         introduces = about_agent and (not about_speaker or not said)
-        alone = self.introduction() if introduces else _answering(said, query)
+        alone = (yield from self.introduction()) if introduces else (yield from _answering(said, query))
         return _Asked(query, about_speaker, said, alone, about_agent and not about_speaker)
 
     def says(self, query: _Query, least: float) -> list[_Candidate]:
@@ -128,13 +128,13 @@ class _Known:
                 found.append(_of_profile(self, share, number))
         return _ranked(found)
 
-    def introduction(self) -> Reply:
+    def introduction(self) -> Steps[Reply]:
         """The answer to "Who are you?"."""
         opening = f"I am {self.persona.name}."
         if not self.passages:
             return Reply(f"{opening} {speech.INVITATION}")
         found = [_of_profile(self, 1.0, number) for number in range(min(2, len(self.passages)))]
-        return _quoting(f"{opening}\n", found, _Query(()))
+        return (yield from _quoting(f"{opening}\n", found, _Query(())))
 
 
 class RecallEngine:
@@ -149,39 +149,49 @@ class RecallEngine:
         self._personas: dict[str, _Known] = {}
 
     def reply(self, turn: Turn) -> Reply:
+        """Answer in one go; see `replying`."""
+        return whole(self.replying(turn))
+
+    def replying(self, turn: Turn) -> Steps[Reply]:
         """Greets, acknowledges, answers with at most MAX_SOURCES quotes, or says that it knows nothing."""
-        message = speech.analyse(turn.message)
+        message = speech.analysed(turn.message) or (yield from speech.analysing(turn.message))
         if message.courtesy:
             return _courteous(message.courtesy, turn.persona)
         if message.asks:
-            return self._answer(turn, message)
+            known = self._known(turn.persona) or (yield from self._learn(turn.persona))
+            asked = known.asked.get(message.text) or (yield from known.ask(message))
+            if asked.settled:
+                return asked.alone
+            if not asked.query.terms:
+                return (yield from _latest(turn, asked.query)) if asked.about_speaker else asked.alone
+            if turn.memories or not turn.window.is_indexed:
+                found = yield from _found(turn, asked.query, _MAYBE)
+            else:
+                found = _in_conversation(turn, asked.query, _MAYBE)
+            if not found:
+                return asked.alone
+            return (yield from _answering(_ranked(found + asked.said), asked.query))
         query = _Query(message.terms)
         if not query.terms:
             return Reply(f"All right. {speech.INVITATION}")
-        related = _ranked(_found(turn, query, _SURE) + self._known(turn.persona).says(query, _SURE))
+        found = yield from _found(turn, query, _SURE)
+        known = self._known(turn.persona) or (yield from self._learn(turn.persona))
+        related = _ranked(found + known.says(query, _SURE))
         if not related:
             return Reply(speech.NOTED)
-        return _quoting(f"{speech.NOTED} I also know this.\n", related, query)
+        return (yield from _quoting(f"{speech.NOTED} I also know this.\n", related, query))
 
-    def _answer(self, turn: Turn, message: speech.Analysis) -> Reply:
-        asked = self._known(turn.persona).ask(message)
-        if asked.settled:
-            return asked.alone
-        query = asked.query
-        if not query.terms:
-            return _latest(turn, query) if asked.about_speaker else asked.alone
-        found = _found(turn, query, _MAYBE)
-        return _answering(_ranked(found + asked.said), query) if found else asked.alone
-
-    def _known(self, persona: Persona) -> _Known:
+    def _known(self, persona: Persona) -> _Known | None:
         known = self._personas.get(persona.id)
-        if known is not None and (known.persona is persona or known.persona == persona):
-            return known
+        return known if known is not None and (known.persona is persona or known.persona == persona) else None
+
+    def _learn(self, persona: Persona) -> Steps[_Known]:
         passages = speech.passages(persona.description) + speech.passages(persona.profile)
         known = _Known(persona, frozenset(words.terms(words.split(persona.name))), passages, Index())
         for number, passage in enumerate(passages):
             if terms := words.terms(words.split(passage)):
                 known.index.add(number, terms)
+            yield
         self._personas.pop(persona.id, None)
         if len(self._personas) >= _MAX_PERSONAS:
             del self._personas[next(iter(self._personas))]
@@ -189,11 +199,13 @@ class RecallEngine:
         return known
 
 
-def _found(turn: Turn, query: _Query, least: float) -> list[_Candidate]:
+def _found(turn: Turn, query: _Query, least: float) -> Steps[list[_Candidate]]:
     """What accounts for at least this share in the conversation and the banks."""
+    if not turn.window.is_indexed:
+        yield from turn.window.indexing()
     found = _in_conversation(turn, query, least)
     for memory in turn.memories:
-        share = query.share(set(words.terms(words.split(f"{memory.name}\n{memory.text}"))))
+        share = query.share(set((yield from words.reading(f"{memory.name}\n{memory.text}"))))
         if share >= least:
             lead = f"From the bank {memory.bank}"
             found.append(_Candidate(share, "bank", memory.bank, memory.name, lead, memory.text))
@@ -207,11 +219,11 @@ def _ranked(found: list[_Candidate]) -> list[_Candidate]:
     return found
 
 
-def _answering(found: list[_Candidate], query: _Query) -> Reply:
+def _answering(found: list[_Candidate], query: _Query) -> Steps[Reply]:
     """Answer a question with what was found, best first, as surely as that accounts for it."""
     if not found:
         return Reply(speech.UNKNOWN)
-    return _quoting("" if found[0].share >= _SURE else _UNSURE, found, query)
+    return (yield from _quoting("" if found[0].share >= _SURE else _UNSURE, found, query))
 
 
 def _courteous(courtesy: speech.Courtesy, persona: Persona) -> Reply:
@@ -224,15 +236,16 @@ def _by_share(candidate: _Candidate) -> float:
     return candidate.share
 
 
-def _asked_for(message: speech.Analysis, name: frozenset[str]) -> list[str]:
+def _asked_for(message: speech.Analysis, sentences: list[str], name: frozenset[str]) -> Steps[list[str]]:
     """The terms of the sentences that ask, or of all if those say too little; without the agent's name."""
-    sentences = speech.passages(message.text)
     terms: list[str] = []
     if len(sentences) > 1:
-        for sentence in sentences:
+        for number, sentence in enumerate(sentences, 1):
             split = words.split(sentence)
             if speech.asks(sentence, split):
                 terms += words.terms(split)
+            if not number % _AT_A_TIME:
+                yield
     terms = terms or message.terms
     if name.isdisjoint(terms):
         return terms
@@ -276,7 +289,7 @@ def _of_profile(known: _Known, share: float, number: int) -> _Candidate:
     return _Candidate(share, "profile", persona.name, persona.id, "My profile says", known.passages[number])
 
 
-def _quoting(opening: str, found: list[_Candidate], query: _Query) -> Reply:
+def _quoting(opening: str, found: list[_Candidate], query: _Query) -> Steps[Reply]:
     """Quotes the first candidates, as far as they are about as good as the first and add something to it."""
     lines: list[str] = []
     sources: list[Source] = []
@@ -284,7 +297,8 @@ def _quoting(opening: str, found: list[_Candidate], query: _Query) -> Reply:
     for share, kind, of, id, lead, text in found:
         if len(sources) == MAX_SOURCES or share < found[0].share * 0.9:
             break
-        quote = _best_passage(text, query)
+        passages = speech.passages(text)
+        quote = passages[0] if len(passages) == 1 else (yield from _best_passage(text, passages, query))
         if len(found) > 1:
             subject = _subject(quote)
             if subject in subjects:
@@ -307,20 +321,21 @@ def _subject(quote: str) -> str:
     return text
 
 
-def _best_passage(text: str, query: _Query) -> str:
+def _best_passage(text: str, passages: list[str], query: _Query) -> Steps[str]:
     """The passage that accounts for most, rather one that tells than one that asks, the first of equals.
 
     A question that is quoted after all (from a memory of questions and answers) takes its answer with it.
     """
-    passages = speech.passages(text)
-    if len(passages) < 2:
-        return passages[0] if passages else ""
+    if not passages:
+        return ""
     best, highest = 0, (-1.0, False)
     for place, passage in enumerate(passages):
         said = words.split(passage)
         rank = (query.share(set(words.terms(said))), speech.tells(passage, said))
         if rank > highest:
             best, highest = place, rank
+        if place % _AT_A_TIME == _AT_A_TIME - 1:
+            yield
     quote = passages[best]
     if not highest[1] and best + 1 < len(passages):
         following = passages[best + 1]
@@ -331,13 +346,14 @@ def _best_passage(text: str, query: _Query) -> str:
     return quote
 
 
-def _latest(turn: Turn, query: _Query) -> Reply:
+def _latest(turn: Turn, query: _Query) -> Steps[Reply]:
     """The answer to "What do you know about me?": what the speaker told last."""
     found: list[_Candidate] = []
+    yield from turn.window.indexing()
     for utterance in turn.window.told():
         candidate = _of_utterance(turn, 1.0, utterance)
         if candidate.lead == "You said" and utterance.content != turn.message:
             found.append(candidate)
         if len(found) == _MAX_LATEST:
             break
-    return _quoting("", found, query) if found else Reply(speech.UNKNOWN)
+    return (yield from _quoting("", found, query)) if found else Reply(speech.UNKNOWN)

@@ -8,11 +8,13 @@ an error.
 
 import re
 from functools import lru_cache
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from actors.engines import words
 from actors.engines.engine import Utterance
 from actors.engines.words import lexicon
+from actors.slices import Steps
 
 MAX_QUOTE = 240
 """Characters of a passage, and so of a quote."""
@@ -20,7 +22,8 @@ MAX_QUOTE = 240
 MAX_PASSAGES = 512
 """Passages of a text that are looked at; more than 32,000 characters of prose have."""
 
-_MAX_REMEMBERED = 1_000  # characters of a message whose analysis is kept for a moment
+_MAX_REMEMBERED = words.SLICE_CHARS  # characters of a message whose analysis is kept for a moment
+_MAX_STOPS = 4 * MAX_PASSAGES  # full stops and the like that are looked at, whether or not they end a sentence
 _MAX_MENTIONS = 8
 _MAX_COURTESY = 6  # words
 
@@ -127,7 +130,7 @@ def _passages(text: str) -> list[str]:
         return [text] if text else []
     found: list[str] = []
     start = 0
-    for stop in _STOP.finditer(text):
+    for stop in islice(_STOP.finditer(text), _MAX_STOPS):
         if _ends_sentence(stop):
             found += _pieces(text[start : stop.end()])
             start = stop.end()
@@ -176,29 +179,34 @@ class Analysis(NamedTuple):
     asks: bool
 
 
-def analyse(text: str) -> Analysis:
-    """Look at a message once: it is answered, and then remembered, in one step."""
-    return _analyse_short(text) if len(text) <= _MAX_REMEMBERED else _analyse(text)
+def analysed(text: str) -> Analysis | None:
+    """Look at a short message once: it is answered, and then remembered, in one step; None for a long one."""
+    return _analyse(text) if len(text) <= _MAX_REMEMBERED else None
 
 
+def analysing(text: str) -> Steps[Analysis]:
+    """Look at a message of any length."""
+    text = spoken(text)
+    said = yield from words.splitting(text)
+    terms = yield from words.terming(said)
+    return Analysis(text, said, terms, courtesy(said), asks(text, said))
+
+
+@lru_cache(maxsize=64)
 def _analyse(text: str) -> Analysis:
     text = spoken(text)
     said = words.split(text)
     return Analysis(text, said, words.terms(said), courtesy(said), asks(text, said))
 
 
-_analyse_short = lru_cache(maxsize=64)(_analyse)
-
-
 def facts(utterance: Utterance) -> list[str]:
-    """The terms of an utterance by which it can be recalled; none if it tells nothing.
+    """The terms of a short utterance by which it can be recalled; none if it tells nothing.
 
     Questions tell nothing, nor do an agent's replies that quote something or say that they know nothing.
     """
-    text = utterance.content
-    if utterance.role == "agent" and (utterance.sources or text.endswith(_SAYS_NOTHING)):
+    if _says_nothing(utterance):
         return []
-    message = analyse(text)
+    message = _analyse(utterance.content)
     if message.courtesy:
         return []
     if not message.asks:
@@ -207,3 +215,27 @@ def facts(utterance: Utterance) -> list[str]:
     if len(parts) < 2:
         return []
     return words.terms([word for part in parts if tells(part, told := words.split(part)) for word in told])
+
+
+def finding_facts(utterance: Utterance) -> Steps[list[str]]:
+    """The terms of any utterance by which it can be recalled, as `facts` has them."""
+    if len(utterance.content) <= _MAX_REMEMBERED:
+        return facts(utterance)
+    if _says_nothing(utterance):
+        return []
+    message = yield from analysing(utterance.content)
+    if message.courtesy:
+        return []
+    if not message.asks:
+        return message.terms
+    told: list[str] = []
+    for part in passages(message.text):
+        said = words.split(part)
+        if tells(part, said):
+            told += said
+        yield
+    return (yield from words.terming(told))
+
+
+def _says_nothing(utterance: Utterance) -> bool:
+    return utterance.role == "agent" and bool(utterance.sources or utterance.content.endswith(_SAYS_NOTHING))

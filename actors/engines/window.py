@@ -5,6 +5,8 @@ from collections.abc import Collection, Iterable, Iterator
 from actors.engines import speech
 from actors.engines.bm25 import Index
 from actors.engines.engine import Utterance
+from actors.engines.words import SLICE_CHARS
+from actors.slices import Steps, whole
 
 CAPACITY = 200
 """Utterances of a conversation that engines see (product.md 6)."""
@@ -14,10 +16,10 @@ class Window:
     """The last `capacity` utterances, oldest first.
 
     The index is built at the first search and follows every `append` from then on, so a conversation that no
-    engine searches costs a list.
+    engine searches costs a list. A long utterance is left to `indexing`, and with it those that come after.
     """
 
-    __slots__ = ("_capacity", "_index", "_oldest", "_utterances")
+    __slots__ = ("_capacity", "_index", "_indexed", "_oldest", "_utterances")
 
     def __init__(self, utterances: Iterable[Utterance] = (), capacity: int = CAPACITY) -> None:
         if capacity < 1:
@@ -26,6 +28,7 @@ class Window:
         self._utterances = list(utterances)[-capacity:]
         self._oldest = 0  # the index's number of the first utterance
         self._index: Index | None = None
+        self._indexed = 0  # the number of the first utterance that the index has yet to be told of
 
     def __len__(self) -> int:
         return len(self._utterances)
@@ -42,9 +45,33 @@ class Window:
             if index is not None and self._oldest in index:
                 index.remove(self._oldest)
             self._oldest += 1
-        if index is not None:
-            _add(index, self._oldest + len(utterances), utterance)
+        number = self._oldest + len(utterances)
         utterances.append(utterance)
+        if index is not None and self._indexed == number and len(utterance.content) <= SLICE_CHARS:
+            self._indexed += 1
+            if terms := speech.facts(utterance):
+                index.add(number, terms)
+
+    @property
+    def is_indexed(self) -> bool:
+        """Tell whether the next search need not read an utterance first."""
+        return self._index is not None and self._indexed == self._oldest + len(self._utterances)
+
+    def indexing(self) -> Steps[Index]:
+        """Bring the index up to date, and return it. Others may do so, append and search meanwhile."""
+        while True:
+            if self._index is None:
+                self._index, self._indexed = Index(), self._oldest
+            index, number = self._index, max(self._indexed, self._oldest)
+            if number == self._oldest + len(self._utterances):
+                self._indexed = number
+                return index
+            terms = yield from speech.finding_facts(self._utterances[number - self._oldest])
+            if index is self._index and number == max(self._indexed, self._oldest):  # else another was faster
+                self._indexed = number + 1
+                if terms:
+                    index.add(number, terms)
+            yield
 
     def search(
         self, terms: Collection[str], limit: int, least: int = 1
@@ -53,14 +80,16 @@ class Window:
 
         Only those with at least `least` of the terms, each with its BM25 score (> 0) and its distinct terms.
         """
-        index = self._indexed()
+        index = self._index
+        if index is None or self._indexed != self._oldest + len(self._utterances):
+            index = whole(self.indexing())
         utterances = self._utterances
         oldest = self._oldest
         return [(utterances[n - oldest], score, index.terms(n)) for n, score in index.search(terms, limit, least)]
 
     def told(self) -> Iterator[Utterance]:
         """The utterances that tell something, newest first."""
-        index = self._indexed()
+        index = whole(self.indexing())
         for place in range(len(self._utterances) - 1, -1, -1):
             if self._oldest + place in index:
                 yield self._utterances[place]
@@ -68,16 +97,3 @@ class Window:
     def compact(self) -> None:
         """Drop the index, most of the memory of an idle window; the next search builds it anew."""
         self._index = None
-
-    def _indexed(self) -> Index:
-        if self._index is None:
-            self._index = Index()
-            for number, utterance in enumerate(self._utterances, self._oldest):
-                _add(self._index, number, utterance)
-        return self._index
-
-
-def _add(index: Index, number: int, utterance: Utterance) -> None:
-    terms = speech.facts(utterance)
-    if terms:
-        index.add(number, terms)

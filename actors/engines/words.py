@@ -10,11 +10,16 @@ of characters, as in Lucene's CJKAnalyzer.
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
+
+from actors.slices import Steps
 
 MAX_WORD = 64
 """Longer words are known by their first so many characters."""
+
+SLICE_CHARS = 1_000
+"""A text up to here is read in one go, a longer one in pieces of up to so many characters."""
 
 SELF_NAME = "my name"
 """The term that "My name is Ada" and "What is my name?" share and "My dog's name is Rex" lacks."""
@@ -81,6 +86,10 @@ _UNSPACED_SCRIPTS = (
 _ANY_UNSPACED = re.compile(f"[{''.join(_UNSPACED_SCRIPTS)}]")
 _UNSPACED = re.compile("|".join(f"[{script}]+" for script in _UNSPACED_SCRIPTS))
 _HAN_STOP = re.compile("[的了吗嗎呢吧么麼什是]")
+_BREAKS = " \n\t。，、！？；：,.;:!?()"  # a word ends before each of these, and it composes with nothing before it
+_UNSPACED_TRIPLE = re.compile(
+    "|".join(f"(?:(?!{_HAN_STOP.pattern})[{script}]){{3}}" for script in _UNSPACED_SCRIPTS if "\u30a1" not in script)
+)
 
 
 def split(text: str) -> list[str]:
@@ -93,14 +102,82 @@ def split(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
+def splitting(text: str) -> Steps[list[str]]:
+    """The words of any text, as `split` finds them.
+
+    In a long text a word of hundreds of characters may count as several.
+    """
+    if len(text) <= SLICE_CHARS:
+        return split(text)
+    said: list[str] = []
+    for piece in _pieces(text):
+        said += split(piece)
+        yield
+    return said
+
+
 def terms(said: list[str]) -> list[str]:
     """The terms of these words (of `split`), in order and with repetitions."""
     found: list[str] = list(filter(None, map(_term_of, said)))
-    if "name" in found and any(
-        (_term_of(b) == "name" and a in _SELF) or (a == "heisse" and b == "ich") for a, b in pairwise(said)
-    ):
+    if "name" in found and _names_self(said):
         found.append(SELF_NAME)
     return found
+
+
+def terming(said: list[str]) -> Steps[list[str]]:
+    """The terms of these words, as `terms` has them."""
+    if len(said) <= SLICE_CHARS:
+        return terms(said)
+    found: list[str] = []
+    named = False
+    for start in range(0, len(said), SLICE_CHARS):
+        some = said[start : start + SLICE_CHARS]
+        found += filter(None, map(_term_of, some))
+        named = named or _names_self(said[max(0, start - 1) : start + SLICE_CHARS])
+        yield
+    if named:
+        found.append(SELF_NAME)
+    return found
+
+
+def first_terms(text: str, count: int) -> Steps[list[str]]:
+    """The first distinct terms of any text, in order; reads no further than it takes to find so many."""
+    found: dict[str, None] = {}
+    said: list[str] = []
+    named = False
+    for piece in _pieces(text):
+        said = said[-1:] + split(piece)
+        found.update(dict.fromkeys(filter(None, map(_term_of, said))))
+        if len(found) >= count:
+            return list(found)[:count]
+        named = named or _names_self(said)
+        yield
+    return [*found, SELF_NAME] if named else list(found)
+
+
+def reading(text: str) -> Steps[list[str]]:
+    """The terms of any text: those of its words."""
+    return (yield from terming((yield from splitting(text))))
+
+
+def _names_self(said: list[str]) -> bool:
+    return any((_term_of(b) == "name" and a in _SELF) or (a == "heisse" and b == "ich") for a, b in pairwise(said))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Cut a text into pieces that have the words of the whole."""
+    start = 0
+    while len(text) - start > SLICE_CHARS:
+        middle, limit = start + SLICE_CHARS // 2, start + SLICE_CHARS
+        end = max(text.rfind(mark, middle, limit) for mark in _BREAKS)
+        overlap = 0
+        if end < 0 and (triple := _UNSPACED_TRIPLE.search(text, middle, limit)):
+            end, overlap = triple.start() + 2, 1  # its pairs stand in both pieces
+        if end < 0:
+            end = limit
+        yield text[start:end]
+        start = end - overlap
+    yield text[start:]
 
 
 def _pairs(run: re.Match[str]) -> str:

@@ -22,9 +22,10 @@ from actors.call import Answer, Call
 from actors.engines.engine import Memory
 from actors.errors import MissingField, NotFound, NotPermitted
 from actors.flows.documents import ingested
-from actors.recall import Recalled, recall
+from actors.recall import Recalled, all_indexed_terms, recall, recall_by_terms, terms_asked
 from actors.records import attachment_record, bank_record, memory_record
 from actors.request import require_name
+from actors.slices import sliced
 from actors.user import CreateBank, no_such_user
 from persistence import agents, banks, offers, users
 from persistence.banks import BankChanges, Choice
@@ -246,8 +247,10 @@ async def load(call: Call) -> Answer:
             document_id, texts = found[0].id, tuple(found[1])
         else:
             raise NotFound("There is no text to load: send it as content or vx.description, or ingest a document.")
-        before = tuple(await call.core.store.fetch(banks.replaced_by(view.row.id, name, part_names(name, texts))))
-        message = LoadMemory(viewer, agent.id, agent.owner_id, agent.name, name, texts, before, document_id)
+        names = part_names(name, texts)
+        terms = await sliced(all_indexed_terms(view.row.number, zip(names, texts, strict=True)))
+        before = tuple(await call.core.store.fetch(banks.replaced_by(view.row.id, name, names)))
+        message = LoadMemory(viewer, agent.id, agent.owner_id, agent.name, name, texts, terms, before, document_id)
         try:
             return await call.carry_out("bank", view.row.id, message, _loaded)
         except MemoryMoved:  # another loaded or removed it meanwhile: look again
@@ -343,8 +346,9 @@ async def memories_for_chat(call: Call, agent_id: str, message: str) -> tuple[Me
     """Find what an agent's banks say about a message, as far as the caller may see these banks; best first."""
     store = call.core.store
     found: list[tuple[str, Recalled]] = []
+    asked = await terms_asked(message)
     for bank in await store.fetch(banks.recalled_by(agent_id, call.user.user_id, CHAT_BANKS)):
-        found += [(bank.name, recalled) for recalled in await recall(store, bank, message, CHAT_MEMORIES)]
+        found += [(bank.name, recalled) for recalled in await recall_by_terms(store, bank, asked, CHAT_MEMORIES)]
     found.sort(key=lambda hit: hit[1].score, reverse=True)
     return tuple(
         Memory(bank, memory.name, memory.text or "", score, memory.place)

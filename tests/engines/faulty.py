@@ -12,13 +12,15 @@ import server
 from actors.call import Answer, Call
 from actors.commands import COMMANDS
 from actors.engines.engine import Reply, Turn
+from actors.slices import Steps
 from routes.logs import AccessLog
 
 
 class FailingEngine:
     name = "failing"
 
-    def reply(self, turn: Turn) -> Reply:
+    def replying(self, turn: Turn) -> Steps[Reply]:
+        yield
         raise RuntimeError("detail-of-the-engine")
 
 

@@ -11,6 +11,7 @@ import pytest
 from actors.recall import indexed_terms, recall
 from actors.receipt import KeptKey, Rendered
 from actors.sealing import Sealer
+from actors.slices import whole
 from persistence import agents, banks, conversations, quoting, users
 from persistence.agents import AgentRow
 from persistence.banks import BankRow, Choice, MemoryRow
@@ -35,7 +36,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 
 async def keep(store: SqliteStore, place: int, name: str, text: str) -> None:
     memory = MemoryRow(place, f"mem_{place}", name, text, "agt_1", "scout", "usr_1", 0, 0, 0)
-    await store.commit(Unit(banks.add_memory("bnk_1", memory, indexed_terms(1, name, text))))
+    await store.commit(Unit(banks.add_memory("bnk_1", memory, whole(indexed_terms(1, name, text)))))
 
 
 async def found(store: SqliteStore, query: str) -> list[str]:

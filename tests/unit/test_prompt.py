@@ -8,6 +8,7 @@ from actors.engines.prompt import AgentSettings, build, cut, estimate_tokens, na
 from actors.engines.tools import MAX_NAME, function_names
 from actors.engines.window import Window
 from actors.errors import EngineFailed
+from actors.slices import whole
 from tests.engines.model import Offer
 
 SETTINGS = AgentSettings("Be brief.")
@@ -169,20 +170,21 @@ def test_tools_get_names_that_models_take_and_that_lead_back():
 
 def test_a_memory_is_a_source_where_the_reply_shares_its_words():
     memories = (memory("Door", "It is green. The code is quartz-7731."), memory("Window", "It faces north."))
-    assert list(drawn("The code: 7731.", "What is it?", memories, ())) == [
+    assert whole(drawn("The code: 7731.", "What is it?", memories, ())) == [
         Source("bank", "notes", "Door", "The code is quartz-7731.")
     ]
-    assert list(drawn("I don't know.", "What is it?", memories, ())) == []
+    assert whole(drawn("I don't know.", "What is it?", memories, ())) == []
 
 
 def test_words_of_the_question_alone_make_no_source_unless_they_are_most_of_the_memory():
     door = (memory("Door", "The observatory door, at the north end behind the library, takes the code 7731."),)
-    assert list(drawn("I know no door.", "Which door?", door, ())) == []
+    assert whole(drawn("I know no door.", "Which door?", door, ())) == []
     assert (
-        len(list(drawn("Yes, Ada was born in May.", "Was Ada born in May?", (memory("Ada", "Born in May."),), ()))) == 1
+        len(whole(drawn("Yes, Ada was born in May.", "Was Ada born in May?", (memory("Ada", "Born in May."),), ())))
+        == 1
     )
 
 
 def test_an_agent_s_message_that_a_reply_repeats_is_an_echo():
     utterances = (said(1, "The code is 7731."), said(2, "Quartz it is.", "agent"), said(3, "Good evening.", "agent"))
-    assert list(drawn("Quartz, 7731.", "Again?", (), utterances)) == [Echo(2)]
+    assert whole(drawn("Quartz, 7731.", "Again?", (), utterances)) == [Echo(2)]

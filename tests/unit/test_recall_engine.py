@@ -11,6 +11,7 @@ from actors.engines import speech
 from actors.engines.engine import InstantEngine, Memory, Persona, Reply, Source, Turn, Utterance
 from actors.engines.recall import MAX_SOURCES, RecallEngine
 from actors.engines.window import CAPACITY, Window
+from actors.slices import whole
 
 SCOUT = Persona(
     "agt_1",
@@ -40,7 +41,7 @@ class Conversation:
         self.seq = 0
 
     def say(self, message: str, name: str = "ada") -> Reply:
-        reply = self.engine.reply(Turn(self.persona, "scout", self.memories, self.window, message, name))
+        reply = whole(self.engine.replying(Turn(self.persona, "scout", self.memories, self.window, message, name)))
         self.append(user(message, self.next(), name))
         self.append(agent(reply, self.next()))
         return reply

@@ -1,0 +1,143 @@
+"""No single request holds the loop up: no step of it takes more than 20 ms of its thread's processor time."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.gateway import Answer, Client
+from tests.longest_step import TEXTS, Stepped, stepped
+
+LONGEST = 32_000
+ALL_TEXTS = pytest.mark.parametrize("kind", TEXTS)
+WORST_TEXTS = pytest.mark.parametrize(
+    "kind", ["Han", "Latin", "combining marks", "a letter that NFKC makes 18 of", "spaced Han"]
+)
+
+
+@pytest.fixture(scope="session")
+async def stepped_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stepped]:
+    """A gateway that measures its loop, warmed up."""
+    folder = tmp_path_factory.mktemp("stepped")
+    async with stepped(folder, PARLEY_WEBHOOKS_ALLOW_INSECURE="true") as loop:
+        async with loop.gateway.client() as client:
+            warm = await client.register("warm-user")
+            await warm.agent("warm-agent")
+            for text in ("Hello!", "What is this?", TEXTS["Han"](LONGEST)):
+                (await warm.command("AP_Chat", content=text)).ok()
+            await warm.command("MB_Create", vx={"name": "warm-bank"})
+            (await warm.command("MB_Load", target={"bank": "warm-bank"}, vx={"name": "one"}, content="One")).ok()
+            (await warm.command("MB_Recall", target={"bank": "warm-bank"}, content="one")).ok()
+            (await warm.command("AP_Chat", content="What is one?")).ok()
+        yield loop
+
+
+@pytest.fixture
+async def loop_user(stepped_server: Stepped, unique: str) -> AsyncIterator[Client]:
+    """A user with an agent online and selected."""
+    async with stepped_server.gateway.client() as client:
+        user = await client.register(f"{unique}-user")
+        await user.agent(f"{unique}-agent")
+        yield user
+
+
+async def bank_of(user: Client, name: str, *texts: str) -> str:
+    """Make a bank with these memories."""
+    (await user.command("MB_Create", vx={"name": name})).ok()
+    for number, text in enumerate(texts):
+        (await user.command("MB_Load", target={"bank": name}, vx={"name": f"memory {number}"}, content=text)).ok()
+    return name
+
+
+@ALL_TEXTS
+async def test_a_chat_of_32_000_characters_holds_up_nobody(
+    stepped_server: Stepped, loop_user: Client, kind: str
+) -> None:
+    async def told() -> None:
+        (await loop_user.command("AP_Chat", content=TEXTS[kind](LONGEST))).ok()
+
+    async def asked() -> None:
+        (await loop_user.command("AP_Chat", content=f"? {TEXTS[kind](LONGEST - 4)} ?")).ok()
+
+    await stepped_server.is_never_held_up(told)
+    await stepped_server.is_never_held_up(asked)
+
+
+@WORST_TEXTS
+async def test_an_agent_with_the_longest_profile_holds_up_nobody(
+    stepped_server: Stepped, loop_user: Client, kind: str
+) -> None:
+    async def described_anew() -> None:
+        texts = {"description": TEXTS[kind](8_000), "profile": TEXTS[kind](8_000)}
+        (await loop_user.command("AP_Modify", vx=texts)).ok()
+        (await loop_user.command("AP_Chat", content="How far is the Moon?")).ok()
+
+    await stepped_server.is_never_held_up(described_anew)
+
+
+@WORST_TEXTS
+async def test_a_conversation_of_long_messages_that_is_loaded_anew_holds_up_nobody(
+    stepped_server: Stepped, loop_user: Client, unique: str, kind: str
+) -> None:
+    (await loop_user.command("DM_Create", vx={"name": f"{unique}-domain", "description": "Long talk"})).ok()
+    (await loop_user.command("DM_Select", target={"domain": f"{unique}-domain"})).ok()
+
+    async def asked_after_long_posts() -> None:
+        for _ in range(12):
+            (await loop_user.command("ZN_Post", content=TEXTS[kind](LONGEST))).ok()
+        (await loop_user.command("AP_Chat", content="How far is the Moon?")).ok()
+
+    await stepped_server.is_never_held_up(asked_after_long_posts)
+
+
+@WORST_TEXTS
+async def test_a_memory_of_32_000_characters_holds_up_nobody_when_loaded_and_when_recalled(
+    stepped_server: Stepped, loop_user: Client, unique: str, kind: str
+) -> None:
+    bank = await bank_of(loop_user, f"{unique}-bank")
+    names = iter(range(99))
+
+    async def loaded() -> None:
+        text = f"Moon {TEXTS[kind](LONGEST - 5)}"
+        (await loop_user.command("MB_Load", target={"bank": bank}, vx={"name": f"m{next(names)}"}, content=text)).ok()
+
+    async def recalled() -> Answer:
+        return (await loop_user.command("MB_Recall", target={"bank": bank}, content="How far is the Moon?")).ok()
+
+    async def asked_at_length() -> None:
+        (await loop_user.command("MB_Recall", target={"bank": bank}, content=TEXTS[kind](LONGEST))).ok()
+
+    async def chatted() -> None:
+        (await loop_user.command("AP_Chat", content="Moon?")).ok()
+
+    for _ in range(4):
+        await stepped_server.is_never_held_up(loaded)
+    assert (await recalled()).content
+    for request in (recalled, asked_at_length, chatted):
+        await stepped_server.is_never_held_up(request)
+
+
+async def test_sixteen_banks_of_long_memories_hold_up_nobody(
+    stepped_server: Stepped, loop_user: Client, unique: str
+) -> None:
+    for number in range(16):
+        texts = [f"The Moon. {TEXTS['Han'](LONGEST - 10)}" for _ in range(2)]
+        await bank_of(loop_user, f"{unique}-bank-{number}", *texts)
+
+    async def asked() -> None:
+        said = (await loop_user.command("AP_Chat", content="Is it the Moon?")).ok()
+        assert said.content[1]["sources"]
+
+    async def asked_at_length() -> None:
+        (await loop_user.command("AP_Chat", content=f"Moon? {TEXTS['Han'](LONGEST - 6)}")).ok()
+
+    await stepped_server.is_never_held_up(asked)
+    await stepped_server.is_never_held_up(asked_at_length)
+
+
+async def test_a_short_chat_is_answered_while_long_ones_are_read(stepped_server: Stepped, loop_user: Client) -> None:
+    slow = [asyncio.create_task(loop_user.command("AP_Chat", content=TEXTS["Han"](LONGEST))) for _ in range(4)]
+    (await loop_user.command("AP_Read")).ok()
+    answers = [answer.ok() for answer in await asyncio.gather(*slow)]
+    seqs = [message["seq"] for answer in answers for message in answer.content]
+    assert sorted(seqs) == list(range(1, 9))

@@ -1,0 +1,141 @@
+import asyncio
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.engines import speech, words
+from actors.engines.engine import Utterance
+from actors.engines.window import Window
+from actors.recall import indexed_terms
+from actors.slices import Steps, Work, sliced, whole
+
+
+def counting(steps: int, log: list[str], name: str) -> Steps[str]:
+    for _ in range(steps):
+        log.append(name)
+        yield
+    return name
+
+
+async def test_work_that_is_done_in_the_first_slice_takes_no_turn_of_the_loop() -> None:
+    turns: list[str] = []
+    asyncio.get_running_loop().call_soon(turns.append, "turn")
+    assert await sliced(counting(3, [], "a")) == "a"
+    assert not turns
+
+
+async def test_of_several_long_works_each_has_its_turn() -> None:
+    log: list[str] = []
+    works = [Work(counting(3, log, name)) for name in "abc"]
+    for work in works:
+        assert not work.slice(0)
+    log.clear()
+
+    async def rest(work: Work[str]) -> str:
+        while not work.slice(0):
+            await asyncio.sleep(0)
+        return work.result
+
+    assert await asyncio.gather(*map(rest, works)) == ["a", "b", "c"]
+    assert log == ["a", "b", "c", "a", "b", "c"]
+
+
+async def test_others_have_a_turn_between_two_slices_of_the_rest() -> None:
+    turns = 0
+
+    def burning() -> Steps[int]:
+        while turns < 3:
+            yield
+        return turns
+
+    async def others() -> None:
+        nonlocal turns
+        while turns < 3:
+            turns += 1
+            await asyncio.sleep(0)
+
+    other = asyncio.create_task(others())
+    assert await sliced(burning()) == 3
+    await other
+
+
+async def test_work_that_fails_fails_whoever_waits_for_it() -> None:
+    def failing() -> Steps[None]:
+        yield
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        await sliced(failing())
+
+
+PARTS = """my name is ich heisse Zürich 漢字 東京都民 的 ひらがな カタカナ don't 3.5 é . 。 ! 한국어 ไทย tests cities"""
+spoken = st.lists(st.sampled_from([*PARTS.split(), "\n"]), min_size=200, max_size=900)
+
+
+@given(spoken, st.sampled_from([" ", "", "\n"]))
+def test_a_long_text_has_the_same_words_and_terms_in_pieces_as_in_one(parts: list[str], between: str) -> None:
+    text = between.join(parts)
+    if not between:  # a word may end at a break only, or its pieces would be words
+        text = "。".join("".join(parts[start : start + 40]) for start in range(0, len(parts), 40))
+    said = words.split(text)
+    assert whole(words.splitting(text)) == said
+    assert whole(words.terming(said)) == words.terms(said)
+    assert set(whole(words.reading(text))) == set(words.terms(said))
+    distinct = list(dict.fromkeys(words.terms(said)))
+    assert whole(words.first_terms(text, 5)) == [term for term in distinct if term != words.SELF_NAME][:5] or (
+        whole(words.first_terms(text, 5)) == distinct[:5]
+    )
+
+
+def test_unspaced_text_has_the_same_pairs_in_pieces_as_in_one() -> None:
+    generator = random.Random(1)
+    text = "".join(chr(generator.randint(0x4E00, 0x9FFF)) for _ in range(10_000))
+    assert whole(words.splitting(text)) == words.split(text)
+    assert whole(indexed_terms(3, "a", text)) == " ".join(f"3z{term}" for term in words.terms(words.split(text)))
+
+
+def test_a_word_without_end_is_read_in_pieces() -> None:
+    assert 30 <= len(whole(words.splitting("x" * 32_000))) <= 70
+    assert whole(words.first_terms("x" * 32_000, 64)) == ["x" * words.MAX_WORD]
+
+
+def said(text: str, seq: int) -> Utterance:
+    return Utterance(f"msg_{seq}", "user", "ada", text, seq, seq)
+
+
+def test_a_window_with_long_utterances_finds_what_one_indexed_at_once_finds() -> None:
+    generator = random.Random(2)
+    followed, fresh = Window(capacity=8), Window(capacity=8)
+    whole(followed.indexing())
+    for seq in range(30):
+        length = generator.choice((3, 400))
+        utterance = said(" ".join(f"w{generator.randint(0, 99)}" for _ in range(length)), seq)
+        followed.append(utterance)
+        fresh.append(utterance)
+        if generator.random() < 0.3:
+            whole(followed.indexing())
+        fresh.compact()
+        query = {f"w{n}" for n in range(0, 99, 7)}
+        assert followed.search(query, 6) == fresh.search(query, 6)
+
+
+def test_a_window_that_moves_on_while_it_is_indexed_ends_up_right() -> None:
+    window = Window((said(f"text {n} " * 300, n) for n in range(4)), capacity=4)
+    steps, others = window.indexing(), window.indexing()
+    for seq in range(4, 12):
+        next(steps)
+        window.append(said(f"text {seq} " * 300, seq))
+        next(others)
+    index = whole(steps)
+    assert whole(others) is index
+    fresh = Window(window, capacity=4)
+    assert window.search({"text", "11"}, 4) == fresh.search({"text", "11"}, 4)
+    assert [utterance.seq for utterance in window.told()] == [11, 10, 9, 8]
+
+
+def test_the_facts_of_a_long_question_are_those_of_its_sentences_that_tell() -> None:
+    text = "My dog is called Rex. " + "What is my dog called? " * 80
+    assert len(text) > words.SLICE_CHARS
+    assert whole(speech.finding_facts(said(text, 1))) == words.terms(words.split("My dog is called Rex"))
