@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from actors.agent import no_such_agent
 from actors.attachments import LEVELS, Accepted, AcceptOffer, Attachments, BankView, Detach, Grant, Viewer
 from actors.directory import Directory
-from actors.durable import DurableActor
+from actors.durable import DurableActor, RowCount
 from actors.errors import NotFound, NotPermitted, Overloaded, StateConflict
 from actors.ids import Clock, new_id, new_number
 from actors.notices import StandingChanged
@@ -15,6 +15,9 @@ from actors.user import name_taken
 from persistence import banks, documents, offers
 from persistence.banks import BankChanges, BankRow, Choice, MemoryRow, Part
 from persistence.store import FOREIGN_KEY, ROWS, Store, Write
+
+ALL_MEMORIES = "*"
+"""What `vx.name` says where all memories are meant; so it is no memory's name."""
 
 
 class Loaded(NamedTuple):
@@ -74,8 +77,15 @@ class LoadMemory(Ask[Loaded]):
     document_id: str | None = None
 
 
+class Removed(NamedTuple):
+    """The number of memories that a deletion or censoring has taken, and the bank as it leaves it."""
+
+    view: BankView
+    memories: int
+
+
 @dataclass(frozen=True, slots=True)
-class RemoveMemories(Ask[BankView]):
+class RemoveMemories(Ask[Removed]):
     """Remove memories, for an admin."""
 
     viewer: Viewer
@@ -83,16 +93,14 @@ class RemoveMemories(Ask[BankView]):
 
 
 @dataclass(frozen=True, slots=True)
-class CensorMemories(Ask[BankView]):
-    """Redact memories for good, for an admin or the owner of their author.
+class CensorMemories(Ask[Removed]):
+    """Redact memories for good, for an admin; for others where the choice is of what their own agents wrote.
 
-    `author_owner_id`: who owns the author in the choice. `quoting`: kind and key of the actors in whose
-    messages they are quoted.
+    `quoting`: kind and key of the actors in whose messages they are quoted.
     """
 
     viewer: Viewer
     choice: Choice
-    author_owner_id: str | None
     quoting: tuple[tuple[str, str], ...]
 
 
@@ -387,14 +395,24 @@ class BankActor(DurableActor):
         return False
 
     @handles(RemoveMemories)
-    def _remove(self, message: RemoveMemories) -> AsyncFuture[BankView]:
+    def _remove(self, message: RemoveMemories) -> AsyncFuture[Removed]:
         self._may(message.viewer, "admin")
-        return self._and_count_anew(message.viewer, banks.remove_memories(self.key, message.choice))
+        view, removed = self._view(message.viewer), RowCount()
 
-    def _and_count_anew(self, viewer: Viewer, write: Write) -> AsyncFuture[BankView]:
-        """Remove memories; how many is known to the store only, so the actor starts over and counts anew."""
-        view = self._view(viewer)
-        return self.commit(write, reply=lambda: view, applied=self.retire)
+        def left(bank: BankRow) -> BankRow:
+            return bank._replace(memories=max(bank.memories - removed.rows, 0))
+
+        def applied() -> None:
+            if self._bank is not None:
+                self._bank = left(self._bank)
+
+        return self.commit(
+            banks.remove_memories(self.key, message.choice),
+            counts=removed,
+            reply=lambda: Removed(view._replace(row=self._bank or left(view.row)), removed.rows),
+            foreseen=lambda: Removed(view._replace(row=left(view.row)), removed.rows),
+            applied=applied,
+        )
 
     def _evict(self, actors: tuple[tuple[str, str], ...]) -> None:
         """Stop the actors that remember messages which were redacted."""
@@ -402,16 +420,16 @@ class BankActor(DurableActor):
             self._directory.evict(kind, (key,))
 
     @handles(CensorMemories)
-    def _censor(self, message: CensorMemories) -> AsyncFuture[BankView]:
-        own = message.author_owner_id is not None and message.author_owner_id == message.viewer.user_id
-        if own:
+    def _censor(self, message: CensorMemories) -> AsyncFuture[Removed]:
+        if message.choice.owner_id == message.viewer.user_id:
             self._seen_by(message.viewer)
         else:
             self._may(message.viewer, "admin")
-        view = self._view(message.viewer)
+        view, censored = self._view(message.viewer), RowCount()
         return self.commit(
             *banks.censor_memories(self.key, message.choice, self._clock()),
-            reply=lambda: view,
+            counts=censored,
+            reply=lambda: Removed(view, censored.rows),
             applied=lambda: self._evict(message.quoting),
         )
 

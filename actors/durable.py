@@ -3,7 +3,8 @@
 from __future__ import annotations  # nested functions would build theirs at each call
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from actors.errors import InternalError, ServiceError, StorageUnavailable
@@ -14,6 +15,15 @@ from persistence.store import NO_REFUSALS, Store, StoreUnavailable, Unit, Write
 log = logging.getLogger("parley.actors")
 
 Refusals = Mapping[str, Callable[[], ServiceError]]
+
+
+class RowCount:
+    """The number of rows that the last write of a unit touched, known once the unit has run."""
+
+    __slots__ = ("rows",)
+
+    def __init__(self) -> None:
+        self.rows = 0
 
 
 class DurableActor(Actor):
@@ -36,6 +46,7 @@ class DurableActor(Actor):
         applied: Callable[[], None] | None = None,
         refusals: Refusals | None = None,
         foreseen: Callable[[], Any] | None = None,
+        counts: RowCount | None = None,
         awaited: bool = True,
         resolves: AsyncFuture[Any] | None = None,
     ) -> AsyncFuture[Any]:
@@ -50,19 +61,26 @@ class DurableActor(Actor):
             applied: changes memory after the commit. A unit that may be refused changes it here and nowhere else.
             refusals: the constraints that may refuse the unit, each with its error.
             foreseen: makes the answer as it will be, where `reply` shows what only `applied` sets.
+            counts: is told how many rows the last of `writes` touched, for an answer that says so. `foreseen` is then
+                called by the writer's thread: it may look at nothing that the actor may change meanwhile. As for a unit
+                that may be refused, memory changes in `applied`, and `reply` is called after that.
             awaited: whether what the actor answers from now on has to wait for this, where nothing can refuse it.
             resolves: the future of the answer, where one is waited for already; nobody else may resolve it from now on.
         """
         receipt: Receipt | None = self.take_receipt()
-        if receipt is not None:
+        then = None
+        if counts is not None:
+            then = partial(_told, counts, receipt, foreseen or reply)
+        elif receipt is not None:
             foresee = foreseen or reply
             writes = (*writes, *receipt.writes(foresee() if foresee is not None else None))
         # Memory is as this unit leaves it now, and only now, unless the change is yet to be applied.
-        answer = reply() if reply is not None and refusals is None else None
+        now = refusals is None and counts is None
+        answer = reply() if reply is not None and now else None
         outcome: AsyncFuture[Any] = AsyncFuture() if resolves is None else resolves
         assert not outcome.done()  # else what is answered from now on would not wait for this unit
         self._hold()
-        if refusals is None and awaited:
+        if now and awaited:
             self._unsettled = outcome
 
         def settled(error: Exception | None) -> None:
@@ -70,7 +88,7 @@ class DurableActor(Actor):
                 if error is None:
                     if applied is not None:
                         applied()
-                    outcome.set(answer if reply is None or refusals is None else reply())
+                    outcome.set(answer if reply is None or now else reply())
                 elif isinstance(error, ServiceError):
                     outcome.fail(error)
                 else:
@@ -85,7 +103,8 @@ class DurableActor(Actor):
                     self._unsettled = None  # it holds the answer
                 self._release()
 
-        self.store.submit(Unit(writes, (self.incarnation,), NO_REFUSALS if refusals is None else refusals), settled)
+        unit = Unit(writes, (self.incarnation,), NO_REFUSALS if refusals is None else refusals, then)
+        self.store.submit(unit, settled)
         return outcome
 
     def begin_error(self, raised: Exception) -> ServiceError:
@@ -97,6 +116,12 @@ class DurableActor(Actor):
     def on_finished(self) -> None:
         """Let the writer forget this incarnation: it submits no more."""
         self.store.forget(self.incarnation)
+
+
+def _told(counts: RowCount, receipt: Receipt | None, foresee: Callable[[], Any] | None, rows: int) -> Sequence[Write]:
+    """Note how many rows were touched, and make what the receipt leaves now that the answer is known."""
+    counts.rows = rows
+    return () if receipt is None else receipt.writes(foresee() if foresee is not None else None)
 
 
 def not_stored() -> StorageUnavailable:

@@ -67,13 +67,14 @@ class BankChanges(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Which memories of a bank are meant: those of a name, else all by an author, else all.
+    """Which memories of a bank are meant: those that fit all that is given, so with nothing given all.
 
-    A document's name means its parts, too.
+    A document's name means its parts, too. `owner_id`: whose agent wrote them.
     """
 
     name: str | None = None
     author_id: str | None = None
+    owner_id: str | None = None
 
 
 _BANK = """
@@ -312,10 +313,13 @@ def _replaced(bank_id: str, name: str, named: Sequence[str]) -> tuple[str, Param
 
 
 def _chosen(bank_id: str, choice: Choice) -> tuple[str, Params]:
-    """Make the condition for the memories that are meant; a name and an author given together must both fit."""
+    """Make the condition for the memories that are meant."""
     condition, params = ("bank_id = ?", (bank_id,)) if choice.name is None else _replaced(bank_id, choice.name, ())
     if choice.author_id is not None:
         condition, params = f"{condition} AND author_id = ?", (*params, choice.author_id)
+    if choice.owner_id is not None:
+        condition = f"{condition} AND author_id IN (SELECT id FROM agents WHERE owner_id = ?)"
+        params = (*params, choice.owner_id)
     return condition, params
 
 
@@ -323,12 +327,6 @@ def remove_memories(bank_id: str, choice: Choice) -> Write:
     """Remove memories, with their terms."""
     condition, params = _chosen(bank_id, choice)
     return Write(f"DELETE FROM memories WHERE {condition}", params)
-
-
-def count_chosen(bank_id: str, choice: Choice) -> Query[int]:
-    """Count the memories that a choice means."""
-    condition, params = _chosen(bank_id, choice)
-    return Query(f"SELECT count(*) FROM memories WHERE {condition}", params, lambda row: row[0])
 
 
 REDACTED = "[censored]"
@@ -341,7 +339,7 @@ _QUOTING = (("messages", "quotes", "conversation_id"), ("zone_messages", "zone_q
 def censor_memories(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
     """Erase the text of memories and their terms, in messages that quote them, and in documents that they came from.
 
-    It is noted that the files still hold it.
+    It is noted that the files still hold it. The last write touches the memories themselves.
     """
     condition, params = _chosen(bank_id, choice)
     chosen = f"SELECT place FROM memories WHERE {condition} AND censored = 0"
@@ -409,17 +407,18 @@ def censor_memories(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
             f" AND ({of_its_name} OR EXISTS (SELECT 1 {from_one} AND instr(documents.content, memories.text)))",
             (at, bank_id, *params, *params, *params),
         ),
+        Write("UPDATE erasure SET due = due + 1", ()),
         Write(
             f"UPDATE memories SET text = NULL, censored = 1, updated_at = ? WHERE {condition} AND censored = 0",
             (at, *params),
         ),
-        Write("UPDATE erasure SET due = due + 1", ()),
     )
 
 
-def memories_meant(bank_id: str, name: str) -> Query[MemoryRow]:
-    """Read the memory of exactly that name and those that are parts of a document of that name, the oldest first."""
-    return replaced_by(bank_id, name, ())
+def chosen(bank_id: str, choice: Choice) -> Query[MemoryRow]:
+    """Read the memories that are meant, the oldest first."""
+    condition, params = _chosen(bank_id, choice)
+    return Query(f"{_MEMORY} WHERE {condition} ORDER BY memories.place", params, _memory)
 
 
 def replaced_by(bank_id: str, name: str, named: Sequence[str]) -> Query[MemoryRow]:

@@ -4,7 +4,7 @@ A `Unit` is all the writes of one command; it is stored whole or not at all. A `
 committed state. `Store` is the seam that a second implementation (PostgreSQL) will fill.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -63,11 +63,14 @@ class Unit(NamedTuple):
     writer refuses every later unit of theirs (design 2.4).
     `refusals`: the constraints that may refuse it, as `table.column`, `FOREIGN_KEY` or `ROWS`, each with a maker
     of the error to answer. A refusal fences nobody.
+    `then`: makes further writes of the unit from the number of rows that the last of `writes` touched. The writer's
+    thread calls it within the transaction, and once more where it has to begin that again.
     """
 
     writes: tuple[Write, ...]
     incarnations: tuple[int, ...] = ()
     refusals: Mapping[str, Callable[[], Exception]] = NO_REFUSALS
+    then: Callable[[int], Sequence[Write]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import sqlite3
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 import aiosqlite
 import orjson
 
-from persistence.store import FOREIGN_KEY, ROWS, Fenced, Params, Settled, StoreUnavailable, Unit
+from persistence.store import FOREIGN_KEY, ROWS, Fenced, Params, Settled, StoreUnavailable, Unit, Write
 
 MAX_BATCH = 512
 """Units in one transaction at most: bounds how long the first of them waits for the last."""
@@ -197,14 +197,13 @@ class Writer:
             self._fenced.update(unit.incarnations)  # the others that it carries hold what is not stored, too
             return Fenced("an earlier write of this actor failed")
         # SQLite undoes a failed statement by itself, so only a unit of several needs a savepoint.
-        grouped = len(unit.writes) > 1
+        grouped = len(unit.writes) > 1 or unit.then is not None
         if grouped:
             connection.execute("SAVEPOINT unit")
         try:
-            for write in unit.writes:
-                cursor = connection.execute(write.sql, write.params)
-                if write.rows is not None and cursor.rowcount != write.rows:
-                    raise _RowsRefused
+            touched = _run_all(connection, unit.writes)
+            if unit.then is not None:
+                _run_all(connection, unit.then(touched))
         except Exception as error:
             if not connection.in_transaction:  # SQLite gave up the whole transaction: so does the batch
                 raise
@@ -227,7 +226,7 @@ class Writer:
 
 def _is_one_statement(unit: Unit) -> bool:
     """Tell whether a unit is stored by one statement whose effect need not be looked at before the commit."""
-    return len(unit.writes) == 1 and unit.writes[0].rows is None
+    return len(unit.writes) == 1 and unit.writes[0].rows is None and unit.then is None
 
 
 def _one_by_one(units: list[Unit]) -> list[_Step]:
@@ -247,7 +246,9 @@ def _planned(units: list[Unit]) -> list[_Step]:
 
 def _can_join_others(unit: Unit) -> bool:
     """Tell whether all that a unit writes can be stored in statements for many units."""
-    return not unit.refusals and all(write.many is not None and write.rows is None for write in unit.writes)
+    if unit.refusals or unit.then is not None:
+        return False
+    return all(write.many is not None and write.rows is None for write in unit.writes)
 
 
 def _statements_for(units: list[Unit]) -> list[Statement]:
@@ -264,6 +265,20 @@ def _statements_for(units: list[Unit]) -> list[Statement]:
     if any(b"\\u0000" in array for array in arrays):  # SQLite's JSON ends a text at a NUL
         return []
     return [(sql, array.decode()) for sql, array in zip(rows, arrays, strict=True)]
+
+
+def _run_all(connection: sqlite3.Connection, writes: Sequence[Write]) -> int:
+    """Run writes one after another; return the number of rows that the last one touched.
+
+    Raises:
+        _RowsRefused: one touched another number of rows than it named.
+    """
+    touched = 0
+    for write in writes:
+        touched = connection.execute(write.sql, write.params).rowcount
+        if write.rows is not None and touched != write.rows:
+            raise _RowsRefused
+    return touched
 
 
 def _run_for_many(connection: sqlite3.Connection, sql: str, array: str) -> None:

@@ -216,6 +216,7 @@ RECORDS: dict[str, tuple[str, Schema]] = {
             since=TIME,
         ),
     ),
+    "removed": ("RemovedMemories", record("What was removed.", memories=number("The number of memories that went."))),
     "memory": ("Memory", record("A named text in a bank.", **_MEMORY)),
     "recalled": (
         "RecalledMemory",

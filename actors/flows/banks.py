@@ -5,12 +5,14 @@ from contextlib import suppress
 from actors.agent import AgentView
 from actors.attachments import Accepted, AcceptOffer, BankView, Detach, Grant, Viewer
 from actors.bank import (
+    ALL_MEMORIES,
     CensorMemories,
     DestroyBank,
     Loaded,
     LoadMemory,
     MemoryMoved,
     ReadBank,
+    Removed,
     RemoveMemories,
     RequirePermission,
     UpdateBank,
@@ -20,7 +22,7 @@ from actors.bank import (
 )
 from actors.call import Answer, Call
 from actors.engines.engine import Memory
-from actors.errors import MissingField, NotFound, NotPermitted
+from actors.errors import InvalidField, MissingField, NotFound, NotPermitted
 from actors.flows.documents import ingested
 from actors.recall import Recalled, all_indexed_terms, recall, recall_by_terms, terms_asked
 from actors.records import attachment_record, bank_record, memory_record
@@ -235,6 +237,8 @@ async def unload(call: Call) -> Answer:
 
 async def load(call: Call) -> Answer:
     """MB_Load: put a memory in a bank, in the name of an own agent, which is attached where it isn't yet."""
+    if call.vx.name == ALL_MEMORIES:
+        raise InvalidField(f"Invalid value of vx.name: `{ALL_MEMORIES}` means all memories; take another name.")
     view, viewer = await _bank(call)
     agent = (await _own_agent(call)).row
     name = call.vx.name or ""
@@ -296,24 +300,19 @@ async def recall_memories(call: Call) -> Answer:
 
 async def delete(call: Call) -> Answer:
     """MB_Delete: remove memories and keep the bank."""
+    _require_choice(call)
     view, viewer = await _bank(call, "admin")
-    choice, _ = await _choice(call, view)
-    (chosen,) = await call.core.store.fetch(banks.count_chosen(view.row.id, choice))
-
-    def removed(view: BankView) -> Answer:
-        left = max(view.row.memories - chosen, 0)
-        return Answer(profile=[bank_record(view.row._replace(memories=left))])
-
-    return await call.carry_out("bank", view.row.id, RemoveMemories(viewer, choice), removed)
+    choice = await _choice(call, view)
+    return await call.carry_out("bank", view.row.id, RemoveMemories(viewer, choice), _removed)
 
 
 async def censor(call: Call) -> Answer:
     """MB_Censor: redact memories for good; their tombstones stay."""
+    _require_choice(call)
     view, viewer = await _bank(call)
-    choice, owner_id = await _choice(call, view)
+    choice = await _choice(call, view)
     quoting = tuple(await call.core.store.fetch(banks.quoted_by(view.row.id, choice)))
-    message = CensorMemories(viewer, choice, owner_id, quoting)
-    answer = await call.carry_out("bank", view.row.id, message, _bank_answer, repeatable=True)
+    answer = await call.carry_out("bank", view.row.id, CensorMemories(viewer, choice, quoting), _removed)
     call.core.erasure.set()
     with suppress(StoreUnavailable):  # those that quoted one just before; the stored messages are redacted already
         for kind, key in await call.core.store.fetch(banks.quoted_by(view.row.id, choice)):
@@ -321,22 +320,34 @@ async def censor(call: Call) -> Answer:
     return answer
 
 
-async def _choice(call: Call, view: BankView) -> tuple[Choice, str | None]:
-    """Say which memories are meant, and who owns their one author; the selected agent is no default here."""
-    name = call.vx.name
+def _removed(removed: Removed) -> Answer:
+    return Answer(profile=[bank_record(removed.view.row)], content=[{"memories": removed.memories}])
+
+
+def _require_choice(call: Call) -> None:
+    """Refuse a command that doesn't say which memories it means: here the selected agent is no default."""
+    if call.vx.name is None and call.target.agent is None:
+        raise MissingField(
+            f"missing name field: say which memories as `vx.name` (`{ALL_MEMORIES}` for all), as target.agent, or both."
+        )
+
+
+async def _choice(call: Call, view: BankView) -> Choice:
+    """Say which memories are meant; for one who is no admin those that its own agents wrote, if there are any."""
+    me = call.user.user_id
+    author_id = author_owner_id = None
+    if call.target.agent is not None:
+        author_id, author_owner_id, _ = await _agent_of(call, view)
+    own = author_owner_id == me
+    name = None if call.vx.name == ALL_MEMORIES else call.vx.name
     if name is not None:
-        found = await call.core.store.fetch(banks.memories_meant(view.row.id, name))
+        found = await call.core.store.fetch(banks.chosen(view.row.id, Choice(name, author_id)))
         if not found:
             if view.permission == "none":
                 raise NotPermitted(f"You may not read {view.row.name}; its admins may do this.")
             raise no_such_memory()
-        memory = next((row for row in found if row.author_owner_id == call.user.user_id), found[0])
-        own = memory.author_owner_id is not None and view.permission != "admin"
-        return Choice(name, memory.author_id if own else None), memory.author_owner_id
-    if call.target.agent is not None:
-        agent_id, owner_id, _ = await _agent_of(call, view)
-        return Choice(author_id=agent_id), owner_id
-    return Choice(), None
+        own = any(memory.author_owner_id == me for memory in found)
+    return Choice(name, author_id, me if own and view.permission != "admin" else None)
 
 
 # chat

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from actors.bank import ALL_MEMORIES
 from actors.call import A, Call
-from actors.errors import StateConflict
+from actors.errors import InvalidField, StateConflict
 from actors.library import AddDocument, no_such_document
 from actors.records import Record, document_record
 from persistence import documents
@@ -19,7 +20,13 @@ async def add(
     metadata: dict[str, Any] | None,
     answer: Callable[[DocumentRow], A],
 ) -> A:
-    """Queue a document in place of the caller's one of that name."""
+    """Queue a document in place of the caller's one of that name.
+
+    Raises:
+        InvalidField: MB_Load could not take it under that name.
+    """
+    if name == ALL_MEMORIES:
+        raise InvalidField(f"Invalid value of name: to MB_Load `{ALL_MEMORIES}` means all memories; take another name.")
     message = AddDocument(name, content, media_type, metadata)
     accepted = await call.carry_out("library", call.user.user_id, message, answer)
     call.core.ingestion.set()

@@ -112,6 +112,60 @@ async def test_retries_through_crashes_make_each_entity_once(tmp_path: Path, kil
     once(tmp_path / "data" / "parley.db", [(path, body) for path, body, _ in answers])
 
 
+class Librarian(Worker):
+    """Loads memories in a bank and deletes all of them now and then, until each command has its answer."""
+
+    async def work(self) -> None:
+        while not self.stop:
+            number = next(self.numbers)
+            body: dict[str, Any] = {"service": "MB_Delete", "target": {"bank": "notes"}, "vx": {"name": "*"}}
+            if self.rng.random() < 0.8:
+                body |= {"service": "MB_Load", "vx": {"name": f"memory {number}"}, "content": "text"}
+            key = f"key-{number}"
+            while key not in self.answers:
+                try:
+                    self.answers[key] = BUS, body, await self._send(key, BUS, body, self.rng.choice(PATIENCE_S))
+                except UNKNOWN:
+                    await asyncio.sleep(0.01)
+
+    def deleted(self) -> int:
+        """Add up what its deletions were told."""
+        deletions = [answer for _, body, answer in self.answers.values() if body["service"] == "MB_Delete"]
+        return sum(answer["content"][0]["memories"] for answer in deletions)
+
+    def loaded(self) -> int:
+        """Count its loads."""
+        return sum(body["service"] == "MB_Load" for _, body, _ in self.answers.values())
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("kills", [6, pytest.param(40, marks=pytest.mark.soak)])
+async def test_deletions_retried_through_crashes_tell_the_numbers_that_went(tmp_path: Path, kills: int):
+    rng = random.Random(20_265)
+    numbers = itertools.count()
+    async with running(tmp_path / "data", PARLEY_DEFAULT_PLAN="enterprise") as gateway, gateway.client() as nobody:
+        owner = await nobody.register("lovelace")
+        await owner.agent("host-agent")
+        (await owner.command("MB_Create", vx={"name": "notes"})).ok()
+        workers = [Librarian(owner, random.Random(rng.random()), numbers) for _ in range(WORKERS)]
+        tasks = [asyncio.create_task(worker.work()) for worker in workers]
+        for _ in range(kills):
+            await asyncio.sleep(rng.uniform(0.3, 0.8))
+            await gateway.kill()
+            await gateway.start()
+            owner.base = gateway.base
+        for worker in workers:
+            worker.stop = True
+        await asyncio.gather(*tasks)
+        (bank,) = (await owner.command("MB_Read", target={"bank": "notes"})).ok().profile
+        loaded, deleted = (sum(numbers) for numbers in zip(*((w.loaded(), w.deleted()) for w in workers), strict=True))
+        assert deleted > 0
+        assert deleted + bank["memories"] == loaded
+        for worker in workers:
+            await worker.verify()
+        print(f"{loaded} loaded, {deleted} deleted, {kills} kills")  # noqa: T201
+
+
 def once(database: Path, acknowledged: list[tuple[str, dict[str, Any]]]) -> None:
     """Insist that nothing is in the file twice, and that all that was acknowledged is there."""
     with closing(sqlite3.connect(database)) as connection:

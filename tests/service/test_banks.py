@@ -174,8 +174,8 @@ async def test_lists_show_own_banks_and_those_of_own_agents_page_by_page(
 
 BODIES: dict[str, dict[str, Any]] = {
     "MB_AgentList": {},
-    "MB_Censor": {},
-    "MB_Delete": {},
+    "MB_Censor": {"vx": {"name": "*"}},
+    "MB_Delete": {"vx": {"name": "*"}},
     "MB_Destroy": {},
     "MB_Load": {"vx": {"name": "new"}, "content": "New text"},
     "MB_Permissions": {},
@@ -381,7 +381,8 @@ async def test_memories_are_deleted_by_name_by_author_or_all(user: Client, uniqu
     (await user.command("MB_Delete", target={"bank": bank, "agent": f"{unique}-helper"})).ok()
     assert list(await memories(user, bank)) == ["b"]
     assert await recalled(user, bank, "word") == ["b"]
-    (await user.command("MB_Delete", target={"bank": bank})).ok()
+    answer = (await user.command("MB_Delete", target={"bank": bank}, vx={"name": "*"})).ok()
+    assert (answer.profile[0]["memories"], answer.content) == (0, [{"memories": 1}])
     assert await memories(user, bank) == {}
 
 
@@ -539,12 +540,12 @@ async def test_who_may_censor_what(user: Client, other: Client, unique: str, fac
     (await load(other, facts, "theirs", "Written by the guest")).ok()
     target = {"bank": facts}
     (await other.command("MB_Censor", target=target, vx={"name": "moon"})).refused(2003, 403)
-    (await other.command("MB_Censor", target=target)).refused(2003, 403)
+    (await other.command("MB_Censor", target=target, vx={"name": "*"})).refused(2003, 403)
     (await other.command("MB_Censor", target=target | {"agent": f"{unique}-keeper"})).refused(2003, 403)
     (await other.command("MB_Censor", target=target, vx={"name": "nothing"})).refused(3000, 404)
     (await other.command("MB_Censor", target=target | {"agent": f"{unique}-guest"})).ok()
     assert [name for name, memory in (await memories(user, facts)).items() if memory["censored"]] == ["theirs"]
-    (await user.command("MB_Censor", target=target)).ok()
+    (await user.command("MB_Censor", target=target, vx={"name": "*"})).ok()
     assert all(memory["censored"] for memory in (await memories(user, facts)).values())
 
 
@@ -556,7 +557,7 @@ async def test_censored_words_are_gone_from_the_files(
     (await load(user, bank, "long", f"{'A long text. ' * 900} The secret is {word}.")).ok()
     (await user.command("AP_Chat", content="What is the secret?")).ok()
     assert traces(sanic_server.data, word)
-    (await user.command("MB_Censor", target={"bank": bank})).ok()
+    (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "*"})).ok()
     await erased(sanic_server.data, word, within_s=20)
 
 

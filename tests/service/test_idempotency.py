@@ -378,7 +378,7 @@ async def test_a_withdrawn_answer_still_names_what_is_selected(scene: Scene):
     first = (await once(scene.owner, "chat", "AP_Chat", **chat)).ok()
     assert "The dome is oiled." in str(first.content)
     assert first.context == {"user": scene.owner.name, "agent": scene.agent, "domain": scene.domain, "zone": "lobby"}
-    await scene.do("MB_Censor", target={"bank": scene.bank})
+    await scene.do("MB_Censor", target={"bank": scene.bank}, vx={"name": "*"})
     again = (await once(scene.owner, "chat", "AP_Chat", **chat)).ok()
     assert (again.headers[REPLAYED], again.context, again.profile, again.content) == ("true", first.context, [], [])
     headers = scene.owner.headers(keyed("chat") | {"Accept": "text/event-stream"})

@@ -103,6 +103,20 @@ class Bank:
         elif agent in self.permissions:
             self.permissions[agent] = permission
 
+    def chosen(self, agent: int, name: str, which: str) -> list[str]:
+        """Name the memories that MB_Delete and MB_Censor mean."""
+        return [
+            known
+            for known, (author, _) in self.memories.items()
+            if (which in ("all", "agent") or known == name) and (which in ("all", "name") or author == agent)
+        ]
+
+
+def meant(agent: int, name: str, which: str) -> dict[str, Any]:
+    """Say which memories are meant: those of a name, of an agent, of both, or all."""
+    members: dict[str, Any] = {} if which == "agent" else {"vx": {"name": "*" if which == "all" else name}}
+    return members | ({"agent": agent} if which in ("agent", "both") else {})
+
 
 class Gateway(RuleBasedStateMachine):
     """Sends each command to the real gateway and does the same to the model."""
@@ -172,7 +186,7 @@ class Gateway(RuleBasedStateMachine):
         command=st.sampled_from(
             ("move",) * 12
             + ("post", "read_zone", "make_zone", "destroy_zone") * 2
-            + ("load", "load", "recall", "grant", "grant", "accept", "accept", "unload", "censor", "delete")
+            + ("load", "load", "load", "recall", "grant", "grant", "accept", "accept", "unload", "censor", "delete")
             + ("found", "change_access", "destroy_domain", "make_bank", "destroy_bank")
         ),
         who=st.sampled_from(("owner", "owner", "agent's owner", "agent's owner", *USERS)),
@@ -183,6 +197,7 @@ class Gateway(RuleBasedStateMachine):
         service=st.sampled_from(SERVICES),
         access=st.sampled_from(("public", "agent")),
         permission=st.sampled_from(tuple(LEVEL)),
+        which=st.sampled_from(("name", "name", "agent", "both", "all")),
     )
     def act(self, command: str, who: str | int, **drawn: Any) -> None:
         domain = self.domains.get(drawn["slot"])
@@ -346,8 +361,7 @@ class Gateway(RuleBasedStateMachine):
             code = 2003 if not may else 3002 if known is not None and known[1] is None else 0
         self.send(user, "MB_Load", code, bank=slot, agent=agent, vx={"name": name}, content=text)
         if bank is not None and not code:
-            author = bank.memories[name][0] if name in bank.memories else agent
-            bank.memories[name] = author, text
+            bank.memories[name] = agent, text
             if agent not in bank.permissions:
                 bank.give(agent, "write", by_owner=True)
 
@@ -361,17 +375,38 @@ class Gateway(RuleBasedStateMachine):
             assert None not in found
             assert known is None or known[1] is None or known[1] in found
 
-    def censor(self, slot: int, name: str) -> None:
-        if bank := self.banks.get(slot):
-            known = bank.memories.get(name)
-            self.send(bank.owner, "MB_Censor", 0 if known else 3000, bank=slot, vx={"name": name})
-            if known:
-                bank.memories[name] = known[0], None
+    def censor(self, user: int, slot: int, agent: int, name: str, which: str) -> None:
+        bank = self.banks.get(slot)
+        if bank is None or not bank.sees(user):
+            self.send(user, "MB_Censor", 3000, bank=slot, **meant(agent, name, which))
+            return
+        found = bank.chosen(agent, name, which)
+        by_name = which in ("name", "both")
+        if bank.level(user) == LEVEL["admin"]:
+            code = 3000 if by_name and not found else 0
+        elif by_name and not found:
+            code = 3000 if bank.level(user) else 2003
+        else:  # what own agents wrote
+            found = [known for known in found if owner_of(bank.memories[known][0]) == user]
+            own = bool(found) if by_name else which == "agent" and owner_of(agent) == user
+            code = 0 if own else 2003
+        answer = self.send(user, "MB_Censor", code, bank=slot, **meant(agent, name, which))
+        if not code:
+            left = [known for known in found if bank.memories[known][1] is not None]
+            assert answer["content"] == [{"memories": len(left)}]
+            for known in left:
+                bank.memories[known] = bank.memories[known][0], None
 
-    def delete(self, slot: int, name: str) -> None:
+    def delete(self, slot: int, agent: int, name: str, which: str) -> None:
         if bank := self.banks.get(slot):
-            self.send(bank.owner, "MB_Delete", 0 if name in bank.memories else 3000, bank=slot, vx={"name": name})
-            bank.memories.pop(name, None)
+            found = bank.chosen(agent, name, which)
+            code = 3000 if which in ("name", "both") and not found else 0
+            answer = self.send(bank.owner, "MB_Delete", code, bank=slot, **meant(agent, name, which))
+            for known in found:
+                del bank.memories[known]
+            if not code:
+                assert answer["content"] == [{"memories": len(found)}]
+                assert answer["profile"][0]["memories"] == len(bank.memories)
 
     def destroy_bank(self, user: int, slot: int) -> None:
         bank = self.banks.get(slot)

@@ -513,7 +513,7 @@ async def test_a_censored_memory_leaves_the_replies_that_used_it_or_repeat_it(
     provider.on(other, says("Good evening."))
     for message in (question, repeat, other):
         (await chat(user, message)).ok()
-    (await user.command("MB_Censor", target={"bank": bank})).ok()
+    (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "*"})).ok()
     replies = [content for _, role, content in await history(user) if role == "agent"]
     assert replies == ["[censored]", "[censored]", "Good evening."]
     assert "quartz" not in str((await user.command("AP_History")).body)
@@ -531,7 +531,7 @@ async def test_a_censored_memory_leaves_replies_that_a_tool_brought_it_into(
     key = {"Idempotency-Key": "tool-1"}
     assert (await chat(user, message, headers=key)).ok().content[1]["sources"] == []
     (await chat(user, other)).ok()
-    (await user.command("MB_Censor", target={"bank": bank})).ok()
+    (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "*"})).ok()
     replies = [content for _, role, content in await history(user) if role == "agent"]
     assert replies == ["[censored]", "Nothing new."]
     assert "quartz" not in str((await chat(user, message, headers=key)).body)
@@ -567,7 +567,7 @@ async def test_a_censored_memory_leaves_kept_answers_too(
     for message, key in keys.items():
         (await chat(user, message, headers=key)).ok()
         assert "quartz" in str((await chat(user, message, headers=key)).body).lower()
-    (await user.command("MB_Censor", target={"bank": bank})).ok()
+    (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "*"})).ok()
     for message, key in keys.items():
         again = await chat(user, message, headers=key)
         assert again.headers["Idempotency-Replayed"] == "true"
@@ -594,7 +594,7 @@ async def test_a_censored_memory_leaves_zones_too(user: Client, agent: str, bank
     target = {"domain": f"{unique}-domain", "agent": agent}
     for message in (question, repeat):
         (await chat(user, message, target=target)).ok()
-    (await user.command("MB_Censor", target={"bank": bank})).ok()
+    (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "*"})).ok()
     read = await user.command("ZN_Read", target={"domain": f"{unique}-domain"})
     assert [message["content"] for message in read.ok().content] == [question, "[censored]", repeat, "[censored]"]
     assert "quartz" not in str(read.body)
@@ -611,7 +611,7 @@ async def test_a_memory_that_is_deleted_while_the_model_answers_costs_no_reply(
     asked = asyncio.create_task(chat(user, question, **target))
     while not provider.asked(question):
         await asyncio.sleep(0.01)
-    (await user.command("MB_Delete", target={"bank": bank})).ok()
+    (await user.command("MB_Delete", target={"bank": bank}, vx={"name": "*"})).ok()
     gate.set()
     assert (await asked).ok().content[1]["content"] == "It is quartz-7731."
     if not in_a_domain:

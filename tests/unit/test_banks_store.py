@@ -16,7 +16,7 @@ from persistence import agents, banks, conversations, quoting, users
 from persistence.agents import AgentRow
 from persistence.banks import BankRow, Choice, MemoryRow
 from persistence.database import SqliteStore
-from persistence.store import StoreUnavailable, Unit
+from persistence.store import StoreUnavailable, Unit, Write
 from persistence.users import UserRow
 from tests.disk import open_store, rows, value
 
@@ -54,7 +54,7 @@ async def test_a_bank_counts_its_memories(store: SqliteStore):
 async def test_the_index_goes_with_the_rows_by_every_path(store: SqliteStore):
     for remove in (
         banks.remove_memories("bnk_1", Choice()),
-        banks.censor_memories("bnk_1", Choice(), 1)[-2],
+        banks.censor_memories("bnk_1", Choice(), 1)[-1],
         banks.delete("bnk_1"),
         users.delete("usr_1"),
     ):
@@ -130,7 +130,24 @@ async def test_every_quote_of_a_message_is_redacted(store: SqliteStore):
     assert await value(store, "SELECT due FROM erasure") == 1
 
 
-@pytest.mark.parametrize("choice", [Choice("memory 1"), Choice("memory 1", "agt_1")])
+async def test_the_last_write_of_a_censoring_touches_the_memories_that_it_takes(store: SqliteStore):
+    for place in (1, 2, 3):
+        await keep(store, place, f"memory {place}", "text")
+    await store.commit(Unit(banks.censor_memories("bnk_1", Choice("memory 1"), 1)))
+    counts: list[int] = []
+
+    def then(touched: int) -> tuple[Write, ...]:
+        counts.append(touched)
+        return ()
+
+    for choice in (Choice(owner_id="usr_2"), Choice(owner_id="usr_1"), Choice()):
+        await store.commit(Unit(banks.censor_memories("bnk_1", choice, 1), then=then))
+    assert counts == [0, 2, 0]
+
+
+@pytest.mark.parametrize(
+    "choice", [Choice("memory 1"), Choice("memory 1", "agt_1"), Choice("memory 1", "agt_1", "usr_1")]
+)
 @pytest.mark.usefixtures("store")
 def test_what_a_name_means_is_found_without_reading_the_whole_bank(tmp_path: Path, choice: Choice):
     statements = [

@@ -574,3 +574,42 @@ async def test_units_of_two_kinds_are_all_stored_with_a_statement_for_each_kind(
         assert store.stats().batches == batches + 1
         assert await ids(store) == [1, 2]
         assert await value(store, "SELECT count(*) FROM seen") == 3
+
+
+# What a unit writes once it knows how many rows it touched
+
+
+def counting(id: int, *writes: Write, **refusals: Callable[[], Exception]) -> Unit:
+    """A unit that notes, under an id, how many rows the last of its writes touched."""
+    return Unit(writes, (id,), refusals, then=lambda touched: (note(id, "touched", touched),))
+
+
+async def counted(store: Store) -> list[tuple[Any, ...]]:
+    return await rows(store, "SELECT id, number FROM notes WHERE text = 'touched' ORDER BY id")
+
+
+async def test_a_unit_may_write_how_many_rows_it_touched(store: SqliteStore, disk: Disk):
+    await store.commit(unit(*(note(id) for id in range(5))))
+    clear = Write("DELETE FROM notes WHERE id < 5", ())
+    await store.commit(counting(10, note(4_000), Write("UPDATE notes SET text = 'x' WHERE id < 3", ())))
+    batch = [counting(11, clear), counting(12, clear), unit(note(13))]
+    assert kinds(await in_one_batch(store, disk, batch)) == [None] * 3
+    assert await counted(store) == [(10, 3), (11, 5), (12, 0)]
+
+
+async def test_the_number_is_that_of_the_try_that_was_stored(store: SqliteStore, disk: Disk):
+    """A joined statement of the batch fails, so the transaction begins again, with each unit by itself."""
+    await store.commit(unit(*(note(id) for id in range(5))))
+    clear = Write("DELETE FROM notes WHERE id < 5", ())
+    units = [counting(10, clear), unit(note(20, many=True)), unit(note(20, many=True)), counting(11, clear)]
+    outcomes = await in_one_batch(store, disk, units)
+    assert kinds(outcomes) == [None, None, StoreUnavailable, None]
+    assert await counted(store) == [(10, 5), (11, 0)]
+
+
+async def test_what_a_unit_writes_last_may_be_refused_and_takes_the_unit_with_it(store: SqliteStore):
+    await store.commit(unit(note(1), note(10)))
+    remove = Write("DELETE FROM notes WHERE id = 1", ())
+    with pytest.raises(NameTaken):
+        await store.commit(counting(10, remove, **{"notes.id": lambda: NameTaken("taken")}))
+    assert await ids(store) == [1, 10]
