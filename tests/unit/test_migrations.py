@@ -8,6 +8,7 @@ from pathlib import Path
 import aiosqlite
 
 from actors.recall import indexed_terms
+from actors.slices import whole
 from persistence import agents, banks, documents, users
 from persistence.agents import AgentRow
 from persistence.banks import BankRow, MemoryRow, Part
@@ -40,7 +41,7 @@ def run(database: sqlite3.Connection, *writes: Write) -> None:
 def memory(place: int, bank: int, name: str, part: Part | None = None) -> tuple[Write, ...]:
     text = f"Text {place} of the xylophone"
     row = MemoryRow(place, f"mem_{place}", name, text, "agt_1", "scout", "usr_1", 0, 0, 0)
-    return banks.add_memory(f"bnk_{bank}", row, indexed_terms(bank, name, text), part)
+    return banks.add_memory(f"bnk_{bank}", row, whole(indexed_terms(bank, name, text)), part)
 
 
 def document(place: int, name: str) -> tuple[Write, ...]:
@@ -82,7 +83,7 @@ async def test_memories_and_documents_named_by_a_star_get_a_free_name_and_are_fo
         ).fetchall()
         assert len(kept) == 7
         for number, name, text, terms in kept:
-            assert terms == indexed_terms(number, name, text)
+            assert terms == whole(indexed_terms(number, name, text))
         database.execute("INSERT INTO memory_terms (memory_terms) VALUES ('integrity-check')")
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
