@@ -1,13 +1,12 @@
 """What a request carries: its headers, and its body with the checks before all others."""
 
-import asyncio
 from typing import Any, cast
 
 import orjson
 from sanic import Request
 from sanic.exceptions import PayloadTooLarge
 
-from actors.errors import BodyTooLarge, MalformedBody, RequestTimeout, WrongMediaType
+from actors.errors import BodyTooLarge, MalformedBody, WrongMediaType
 
 MAX_DISCARDED_BYTES = 16 * 2**20
 """So much of a body that is too large is read after its answer: a connection that is closed over unread bytes may lose
@@ -27,27 +26,18 @@ def whole_header(request: Request, name: str) -> str | None:
 
 
 async def received_body(request: Request) -> bytes:
-    """Receive the body; Sanic would wait for the rest of a half-sent one as long as for an answer.
+    """Receive the body, within the time that `StrictHttp` gives it.
 
     Raises:
         RequestTimeout: it did not arrive in time.
     """
     stream: Any = request.stream
-    if stream.request_body is True and len(stream.recv_buffer) >= stream.request_bytes_left:
-        await request.receive_body()  # all of it is here
-        return request.body
     try:
-        async with asyncio.timeout(request.app.config.REQUEST_TIMEOUT):
-            try:
-                await request.receive_body()
-            except PayloadTooLarge:
-                # Sanic reads on after its answer, but only as far as a body may go
-                stream.request_max_size = stream.protocol.request_max_size = MAX_DISCARDED_BYTES
-                raise
-    except TimeoutError:
-        stream.request_body = None  # don't wait for the rest of it after the answer either
-        stream.keep_alive = False
-        raise RequestTimeout("The request did not arrive in time; send it whole, at once.") from None
+        await request.receive_body()
+    except PayloadTooLarge:
+        # Sanic reads on after its answer, but only as far as a body may go
+        stream.request_max_size = stream.protocol.request_max_size = MAX_DISCARDED_BYTES
+        raise
     return request.body
 
 

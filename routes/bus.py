@@ -125,6 +125,11 @@ class CommandBus:
         request = BusRequest(headers.get, request_id(headers.get("x-request-id")), address, body, goes_on=True)
         return None if request.wants_events else self.serve_held(request, self._request_lines[request_line])
 
+    def refused(self, request_id: str, status: int, code: int, seconds: float, address: str) -> None:
+        """Count and log a request whose head was refused."""
+        self._metrics.observe("unknown", code, seconds)
+        self._access_log.write(request_id, "-", status, code, seconds, None, address)
+
     async def _respond(self, request: Request, command: Command | None) -> HTTPResponse | None:
         connection: Any = request.conn_info
         address = client_address(connection.client_ip, partial(whole_header, request), self._trusted_proxies)

@@ -16,6 +16,8 @@ from sanic.server import HttpProtocol
 
 from routes.answers import BusAnswer
 from routes.bus import CommandBus
+from routes.http_head import BadHead, read_head
+from routes.strict_http import StrictHttp
 from routes.work import Work
 
 UNUSUAL = frozenset(("transfer-encoding", "expect", "upgrade"))
@@ -36,6 +38,7 @@ class FastPath(_Connection):
     While a request is under way here, Sanic's stage says so: its time-outs and its orderly stop hold for both ways.
     """
 
+    HTTP_CLASS = StrictHttp
     __slots__ = ("_bus", "_gone", "_serving", "_work")
     recv_buffer: bytearray
 
@@ -66,6 +69,10 @@ class FastPath(_Connection):
         self._gone = True
         if self._serving is not None:
             self._work.add(self)
+
+    def log_refused_head(self, request_id: str, status: int, code: int, seconds: float) -> None:
+        """Log a request whose head was refused, in one line that repeats nothing of it."""
+        self._bus.refused(request_id, status, code, seconds, self.conn_info.client_ip)
 
     def _is_idle(self) -> bool:
         """Tell whether Sanic waits for a request on this connection and has no byte of it yet."""
@@ -156,20 +163,16 @@ def plain_request(data: bytes) -> tuple[str, dict[str, str], bytes] | None:
 @lru_cache(maxsize=HEADS_REMEMBERED)
 def _plain_head(head: bytes) -> tuple[str, dict[str, str], int] | None:
     """Take a head apart, and tell how long the body is; None where it leaves a doubt."""
-    try:
-        line, *fields = head.decode("ascii").split("\r\n")
-    except UnicodeDecodeError:
+    if not head.isascii():
         return None
-    headers: dict[str, str] = {}
-    for field in fields:
-        name, colon, value = field.partition(":")
-        name = name.lower()
-        if not colon or name in headers or " " in name or not field.isprintable():
-            return None
-        headers[name] = value.strip()
+    try:
+        read = read_head(head)
+    except BadHead:
+        return None  # Sanic's way answers it
+    headers = read.headers
     length = headers.get("content-length", "")
-    if len(length) > MAX_LENGTH_DIGITS or not length.isdecimal():
+    if not 0 < len(length) <= MAX_LENGTH_DIGITS or len(headers) != len(read.fields):
         return None
     if headers.get("connection", "keep-alive").lower() != "keep-alive" or not UNUSUAL.isdisjoint(headers):
         return None
-    return line, headers, int(length)
+    return read.line, headers, int(length)
