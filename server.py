@@ -195,6 +195,7 @@ def http_options(settings: Settings) -> HttpOptions:
         dev_mocks_enabled=settings.dev_mocks_enabled,
         max_body_bytes=settings.max_body_bytes,
         trusted_proxies=settings.trusted_proxies,
+        connections_per_address=settings.connections_per_address,
     )
 
 

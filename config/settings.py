@@ -183,6 +183,9 @@ class Settings(BaseModel):
         (),
         description="IP addresses or CIDR networks (no bit set beyond the prefix), separated by commas",
     )
+    connections_per_address: Whole = Field(
+        0, ge=0, le=1_000_000, description="a whole number 0 to 1000000; 0 is no limit"
+    )
     default_plan: Literal["free", "builder", "scale", "enterprise"] = Field(
         "free", description="free, builder, scale or enterprise"
     )

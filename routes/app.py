@@ -12,6 +12,7 @@ from actors.core import Core
 from routes.addresses import Network
 from routes.answers import identify
 from routes.bus import CommandBus
+from routes.connections import Connections
 from routes.docs import docs_blueprint
 from routes.door import InternalDoor
 from routes.faults import Faults
@@ -41,6 +42,7 @@ class HttpOptions:
     dev_mocks_enabled: bool = False
     max_body_bytes: int = 1_048_576
     trusted_proxies: Sequence[Network] = ()
+    connections_per_address: int = 0
     request_timeout_s: int = 20
     response_timeout_s: int = 330
     keep_alive_timeout_s: int = 75
@@ -68,6 +70,8 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     door = InternalDoor(options.internal_secret)
     work = Work()
     app.ctx.work = work
+    connections = Connections(options.connections_per_address, options.trusted_proxies)
+    app.ctx.connections = connections
     bus = CommandBus(core, requests, access_log, options.trusted_proxies, options.max_body_bytes, work)
     app.ctx.bus = bus
     app.blueprint(bus.blueprint(options.brand))
@@ -85,7 +89,11 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
         version=options.version,
     )
     app.blueprint(server.blueprint())
-    pages: tuple[Any, ...] = (metrics_blueprint(core, requests), openapi_blueprint(options.brand), docs_blueprint())
+    pages: tuple[Any, ...] = (
+        metrics_blueprint(core, requests, connections),
+        openapi_blueprint(options.brand),
+        docs_blueprint(),
+    )
     for blueprint in pages:
         blueprint.on_response(identify)
         app.blueprint(blueprint)

@@ -16,6 +16,7 @@ from sanic.server import HttpProtocol
 
 from routes.answers import BusAnswer
 from routes.bus import CommandBus
+from routes.connections import Connections
 from routes.http_head import BadHead, read_head
 from routes.strict_http import StrictHttp
 from routes.work import Work
@@ -39,15 +40,26 @@ class FastPath(_Connection):
     """
 
     HTTP_CLASS = StrictHttp
-    __slots__ = ("_bus", "_gone", "_serving", "_work")
+    __slots__ = ("_bus", "_caller", "_connections", "_gone", "_serving", "_work")
     recv_buffer: bytearray
 
     def __init__(self, **options: Any) -> None:
         _Connection.__init__(self, **options)
         self._bus: CommandBus = self.app.ctx.bus
         self._work: Work = self.app.ctx.work
+        self._connections: Connections = self.app.ctx.connections
+        self._caller: str | None = None  # whom the connection is counted for
         self._serving: Coroutine[Any, Any, BusAnswer | None] | None = None
         self._gone = False  # the client has closed the connection
+
+    def connection_made(self, transport: Any) -> None:
+        """Count the connection; close it at once, without an answer, where its address has too many."""
+        peer: tuple[str, int] | None = transport.get_extra_info("peername")  # None where it is gone already
+        self._caller = self._connections.admit(peer[0]) if peer else None
+        if self._caller is None:
+            transport.abort()
+        else:
+            _Connection.connection_made(self, transport)
 
     def data_received(self, data: bytes) -> None:
         """Serve a whole plain request at once; leave to Sanic whatever else comes."""
@@ -65,6 +77,9 @@ class FastPath(_Connection):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Carry on what is under way and write nothing: a command may have to do more after its commit."""
+        if self._caller is None:
+            return  # it was refused
+        self._connections.release(self._caller)
         _Connection.connection_lost(self, exc)
         self._gone = True
         if self._serving is not None:

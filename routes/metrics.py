@@ -9,6 +9,7 @@ from prometheus_client.registry import Collector
 from sanic import Blueprint, HTTPResponse, Request
 
 from actors.core import Core
+from routes.connections import Connections
 
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 
@@ -57,10 +58,11 @@ class RequestMetrics(Collector):
 
 
 class CoreMetrics(Collector):
-    """Shows the actors, the credentials and the store at the moment of the scrape."""
+    """Shows the actors, the credentials, the store and refused connections at the moment of the scrape."""
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, connections: Connections) -> None:
         self._core = core
+        self._connections = connections
 
     def collect(self) -> Iterator[Metric]:
         """Make the metric families of a scrape."""
@@ -93,13 +95,18 @@ class CoreMetrics(Collector):
         yield GaugeMetricFamily("parley_store_waiting_units", "Units that wait for a commit", value=stats.waiting)
         yield CounterMetricFamily("parley_store_units", "Units that were tried", value=stats.units)
         yield CounterMetricFamily("parley_store_commits", "Transactions that held them", value=stats.batches)
+        yield CounterMetricFamily(
+            "parley_connections_refused",
+            "Connections refused because their address had too many",
+            value=self._connections.refused,
+        )
 
 
-def metrics_blueprint(core: Core, requests: RequestMetrics) -> Blueprint:
+def metrics_blueprint(core: Core, requests: RequestMetrics, connections: Connections) -> Blueprint:
     """Make the route; the registry is the gateway's own, with the process's memory and CPU."""
     registry = CollectorRegistry()
     registry.register(requests)
-    registry.register(CoreMetrics(core))
+    registry.register(CoreMetrics(core, connections))
     ProcessCollector(registry=registry)
     blueprint = Blueprint("metrics")
 

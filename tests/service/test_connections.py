@@ -1,0 +1,157 @@
+"""Connections that only cost: heads and bodies that drip, and more connections from one address than it may have."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+
+import pytest
+
+from tests.engines.gate import ENGINES
+from tests.gateway import BUS, Client, GatewayProcess, running
+from tests.wire import connected, raw_post, read_answer
+
+Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@pytest.fixture(scope="module")
+async def impatient(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
+    """A gateway that gives a head a second, a body another, and closes what is idle for a second."""
+    data = tmp_path_factory.mktemp("dripping") / "data"
+    async with running(data, script=ENGINES / "impatient.py") as gateway:
+        yield gateway
+
+
+HEAD = f"POST {BUS} HTTP/1.1\r\nHost: gateway\r\n".encode()
+
+DRIPS = {
+    "header lines": (HEAD, b"X-Drip: a\r\n"),
+    "bytes of one line": (HEAD + b"X-Drip: ", b"a"),
+    "bytes of the request line": (b"POST /", b"a"),
+    "empty lines": (b"\r\n", b"\r\n"),
+    "bytes of a body": (HEAD + b"Content-Length: 100000\r\n\r\n", b"a"),
+    "chunks": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\na\r\n"),
+    "bytes of a chunk's size": (HEAD + b"Transfer-Encoding: chunked\r\n\r\n", b"0"),
+    "bytes of a body of a route without one": (
+        b"GET /api/health HTTP/1.1\r\nHost: gateway\r\nContent-Length: 100000\r\n\r\n",
+        b"a",
+    ),
+    "a body after its answer": (
+        b"POST /nothing HTTP/1.1\r\nHost: gateway\r\nContent-Length: 100000\r\n\r\n",
+        b"a",
+    ),
+    "a body after an answer, with an upgrade": (
+        b"POST /nothing HTTP/1.1\r\nHost: gateway\r\nUpgrade: websocket\r\nContent-Length: 100000\r\n\r\n",
+        b"a",
+    ),
+}
+
+
+async def drip(connection: Connection, piece: bytes) -> None:
+    """Send a piece ten times a second, until the connection ends."""
+    _, writer = connection
+    with suppress(ConnectionError):
+        while True:
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(0.1)
+
+
+@pytest.mark.parametrize(("begun", "piece"), DRIPS.values(), ids=DRIPS)
+async def test_a_request_that_drips_is_ended(impatient: GatewayProcess, begun: bytes, piece: bytes):
+    async with connected(impatient.base) as connection:
+        reader, writer = connection
+        writer.write(begun)
+        dripping = asyncio.create_task(drip(connection, piece))
+        # far more than the time-out: it fails only where the connection stays
+        answers = await asyncio.wait_for(reader.read(), 30)
+        dripping.cancel()
+        await asyncio.wait((dripping,))
+    if "/nothing" in begun.decode():
+        assert answers.startswith(b"HTTP/1.1 404")
+    elif "/api/health" in begun.decode():
+        assert answers.startswith((b"HTTP/1.1 200", b"HTTP/1.1 408"))
+    else:
+        assert answers.startswith(b"HTTP/1.1 408")
+        assert b'"internal_code":1007' in answers
+    assert answers.count(b"\r\nconnection: ") == 1
+    assert "Traceback" not in impatient.log.read_text()
+
+
+async def test_dripping_connections_go_though_they_are_many(impatient: GatewayProcess):
+    async with AsyncExitStack() as stack:
+        connections = [await stack.enter_async_context(connected(impatient.base)) for _ in range(200)]
+        for _, writer in connections:
+            writer.write(HEAD)
+        dripping = [asyncio.create_task(drip(connection, b"X-Drip: a\r\n")) for connection in connections]
+        ends = await asyncio.gather(*(asyncio.wait_for(reader.read(), 60) for reader, _ in connections))
+        for task in dripping:
+            task.cancel()
+        await asyncio.wait(dripping)
+    assert all(end.startswith(b"HTTP/1.1 408") for end in ends)
+
+
+# connections of one address
+
+REQUEST = raw_post(BUS, b'{"service": "US_Read"}')
+
+
+async def opened(stack: AsyncExitStack, base: str) -> Connection | None:
+    """Open a connection and use it; None where it was closed without an answer."""
+    connection = reader, writer = await stack.enter_async_context(connected(base))
+    try:
+        writer.write(REQUEST)
+        assert (await read_answer(reader)).http == 401
+    except (ConnectionResetError, asyncio.IncompleteReadError):
+        return None
+    return connection
+
+
+async def test_an_address_has_so_many_connections_and_may_open_another_when_one_is_closed(tmp_path: Path):
+    settings = {"PARLEY_CONNECTIONS_PER_ADDRESS": "5"}
+    async with running(tmp_path / "data", **settings) as gateway, AsyncExitStack() as stack:
+        held = [await opened(stack, gateway.base) for _ in range(5)]
+        assert None not in held
+        for _ in range(20):
+            assert await opened(stack, gateway.base) is None
+        for connection in held:  # those that it has are served as before
+            assert connection is not None
+            reader, writer = connection
+            writer.write(REQUEST)
+            assert (await read_answer(reader)).http == 401
+        writer.close()
+        async with asyncio.timeout(10):
+            while await opened(stack, gateway.base) is None:
+                await asyncio.sleep(0.02)
+        assert await opened(stack, gateway.base) is None
+        await stack.aclose()
+        async with gateway.client() as client:
+            assert await refused_connections(client) >= 21
+        assert gateway.log.read_text().count("a connection from 127.0.0.1 was refused") == 1
+        assert "Traceback" not in gateway.log.read_text()
+
+
+async def refused_connections(client: Client) -> int:
+    """Read the counter, as soon as this address may connect again."""
+    async with asyncio.timeout(10):
+        while True:
+            try:
+                page = (await client.request("GET", "/metrics")).body
+            except OSError:
+                await asyncio.sleep(0.02)
+                continue
+            return next(int(float(line.split()[1])) for line in page.split("\n") if _is_count(line))
+
+
+def _is_count(line: str) -> bool:
+    return line.startswith("parley_connections_refused_total ")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"PARLEY_CONNECTIONS_PER_ADDRESS": "5", "PARLEY_TRUSTED_PROXIES": "127.0.0.0/8"}],
+    ids=["without a limit", "a trusted proxy"],
+)
+async def test_there_may_be_many_connections(tmp_path: Path, settings: dict[str, str]):
+    async with running(tmp_path / "data", **settings) as gateway, AsyncExitStack() as stack:
+        assert None not in [await opened(stack, gateway.base) for _ in range(50)]
