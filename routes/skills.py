@@ -1,12 +1,11 @@
 """Skills: listing, installing and removing one's own (product 8)."""
 
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import StringConstraints
-from sanic import Request
 
-from actors.errors import InvalidField, MalformedBody, MissingField, WrongMediaType
+from actors.errors import InvalidField, MissingField, WrongMediaType
 from actors.flows import skills
 from actors.known_members import Members
 from actors.records import skill_record
@@ -14,6 +13,7 @@ from actors.request import Body, checked
 from actors.skills.skill import MAX_SKILL_FILE_BYTES
 from persistence.skills import SkillRow
 from routes.bodies import json_object, received_body, whole_header
+from routes.multipart import Part, read_form
 from routes.route import Reply, Route, RouteCall
 from routes.schemas import TIME, array, nullable, record, ref, text
 
@@ -77,7 +77,7 @@ async def install_skill(request: RouteCall) -> Reply:
     body = await received_body(request.request)
     media_type = whole_header(request.request, "content-type")
     if media_type is not None and media_type.partition(";")[0].strip().lower() == "multipart/form-data":
-        return await skills.install_zip(call, _file_of(request.request), _installed)
+        return await skills.install_zip(call, _file_of(read_form(body, media_type)), _installed)
     try:
         sent = json_object(body or b"{}", media_type, request.request.app.config.REQUEST_MAX_SIZE)
     except WrongMediaType:
@@ -92,24 +92,19 @@ async def install_skill(request: RouteCall) -> Reply:
     raise MissingField("missing name field: send `name`, or `content`, or a zip as the multipart field `file`.")
 
 
-def _file_of(request: Request) -> bytes:
-    """Take the file out of a multipart body.
+def _file_of(form: list[Part]) -> bytes:
+    """Take the file out of a form.
 
     Raises:
-        MalformedBody, MissingField, InvalidField: there is not exactly one.
+        MissingField, InvalidField: there is not exactly one.
     """
-    try:
-        files: Any = request.files or {}
-        fields: Any = request.form or {}
-        sent: list[Any] = files.getlist("file") or [] if files else []
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError):
-        raise MalformedBody("The body is not well-formed multipart/form-data.") from None
+    sent = [part.content for part in form if part.name == "file" and part.is_file]
     if not sent:
         raise MissingField("missing file field: send the zip as the multipart field `file`, with a file name.")
-    _MULTIPART.require_known(dict.fromkeys((*files, *fields)))
+    _MULTIPART.require_known(dict.fromkeys(part.name for part in form))
     if len(sent) > 1:
         raise InvalidField("Invalid value of file: send one zip.")
-    return sent[0].body
+    return sent[0]
 
 
 def _installed(skill: SkillRow) -> Reply:
