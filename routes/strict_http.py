@@ -37,7 +37,7 @@ class StrictHttp(_Http):
     A head has the request time-out in all from its first byte, a body has it again from the end of the head.
     """
 
-    __slots__ = ("_begun", "_chunks", "_deadline", "_extension_bytes", "_refusal")
+    __slots__ = ("_begun", "_chunks", "_deadline", "_extension_bytes", "_refusal", "_waited")
     request_body: Any
     recv_buffer: bytearray
 
@@ -48,6 +48,7 @@ class StrictHttp(_Http):
         self._chunks = 0
         self._extension_bytes = 0
         self._refusal: ServiceError | None = None
+        self._waited = False
         self._receive_more = self._receive_in_time
 
     def init_for_request(self) -> None:
@@ -67,6 +68,9 @@ class StrictHttp(_Http):
         self._begun = monotonic()
         self._set_deadline()
         buffer = self.recv_buffer
+        if not self._waited:  # it was pipelined, and many must not become one step of the loop
+            await asyncio.sleep(0)
+        self._waited = False
         try:
             end = await self._head_end()
             buffer[:end] = read_head(bytes(buffer[:end])).wire()
@@ -106,6 +110,7 @@ class StrictHttp(_Http):
         """Wait for more bytes of a request, or for its first ones."""
         try:
             async with asyncio.timeout_at(self._deadline):
+                self._waited = True
                 await self.protocol.receive_more()
         except TimeoutError:
             self.keep_alive = False

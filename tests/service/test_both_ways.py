@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -57,15 +58,11 @@ async def outcome(base: str, request: bytes) -> list[Any]:
         await reader.readexactly(int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0]))
         writer.write(request)
         answers = b""
-        try:  # alone in its packet, so that the fast path can take it; where it does not end, nothing comes
+        with suppress(TimeoutError):  # alone in its packet, so that the fast path can take it; some never end
             answers = await asyncio.wait_for(reader.read(65_536), 0.2)
-        except TimeoutError:
-            pass
-        try:
+        with suppress(ConnectionError):  # refused, and gone
             writer.write(LAST)
             answers += await asyncio.wait_for(reader.read(), 30)
-        except ConnectionError:
-            pass  # refused, and gone
     return taken_apart(answers)
 
 
