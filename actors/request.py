@@ -9,6 +9,7 @@ from pydantic_core import ErrorDetails
 
 from actors.errors import InvalidField, MissingField
 from actors.known_members import Members, members_of
+from actors.member_descriptions import GENERAL
 
 MAX_ERRORS = 10
 """Wrong fields named in one answer at most."""
@@ -51,49 +52,41 @@ class _Part(BaseModel):
 class Target(_Part):
     """The entities that a command acts on, by name."""
 
-    user: Reference = Field(None, description="A user's name.")
-    agent: Reference = Field(None, description="An agent's name.")
-    domain: Reference = Field(None, description="A domain's name.")
-    zone: Reference = Field(None, description="A zone's name, in its domain.")
-    bank: Reference = Field(None, description="A bank's name.")
+    user: Reference = Field(None, description=GENERAL["target.user"])
+    agent: Reference = Field(None, description=GENERAL["target.agent"])
+    domain: Reference = Field(None, description=GENERAL["target.domain"])
+    zone: Reference = Field(None, description=GENERAL["target.zone"])
+    bank: Reference = Field(None, description=GENERAL["target.bank"])
 
 
 class Definition(_Part):
-    """What is created, updated or loaded."""
+    """What is created, changed or loaded."""
 
-    name: Reference = Field(
-        None,
-        description="The entity's name: 3 to 64 ASCII letters, digits, `_`, `-`, `.`, "
-        "first and last a letter or digit.",
-    )
-    description: Text = Field(None, description="What it is, for people.")
-    profile: Text = Field(None, description="What it knows and how it behaves.")
-    access: Annotated[Access | None, _Blank] = Field(
-        None, description="Who sees it; `agent`, the owner alone, when absent."
-    )
-    secret: Secret = Field(None, description="A password of 8 to 256 characters (user group).")
-    permission: Annotated[Permission | None, _Blank] = Field(None, description="What an agent may do in a bank.")
+    name: Reference = Field(None, description=GENERAL["vx.name"])
+    description: Text = Field(None, description=GENERAL["vx.description"])
+    profile: Text = Field(None, description=GENERAL["vx.profile"])
+    access: Annotated[Access | None, _Blank] = Field(None, description=GENERAL["vx.access"])
+    secret: Secret = Field(None, description=GENERAL["vx.secret"])
+    permission: Annotated[Permission | None, _Blank] = Field(None, description=GENERAL["vx.permission"])
 
 
 class Page(_Part):
     """Which part of a list to answer."""
 
-    limit: Annotated[int, Field(ge=1, le=200)] | None = Field(None, description="Entries; 50 when absent.")
+    limit: Annotated[int, Field(ge=1, le=200)] | None = Field(None, description=GENERAL["page.limit"])
     cursor: Annotated[Annotated[str, StringConstraints(max_length=500, pattern=_NO_NUL)] | None, _Blank] = Field(
-        None, description="`header.next` of the page before."
+        None, description=GENERAL["page.cursor"]
     )
-    after: Annotated[int, Field(ge=0, le=2**53 - 1)] | None = Field(
-        None, description="ZN_Read: a seq; read on from there, the messages after it, instead of back from the newest."
-    )
+    after: Annotated[int, Field(ge=0, le=2**53 - 1)] | None = Field(None, description=GENERAL["page.after"])
 
 
 class TPSRequest(_Part):
     """A command's body. Other members are refused; null and blank count as missing."""
 
-    target: Target | None = Field(None, description="The entities that the command acts on.")
-    vx: Definition | None = Field(None, description="What is created, updated or loaded.")
-    content: Content = Field(None, description="The text of a message, 1 to 32,000 characters.")
-    page: Page | None = Field(None, description="Which part of a list to answer.")
+    target: Target | None = Field(None, description=GENERAL["target"])
+    vx: Definition | None = Field(None, description=GENERAL["vx"])
+    content: Content = Field(None, description=GENERAL["content"])
+    page: Page | None = Field(None, description=GENERAL["page"])
 
 
 NO_TARGET = Target()  # pyright: ignore[reportCallIssue]

@@ -5,7 +5,7 @@ from typing import Any
 
 from actors.commands import COMMANDS, Command
 from actors.known_members import Members
-from actors.request import TPSRequest
+from routes.request_schemas import request_schema
 from routes.schemas import Schema
 
 TOOLS = {service: command for service, command in COMMANDS.items() if command.follow is None}
@@ -32,56 +32,10 @@ def _errors(command: Command) -> str:
 
 def input_schema(command: Command) -> Schema:
     """Describe the members of a TPSRequest that a command looks at; `required` are those that its checks demand."""
-    top = _object()
-    for path in command.uses:
-        part, _, member = path.partition(".")
-        described = _members()[part]
-        if not member:
-            top["properties"][part] = described
-        else:
-            nested = top["properties"].setdefault(part, {**_object(), "description": described["description"]})
-            nested["properties"][member] = described["properties"][member]
-    for path in command.requires:
-        part, _, member = path.partition(".")
-        _require(top, part)
-        if member:
-            _require(top["properties"][part], member)
-    return top
+    return request_schema(command)
 
 
 @cache
 def members_of_tool(service: str) -> Members:
     """Return the members that a tool's input schema has."""
     return Members(TOOLS[service].uses)
-
-
-def _object() -> Schema:
-    return {"type": "object", "properties": {}, "additionalProperties": False}
-
-
-def _require(schema: Schema, name: str) -> None:
-    required: list[str] = schema.setdefault("required", [])
-    if name not in required:
-        required.append(name)
-
-
-@cache
-def _members() -> dict[str, Schema]:
-    """The members of a TPSRequest, without references and without null, which is as good as absent."""
-    generated = TPSRequest.model_json_schema()
-    parts: dict[str, Schema] = generated["$defs"]
-    return {name: _plain(member, parts) for name, member in generated["properties"].items()}
-
-
-def _plain(schema: Schema, parts: dict[str, Schema]) -> Schema:
-    given = [branch for branch in schema.get("anyOf", []) if branch != {"type": "null"}]
-    made: Schema = {**(given[0] if given else schema)}
-    if "$ref" in made:
-        made = {**parts[made["$ref"].rpartition("/")[2]]}
-    if "properties" in made:
-        made["properties"] = {name: _plain(member, parts) for name, member in made["properties"].items()}
-    if "description" in schema:
-        made["description"] = schema["description"]
-    for unwanted in ("title", "default", "anyOf"):
-        made.pop(unwanted, None)
-    return made
