@@ -51,12 +51,8 @@ help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 14
 
 .PHONY: run
-run: $(RUNTIME) ## Start the gateway for development (sandbox keys on unless PARLEY_SANDBOX_KEYS_ENABLED is set)
-	@if [ -z "$${PARLEY_SANDBOX_KEYS_ENABLED:-}" ]; then \
-		export PARLEY_SANDBOX_KEYS_ENABLED=true; \
-		echo "Development start: PARLEY_SANDBOX_KEYS_ENABLED=true (set it to false to turn sandbox keys off)"; \
-	fi; \
-	exec $(PY) server.py
+run: $(RUNTIME) ## Start the gateway for development: new users without limits, sandbox keys on, unless set otherwise
+	@exec $(PY) server.py --development
 
 .PHONY: test
 test: $(DEV) $(SCHEMATHESIS) browser ## Run every test but the soak tests, in two processes (ARGS="-n 0" for one)
@@ -132,6 +128,7 @@ clean: ## Remove the environments and caches (data/ stays)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUNTIME):
+	@echo "Set-up takes about a minute, this time only"
 	$(call make-venv,$(VENV),requirements.lock)
 
 $(DEV): $(RUNTIME)

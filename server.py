@@ -1,15 +1,16 @@
 """Parley's composition root: settings, store, actors, routes; stopped in reverse.
 
-Run it as `python server.py`; `make run` does the set-up first.
+Run it as `python server.py`; `make run` does the set-up first and starts it for development.
 """
 
+import argparse
 import asyncio
 import logging
 import os
 import resource
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 
 import uvloop
 
@@ -28,11 +29,12 @@ from actors.skills.book import StoredSkills
 from actors.tools.limits import ToolLimits
 from actors.tools.servers import ToolOptions
 from actors.tools.stdio import StdioServer
+from config.development import for_development
 from config.master_key import FILE as MASTER_KEY_FILE
 from config.master_key import MasterKeyError, load_master_key
 from config.mcp_catalog import CatalogError, load_catalog
-from config.settings import Settings, SettingsError, load_settings
-from persistence import master_key
+from config.settings import Settings, SettingsError, load_settings, variable
+from persistence import master_key, users
 from persistence.database import SqliteStore
 from persistence.store import Store, StoreError, Unit
 from routes.app import HttpOptions, build_app
@@ -47,14 +49,23 @@ GRACE_S = 10.0
 OPEN_FILES = 65_536
 """Files that may be open at a time, where the system allows so many; its usual limit is 1,024."""
 
+NAMES_TOLD = 5
+"""The start names up to this number of users whose plan a development start gave."""
+
 log = logging.getLogger("parley")
 
 
 class Gateway:
-    """The running gateway: `start`, then `stop`."""
+    """The running gateway: `start`, then `stop`.
 
-    def __init__(self, settings: Settings) -> None:
+    Args:
+        settings: what the operator decides.
+        developed: the keys of those settings that a development start has set; None where it is no such start.
+    """
+
+    def __init__(self, settings: Settings, developed: Collection[str] | None = None) -> None:
         self.settings = settings
+        self.developed = developed
 
     async def start(
         self,
@@ -76,10 +87,11 @@ class Gateway:
             OSError: the address is in use.
         """
         settings = self.settings
-        options = core_options(settings, outbound)
+        options = core_options(settings, outbound, development_plan="default_plan" in (self.developed or ()))
         self.store = await SqliteStore.open(settings.database_path, before_commit=before_commit)
         try:
             sealer = await prepare_sealer(self.store, settings)
+            (self.on_development_plan,) = await self.store.fetch(users.on_development_plan(NAMES_TOLD))
         except BaseException:
             await self.store.close()
             raise
@@ -145,7 +157,9 @@ async def prepare_sealer(store: Store, settings: Settings) -> Sealer:
     return sealer
 
 
-def core_options(settings: Settings, outbound: Outbound | None = None) -> CoreOptions:
+def core_options(
+    settings: Settings, outbound: Outbound | None = None, *, development_plan: bool = False
+) -> CoreOptions:
     """Pick what the core is to know of the settings."""
     webhooks = WebhookOptions(
         outbound=outbound
@@ -161,6 +175,7 @@ def core_options(settings: Settings, outbound: Outbound | None = None) -> CoreOp
         sandbox_keys_per_hour=settings.sandbox_keys_per_hour,
         registrations_per_hour=settings.registrations_per_hour,
         default_plan=settings.default_plan,
+        development_plan=development_plan,
         session_ttl_s=settings.session_ttl_s,
         webhooks=webhooks,
         tools=tool_options(settings),
@@ -249,16 +264,41 @@ def greet(gateway: Gateway) -> str:
 Data is in {gateway.store.description}
 Try first: curl {base}/demo/v1/{settings.brand}/tps/user/create -H 'Content-Type: application/json' \\
   -d '{{"vx": {{"name": "lovelace", "secret": "correct horse battery"}}}}'
-All commands, with examples to send: {base}/docs"""
+All commands, with examples to send: {base}/docs{told_of_development(gateway)}"""
 
 
-async def run(settings: Settings) -> int:
+def told_of_development(gateway: Gateway) -> str:
+    """Say what a development start has set; of another start, which users have their plan from one."""
+    settings = gateway.settings
+    if gateway.developed is None:
+        return told_of_development_plans(gateway.on_development_plan)
+    told = "\nThis is a development start."
+    if "default_plan" in gateway.developed:
+        told += f" New users have the plan {settings.default_plan} ({variable('default_plan')} sets another one)."
+    if "sandbox_keys_enabled" in gateway.developed:
+        told += f" Sandbox keys are issued ({variable('sandbox_keys_enabled')}=false turns them off)."
+    return told
+
+
+def told_of_development_plans(found: users.OnDevelopmentPlan) -> str:
+    """Say how many users a development start has given their plan, and how to change it."""
+    if not found.count:
+        return ""
+    whose = "1 user has its plan" if found.count == 1 else f"{found.count} users have their plan"
+    more = f" and {found.count - len(found.names)} more" if found.count > len(found.names) else ""
+    return (
+        f"\n{whose} from a development start (make run): {', '.join(found.names)}{more}."
+        "\nTo set a plan: PUT /api/admin/users/NAME/plan with X-Internal-Secret (docs/operations.md, Plans)."
+    )
+
+
+async def run(settings: Settings, developed: Collection[str] | None) -> int:
     """Serve until SIGINT or SIGTERM; return the process's exit status."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopping.set)
-    gateway = Gateway(settings)
+    gateway = Gateway(settings, developed)
     try:
         await gateway.start()
     except (StoreError, MasterKeyError, CatalogError) as error:
@@ -274,10 +314,32 @@ async def run(settings: Settings) -> int:
     return 0
 
 
-def main() -> int:
-    """Read the settings and serve."""
+def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    """Read the command line; a wrong one, or `--help`, ends the process."""
+    parser = argparse.ArgumentParser(
+        prog="server.py",
+        description="Start the Parley gateway.",
+        epilog="Settings come from environment variables, or from the TOML file that PARLEY_CONFIG names; "
+        "config/defaults.toml lists them all.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--development",
+        action="store_true",
+        help="a development start, as `make run` does: new users have the plan enterprise and sandbox keys are issued, "
+        "unless the environment or the file sets PARLEY_DEFAULT_PLAN or PARLEY_SANDBOX_KEYS_ENABLED",
+    )
+    return parser.parse_args(arguments)
+
+
+def main(arguments: Sequence[str] = ()) -> int:
+    """Read the command line and the settings, and serve."""
+    told = parse_arguments(arguments)
+    developed: Collection[str] | None = None
     try:
         settings = load_settings(os.environ)
+        if told.development:
+            settings, developed = for_development(settings)
     except SettingsError as error:
         print(f"Parley can't start, settings are wrong:\n{error}", file=sys.stderr)
         return 2
@@ -286,8 +348,8 @@ def main() -> int:
     tune()
     allow_many_connections()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(run(settings))
+        return runner.run(run(settings, developed))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

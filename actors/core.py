@@ -55,6 +55,8 @@ class CoreOptions:
     sandbox_keys_per_hour: int = 20
     registrations_per_hour: int = 100
     default_plan: str = "free"
+    development_plan: bool = False
+    """Whether `default_plan` is that of a development start, which users are marked with."""
     session_ttl_s: int = 86_400
     idle_s: float = IDLE_S
     webhooks: WebhookOptions = field(default_factory=WebhookOptions)

@@ -293,8 +293,8 @@ class UserActor(DurableActor):
     @handles(SetPlan)
     def _set_plan(self, message: SetPlan) -> AsyncFuture[UserRow]:
         before = self._live
-        self._user = user = replace(before, plan=message.plan, plan_limit=message.limit)
-        if user == before:
+        self._user = user = replace(before, plan=message.plan, plan_limit=message.limit, development_plan=False)
+        if (user.plan, user.plan_limit) == (before.plan, before.plan_limit):
             return self.commit(users.update(user), reply=lambda: user)
         data = {
             "user_id": user.id,

@@ -1,13 +1,18 @@
 """Users and their rosters."""
 
+import json
 from dataclasses import dataclass, field
+from typing import Any
 
 from persistence.store import Query, Write
 
 
 @dataclass(frozen=True, slots=True)
 class UserRow:
-    """A user as stored; times in ms since the epoch, `plan_limit` in requests a day for enterprise."""
+    """A user as stored; times in ms since the epoch, `plan_limit` in requests a day for enterprise.
+
+    `development_plan`: whether a development start gave it the plan, and nobody has set one since.
+    """
 
     id: str
     name: str
@@ -17,6 +22,15 @@ class UserRow:
     plan: str
     plan_limit: int | None
     created_at: int
+    development_plan: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OnDevelopmentPlan:
+    """The users whose plan a development start gave: how many there are, and the names of the oldest."""
+
+    count: int
+    names: tuple[str, ...]
 
 
 NO_PASSWORD = ""
@@ -25,7 +39,7 @@ NO_PASSWORD = ""
 SANDBOX_PREFIX = "sandbox-"
 """What the names of sandbox keys' users begin with."""
 
-COLUMNS = "id, name, description, profile, secret_hash, plan, plan_limit, created_at"
+COLUMNS = "id, name, description, profile, secret_hash, plan, plan_limit, created_at, development_plan"
 
 
 def name_key(name: str) -> str:
@@ -36,7 +50,7 @@ def name_key(name: str) -> str:
 def insert(user: UserRow) -> Write:
     """Add a user; refused as `users.name_key` when the name is taken."""
     return Write(
-        f"INSERT INTO users ({COLUMNS}, name_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO users ({COLUMNS}, name_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             user.id,
             user.name,
@@ -46,6 +60,7 @@ def insert(user: UserRow) -> Write:
             user.plan,
             user.plan_limit,
             user.created_at,
+            user.development_plan,
             name_key(user.name),
         ),
     )
@@ -54,8 +69,17 @@ def insert(user: UserRow) -> Write:
 def update(user: UserRow) -> Write:
     """Store what may change of a user."""
     return Write(
-        "UPDATE users SET description = ?, profile = ?, secret_hash = ?, plan = ?, plan_limit = ? WHERE id = ?",
-        (user.description, user.profile, user.secret_hash, user.plan, user.plan_limit, user.id),
+        "UPDATE users SET description = ?, profile = ?, secret_hash = ?, plan = ?, plan_limit = ?, development_plan = ?"
+        " WHERE id = ?",
+        (
+            user.description,
+            user.profile,
+            user.secret_hash,
+            user.plan,
+            user.plan_limit,
+            user.development_plan,
+            user.id,
+        ),
         rows=1,
     )
 
@@ -65,14 +89,29 @@ def delete(user_id: str) -> Write:
     return Write("DELETE FROM users WHERE id = ?", (user_id,), rows=1)
 
 
+def _user(row: Any) -> UserRow:
+    *columns, development_plan = row
+    return UserRow(*columns, development_plan=bool(development_plan))
+
+
 def by_id(user_id: str) -> Query[UserRow]:
     """Read one user."""
-    return Query(f"SELECT {COLUMNS} FROM users WHERE id = ?", (user_id,), lambda row: UserRow(*row))
+    return Query(f"SELECT {COLUMNS} FROM users WHERE id = ?", (user_id,), _user)
 
 
 def id_by_name(name: str) -> Query[str]:
     """Find the id of the user of that name, in any case."""
     return Query("SELECT id FROM users WHERE name_key = ?", (name_key(name),), lambda row: row[0])
+
+
+def on_development_plan(names: int) -> Query[OnDevelopmentPlan]:
+    """Count the users whose plan a development start gave; name up to `names` of them, the oldest first."""
+    return Query(
+        "SELECT (SELECT count(*) FROM users WHERE development_plan = 1), (SELECT json_group_array(name) FROM"
+        " (SELECT name FROM users WHERE development_plan = 1 ORDER BY created_at, id LIMIT ?))",
+        (names,),
+        lambda row: OnDevelopmentPlan(row[0], tuple(json.loads(row[1]))),
+    )
 
 
 def sandboxes_unused_since(before: int) -> Query[str]:

@@ -5,7 +5,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,9 @@ import aiohttp
 
 CHECKOUT = Path(__file__).parent.parent
 INTERNAL_SECRET = "internal-secret-of-the-tests"
+MAKE_RUN = ("make", "--no-print-directory", "run", "RUNTIME=", f"PY={sys.executable}")
+"""`make run`, with the Python of the tests, which are set up already."""
+
 PASSWORD = "correct horse battery"
 BUS = "/demo/v1/Svc/tps"
 
@@ -126,14 +129,15 @@ class Client:
 
 
 class GatewayProcess:
-    """`python server.py` (or a script that starts a gateway) on a free port, with data in a folder of its own."""
+    """`python server.py`, or another script or command, on a free port, with data in a folder of its own."""
 
-    def __init__(self, data: Path, *, script: Path | None = None, **settings: str) -> None:
+    def __init__(self, data: Path, *, script: Path | None = None, command: Sequence[str] = (), **settings: str) -> None:
         self.data = data
-        self.script = script or CHECKOUT / "server.py"
+        self.command = command or (sys.executable, str(script or CHECKOUT / "server.py"))
         self.settings = settings
         self.log = data.parent / f"{data.name}.log"
         self.base = ""
+        self.said = ""  # up to the banner, which is written as one
         self.process: asyncio.subprocess.Process | None = None
 
     async def start(self, port: int = 0) -> Self:
@@ -151,10 +155,10 @@ class GatewayProcess:
         with self.log.open("ab") as log:
             start = log.tell()
             self.process = await asyncio.create_subprocess_exec(
-                sys.executable, str(self.script), env=environment, stdout=log, stderr=log, cwd=CHECKOUT
+                *self.command, env=environment, stdout=log, stderr=log, cwd=CHECKOUT
             )
         for _ in range(400):
-            said = self.log.read_bytes()[start:].decode()
+            said = self.said = self.log.read_bytes()[start:].decode()
             listening = re.search(r"listens on (http://\S+)", said)
             if listening:
                 self.base = listening.group(1)
@@ -186,9 +190,11 @@ class GatewayProcess:
 
 
 @asynccontextmanager
-async def running(data: Path, *, script: Path | None = None, **settings: str) -> AsyncIterator[GatewayProcess]:
+async def running(
+    data: Path, *, script: Path | None = None, command: Sequence[str] = (), **settings: str
+) -> AsyncIterator[GatewayProcess]:
     """Run a gateway for a while; whatever happens, it ends."""
-    gateway = GatewayProcess(data, script=script, **settings)
+    gateway = GatewayProcess(data, script=script, command=command, **settings)
     try:
         yield await gateway.start()
     finally:

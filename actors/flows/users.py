@@ -51,6 +51,7 @@ async def create(call: Call) -> Answer:
         plan=core.options.default_plan,
         plan_limit=None,
         created_at=core.clock(),
+        development_plan=core.options.development_plan,
     )
     await core.store.commit(Unit((users.insert(user),), refusals={"users.name_key": name_taken}))
     fresh = Standing(user.plan, daily_limit(user.plan, None), 0, next_midnight(core.clock()))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.gateway import running
+from tests.gateway import MAKE_RUN, running
 from tests.pages import matches, run
 
 
@@ -15,6 +15,6 @@ def test_an_answer_that_differs_from_what_is_shown_does_not_match():
 
 
 async def test_the_quick_start_answers_what_the_readme_shows(tmp_path: Path):
-    async with running(tmp_path / "data") as gateway:
+    async with running(tmp_path / "data", command=MAKE_RUN) as gateway:
         ran = await run("README.md", gateway, tmp_path)
     assert sum(example.kind == "json" for example in ran) >= 4
