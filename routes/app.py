@@ -23,6 +23,7 @@ from routes.members import MemberRoutes
 from routes.metrics import RequestMetrics, metrics_blueprint
 from routes.openapi import openapi_blueprint
 from routes.table import ROUTES
+from routes.welcome import welcome_assets, welcome_blueprint
 from routes.work import Work
 
 HEAD_BYTES = 16_384
@@ -92,7 +93,8 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     pages: tuple[Any, ...] = (
         metrics_blueprint(core, requests, connections),
         openapi_blueprint(options.brand),
-        docs_blueprint(),
+        docs_blueprint(welcome_assets()),
+        welcome_blueprint(options.version, options.brand),
     )
     for blueprint in pages:
         blueprint.on_response(identify)

@@ -1,5 +1,6 @@
 """The API documentation page: Swagger UI over the gateway's own OpenAPI document, with no other host."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -51,18 +52,18 @@ class Asset:
         return f"{self.path}?v={self.version}"
 
 
-def docs_blueprint() -> Blueprint:
-    """Serve GET /docs and the files it needs."""
-    assets = [_load(CONSOLE / file, content_type) for file, content_type in _ASSETS.items()]
-    by_name = {asset.name: asset for asset in assets}
-    page = _page(assets)
-    page_etag = _etag(_version(page))
+def docs_blueprint(more: Iterable[Asset] = ()) -> Blueprint:
+    """Serve GET /docs and the files it needs, and the files of other pages beside them."""
+    assets = [load_asset(CONSOLE / file, content_type) for file, content_type in _ASSETS.items()]
+    by_name = {asset.name: asset for asset in (*assets, *more)}
+    page = with_versions((CONSOLE / "docs" / "page.html").read_text(encoding="utf-8"), assets)
+    page_etag = etag(version_of(page))
     blueprint = Blueprint("docs", url_prefix="/docs")
 
     @blueprint.get("/")
     async def show_page(request: Request) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
         headers = _PAGE_HEADERS | {"Cache-Control": _REVALIDATE, "ETag": page_etag}
-        return _unless_held(request, page, "text/html; charset=utf-8", headers)
+        return unless_held(request, page, "text/html; charset=utf-8", headers)
 
     @blueprint.get("/assets/<name:str>")
     async def serve_asset(request: Request, name: str) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
@@ -72,35 +73,38 @@ def docs_blueprint() -> Blueprint:
         this_version = request.args.get("v") == asset.version
         headers = {
             "Cache-Control": _FOR_A_YEAR if this_version else _REVALIDATE,
-            "ETag": _etag(asset.version),
+            "ETag": etag(asset.version),
             "X-Content-Type-Options": "nosniff",
         }
-        return _unless_held(request, asset.body, asset.content_type, headers)
+        return unless_held(request, asset.body, asset.content_type, headers)
 
     return blueprint
 
 
-def _load(file: Path, content_type: str) -> Asset:
+def load_asset(file: Path, content_type: str) -> Asset:
+    """Read a file of a page."""
     body = file.read_bytes()
-    return Asset(file.name, content_type, body, _version(body))
+    return Asset(file.name, content_type, body, version_of(body))
 
 
-def _page(assets: list[Asset]) -> bytes:
-    html = (CONSOLE / "docs" / "page.html").read_text(encoding="utf-8")
+def with_versions(html: str, assets: Iterable[Asset]) -> bytes:
+    """Name each asset in a page by its address with its version."""
     for asset in assets:
         html = html.replace(f'"{asset.path}"', f'"{asset.address}"')
     return html.encode()
 
 
-def _version(body: bytes) -> str:
+def version_of(body: bytes) -> str:
+    """Return a short hash of a file's content."""
     return sha256(body).hexdigest()[:16]
 
 
-def _etag(version: str) -> str:
+def etag(version: str) -> str:
+    """Write a version as an ETag."""
     return f'"{version}"'
 
 
-def _unless_held(request: Request, body: bytes, content_type: str, headers: dict[str, str]) -> HTTPResponse:
+def unless_held(request: Request, body: bytes, content_type: str, headers: dict[str, str]) -> HTTPResponse:
     """Answer with the body, or 304 when the client says it holds this very one."""
     held = cast("str", request.headers.get("if-none-match", ""))
     if headers["ETag"] in held or held == "*":

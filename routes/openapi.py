@@ -248,6 +248,20 @@ def _mcp_path() -> Schema:
     return {"/mcp": {"post": described | {"security": [*CREDENTIALS, {}], "requestBody": json_body(message, example)}}}
 
 
+_WELCOME = record(
+    "What this is, and where to go on.",
+    name=text(example="Parley"),
+    version=text("Of the gateway.", example="0.1.0"),
+    links=record(
+        "Paths of this gateway.",
+        docs=text("The documentation, as a page."),
+        health=text("Whether the gateway can do its work."),
+        openapi=text("This document."),
+        bus=text("The command bus."),
+    ),
+)
+
+
 def _open_paths() -> Schema:
     health = ref("Health")
     return {
@@ -273,6 +287,22 @@ def _open_paths() -> Schema:
                 "getOpenapiYaml",
                 "This document as YAML.",
                 {"200": reply("The document.", {"type": "object"}, "application/yaml")},
+            )
+        },
+        "/": {
+            "get": operation(
+                "Gateway",
+                "getWelcome",
+                "Say what this is and where its documentation is; as a page where HTML is accepted.",
+                {
+                    "200": {
+                        "description": "The welcome.",
+                        "content": {
+                            "application/json": {"schema": _WELCOME},
+                            "text/html; charset=utf-8": {"schema": text()},
+                        },
+                    }
+                },
             )
         },
         "/docs": {

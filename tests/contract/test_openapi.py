@@ -21,8 +21,8 @@ from routes.logs import AccessLog
 from tests.gateway import BUS, CHECKOUT, Client, running
 from tests.operator import SECRET, on_plan
 
-NOT_IN_THE_DOCUMENT = {("GET", "/docs/assets/{name}")}
-"""Files of the documentation page."""
+NOT_IN_THE_DOCUMENT = {("GET", "/docs/assets/{name}"), ("HEAD", "/")}
+"""Files of the pages; the welcome without its body."""
 
 
 @pytest.fixture
@@ -191,6 +191,7 @@ async def test_only_public_operations_need_no_credential(document: dict[str, Any
             "getHealth",
             "getOpenapiJson",
             "getOpenapiYaml",
+            "getWelcome",
             "getDocs",
             "getMetrics",
             "listEventTypes",

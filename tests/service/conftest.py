@@ -4,10 +4,19 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from playwright.async_api import Page
 
+from tests.browser import empty_tab
 from tests.engines.gate import ENGINES, Gate
 from tests.gateway import Client, GatewayProcess, running
 from tests.sharing import Two, with_a_bank
+
+
+@pytest.fixture
+async def page() -> AsyncIterator[Page]:
+    """An empty tab of the system's Chromium."""
+    async with empty_tab() as tab:
+        yield tab
 
 
 @pytest.fixture

@@ -1,29 +1,18 @@
 """The documentation page, in a real browser, over a real socket."""
 
-import os
-import shutil
 import socket
 from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Page
 from sanic import Sanic
 from sanic.response import JSONResponse, json
 from yarl import URL
 
 from routes.docs import docs_blueprint
 
-CHROMIUM_FLAGS = [
-    "--no-sandbox",  # tests may run as root
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 SAMPLE = {
     "openapi": "3.0.3",
     "info": {"title": "Sample gateway", "version": "2026-03-19"},
@@ -63,21 +52,6 @@ async def origin() -> AsyncIterator[str]:
     assert closed is not None
     await closed
     Sanic.unregister_app(app)
-
-
-@pytest.fixture
-async def page() -> AsyncIterator[Page]:
-    """Open an empty tab of the system's Chromium."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        missing = "no Chromium on this machine: install it (Debian: apt-get install chromium)"
-        if os.environ.get("CI"):
-            pytest.fail(missing)
-        pytest.skip(missing)
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
-        yield await browser.new_page()
-        await browser.close()
 
 
 async def test_the_page_shows_every_operation_and_asks_no_other_host(origin: str, page: Page) -> None:
