@@ -9,16 +9,8 @@ import aiosqlite
 
 from actors.recall import indexed_terms
 from actors.slices import whole
-from persistence import agents, banks, documents, users
-from persistence.agents import AgentRow
-from persistence.banks import BankRow, MemoryRow, Part
 from persistence.database import MIGRATIONS, migrate
-from persistence.documents import DocumentRow
-from persistence.store import Write
-from persistence.users import UserRow
 
-USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
-AGENT = AgentRow("agt_1", "usr_1", "ada", "scout", "", None, "agent", True, 0, 0)
 NO_STAR = "no_memory_is_named_star"
 
 
@@ -33,36 +25,51 @@ async def brought_to(database: Path, folder: Path, before: str | None) -> None:
         await migrate(connection, folder)
 
 
-def run(database: sqlite3.Connection, *writes: Write) -> None:
-    for write in writes:
-        database.execute(write.sql, write.params)
+# The rows are written as they were then: today's statements may name columns that came later.
 
 
-def memory(place: int, bank: int, name: str, part: Part | None = None) -> tuple[Write, ...]:
+def insert(database: sqlite3.Connection, table: str, **row: object) -> None:
+    columns, values = ", ".join(row), ", ".join("?" * len(row))
+    database.execute(f"INSERT INTO {table} ({columns}) VALUES ({values})", tuple(row.values()))
+
+
+def begin(database: sqlite3.Connection, banks: int) -> None:
+    """Add a user with an agent and banks."""
+    at = {"created_at": 0, "updated_at": 0}
+    insert(database, "users", id="usr_1", name="ada", name_key="ada", secret_hash="", plan="free", created_at=0)
+    agent = {"id": "agt_1", "owner_id": "usr_1", "name": "scout", "name_key": "scout", "description": ""}
+    insert(database, "agents", **agent, access="agent", **at)
+    for number in range(1, banks + 1):
+        name = {"id": f"bnk_{number}", "name": f"bank{number}", "name_key": f"bank{number}"}
+        insert(database, "banks", number=number, owner_id="usr_1", access="agent", **name, **at)
+
+
+def memory(database: sqlite3.Connection, place: int, bank: int, name: str, **part: object) -> None:
     text = f"Text {place} of the xylophone"
-    row = MemoryRow(place, f"mem_{place}", name, text, "agt_1", "scout", "usr_1", 0, 0, 0)
-    return banks.add_memory(f"bnk_{bank}", row, whole(indexed_terms(bank, name, text)), part)
+    row = {"place": place, "bank_id": f"bnk_{bank}", "id": f"mem_{place}", "name": name, "text": text}
+    insert(database, "memories", **row, author_id="agt_1", created_at=0, updated_at=0, **part)
+    insert(database, "memory_terms", rowid=place, terms=whole(indexed_terms(bank, name, text)))
 
 
-def document(place: int, name: str) -> tuple[Write, ...]:
-    row = DocumentRow(place, f"doc_{place}", "usr_1", name, "text/plain", None, 9, "queued", None, 0, 0, 0, 0)
-    return documents.add(row, "A text.")
+def document(database: sqlite3.Connection, place: int, name: str) -> None:
+    row = {"place": place, "id": f"doc_{place}", "user_id": "usr_1", "name": name, "media_type": "text/plain"}
+    insert(
+        database, "documents", **row, content="A text.", size=7, status="queued", parts=0, created_at=0, updated_at=0
+    )
 
 
 async def test_memories_and_documents_named_by_a_star_get_a_free_name_and_are_found_as_before(tmp_path: Path):
     file = tmp_path / "test.db"
     await brought_to(file, tmp_path / "before", NO_STAR)
     with closing(sqlite3.connect(file, isolation_level=None)) as database:
-        run(database, users.insert(USER), agents.insert(AGENT))
-        for number in (1, 2, 3):
-            run(
-                database,
-                banks.insert(BankRow(number, f"bnk_{number}", "usr_1", "ada", f"bank{number}", None, "agent", 0, 0, 0)),
-            )
-        run(database, *document(1, "*"), *document(2, "notes"))
-        run(database, *memory(1, 1, "*"), *memory(2, 1, "other"), *memory(3, 1, "**"))
-        run(database, *memory(4, 2, "*", Part("doc_1", 1, None)), *memory(5, 2, "***/7"))
-        run(database, *(step for n in (1, 2) for step in memory(5 + n, 3, f"*/{n}", Part("doc_1", n, "*"))))
+        begin(database, banks=3)
+        for place, name in enumerate(("*", "notes"), 1):
+            document(database, place, name)
+        for place, bank, name in ((1, 1, "*"), (2, 1, "other"), (3, 1, "**"), (5, 2, "***/7")):
+            memory(database, place, bank, name)
+        memory(database, 4, 2, "*", document_id="doc_1", document_part=1)
+        for part in (1, 2):
+            memory(database, 5 + part, 3, f"*/{part}", document_id="doc_1", document_part=part, part_of="*")
     await brought_to(file, tmp_path / "after", None)
     with closing(sqlite3.connect(file)) as database:
         free = "****"  # `**` is taken, and `***/7` is named like a part of `***`
@@ -92,9 +99,10 @@ async def test_where_nothing_is_named_by_a_star_nothing_changes(tmp_path: Path):
     file = tmp_path / "test.db"
     await brought_to(file, tmp_path / "before", NO_STAR)
     with closing(sqlite3.connect(file, isolation_level=None)) as database:
-        run(database, users.insert(USER), agents.insert(AGENT))
-        run(database, banks.insert(BankRow(1, "bnk_1", "usr_1", "ada", "bank1", None, "agent", 0, 0, 0)))
-        run(database, *memory(1, 1, "*a"), *memory(2, 1, "a*"), *memory(3, 1, "*/1"), *document(1, "**"))
+        begin(database, banks=1)
+        for place, name in enumerate(("*a", "a*", "*/1"), 1):
+            memory(database, place, 1, name)
+        document(database, 1, "**")
     await brought_to(file, tmp_path / "after", None)
     with closing(sqlite3.connect(file)) as database:
         assert database.execute("SELECT name FROM memories ORDER BY place").fetchall() == [("*a",), ("a*",), ("*/1",)]
