@@ -1,10 +1,12 @@
-"""The commands as MCP tools: names, descriptions and input schemas from the one table."""
+"""The commands as MCP tools: names and schemas from the one table, words from `mcp_words`."""
 
 from functools import cache
 from typing import Any
 
 from actors.commands import COMMANDS, Command
 from actors.known_members import Members
+from routes.mcp_results import output_schema
+from routes.mcp_words import WORDS
 from routes.request_schemas import request_schema
 from routes.schemas import Schema
 
@@ -14,20 +16,22 @@ TOOLS = {service: command for service, command in COMMANDS.items() if command.fo
 
 def tool_definitions() -> list[dict[str, Any]]:
     """Describe every tool, as MCP's tools/list does."""
-    return [
-        {
-            "name": service,
-            "description": command.summary + _errors(command),
-            "inputSchema": input_schema(command),
-            "annotations": {"readOnlyHint": not command.mutates, "openWorldHint": False},
-        }
-        for service, command in TOOLS.items()
-    ]
+    return [_definition(command) for command in TOOLS.values()]
 
 
-def _errors(command: Command) -> str:
-    codes = ", ".join(str(code) for code in command.errors)
-    return f" Internal codes of its own errors: {codes}." if codes else ""
+def _definition(command: Command) -> dict[str, Any]:
+    words = WORDS[command.service]
+    hints: dict[str, Any] = {"title": words.title, "readOnlyHint": not command.mutates}
+    if command.mutates:  # these two mean something only there
+        hints |= {"destructiveHint": words.destructive, "idempotentHint": words.idempotent}
+    return {
+        "name": command.service,
+        "title": words.title,
+        "description": words.description,
+        "inputSchema": input_schema(command),
+        "outputSchema": output_schema(command),
+        "annotations": hints | {"openWorldHint": words.open_world},
+    }
 
 
 def input_schema(command: Command) -> Schema:

@@ -27,7 +27,20 @@ from routes.openapi_routes import (
     route_paths,
     route_schemas,
 )
-from routes.schemas import HEADER, RECORDS, STATUS, TPS_RESPONSE, Schema, nullable, number, record, ref, response, text
+from routes.schemas import (
+    HEADER,
+    RECORDS,
+    STATUS,
+    TPS_RESPONSE,
+    Schema,
+    array,
+    nullable,
+    number,
+    record,
+    ref,
+    response,
+    text,
+)
 from routes.table import ROUTE_TAGS, ROUTES, SCHEMAS
 
 LAST_EVENT_ID: Schema = {"$ref": "#/components/parameters/LastEventId"}
@@ -220,7 +233,7 @@ def _mcp_path() -> Schema:
     message = {"type": "object", "description": "A message of JSON-RPC 2.0."}
     refusal = record("An error.", status=ref("Status"))
     statuses = {
-        "400": ("No message of JSON-RPC, or not of a version that is spoken; the body is a JSON-RPC error.", message),
+        "400": ("No JSON-RPC message, an unknown version or an unknown group; the body is a JSON-RPC error.", message),
         "401": ("The tool needs a credential, or the one that was sent is none.", {"type": "object"}),
         "403": ("A web page of another origin.", refusal),
         "404": ("No such method; the body is a JSON-RPC error.", message),
@@ -229,6 +242,7 @@ def _mcp_path() -> Schema:
         "413": ("The body is too large.", refusal),
         "415": ("The media type is not application/json.", refusal),
     }
+    too_many = reply("No request is left today, and the message calls no tool.", refusal)
     described = operation(
         "MCP",
         "mcp",
@@ -237,7 +251,8 @@ def _mcp_path() -> Schema:
             "200": reply("The answer to a request.", message) | {"headers": RATE_LIMIT},
             "202": {"description": "A notification was taken."},
         }
-        | {status: reply(description, schema) for status, (description, schema) in statuses.items()},
+        | {status: reply(description, schema) for status, (description, schema) in statuses.items()}
+        | {"429": too_many | {"headers": RATE_LIMIT | RETRY_AFTER}},
     )
     example: Schema = {
         "jsonrpc": "2.0",
@@ -245,7 +260,21 @@ def _mcp_path() -> Schema:
         "method": "tools/call",
         "params": {"name": "US_Read", "arguments": {}},
     }
-    return {"/mcp": {"post": described | {"security": [*CREDENTIALS, {}], "requestBody": json_body(message, example)}}}
+    groups: Schema = {
+        "name": "groups",
+        "in": "query",
+        "description": "Offer only the tools of these groups, separated by commas. Without it all are offered but "
+        "those that take a password, which need the group `user`.",
+        "style": "form",
+        "explode": False,
+        "schema": array(text(enum=list(GROUPS))) | {"minItems": 1},
+    }
+    more: Schema = {
+        "security": [*CREDENTIALS, {}],
+        "parameters": [groups],
+        "requestBody": json_body(message, example),
+    }
+    return {"/mcp": {"post": described | more}}
 
 
 _WELCOME = record(

@@ -10,7 +10,8 @@ from mcp.client.client import Client as McpClient
 from mcp.client.streamable_http import streamable_http_client
 
 from actors.commands import COMMANDS
-from tests.gateway import CHECKOUT, running
+from routes.mcp_groups import WITH_PASSWORD
+from tests.gateway import CHECKOUT, MAKE_RUN, running
 from tests.pages import BLOCK, matches
 
 CURL = re.compile(r"curl -s \$BUS(/\w+/\w+)?(.*?)-d '(.*?)'", re.DOTALL)
@@ -45,11 +46,12 @@ async def test_the_official_client_runs_the_quick_start_through_mcp_alone(tmp_pa
         *("US_Create", "US_LogOn", "AP_Create", "AP_LogOn", "AP_Select", "AP_Chat", "AP_LogOn")
     ]
     headers: dict[str, str] = {}
-    async with running(tmp_path / "data") as gateway:
+    async with running(tmp_path / "data", command=MAKE_RUN) as gateway:
         for step in steps:
+            url = f"{gateway.base}/mcp" + ("?groups=user" if step.service in WITH_PASSWORD else "")
             async with (
-                httpx2.AsyncClient(headers=headers) as http,
-                McpClient(streamable_http_client(f"{gateway.base}/mcp", http_client=http)) as client,
+                httpx2.AsyncClient(headers=headers, timeout=30) as http,
+                McpClient(streamable_http_client(url, http_client=http)) as client,
             ):
                 result = await client.call_tool(step.service, step.arguments)
             answer = result.structured_content

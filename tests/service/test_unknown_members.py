@@ -7,7 +7,7 @@ import aiohttp
 import orjson
 import pytest
 
-from actors.commands import COMMANDS
+from actors.commands import COMMANDS, GROUPS
 from routes.mcp_tools import TOOLS
 from routes.table import ROUTES
 from tests.gateway import BUS, Answer, Client, running
@@ -155,7 +155,8 @@ async def called(user: Client, tool: str, **arguments: Any) -> dict[str, Any]:
 async def test_tools_schemas_are_closed_and_have_just_what_the_command_uses(user: Client):
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     headers = {"Accept": "application/json, text/event-stream"}
-    tools = (await user.request("POST", "/mcp", json=message, headers=headers)).body["result"]["tools"]
+    path = f"/mcp?groups={','.join(GROUPS)}"
+    tools = (await user.request("POST", path, json=message, headers=headers)).body["result"]["tools"]
     assert {tool["name"] for tool in tools} == TOOLS.keys()
     for tool in tools:
         schema = tool["inputSchema"]
