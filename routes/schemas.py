@@ -224,6 +224,7 @@ RECORDS: dict[str, tuple[str, Schema]] = {
             "A memory that was found.",
             **_MEMORY,
             score={"type": "number", "description": "Higher fits better; orders the memories of one answer."},
+            answers=flag("Whether it answers the text as a question: a chat quotes such memories only."),
         ),
     ),
     "message": (

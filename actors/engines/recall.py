@@ -1,14 +1,13 @@
 """The default engine: answers by quoting what it was told, and says so when it was told nothing."""
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from math import ceil
 from typing import Literal, NamedTuple
 
 from actors.engines import speech, words
 from actors.engines.bm25 import Index
 from actors.engines.engine import Persona, Reply, Source, Turn, Utterance
+from actors.engines.relevance import SURE, Question, terms_asked_for
 from actors.engines.words import lexicon
 from actors.slices import Steps, whole
 
@@ -19,14 +18,9 @@ _MAX_PERSONAS = 512
 _MAX_ASKED_OFTEN = 16  # questions to one persona
 _MAX_REMEMBERED = 200  # characters of such a question
 _MAX_HITS = 6  # of the window, that are looked at more closely
-_MAX_ASKED = 6.0  # terms that an answer to a long question has to account for
 _MAX_LATEST = 6
 _AT_A_TIME = 4  # sentences that are read in one go
 
-# The share of a question's terms that an answer accounts for: from _MAYBE on it is given, from _SURE on
-# without doubt.
-_MAYBE = 0.34
-_SURE = 0.51
 _UNSURE = "I am not sure, but this may help.\n"
 
 _ABOUT_AGENT = lexicon(
@@ -51,34 +45,10 @@ class _Candidate(NamedTuple):
     text: str
 
 
-class _Query:
-    """What is asked for: distinct terms with their weights."""
-
-    __slots__ = ("_total", "terms")
-
-    def __init__(self, terms: Iterable[str]) -> None:
-        self.terms = dict.fromkeys(terms, 1.0)
-        total = float(len(self.terms))
-        if "name" in self.terms:  # a question for a name is about the rest of its words
-            self.terms["name"] = 0.5
-            total -= 0.5
-        self._total = min(_MAX_ASKED, total) or 1.0
-
-    def fewest(self, share: float) -> int:
-        """How many of the terms it takes at least to account for this share."""
-        return ceil(self._total * share - 1e-9)
-
-    def share(self, terms: Iterable[str]) -> float:
-        """How much of what is asked for these distinct terms account for, 0 to 1."""
-        weights = self.terms
-        found = sum(map(weights.__getitem__, filter(weights.__contains__, terms)))
-        return found / self._total if found < self._total else 1.0
-
-
 class _Asked(NamedTuple):
     """A message that asks, and what it comes to without looking at the conversation or a bank."""
 
-    query: _Query
+    query: Question
     about_speaker: bool
     said: list[_Candidate]
     """The passages of the profile that may answer it, best first."""
@@ -111,20 +81,20 @@ class _Known:
         return known
 
     def _look_at(self, message: speech.Analysis) -> Steps[_Asked]:
-        query = _Query((yield from _asked_for(message, speech.passages(message.text), self.name)))
-        said = self.says(query, _MAYBE)
+        query = Question((yield from terms_asked_for(message, speech.passages(message.text), self.name)))
+        said = self.says(query)
         about_agent = _ABOUT_AGENT.issuperset(query.terms) and not _AGENT_WORDS.isdisjoint(message.said)
         about_speaker = not _SPEAKER_WORDS.isdisjoint(message.said)
         introduces = about_agent and (not about_speaker or not said)
         alone = (yield from self.introduction()) if introduces else (yield from _answering(said, query))
         return _Asked(query, about_speaker, said, alone, about_agent and not about_speaker)
 
-    def says(self, query: _Query, least: float) -> list[_Candidate]:
-        """The passages of the profile that account for at least this share, best first."""
+    def says(self, query: Question, *, sure: bool = False) -> list[_Candidate]:
+        """The passages of the profile that answer a question, best first; `sure`: without doubt."""
         found: list[_Candidate] = []
         for number, _ in self.index.search(query.terms, MAX_SOURCES):
             share = query.share(self.index.terms(number))
-            if share >= least:
+            if query.accepts(self.index.terms(number), share, sure=sure):
                 found.append(_of_profile(self, share, number))
         return _ranked(found)
 
@@ -134,7 +104,7 @@ class _Known:
         if not self.passages:
             return Reply(f"{opening} {speech.INVITATION}")
         found = [_of_profile(self, 1.0, number) for number in range(min(2, len(self.passages)))]
-        return (yield from _quoting(f"{opening}\n", found, _Query(())))
+        return (yield from _quoting(f"{opening}\n", found, Question(())))
 
 
 class RecallEngine:
@@ -165,18 +135,18 @@ class RecallEngine:
             if not asked.query.terms:
                 return (yield from _latest(turn, asked.query)) if asked.about_speaker else asked.alone
             if turn.memories or not turn.window.is_indexed:
-                found = yield from _found(turn, asked.query, _MAYBE)
+                found = yield from _found(turn, asked.query)
             else:
-                found = _in_conversation(turn, asked.query, _MAYBE)
+                found = _in_conversation(turn, asked.query)
             if not found:
                 return asked.alone
             return (yield from _answering(_ranked(found + asked.said), asked.query))
-        query = _Query(message.terms)
+        query = Question(message.terms)
         if not query.terms:
             return Reply(f"All right. {speech.INVITATION}")
-        found = yield from _found(turn, query, _SURE)
+        found = yield from _found(turn, query, sure=True)
         known = self._known(turn.persona) or (yield from self._learn(turn.persona))
-        related = _ranked(found + known.says(query, _SURE))
+        related = _ranked(found + known.says(query, sure=True))
         if not related:
             return Reply(speech.NOTED)
         return (yield from _quoting(f"{speech.NOTED} I also know this.\n", related, query))
@@ -199,14 +169,14 @@ class RecallEngine:
         return known
 
 
-def _found(turn: Turn, query: _Query, least: float) -> Steps[list[_Candidate]]:
-    """What accounts for at least this share in the conversation and the banks."""
+def _found(turn: Turn, query: Question, *, sure: bool = False) -> Steps[list[_Candidate]]:
+    """Find what answers a question in the conversation and the banks; `sure`: without doubt."""
     if not turn.window.is_indexed:
         yield from turn.window.indexing()
-    found = _in_conversation(turn, query, least)
+    found = _in_conversation(turn, query, sure=sure)
     for memory in turn.memories:
-        share = query.share(set((yield from words.reading(f"{memory.name}\n{memory.text}"))))
-        if share >= least:
+        share, answers = yield from query.reading(f"{memory.name}\n{memory.text}")
+        if answers and (share >= SURE or not sure):
             lead = f"From the bank {memory.bank}"
             found.append(_Candidate(share, "bank", memory.bank, memory.name, lead, memory.text))
     return found
@@ -219,11 +189,11 @@ def _ranked(found: list[_Candidate]) -> list[_Candidate]:
     return found
 
 
-def _answering(found: list[_Candidate], query: _Query) -> Steps[Reply]:
+def _answering(found: list[_Candidate], query: Question) -> Steps[Reply]:
     """Answer a question with what was found, best first, as surely as that accounts for it."""
     if not found:
         return Reply(speech.UNKNOWN)
-    return (yield from _quoting("" if found[0].share >= _SURE else _UNSURE, found, query))
+    return (yield from _quoting("" if found[0].share >= SURE else _UNSURE, found, query))
 
 
 def _courteous(courtesy: speech.Courtesy, persona: Persona) -> Reply:
@@ -236,32 +206,16 @@ def _by_share(candidate: _Candidate) -> float:
     return candidate.share
 
 
-def _asked_for(message: speech.Analysis, sentences: list[str], name: frozenset[str]) -> Steps[list[str]]:
-    """The terms of the sentences that ask, or of all if those say too little; without the agent's name."""
-    terms: list[str] = []
-    if len(sentences) > 1:
-        for number, sentence in enumerate(sentences, 1):
-            split = words.split(sentence)
-            if speech.asks(sentence, split):
-                terms += words.terms(split)
-            if not number % _AT_A_TIME:
-                yield
-    terms = terms or message.terms
-    if name.isdisjoint(terms):
-        return terms
-    return [term for term in terms if term not in name] or terms
-
-
-def _in_conversation(turn: Turn, query: _Query, least: float) -> list[_Candidate]:
+def _in_conversation(turn: Turn, query: Question, *, sure: bool = False) -> list[_Candidate]:
     """The utterances that account for most, best first; of those that do so about as well, the newest."""
-    hits = turn.window.search(query.terms, _MAX_HITS, query.fewest(least))
+    hits = turn.window.search(query.terms, _MAX_HITS, query.fewest(sure=sure))
     if not hits:
         return []
     found: list[tuple[float, float, int, Utterance]] = []
     leaders: dict[frozenset[str], float] = {}
     for utterance, score, known in hits:
         share = query.share(known)
-        if share < least or utterance.content == turn.message:
+        if not query.accepts(known, share, sure=sure) or utterance.content == turn.message:
             continue
         matched = frozenset(filter(query.terms.__contains__, known))
         leader = leaders.setdefault(matched, score)
@@ -289,7 +243,7 @@ def _of_profile(known: _Known, share: float, number: int) -> _Candidate:
     return _Candidate(share, "profile", persona.name, persona.id, "My profile says", known.passages[number])
 
 
-def _quoting(opening: str, found: list[_Candidate], query: _Query) -> Steps[Reply]:
+def _quoting(opening: str, found: list[_Candidate], query: Question) -> Steps[Reply]:
     """Quotes the first candidates, as far as they are about as good as the first and add something to it."""
     lines: list[str] = []
     sources: list[Source] = []
@@ -321,7 +275,7 @@ def _subject(quote: str) -> str:
     return text
 
 
-def _best_passage(text: str, passages: list[str], query: _Query) -> Steps[str]:
+def _best_passage(text: str, passages: list[str], query: Question) -> Steps[str]:
     """The passage that accounts for most, rather one that tells than one that asks, the first of equals.
 
     A question that is quoted after all (from a memory of questions and answers) takes its answer with it.
@@ -331,7 +285,7 @@ def _best_passage(text: str, passages: list[str], query: _Query) -> Steps[str]:
     best, highest = 0, (-1.0, False)
     for place, passage in enumerate(passages):
         said = words.split(passage)
-        rank = (query.share(set(words.terms(said))), speech.tells(passage, said))
+        rank = ((yield from query.reading(passage))[0], speech.tells(passage, said))
         if rank > highest:
             best, highest = place, rank
         if place % _AT_A_TIME == _AT_A_TIME - 1:
@@ -346,7 +300,7 @@ def _best_passage(text: str, passages: list[str], query: _Query) -> Steps[str]:
     return quote
 
 
-def _latest(turn: Turn, query: _Query) -> Steps[Reply]:
+def _latest(turn: Turn, query: Question) -> Steps[Reply]:
     """The answer to "What do you know about me?": what the speaker told last."""
     found: list[_Candidate] = []
     yield from turn.window.indexing()

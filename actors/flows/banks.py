@@ -22,15 +22,16 @@ from actors.bank import (
 )
 from actors.call import Answer, Call
 from actors.engines.engine import Memory
+from actors.engines.relevance import asking
 from actors.errors import InvalidField, MissingField, NotFound, NotPermitted
 from actors.flows.documents import ingested
 from actors.recall import Recalled, all_indexed_terms, recall, recall_by_terms, terms_asked
 from actors.records import attachment_record, bank_record, memory_record
 from actors.request import require_name
-from actors.slices import sliced
+from actors.slices import Steps, sliced
 from actors.user import CreateBank, no_such_user
 from persistence import agents, banks, offers, users
-from persistence.banks import BankChanges, Choice
+from persistence.banks import BankChanges, Choice, MemoryRow
 from persistence.store import StoreUnavailable
 from persistence.users import name_key
 
@@ -290,12 +291,27 @@ async def recall_memories(call: Call) -> Answer:
     view, _ = await _bank(call, "read")
     page = call.request.page
     limit = page.limit if page is not None and page.limit is not None else RECALL_LIMIT
-    found = await recall(call.core.store, view.row, call.request.content or "", limit)
+    query = call.request.content or ""
+    found = await recall(call.core.store, view.row, query, limit)
+    answers = await sliced(_answers(query, [memory for memory, _ in found]))
     return Answer(
         profile=[bank_record(view.row)],
-        content=[memory_record(memory) | {"score": score} for memory, score in found],
+        content=[
+            memory_record(memory) | {"score": score, "answers": answering}
+            for (memory, score), answering in zip(found, answers, strict=True)
+        ],
         quoted=tuple(memory.place for memory, _ in found),
     )
+
+
+def _answers(query: str, memories: list[MemoryRow]) -> Steps[list[bool]]:
+    """Tell of each memory whether it answers a question, as a chat decides it."""
+    question = yield from asking(query)
+    answers: list[bool] = []
+    for memory in memories:
+        _, answering = yield from question.reading(f"{memory.name}\n{memory.text}")
+        answers.append(answering)
+    return answers
 
 
 async def delete(call: Call) -> Answer:

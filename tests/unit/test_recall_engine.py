@@ -470,10 +470,10 @@ def test_any_texts_are_answered_and_always_the_same(
 def test_texts_of_32000_characters_are_answered_in_no_time(unit: str) -> None:
     text = "".join(unit.format(n=n) for n in range(32_000))[:32_000]
     conversation = Conversation(SCOUT)
-    started = time.perf_counter()
+    started = time.thread_time()  # of the processor, whatever else the machine does
     for end in ("", "!", "?"):
         conversation.say(text[:-1] + end)
-    assert time.perf_counter() - started < 2  # a quadratic step takes minutes
+    assert time.thread_time() - started < 2  # a quadratic step takes minutes
 
 
 @settings(max_examples=30)

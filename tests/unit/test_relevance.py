@@ -1,0 +1,27 @@
+"""Which memories answer a question (actors/engines/relevance.py), over small banks in four languages."""
+
+import pytest
+
+from actors.engines.relevance import asking
+from actors.slices import whole
+from tests.unit.answering import QUESTIONS
+
+CASES = [
+    pytest.param(bank, question, wanted, id=question) for bank, questions in QUESTIONS for question, wanted in questions
+]
+MISSED: set[str] = set()
+"""Questions that are answered wrongly or not at all, so that whoever mends one notices."""
+
+
+def answering(bank: dict[str, str], text: str) -> set[str]:
+    question = whole(asking(text))
+    return {name for name, said in bank.items() if whole(question.reading(f"{name}\n{said}"))[1]}
+
+
+@pytest.mark.parametrize(("bank", "question", "wanted"), CASES)
+def test_the_memory_that_answers_is_taken_and_no_question_without_an_answer_gets_one(
+    bank: dict[str, str], question: str, wanted: str | None
+) -> None:
+    found = answering(bank, question)
+    right = wanted in found if wanted is not None else not found
+    assert right is (question not in MISSED), f"{question}: {found or 'nothing'}"
