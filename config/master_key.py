@@ -4,6 +4,7 @@ import base64
 import binascii
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 
 from config.settings import Settings
@@ -27,7 +28,7 @@ def load_master_key(settings: Settings, *, first_start: bool) -> bytes:
     if settings.master_key is not None:
         return settings.master_key.get_secret_value()
     path = settings.data_dir / FILE
-    if path.exists():
+    with suppress(FileNotFoundError):
         return _read(path)
     if not first_start:
         raise MasterKeyError(
@@ -40,6 +41,8 @@ def load_master_key(settings: Settings, *, first_start: bool) -> bytes:
 def _read(path: Path) -> bytes:
     try:
         key = base64.b64decode(path.read_bytes().strip(), validate=True)
+    except FileNotFoundError:
+        raise
     except (OSError, binascii.Error) as error:
         raise MasterKeyError(f"{path} can't be read as a master key: {error}") from error
     if len(key) != KEY_BYTES:
@@ -53,9 +56,9 @@ def _make(path: Path) -> bytes:
     The file gets its name when it is whole: half a key from a crash here would stop every later start.
     """
     key = secrets.token_bytes(KEY_BYTES)
-    path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f"{path.name}.new")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         beside.unlink(missing_ok=True)
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "wb") as file:
@@ -63,11 +66,14 @@ def _make(path: Path) -> bytes:
             file.flush()
             os.fsync(file.fileno())
         beside.replace(path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
     except OSError as error:
-        raise MasterKeyError(f"{path} can't be made: {error}") from error
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+        raise MasterKeyError(
+            f"{path} can't be made ({error.strerror or error}): make {path.parent} a directory that this user can "
+            "write, with some space left, or set another PARLEY_DATA_DIR."
+        ) from error
     return key

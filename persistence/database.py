@@ -22,12 +22,15 @@ from persistence.store import (
     Unit,
     Write,
 )
+from persistence.unusable import unusable_database, unusable_file
 from persistence.writer import Writer
 
 T = TypeVar("T")
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 READERS = 2
+CHECK = "UPDATE health SET checks = checks + 1"
+"""Changes nothing that matters, to see whether a commit succeeds."""
 
 log = logging.getLogger("parley.store")
 
@@ -52,17 +55,24 @@ class SqliteStore:
         Raises:
             StoreLocked: another process has it open.
             StoreTooNew: a newer version of the code wrote it.
+            StoreError: its files can't be used; the message says why and what to do.
         """
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(unusable_file(path.parent, error)) from error
         lock = _lock(path)
         connections: list[aiosqlite.Connection] = []
         try:
+            # aiosqlite's thread outlives the loop where connecting fails, so that is tried before
+            await asyncio.to_thread(lambda: sqlite3.connect(path).close())
             for _ in range(1 + READERS):
                 connection = aiosqlite.connect(path, isolation_level=None, cached_statements=512)
                 connections.append(await connection)
                 await _set_up(connection)
                 if len(connections) == 1:
                     await migrate(connection)
+                    await connection.execute(CHECK)  # SQLite opens what may only be read without a word
                 else:
                     await connection.execute("PRAGMA query_only = ON")
         except BaseException as error:
@@ -71,7 +81,7 @@ class SqliteStore:
                 await connection.close()
             lock.close()
             if isinstance(error, sqlite3.Error):
-                raise StoreError(f"{path} can't be opened: {error}") from error
+                raise StoreError(unusable_database(path, error)) from error
             raise
         return cls(path, lock, Writer(connections[0], before_commit), connections)
 
@@ -119,7 +129,7 @@ class SqliteStore:
     async def writable(self) -> bool:
         """Commit a row of its own and tell whether that went well."""
         try:
-            await self.commit(Unit((Write("UPDATE health SET checks = checks + 1", ()),)))
+            await self.commit(Unit((Write(CHECK, ()),)))
         except StoreUnavailable:
             return False
         return True
@@ -155,14 +165,21 @@ async def _set_up(connection: aiosqlite.Connection) -> None:
 
 def _lock(path: Path) -> IO[bytes]:
     """Hold the database for this process: two of them would run two actors of one key."""
-    lock = open(path.with_name(path.name + ".lock"), "ab")  # noqa: SIM115 - held until close
+    place = path.with_name(path.name + ".lock")
+    try:
+        lock = open(place, "ab")  # noqa: SIM115 - held until close
+    except OSError as error:
+        raise StoreError(unusable_file(place, error)) from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         lock.close()
         raise StoreLocked(
             f"{path} is in use by another process; stop that one or set another PARLEY_DATA_DIR"
         ) from None
+    except OSError as error:
+        lock.close()
+        raise StoreError(unusable_file(place, error)) from error
     return lock
 
 

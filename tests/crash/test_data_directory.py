@@ -1,0 +1,137 @@
+"""A data directory that can't be used: the start is refused and says which path is wrong and what to do."""
+
+import asyncio
+import os
+import shutil
+import sqlite3
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.gateway import CHECKOUT, running
+
+UNPRIVILEGED = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
+"""Runs a command as root without root's way around permissions."""
+
+
+async def refused(data: Path, *expected: str, through: Sequence[str] = (), **settings: str) -> str:
+    """Insist on a refusal in one line that says all that is expected; return it."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PARLEY_")}
+    environment |= {"PARLEY_PORT": "0", "PARLEY_DATA_DIR": str(data)} | settings
+    command = (*through, sys.executable, str(CHECKOUT / "server.py"))
+    process = await asyncio.create_subprocess_exec(
+        *command, env=environment, cwd=CHECKOUT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    said = (await asyncio.wait_for(process.communicate(), 30))[0].decode()
+    assert process.returncode == 2, said
+    assert "Traceback" not in said
+    assert said.startswith("Parley can't start"), said
+    assert "can't listen" not in said
+    for text in expected:
+        assert text in said, said
+    assert len(said.splitlines()) <= 2, said
+    return said
+
+
+def as_an_ordinary_user() -> Sequence[str]:
+    """Return what to run the gateway through so that permissions hold for it."""
+    if os.geteuid() != 0:
+        return ()
+    if shutil.which("setpriv") is None:
+        pytest.skip("as root, permissions are tested with setpriv (util-linux)")
+    return UNPRIVILEGED
+
+
+async def test_a_folder_that_can_t_be_written_is_named_with_its_owner(tmp_path: Path):
+    data = tmp_path / "data"
+    data.mkdir(mode=0o500)
+    await refused(data, str(data), "may not write", "belongs to", "chown", through=as_an_ordinary_user())
+
+
+async def test_a_folder_that_can_t_be_made_is_refused_naming_the_one_above_it(tmp_path: Path):
+    above = tmp_path / "above"
+    above.mkdir(mode=0o500)
+    data = above / "parley" / "data"
+    await refused(data, f"write {above} ", "belongs to", "PARLEY_DATA_DIR", through=as_an_ordinary_user())
+
+
+async def test_a_folder_that_may_not_even_be_searched_is_refused(tmp_path: Path):
+    above = tmp_path / "above"
+    (above / "data").mkdir(parents=True)
+    above.chmod(0o000)
+    try:
+        await refused(above / "data", str(above), "may not", through=as_an_ordinary_user())
+    finally:
+        above.chmod(0o700)
+
+
+@pytest.mark.parametrize("file", ["parley.db", "parley.db.lock", "master.key"])
+async def test_a_file_of_another_user_is_named(tmp_path: Path, file: str):
+    through = as_an_ordinary_user()
+    data = tmp_path / "data"
+    async with running(data) as gateway:
+        assert await gateway.stop() == 0
+    (data / file).chmod(0o000)
+    if os.geteuid() == 0:
+        os.chown(data / file, 65534, 65534)
+    await refused(data, str(data / file), through=through)
+
+
+async def test_a_database_that_may_only_be_read_is_refused_with_its_owner(tmp_path: Path):
+    data = tmp_path / "data"
+    async with running(data) as gateway:
+        assert await gateway.stop() == 0
+    (data / "parley.db").chmod(0o400)
+    await refused(data, f"write {data / 'parley.db'} ", "belongs to", through=as_an_ordinary_user())
+
+
+async def test_a_data_directory_below_a_file_is_refused_naming_the_file(tmp_path: Path):
+    (tmp_path / "file").write_text("a file")
+    await refused(tmp_path / "file" / "data", str(tmp_path / "file"), "is a file where a directory is needed")
+
+
+async def test_a_directory_in_place_of_the_database_is_refused(tmp_path: Path):
+    (tmp_path / "parley.db").mkdir()
+    await refused(tmp_path, f"{tmp_path / 'parley.db'} is a directory")
+
+
+async def test_a_file_that_is_no_database_is_refused_with_what_to_do(tmp_path: Path):
+    (tmp_path / "parley.db").write_bytes(b"no database at all, " * 1_000)
+    await refused(tmp_path, f"{tmp_path / 'parley.db'} is not an SQLite database", "PARLEY_STORE_URL")
+
+
+async def test_a_database_that_another_program_holds_is_refused_as_locked(tmp_path: Path):
+    data = tmp_path / "data"
+    async with running(data) as gateway:
+        assert await gateway.stop() == 0
+    holder = sqlite3.connect(data / "parley.db", isolation_level=None)
+    holder.execute("PRAGMA locking_mode = EXCLUSIVE")
+    holder.execute("BEGIN EXCLUSIVE")
+    try:
+        await refused(data, f"{data / 'parley.db'} is locked by another program", "end that one")
+    finally:
+        holder.close()
+
+
+def on_a_mount(folder: Path, options: str) -> Sequence[str]:
+    """Return what to run the gateway through so that a folder is a file system of its own, in its own namespace."""
+    mounted = ("unshare", "-rm", "sh", "-c", f'mount -t tmpfs -o {options} parley "$0" && exec "$@"', str(folder))
+    if shutil.which("unshare") is None or os.system(" ".join([*mounted[:3], "-c", "true"])) != 0:
+        pytest.skip("needs unshare (util-linux) with user namespaces")
+    return mounted
+
+
+@pytest.mark.parametrize("size", ["4k", "64k", "500k"])
+async def test_a_full_disk_is_told_as_such(tmp_path: Path, size: str):
+    """The disk is full at the folder, at the database, or at its log, whichever the size lets come first."""
+    data = tmp_path / "data"
+    data.mkdir()
+    await refused(data, "no space left", str(data), "free some", through=on_a_mount(data, f"size={size}"))
+
+
+async def test_a_read_only_disk_is_told_as_such(tmp_path: Path):
+    data = tmp_path / "data"
+    data.mkdir()
+    await refused(data, "read-only", str(data), "PARLEY_DATA_DIR", through=on_a_mount(data, "ro"))
