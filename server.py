@@ -3,11 +3,9 @@
 Run it as `python server.py`; `make run` does the set-up first and starts it for development.
 """
 
-import argparse
 import asyncio
 import logging
 import os
-import resource
 import signal
 import sys
 from collections.abc import Callable, Collection, Sequence
@@ -29,6 +27,7 @@ from actors.skills.book import StoredSkills
 from actors.tools.limits import ToolLimits
 from actors.tools.servers import ToolOptions
 from actors.tools.stdio import StdioServer
+from config.command_line import WrongUsage, parse_arguments
 from config.development import for_development
 from config.master_key import FILE as MASTER_KEY_FILE
 from config.master_key import MasterKeyError, load_master_key
@@ -38,16 +37,13 @@ from persistence import master_key, users
 from persistence.database import SqliteStore
 from persistence.store import Store, StoreError, Unit
 from routes.app import HttpOptions, build_app
-from routes.listener import Listener
-from routes.logs import AccessLog, JsonFormatter
-from tuning import tune
+from routes.listener import CannotListen, Listener
+from routes.logs import AccessLog, JsonFormatter, log_what_nobody_catches, refuse, tell
+from tuning import allow_many_connections, tune
 from version import VERSION
 
 GRACE_S = 10.0
 """How long a stop waits for requests under way, and then for actors."""
-
-OPEN_FILES = 65_536
-"""Files that may be open at a time, where the system allows so many; its usual limit is 1,024."""
 
 NAMES_TOLD = 5
 """The start names up to this number of users whose plan a development start gave."""
@@ -81,10 +77,10 @@ class Gateway:
         another way out to receivers.
 
         Raises:
-            StoreError: the database is in use, or too new for this code.
+            StoreError: the database is in use, too new for this code, or its files can't be used.
             MasterKeyError: there is no master key, or not the one that the database was sealed with.
             CatalogError: the catalog of tool servers can't be used.
-            OSError: the address is in use.
+            CannotListen: the address is in use, or not this machine's.
         """
         settings = self.settings
         options = core_options(settings, outbound, development_plan="default_plan" in (self.developed or ()))
@@ -119,11 +115,13 @@ class Gateway:
     async def stop(self) -> int:
         """Refuse new work, answer what is under way, drain the actors, close the store.
 
-        Returns how many requests and actors were cut off when the grace time was over.
+        Returns how many requests were cut off when the grace time was over.
         """
         self.core.streams.close("gateway stops")
         cut_off = await self.listener.drain(GRACE_S)
-        cut_off += await self._stop_core()
+        unfinished = await self._stop_core()
+        if unfinished:
+            log.warning("%d actors were not done when the gateway stopped", unfinished)
         self.access_log.flush()
         return cut_off
 
@@ -236,6 +234,7 @@ def set_up_logging(settings: Settings) -> None:
     handler = logging.StreamHandler()
     if settings.log_format == "json":
         handler.setFormatter(JsonFormatter())
+        log_what_nobody_catches()
     else:
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler])
@@ -245,22 +244,17 @@ def set_up_logging(settings: Settings) -> None:
         logging.getLogger(library).setLevel(logging.CRITICAL)
 
 
-def allow_many_connections() -> None:
-    """Raise the number of files that may be open to what the system allows: clients' and receivers' connections."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
 def greet(gateway: Gateway) -> str:
     """Say where it listens, where the data is and what to try first."""
-    settings = gateway.settings
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    if settings.host in ("0.0.0.0", "::"):
-        host = "127.0.0.1"
-    base = f"http://{host}:{gateway.listener.port}"
-    return f"""Parley {VERSION} listens on {base}
+    settings, listener = gateway.settings, gateway.listener
+    base, *others = listener.urls
+    open_to_all = ""
+    if listener.open_to_network:
+        where = (
+            f"every address of this machine answers: {', '.join(others)}" if others else "other machines can reach it"
+        )
+        open_to_all = f"\nIt is open to the network, without TLS: {where}"
+    return f"""Parley {VERSION} listens on {base}{open_to_all}
 Data is in {gateway.store.description}
 Try first: curl {base}/demo/v1/{settings.brand}/tps/user/create -H 'Content-Type: application/json' \\
   -d '{{"vx": {{"name": "lovelace", "secret": "correct horse battery"}}}}'
@@ -299,50 +293,36 @@ async def run(settings: Settings, developed: Collection[str] | None) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopping.set)
     gateway = Gateway(settings, developed)
+    as_json = settings.log_format == "json"
     try:
         await gateway.start()
     except (StoreError, MasterKeyError, CatalogError) as error:
-        print(f"Parley can't start: {error}", file=sys.stderr)
-        return 2
+        return refuse(f"Parley can't start: {error}", as_json=as_json)
+    except CannotListen as error:
+        return refuse(f"Parley can't listen on {error}", as_json=as_json)
     except OSError as error:
-        print(f"Parley can't listen on {settings.host}:{settings.port}: {error}", file=sys.stderr)
-        return 2
-    print(greet(gateway), flush=True)
+        return refuse(f"Parley can't start: {error}", as_json=as_json)
+    tell(greet(gateway), as_json=as_json)
     await stopping.wait()
     cut_off = await gateway.stop()
-    print(f"Parley has stopped; {cut_off} requests were cut off." if cut_off else "Parley has stopped.", flush=True)
+    cut = f"; {cut_off} request{'s were' if cut_off > 1 else ' was'} cut off." if cut_off else "."
+    tell(f"Parley has stopped{cut}", as_json=as_json)
     return 0
-
-
-def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
-    """Read the command line; a wrong one, or `--help`, ends the process."""
-    parser = argparse.ArgumentParser(
-        prog="server.py",
-        description="Start the Parley gateway.",
-        epilog="Settings come from environment variables, or from the TOML file that PARLEY_CONFIG names; "
-        "config/defaults.toml lists them all.",
-        allow_abbrev=False,
-    )
-    parser.add_argument(
-        "--development",
-        action="store_true",
-        help="a development start, as `make run` does: new users have the plan enterprise and sandbox keys are issued, "
-        "unless the environment or the file sets PARLEY_DEFAULT_PLAN or PARLEY_SANDBOX_KEYS_ENABLED",
-    )
-    return parser.parse_args(arguments)
 
 
 def main(arguments: Sequence[str] = ()) -> int:
     """Read the command line and the settings, and serve."""
-    told = parse_arguments(arguments)
+    try:
+        told = parse_arguments(arguments, VERSION)
+    except WrongUsage as error:
+        return refuse(f"Parley can't start: {error}", as_json=os.environ.get("PARLEY_LOG_FORMAT") == "json")
     developed: Collection[str] | None = None
     try:
         settings = load_settings(os.environ)
         if told.development:
             settings, developed = for_development(settings)
     except SettingsError as error:
-        print(f"Parley can't start, settings are wrong:\n{error}", file=sys.stderr)
-        return 2
+        return refuse(f"Parley can't start, settings are wrong:\n{error}", as_json=error.as_json)
     set_up_logging(settings)
     os.umask(0o077)  # what is stored is for this account alone
     tune()

@@ -1,6 +1,7 @@
 """How the process is set up for one busy loop beside a few threads (docs/performance.md, "Where the time goes")."""
 
 import gc
+import resource
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -10,6 +11,9 @@ SWITCH_S = 0.000_01
 
 TIMER_SLACK = Path("/proc/self/timerslack_ns")
 """By how much the kernel may delay this thread's timers, and those of threads that it starts (proc(5))."""
+
+OPEN_FILES = 65_536
+"""Files that may be open at a time, where the system allows so many; its usual limit is 1,024."""
 
 
 def tune() -> None:
@@ -22,3 +26,11 @@ def tune() -> None:
     # Few objects here form cycles, and many live long: collect seldom, and never what the imports made.
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
+
+
+def allow_many_connections() -> None:
+    """Raise the number of files that may be open to what the system allows: clients' and receivers' connections."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(hard, OPEN_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

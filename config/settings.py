@@ -42,11 +42,15 @@ _MAX_DELAY_S = 30 * 86400
 
 
 class SettingsError(ValueError):
-    """The settings can't be used. The message has one line per problem, without any secret."""
+    """The settings can't be used. The message has one line per problem, without any secret.
 
-    def __init__(self, problems: Sequence[str]) -> None:
+    `as_json`: whether the log, and so this message, was asked for as JSON.
+    """
+
+    def __init__(self, problems: Sequence[str], *, as_json: bool = False) -> None:
         super().__init__("\n".join(problems))
         self.problems = tuple(problems)
+        self.as_json = as_json
 
 
 def _text(parse: Callable[[str], object]) -> BeforeValidator:
@@ -153,7 +157,7 @@ class Settings(BaseModel):
     )
 
     host: Annotated[str, AfterValidator(_host)] = Field(
-        "127.0.0.1", description="an IP address (0.0.0.0 or :: for all interfaces) or a host name"
+        "127.0.0.1", description="an IP address (0.0.0.0 is every IPv4 one, :: every IPv6 and IPv4 one) or a host name"
     )
     port: Whole = Field(8000, ge=0, le=65535, description="a whole number 1 to 65535, or 0 for any free port")
     data_dir: Annotated[FsPath, AfterValidator(_directory)] = Field(
@@ -286,7 +290,7 @@ class _Sources:
             self.problems += [self._wrong(key) for key in wrong if self.complete or key in self.values]
         # Raised outside the except clause, so that no traceback holds pydantic's error and with it a secret.
         if settings is None or self.problems:
-            raise SettingsError(self.problems)
+            raise SettingsError(self.problems, as_json=self.values.get("log_format") == "json")
         return settings
 
     def _add_file(self, path: str) -> None:

@@ -265,25 +265,28 @@ class CommandBus:
                 events.put_nowait(None)
 
         call.stream_to(progress)
-        self._work.begin(run())
-        event = await events.get()
-        if event is None:
-            if failed is not None:
-                raise failed
-            return code, whole
-        assert request.sanic is not None
-        response = await _respond_with_events(request.sanic, call, headers)
-        while event is not None:
-            await response.send(event)
+        work = self._work.begin(run())
+        try:
             event = await events.get()
-        if failed is not None:
-            error = as_service_error(failed)
-            code = error.internal_code
-            await response.send(_event("error", orjson.dumps(status_of(error))))
-        elif whole is not None:
-            await response.send(_event("error", orjson.dumps(orjson.loads(whole.body)["status"])))
-        await response.eof()
-        return code, None
+            if event is None:
+                if failed is not None:
+                    raise failed
+                return code, whole
+            assert request.sanic is not None
+            response = await _respond_with_events(request.sanic, call, headers)
+            while event is not None:
+                await response.send(event)
+                event = await events.get()
+            if failed is not None:
+                error = as_service_error(failed)
+                code = error.internal_code
+                await response.send(_event("error", orjson.dumps(status_of(error))))
+            elif whole is not None:
+                await response.send(_event("error", orjson.dumps(orjson.loads(whole.body)["status"])))
+            await response.eof()
+            return code, None
+        finally:  # a reader that went away leaves it to itself
+            self._work.leave(work)
 
     async def _follow(self, request: Request, call: Call, follow: Follow) -> int:
         """Answer as server-sent events until the reader goes away or the stream ends.

@@ -1,11 +1,14 @@
 """The listening socket: from its opening to the last answer."""
 
 import asyncio
+import errno
 import socket
+from ipaddress import ip_address
 from time import monotonic
 from typing import Any, Self, cast
 
 from sanic.application.state import ApplicationServerInfo
+from sanic.http import Stage
 from sanic.http.constants import HTTP
 
 from routes.app import App
@@ -15,26 +18,56 @@ from routes.work import Work
 BACKLOG = 1024
 
 
+ANY_IPV4, ANY_IPV6 = "0.0.0.0", "::"
+_OUTSIDE = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
+"""Addresses for documentation, whose routes tell the addresses of this machine. Nothing is sent there."""
+
+
+class CannotListen(Exception):
+    """The gateway can't listen where it should; the message says why and what to do."""
+
+
 class Listener:
     """An application that listens; `drain` ends it in an orderly way."""
 
-    def __init__(self, server: Any, port: int, work: Work) -> None:
+    def __init__(self, server: Any, host: str, listening: socket.socket, work: Work) -> None:
         # Any: Sanic's AsyncioServer leaves its connections untyped
         self._server = server
         self._work = work
-        self.port = port
+        self._host = host
+        self._address: str = listening.getsockname()[0]
+        self.port: int = listening.getsockname()[1]
         """The port it listens on; the system's choice where 0 was asked for."""
+
+    @property
+    def open_to_network(self) -> bool:
+        """Whether other machines may connect."""
+        return not ip_address(self._address.partition("%")[0]).is_loopback
+
+    @property
+    def urls(self) -> list[str]:
+        """List addresses that answer, the best for a try from this machine first."""
+        hosts = {ANY_IPV4: ["127.0.0.1"], ANY_IPV6: ["127.0.0.1", "::1"]}.get(self._address, [self._host])
+        if self._address in (ANY_IPV4, ANY_IPV6):
+            families = _OUTSIDE if self._address == ANY_IPV6 else _OUTSIDE[:1]
+            hosts += [address for family, outside in families if (address := _own_address(family, outside))]
+        return [f"http://{f'[{host}]' if ':' in host else host}:{self.port}" for host in hosts]
 
     @classmethod
     async def open(cls, app: App, host: str, port: int) -> Self:
-        """Listen on an address.
+        """Listen on an address; `::` is every address of IPv6 and IPv4.
 
         Raises:
-            OSError: it is in use, or not this machine's.
+            CannotListen: it is in use, or not this machine's.
         """
         # Sanic reads port 0 as its own default, so the socket is made here.
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listening = socket.create_server((host, port), family=family, backlog=BACKLOG)
+        try:
+            listening = socket.create_server(
+                (host, port), family=family, backlog=BACKLOG, dualstack_ipv6=_is_any_ipv6(host)
+            )
+        except OSError as error:
+            raise CannotListen(f"{host}:{port}: {error.strerror or error}. {_advice(error)}") from error
         untyped: Any = cast(Any, app)
         # Sanic learns that it speaks HTTP/1.1 alone, or it sends an empty Alt-Svc with all responses.
         untyped.state.server_info.append(ApplicationServerInfo({"version": HTTP.VERSION_1}))
@@ -44,12 +77,13 @@ class Listener:
         await server.startup()
         await server.before_start()
         await server.after_start()
-        return cls(server, listening.getsockname()[1], app.ctx.work)
+        return cls(server, host, listening, app.ctx.work)
 
     async def drain(self, grace_s: float) -> int:
         """Take no more connections, let requests under way be answered; return how many were cut off.
 
-        What a client that went away has begun is given time, too.
+        A request is under way from its first byte to the last of its answer. A command that a client began before it
+        went away is given time, too.
         """
         server = self._server
         await server.before_stop()
@@ -60,9 +94,48 @@ class Listener:
                 if not connection.recv_buffer:  # else a request is here that its task has yet to see
                     connection.close_if_idle()
             await asyncio.sleep(0.02)
-        cut_off = len(server.connections) + len(self._work)
+        cut_off = sum(map(_is_under_way, server.connections)) + self._work.alone
         for connection in list(server.connections):
             connection.abort()
         await closed
         await server.after_stop()
         return cut_off
+
+
+def _is_under_way(connection: Any) -> bool:
+    """Tell whether a request has begun to arrive on a connection, or its answer is not sent whole."""
+    http, transport = connection.http, connection.transport
+    if http is not None and http.stage in (Stage.HANDLER, Stage.RESPONSE):
+        return True
+    return bool(connection.recv_buffer) or (transport is not None and transport.get_write_buffer_size() > 0)
+
+
+def _is_any_ipv6(host: str) -> bool:
+    """Tell whether a host is the address that stands for all of IPv6, however it is written."""
+    try:
+        return str(ip_address(host)) == ANY_IPV6
+    except ValueError:
+        return False
+
+
+def _own_address(family: int, outside: str) -> str | None:
+    """Return the address that this machine would use to reach another; None where there is no way out."""
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((outside, 9))
+        except OSError:
+            return None
+        return probe.getsockname()[0]
+
+
+def _advice(error: OSError) -> str:
+    """Say what to do about an address that can't be listened on."""
+    match error.errno:
+        case errno.EADDRINUSE:
+            return "Stop the program that uses it, or set another PARLEY_PORT."
+        case errno.EACCES:
+            return "Ports below 1024 may need a privilege: set a PARLEY_PORT above."
+        case errno.EAFNOSUPPORT:
+            return "This machine has no IPv6: set PARLEY_HOST to an IPv4 address (0.0.0.0 is all of them)."
+        case _:
+            return "Set PARLEY_HOST to an address or name of this machine, 127.0.0.1 for example."

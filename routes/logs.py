@@ -2,6 +2,9 @@
 
 import asyncio
 import logging
+import sys
+import threading
+from types import TracebackType
 from typing import TextIO
 
 import orjson
@@ -76,12 +79,67 @@ class JsonFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Write the record; an exception's traceback is in `exception`."""
-        line = {
-            "time": iso(int(record.created * 1000)),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
-        return orjson.dumps(line).decode()
+        try:
+            message = record.getMessage()
+        except Exception:  # its arguments don't fit: that must not cost the line
+            message = str(record.msg)
+        exception = self.formatException(record.exc_info) if record.exc_info else None
+        return json_line(record.levelname.lower(), record.name, message, int(record.created * 1000), exception)
+
+
+def json_line(level: str, logger: str, message: str, at: int | None = None, exception: str | None = None) -> str:
+    """Write a line of the log as a JSON object, without its line feed; `at` None is now."""
+    line = {
+        "time": iso(system_clock() if at is None else at),
+        "level": level,
+        "logger": logger,
+        "message": _valid(message),
+    }
+    if exception is not None:
+        line["exception"] = _valid(exception)
+    return orjson.dumps(line).decode()
+
+
+def _valid(text: str) -> str:
+    """Escape what is no Unicode: bytes of an undecodable path or URL."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def tell(text: str, *, as_json: bool) -> None:
+    """Tell the operator something on stdout, whatever the level of the log."""
+    _write(sys.stdout, json_line("info", "parley", text) if as_json else text)
+
+
+def refuse(text: str, *, as_json: bool) -> int:
+    """Tell on stderr why there is no start; return the exit status."""
+    _write(sys.stderr, json_line("error", "parley", text) if as_json else text)
+    return 2
+
+
+def _write(stream: TextIO, line: str) -> None:
+    stream.write(f"{line}\n")
+    stream.flush()
+
+
+def log_what_nobody_catches() -> None:
+    """Send warnings and uncaught exceptions to the log, which Python would write to stderr as it likes."""
+    logging.captureWarnings(True)
+    log = logging.getLogger("parley")
+
+    def uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        log.critical("an exception that nothing caught", exc_info=(kind, error, trace))
+
+    def uncaught_in_thread(args: threading.ExceptHookArgs) -> None:
+        if args.exc_value is not None and not isinstance(args.exc_value, SystemExit):
+            name = args.thread.name if args.thread else "?"
+            trace = (args.exc_type, args.exc_value, args.exc_traceback)
+            log.critical("an exception that nothing caught in the thread %s", name, exc_info=trace)
+
+    def unraisable(args: "sys.UnraisableHookArgs") -> None:
+        error = args.exc_value
+        trace = None if error is None else (args.exc_type, error, args.exc_traceback)
+        log.error("%s: %r", args.err_msg or "an exception that could not be raised", args.object, exc_info=trace)
+
+    sys.excepthook = uncaught
+    threading.excepthook = uncaught_in_thread
+    sys.unraisablehook = unraisable

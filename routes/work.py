@@ -17,22 +17,34 @@ class Work:
 
     def __init__(self) -> None:
         self._under_way: set[object] = set()
+        self._waited_for: set[object] = set()
 
     def __len__(self) -> int:
         return len(self._under_way)
 
+    @property
+    def alone(self) -> int:
+        """How much of it no request waits for any more."""
+        return len(self._under_way) - len(self._waited_for)
+
     def add(self, work: object) -> None:
-        """Have an orderly stop wait for something until it is discarded."""
+        """Have an orderly stop wait for something until it is discarded; its client has gone."""
         self._under_way.add(work)
 
     def discard(self, work: object) -> None:
         """Note that something is done."""
         self._under_way.discard(work)
+        self._waited_for.discard(work)
+
+    def leave(self, work: object) -> None:
+        """Note that the request which began something waits for it no more."""
+        self._waited_for.discard(work)
 
     def begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Run something in a task of its own."""
+        """Run something in a task of its own; `leave` it where its request ends first."""
         task = asyncio.create_task(work)
         self.add(task)
+        self._waited_for.add(task)
         task.add_done_callback(self.discard)
         return task
 
@@ -42,6 +54,7 @@ class Work:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
+            self.leave(task)
             task.add_done_callback(_tell_fault)
             raise
 

@@ -159,7 +159,7 @@ class GatewayProcess:
             )
         for _ in range(400):
             said = self.said = self.log.read_bytes()[start:].decode()
-            listening = re.search(r"listens on (http://\S+)", said)
+            listening = re.search(r"listens on (http://[^\s\"\\]+)", said)
             if listening:
                 self.base = listening.group(1)
                 return self

@@ -18,8 +18,8 @@ from typing import Any
 import orjson
 
 from config.settings import load_settings
-from server import Gateway, allow_many_connections, greet, set_up_logging
-from tuning import tune
+from server import Gateway, greet, set_up_logging
+from tuning import allow_many_connections, tune
 
 SHOWN = 5
 
