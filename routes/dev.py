@@ -19,7 +19,7 @@ MAX_DATA_BYTES = 250_000
 
 
 class MockDeployment(Body):
-    """Body of the mock of a deployment (spec 4.3)."""
+    """Body of the mock of a deployment."""
 
     user_id: RequiredReference = Field(description="Whom it concerns: a user's id.")
     action: Annotated[Literal["created", "updated", "deleted"], BlankIsMissing]

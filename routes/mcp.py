@@ -3,7 +3,7 @@
 from http import HTTPStatus
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from actors.flows import mcp
 from actors.ids import iso
@@ -20,12 +20,10 @@ Name = Annotated[str, Field(max_length=200, pattern=_NO_NUL)]
 class InstallTool(Body):
     """Body of an installation: `server` or `url`."""
 
-    model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": ["server"]}, {"required": ["url"]}]})
-
     name: Name = Field(description="What to call it: 3 to 64 letters, digits, `_`, `-`; its tools are `name.tool`.")
-    server: Name | None = Field(None, description="An entry of the operator's catalog.")
+    server: Name | None = Field(None, description="An entry of the operator's catalog; needed unless `url` is sent.")
     url: Annotated[str, Field(max_length=2048, pattern=_NO_NUL)] | None = Field(
-        None, description="The address of a streamable-HTTP server; https."
+        None, description="The https address of a streamable-HTTP server; needed unless `server` is sent."
     )
     headers: dict[str, str] | None = Field(
         None, description="Headers to send to that URL, e.g. Authorization; kept sealed and never shown."

@@ -1,30 +1,17 @@
 """The gateway routes' part of the OpenAPI document, from their tables; and models in OpenAPI 3.0's dialect."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from pydantic import BaseModel
 
+from routes.openapi_errors import RATE_LIMIT, route_refusals
 from routes.route import Entrance, Route
-from routes.schemas import Schema, number, record, ref, text
+from routes.schemas import Schema, ref, text
 
+OPEN_TO_ALL = "Needs no credential and is not counted."
 CREDENTIALS: list[Schema] = [{"bearer": []}, {"apiKey": []}]
-RETRY_AFTER: Schema = {"Retry-After": {"description": "Seconds to wait.", "schema": number(minimum=1)}}
-
-RATE_LIMIT_HEADERS: Schema = {
-    "RateLimit-Policy": {
-        "description": 'The quota of a day, on a plan that has one: `"day";q=<limit>;w=86400`.',
-        "schema": text(example='"day";q=100;w=86400'),
-    },
-    "RateLimit": {
-        "description": 'What is left of it: `"day";r=<remaining>;t=<seconds until 00:00 UTC>`.',
-        "schema": text(example='"day";r=99;t=3600'),
-    },
-}
-RATE_LIMIT: Schema = {name: {"$ref": f"#/components/headers/{name}"} for name in RATE_LIMIT_HEADERS}
-"""The headers of an answer to a request that was counted."""
-
 IDEMPOTENCY_KEY: Schema = {"$ref": "#/components/parameters/IdempotencyKey"}
 IDEMPOTENCY_PARAMETER: Schema = {
     "name": "Idempotency-Key",
@@ -35,7 +22,16 @@ IDEMPOTENCY_PARAMETER: Schema = {
 }
 
 _SECURITY: dict[Entrance, list[Schema]] = {"member": CREDENTIALS, "internal": [{"internalSecret": []}], "open": []}
-_REFUSALS: dict[Entrance, tuple[int, ...]] = {"member": (401, 429, 503), "internal": (401, 404, 503), "open": (503,)}
+_DESCRIPTIONS: dict[Entrance, str] = {
+    "member": "Takes a session token or an API key, and counts as one request of the day.",
+    "internal": "For the operator: takes the gateway's secret in `X-Internal-Secret`. Not there while none is set.",
+    "open": OPEN_TO_ALL,
+}
+_REFUSALS: dict[Entrance, tuple[int, ...]] = {
+    "member": (401, 429, 503),
+    "internal": (401, 404, 503),
+    "open": (400, 503),
+}
 _OF_A_BODY = (400, 408, 413, 415)
 
 ID_IN_PATH = r"^[A-Za-z0-9_.-]{1,64}$"
@@ -71,13 +67,17 @@ def _of_route(route: Route) -> Schema:
         refusals |= {408, 413}  # a body that may come is received, though nothing looks at it
     if route.query is not None:
         refusals.add(400)
-    responses: dict[str, Schema] = {str(int(route.status)): success} | empty
-    responses |= {str(status): _refusal(status) for status in sorted(refusals)}
-    if route.entrance == "member":
-        for status, response in responses.items():
-            if status != "401":
-                response["headers"] = RATE_LIMIT | response.get("headers", {})
-    described = operation(route.tag, route.name, route.summary, responses, security=_SECURITY[route.entrance])
+    counted = route.entrance == "member"
+    if route.status >= 400:  # a placeholder, which is always refused
+        responses = route_refusals((route.status,), counted=counted)
+    else:
+        responses = {str(int(route.status)): success} | empty
+        if counted:
+            responses = {status: response | {"headers": RATE_LIMIT} for status, response in responses.items()}
+    responses |= route_refusals(refusals, counted=counted)
+    described = operation(
+        route.tag, route.name, route.summary, _DESCRIPTIONS[route.entrance], responses, _SECURITY[route.entrance]
+    )
     parameters = [*_path_parameters(route), *_query_parameters(route)]
     if takes_key:
         parameters.append(IDEMPOTENCY_KEY)
@@ -107,20 +107,17 @@ def _query_parameters(route: Route) -> list[Schema]:
     ]
 
 
-def _refusal(status: int) -> Schema:
-    refusal = reply("Refused; `status` says why.", record("An error.", status=ref("Status")))
-    return refusal | ({"headers": RETRY_AFTER} if status in (429, 503) else {})
-
-
-def operation(tag: str, name: str, summary: str, responses: Schema, **more: Any) -> Schema:
+def operation(
+    tag: str, name: str, summary: str, description: str, responses: Schema, security: Sequence[Schema] = ()
+) -> Schema:
     """Describe an operation; open to all unless `security` says otherwise."""
     return {
         "tags": [tag],
         "operationId": name,
         "summary": summary,
-        "security": [],
+        "description": description,
+        "security": [*security],
         "responses": responses,
-        **more,
     }
 
 
@@ -162,9 +159,11 @@ def openapi_30(value: Any) -> Any:
     if {"type": "null"} in branches:
         (branch,) = [branch for branch in branches if branch != {"type": "null"}]
         del made["anyOf"]
-        # a reference allows no siblings in 3.0
-        inner = {"allOf": [branch]} if "$ref" in branch else branch
+        # a reference allows no siblings in 3.0, and `nullable` has no meaning without a type
+        inner = {"type": "object", "allOf": [branch]} if "$ref" in branch else branch
         made = {**inner, **made, "nullable": True}
         if "enum" in made:
             made["enum"] = [*made["enum"], None]
+            if isinstance(schema.get("title"), str):
+                made["title"] = schema["title"]  # generators would number the types that they make of it
     return made

@@ -46,10 +46,15 @@ def _require(schema: Schema, name: str) -> None:
 
 
 def _with_null(schema: Schema) -> Schema:
-    """Allow null for every member that is not required, in OpenAPI 3.0's way."""
+    """Allow null for every member that is not required, in OpenAPI 3.0's way.
+
+    Objects and enumerations get a title: generators would number the types that they make of a nullable one.
+    """
     made: Schema = {}
     for name, member in schema["properties"].items():
         inner = _with_null(member) if "properties" in member else member
+        if "properties" in inner or "enum" in inner:
+            inner = {"title": name.capitalize(), **inner}
         made[name] = inner if name in schema.get("required", ()) else _or_null(inner)
     return {**schema, "properties": made}
 

@@ -63,15 +63,6 @@ def ident(prefix: str) -> Schema:
 
 NAME = text(pattern=NAME_PATTERN, example="lovelace")
 
-_USER = {
-    "id": ident("usr"),
-    "name": NAME,
-    "description": nullable(text()),
-    "profile": nullable(text()),
-    "plan": PLAN,
-    "created_at": TIME,
-}
-
 _MEMORY = {
     "id": ident("mem"),
     "name": text(),
@@ -83,12 +74,16 @@ _MEMORY = {
 }
 
 RECORDS: dict[str, tuple[str, Schema]] = {
-    "user": ("User", record("A user.", **_USER)),
     "own_user": (
         "OwnUser",
         record(
             "A user as it sees itself.",
-            **_USER,
+            id=ident("usr"),
+            name=NAME,
+            description=nullable(text()),
+            profile=nullable(text()),
+            plan=PLAN,
+            created_at=TIME,
             quota=record(
                 "Requests of this UTC day; null where the plan has no limit.",
                 limit=nullable(number()),
@@ -293,7 +288,7 @@ HEADER = record(
 
 
 TPS_RESPONSE = record(
-    "The answer of every command (spec 2.2).",
+    "The answer of a command; each has a schema of its own, which says what its lists hold.",
     header=ref("Header"),
     status=ref("Status"),
     profile=array({"type": "object", "description": "A record."}),
@@ -301,13 +296,10 @@ TPS_RESPONSE = record(
 )
 
 
-def response(profile: Schema | None = None, content: Schema | None = None, *, success: bool | None = None) -> Schema:
-    """Describe a TPSResponse whose lists hold such records; None holds none or any, as `success` says."""
-    narrowed: Schema = {}
-    for name, items in (("profile", profile), ("content", content)):
-        if items is not None:
-            narrowed[name] = array(items)
-        elif success:
-            narrowed[name] = array({"type": "object"}) | {"maxItems": 0}
-    whole = ref("TPSResponse")
-    return {"allOf": [whole, {"type": "object", "properties": narrowed}]} if narrowed else whole
+def command_response(description: str, profile: Schema | None, content: Schema | None) -> Schema:
+    """Describe a TPSResponse whose lists hold such records; None stands for a list that is always empty."""
+    lists = {
+        name: array({"type": "object"}) | {"maxItems": 0} if items is None else array(items)
+        for name, items in (("profile", profile), ("content", content))
+    }
+    return record(description, header=ref("Header"), status=ref("Status"), **lists)

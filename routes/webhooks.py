@@ -31,9 +31,7 @@ Rotation = Annotated[
     Literal[True, "now"] | None,
     BeforeValidator(_true_or_now),
     BlankIsMissing,
-    WithJsonSchema(
-        {"anyOf": [{"type": "boolean", "nullable": True}, {"type": "string", "enum": ["now"]}], "nullable": True}
-    ),
+    WithJsonSchema({"anyOf": [{"type": "boolean", "nullable": True}, {"type": "string", "enum": ["now"]}]}),
 ]
 State = Literal["pending", "retrying", "succeeded", "exhausted", "cancelled"]
 
@@ -213,6 +211,7 @@ SCHEMAS = {
                 error=nullable(
                     text(
                         "Why it failed; null after success.",
+                        title="Error",
                         enum=[
                             "address_refused",
                             "dns_failure",

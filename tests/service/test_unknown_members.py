@@ -191,6 +191,7 @@ async def test_a_tool_refuses_a_member_that_its_schema_does_not_have(user: Clien
 def test_the_document_closes_every_body(openapi: dict[str, Any]):
     schemas = openapi["components"]["schemas"]
     bodies = ["TPSRequest", "Target", "Definition", "Page", *{route.body.__name__ for route in WITH_BODY if route.body}]
+    bodies += [f"{service}Request" for service in COMMANDS]
     assert [name for name in bodies if schemas[name].get("additionalProperties") is not False] == []
     for path, methods in openapi["paths"].items():
         for operation in methods.values():
