@@ -53,6 +53,8 @@ class BusAnswer:
     headers: dict[str, str]
     held: AsyncFuture[Any] | None = None
     """What has to be stored before it is sent: the count of its request."""
+    rest: Sequence[bytes] = ()
+    """What follows the body where that is long: pieces, to be sent in turns of the loop."""
 
     def released(self) -> "BusAnswer":
         """Return it once what held it is resolved; an error in its place where that could not be stored."""
@@ -68,11 +70,10 @@ class BusAnswer:
         return JsonAnswer(self.body, self.status, self.headers)
 
     def wire(self) -> bytes:
-        """Write it as HTTP/1.1, on a connection that stays open."""
+        """Write it as HTTP/1.1, on a connection that stays open; the `rest` is still to follow."""
+        length = len(self.body) + sum(map(len, self.rest)) if self.rest else len(self.body)
         rest = "".join([f"\r\n{name}: {value}" for name, value in self.headers.items()])
-        head = (
-            f"HTTP/1.1 {_status_lines[self.status]}\r\ncontent-type: {JSON}{rest}\r\ncontent-length: {len(self.body)}"
-        )
+        head = f"HTTP/1.1 {_status_lines[self.status]}\r\ncontent-type: {JSON}{rest}\r\ncontent-length: {length}"
         return f"{head}\r\nconnection: keep-alive\r\n\r\n".encode("ascii") + self.body
 
 

@@ -1,5 +1,6 @@
 """What a request carries: its headers, and its body with the checks before all others."""
 
+import asyncio
 from typing import Any, cast
 
 import orjson
@@ -11,6 +12,10 @@ from actors.errors import BodyTooLarge, MalformedBody, WrongMediaType
 MAX_DISCARDED_BYTES = 16 * 2**20
 """So much of a body that is too large is read after its answer: a connection that is closed over unread bytes may lose
 what it was answered (RFC 9112, 9.6)."""
+
+
+LONG_BODY_BYTES = 65_536
+"""Above this a body is read in several turns of the loop."""
 
 
 def header(request: Request, name: str) -> str | None:
@@ -39,6 +44,12 @@ async def received_body(request: Request) -> bytes:
         stream.request_max_size = stream.protocol.request_max_size = MAX_DISCARDED_BYTES
         raise
     return request.body
+
+
+async def next_turn(body: bytes) -> None:
+    """Let others have their turn where a body is long, so that what it takes to read it is not one step of the loop."""
+    if len(body) > LONG_BODY_BYTES:
+        await asyncio.sleep(0)
 
 
 def json_object(body: bytes, media_type: str | None, max_bytes: int) -> dict[str, Any]:

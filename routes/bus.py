@@ -25,10 +25,13 @@ from actors.idempotency import Execution, audited, fingerprint_of, require_key
 from actors.known_members import Members
 from actors.receipt import Rendered
 from actors.request import MEMBERS, parse, require
+from actors.slices import sliced
 from routes.addresses import Network, client_address
 from routes.answers import (
+    OK_STATUS,
     REPLAYED,
     BusAnswer,
+    JsonAnswer,
     bus_error,
     credential_of,
     quota_headers,
@@ -37,11 +40,12 @@ from routes.answers import (
     status_of,
     tps_body,
 )
-from routes.bodies import json_object, received_body, whole_header
+from routes.bodies import json_object, next_turn, received_body, whole_header
 from routes.faults import as_service_error
 from routes.following import send_stream
 from routes.logs import AccessLog
 from routes.metrics import RequestMetrics
+from routes.pieces import FEW_RECORDS, send_pieces, tps_pieces
 from routes.work import Work
 
 EVENT_STREAM = "text/event-stream"
@@ -135,6 +139,9 @@ class CommandBus:
         address = client_address(connection.client_ip, partial(whole_header, request), self._trusted_proxies)
         headers: Any = request.headers
         answer = await self.serve(BusRequest(headers.get, request_id_of(request), address, sanic=request), command)
+        if answer is not None and answer.rest:
+            await send_pieces(request, JsonAnswer(b"", answer.status, answer.headers), (answer.body, *answer.rest))
+            return None
         return answer and answer.response()
 
     async def serve(self, request: BusRequest, command: Command | None) -> BusAnswer | None:
@@ -157,6 +164,7 @@ class CommandBus:
             if request.sanic is not None:
                 request.body = await received_body(request.sanic)
             body = json_object(request.body, request.header("content-type"), self._max_body_bytes)
+            await next_turn(request.body)
             command = command or _command_of(body)
             service = call.service = command.service
             await self._check(request, call, command, body)
@@ -205,26 +213,33 @@ class CommandBus:
         headers = quota_headers(call)
         headers["X-Request-Id"] = call.request_id
         if not command.mutates or call.caller is None:
-            return 0, BusAnswer(await self._body(call, await command.run(call)), 200, headers)
+            return 0, await self._written(call, await command.run(call), headers)
         audit = call.audit()
         key = request.header("idempotency-key")
         if key is None:
             running = command.run(call) if audit is None else audited(call, audit, partial(command.run, call))
-            return 0, BusAnswer(await self._body(call, await running), 200, headers)
+            return 0, await self._written(call, await running, headers)
         execution = Execution(
             run=partial(command.run, call),
             render=lambda answer: Rendered(200, _body_now(call, answer)),
             failed=lambda error: _rendered(bus_error(call.request_id, call.service, error, call.context_now())),
             withdrawn=lambda: Rendered(200, _body_now(call, Answer())),
         )
+        await next_turn(request.body)
         fingerprint = fingerprint_of(call.service, body)
         done = await self._core.idempotency.once(call, require_key(key), fingerprint, audit, execution)
         if done.replayed:
             headers[REPLAYED] = "true"
         return done.internal_code, BusAnswer(done.rendered.body, done.rendered.status, headers)
 
-    async def _body(self, call: Call, answer: Answer) -> bytes:
-        return _body_of(call, answer, await call.context())
+    async def _written(self, call: Call, answer: Answer, headers: dict[str, str]) -> BusAnswer:
+        """Write an answer; one of many records in slices and pieces."""
+        context, profile, content = await call.context(), answer.profile, answer.content
+        if len(profile) + len(content) <= FEW_RECORDS:
+            return BusAnswer(_body_of(call, answer, context), 200, headers)
+        writing = tps_pieces(call.service, call.request_id, context, OK_STATUS, profile, content, answer.next)
+        body, *rest = await sliced(writing)
+        return BusAnswer(body, 200, headers, rest=rest)
 
     async def _stream(
         self, request: BusRequest, call: Call, command: Command, body: dict[str, Any]

@@ -6,7 +6,7 @@ streamed answers, doubtful heads, connections to be closed) go Sanic's way. `Com
 """
 
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from functools import lru_cache
 from time import monotonic
 from typing import Any
@@ -145,9 +145,28 @@ class FastPath(_Connection):
         if held is not None:
             held.then(lambda _: self._release(answer))
             return
-        self._done()
-        self._http.stage = Stage.IDLE
         self.transport.write(answer.wire())
+        if answer.rest:
+            self._http.stage = Stage.HANDLER
+            self._write_on(iter(answer.rest))
+        else:
+            self._answered()
+
+    def _write_on(self, pieces: Iterator[bytes]) -> None:
+        """Write the rest of a long answer, a piece in a turn of the loop."""
+        piece = None if self._gone else next(pieces, None)
+        if piece is None:
+            self._answered()
+        else:
+            self.transport.write(piece)
+            self.loop.call_soon(self._write_on, pieces)
+
+    def _answered(self) -> None:
+        """Be ready for the next request, which may be here already."""
+        self._done()
+        if self._gone:
+            return
+        self._http.stage = Stage.IDLE
         self._time = monotonic()
         if self.recv_buffer:
             held = bytes(self.recv_buffer)

@@ -28,7 +28,10 @@ class Exchange:
 
     request: BusRequest
     call: Call
+    body: bytes = b""
     groups: frozenset[str] = frozenset()
+    arguments: dict[str, Any] | None = None
+    """A tool's, where they are long: the SDK takes too long to read them."""
     answer: BusAnswer | None = None
     service: str = ""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from actors.commands import COMMANDS
+from routes.bodies import next_turn
 from routes.bus import CommandBus
 from routes.mcp_exchange import SCOPE_KEY, Exchange
 from routes.mcp_groups import is_offered, why_not_offered
@@ -112,14 +113,19 @@ class McpHost:
         if not is_offered(command.service, exchange.groups):
             raise MCPError(INVALID_PARAMS, why_not_offered(command.service, exchange.groups))
         bus_request = exchange.request
+        await next_turn(exchange.body)
         try:
-            bus_request.body = orjson.dumps(params.arguments or {})
+            arguments = params.arguments if exchange.arguments is None else exchange.arguments
+            bus_request.body = orjson.dumps(arguments or {})
         except TypeError:  # a number beyond 64 bits, a text that is no Unicode
             bus_request.body = b"?"
         bus_request.members = members_of_tool(command.service)
+        await next_turn(bus_request.body)
         answer = await self._bus.serve(bus_request, command)
         assert answer is not None  # only a stream has none
         exchange.answer, exchange.service = answer, command.service
+        if answer.rest:  # too long for the SDK to write: put in by `send_long_answer`
+            return CallToolResult(content=[TextContent(type="text", text="")], structured_content={}, is_error=False)
         text = answer.body.decode()
         value: dict[str, Any] = orjson.loads(answer.body)
         return CallToolResult(

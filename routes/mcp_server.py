@@ -18,13 +18,14 @@ from actors.core import Core
 from actors.errors import InvalidField, MalformedBody, NoCredential, NotPermitted
 from routes.addresses import Network, client_address
 from routes.answers import JsonAnswer, credential_of, gateway_error, quota_headers, request_id_of
-from routes.bodies import received_body, require_json, require_size, whole_header
+from routes.bodies import LONG_BODY_BYTES, next_turn, received_body, require_json, require_size, whole_header
 from routes.bus import BusRequest, CommandBus
 from routes.faults import as_service_error
 from routes.logs import AccessLog
 from routes.mcp_exchange import PATH, Exchange, through_asgi
 from routes.mcp_groups import groups_of, is_offered
 from routes.mcp_host import McpHost
+from routes.mcp_long import send_long_answer, without_arguments
 from routes.mcp_tools import TOOLS
 from routes.metrics import RequestMetrics
 
@@ -70,7 +71,7 @@ class McpServer:
     async def _stop(self, *_: Any) -> None:
         await self._host.stop()
 
-    async def _respond(self, request: Request) -> HTTPResponse:
+    async def _respond(self, request: Request) -> HTTPResponse | None:
         started = perf_counter()
         connection: Any = request.conn_info
         address = client_address(connection.client_ip, partial(whole_header, request), self._trusted_proxies)
@@ -86,11 +87,14 @@ class McpServer:
         code, status = 0, 500
         try:
             self._check_origin(header)
-            body = await received_body(request)
+            body = exchange.body = await received_body(request)
             response = await self._answered(request, body, exchange)
             await call.counted()
             status = response.status
             code = 0 if status < 400 else MalformedBody.internal_code
+            if exchange.answer is not None and exchange.answer.rest and status < 400:
+                await send_long_answer(request, response, exchange.answer)
+                return None
             return response
         except Exception as raised:
             error = as_service_error(raised)
@@ -152,6 +156,11 @@ class McpServer:
                 f"{tool} needs a credential: log on with US_LogOn (at /mcp?groups=user), and connect again with "
                 "`Authorization: Bearer ...`."
             )
+        if len(body) > LONG_BODY_BYTES:
+            await next_turn(body)
+            body = without_arguments(cast(dict[str, Any], message), exchange)
+            if len(body) > LONG_BODY_BYTES:
+                return _refused(INVALID_REQUEST, "The message is too long; only the arguments of a tool may be long.")
         manager = await self._host.manager()
         response = await through_asgi(manager.handle_request, request, body, exchange)
         answer = exchange.answer

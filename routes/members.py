@@ -26,7 +26,7 @@ from routes.answers import (
     request_id_of,
     status_of,
 )
-from routes.bodies import header, json_object, received_body, whole_header
+from routes.bodies import header, json_object, next_turn, received_body, whole_header
 from routes.door import InternalDoor
 from routes.faults import as_service_error
 from routes.logs import AccessLog
@@ -105,10 +105,12 @@ class MemberRoutes:
         if route.entrance == "internal":
             self._door.check(request)
         sent: dict[str, Any] = {}
+        raw = b""
         if not route.reads_body:
-            received = await received_body(request)
+            raw = await received_body(request)
             if route.body is not None:
-                sent = json_object(received or b"{}", whole_header(request, "content-type"), self._max_body_bytes)
+                sent = json_object(raw or b"{}", whole_header(request, "content-type"), self._max_body_bytes)
+                await next_turn(raw)
         if route.entrance == "member":
             headers: Any = request.headers
             await call.admit(credential_of(headers.get))
@@ -123,6 +125,7 @@ class MemberRoutes:
             route.query and _asked(route.query, asked),
             request,
         )
+        await next_turn(raw)
         call.target_names = params
         run = partial(route.run, received)
         audit = call.audit() if route.mutates else None
@@ -136,6 +139,7 @@ class MemberRoutes:
         execution = Execution(run, _rendered, _failed, partial(_rendered, Reply(route.withdrawn)))
         body = await received_body(request) if route.reads_body else sent
         fingerprint = fingerprint_of(f"{route.name} {orjson.dumps(params).decode()}", body)
+        await next_turn(raw)
         once = self._core.idempotency.once(call, require_key(key), fingerprint, audit, execution)
         return await self._work.shielded(once)
 

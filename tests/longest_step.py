@@ -1,6 +1,7 @@
 """The longest step that requests cost the loop, from a gateway that measures them (tests/engines/stepped.py)."""
 
 import asyncio
+import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -13,12 +14,19 @@ import orjson
 from tests.engines.gate import ENGINES
 from tests.gateway import GatewayProcess, running
 
+LONGEST = 32_000
+"""Characters of a message or a memory."""
+
 MARK_MS = 20.0
 """No step of the loop may take more of its thread's processor time."""
 
-TRIES = 3
-"""Each request is sent so often, each time with other words; the shortest of the longest steps counts, so that what the
-machine does beside it fails no test."""
+TRIES = 8
+"""A request is sent up to so often, each time with other words, until its longest step keeps the mark. What else the
+machine does lengthens a step (measured: 21 ms for one of 13, beside two other test runs) and never shortens one, so a
+test fails on work that takes long each time, and on no other."""
+
+
+log = logging.getLogger("longest step")
 
 
 @dataclass(slots=True)
@@ -36,17 +44,20 @@ class Stepped:
         return [(milliseconds, what) for milliseconds, what in said["steps"]]
 
     async def longest(self, request: Callable[[], Awaitable[Any]]) -> tuple[float, str]:
-        """Send a request a few times; return the shortest of its longest steps."""
+        """Send a request until it keeps the mark, up to `TRIES` times; return the shortest of its longest steps."""
         found: list[tuple[float, str]] = []
         for _ in range(TRIES):
             await self.taken()
             await request()
             found.append((await self.taken())[0])
+            if found[-1][0] <= MARK_MS:
+                break
         return min(found)
 
     async def is_never_held_up(self, request: Callable[[], Awaitable[Any]]) -> None:
         """Insist that no step of the loop takes longer than the mark while a request is served."""
         milliseconds, what = await self.longest(request)
+        log.info("%s: %.1f ms", getattr(request, "__name__", "request"), milliseconds)
         assert milliseconds <= MARK_MS, f"a step took {milliseconds} ms: {what}"
 
 
@@ -89,9 +100,11 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "right to left": words_of("".join(map(chr, range(0x5D0, 0x5EB)))),
     "digits": words_of("0123456789", 1, 4),
     "one word": lambda length: _random.choice("xyz") * length,
-    "combining marks": lambda length: "a" + _random.choice(("\u0301\u0316", "\u0302\u0317")) * (length // 2 - 1),
+    "combining marks": lambda length: (
+        _random.choice(LATIN) + _random.choice(("\u0301\u0316", "\u0302\u0317")) * (length // 2 - 1)
+    ),
     "emoji": lambda length: _drawn("".join(map(chr, range(0x1F300, 0x1F6FF))), length),
-    "a letter that NFKC makes 18 of": lambda length: "\ufdfa" * length,
+    "a letter that NFKC makes 18 of": lambda length: _drawn(LATIN, 4) + "\ufdfa" * (length - 4),
     "punctuation": lambda length: _drawn(".,;:!?-()\"'", length),
     "numbered": lambda length: f"{_random.randint(10, 99)}. " * (length // 4),
     "mentions": lambda length: "@a " * (length // 3),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations  # nested functions would build theirs at each call
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 
@@ -180,8 +181,11 @@ LAST_EVENT_ID = "Last-Event-ID: send the id of an event of this stream"
 USE_EVERY_S = 15.0
 """A stream counts as a use of its session so often, more often where sessions are short."""
 
-CATCH_UP = 500
+CATCH_UP = 200
 """Events that are read from the store at a time."""
+
+BLOCK_BYTES = 262_144
+"""Of these about so much is written in one go."""
 
 
 async def follow(call: Call) -> Stream:
@@ -202,8 +206,14 @@ async def follow(call: Call) -> Stream:
 
     async def missed() -> AsyncIterator[bytes]:
         while rows := await store.fetch(zones.events_after(view.row.id, zone.id, reader.last, CATCH_UP)):
-            reader.last = rows[-1].number
-            yield b"".join([_missed(row, zone).data for row in rows])
+            block = bytearray()
+            for row in rows:
+                block += _missed(row, zone).data
+                reader.last = row.number
+                if len(block) >= BLOCK_BYTES or row is rows[-1]:
+                    yield bytes(block)
+                    block.clear()
+                    await asyncio.sleep(0)
 
     async def use() -> None:
         try:

@@ -449,17 +449,15 @@ class WebhookDispatcher(DurableActor):
     def _send(self, lane: Lane, row: DueRow, data: str) -> None:
         receiver = lane.receiver
         assert receiver is not None
+        self._tasks.add(asyncio.create_task(self._attempt(lane.number, row, receiver, self._clock(), data)))
+
+    async def _attempt(self, number: int, row: DueRow, receiver: Receiver, at: int, data: str) -> None:
+        assert self._sender is not None
+        # signed here, for an actor may begin many attempts with long bodies in one step
         body = (
             f'{{"id":"{row.event_id}","type":"{row.type}","created_at":"{iso(row.created_at)}","data":{data}}}'
         ).encode()
-        now = self._clock()
-        headers = self._signer.headers(receiver.keys, now, row.event_id, row.type, row.id, body)
-        self._tasks.add(asyncio.create_task(self._attempt(lane.number, row, receiver, now, headers, body)))
-
-    async def _attempt(
-        self, number: int, row: DueRow, receiver: Receiver, at: int, headers: dict[str, str], body: bytes
-    ) -> None:
-        assert self._sender is not None
+        headers = self._signer.headers(receiver.keys, at, row.event_id, row.type, row.id, body)
         outcome = await self._sender.post(receiver.user_id, receiver.url, headers, body)
         self.tell_self(_Ended(number, row, receiver, at, outcome))
         # done here, for a callback would cost one more turn of the loop

@@ -9,6 +9,7 @@ from playwright.async_api import Page
 from tests.browser import empty_tab
 from tests.engines.gate import ENGINES, Gate
 from tests.gateway import Client, GatewayProcess, running
+from tests.longest_step import LONGEST, TEXTS, Stepped, stepped
 from tests.sharing import Two, with_a_bank
 
 
@@ -73,3 +74,29 @@ async def proxied(proxied_server: GatewayProcess) -> AsyncIterator[Client]:
 async def two(user: Client, sanic_client: Client, unique: str) -> Two:
     """An owner with a bank that holds a memory, and a guest with an agent that everyone sees."""
     return await with_a_bank(user, await sanic_client.register(f"{unique}-guest"), unique)
+
+
+@pytest.fixture(scope="session")
+async def stepped_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stepped]:
+    """A gateway that measures its loop, warmed up."""
+    folder = tmp_path_factory.mktemp("stepped")
+    async with stepped(folder, PARLEY_WEBHOOKS_ALLOW_INSECURE="true") as loop:
+        async with loop.gateway.client() as client:
+            warm = await client.register("warm-user")
+            await warm.agent("warm-agent")
+            for text in ("Hello!", "What is this?", TEXTS["Han"](LONGEST)):
+                (await warm.command("AP_Chat", content=text)).ok()
+            await warm.command("MB_Create", vx={"name": "warm-bank"})
+            (await warm.command("MB_Load", target={"bank": "warm-bank"}, vx={"name": "one"}, content="One")).ok()
+            (await warm.command("MB_Recall", target={"bank": "warm-bank"}, content="one")).ok()
+            (await warm.command("AP_Chat", content="What is one?")).ok()
+        yield loop
+
+
+@pytest.fixture
+async def loop_user(stepped_server: Stepped, unique: str) -> AsyncIterator[Client]:
+    """A user with an agent online and selected."""
+    async with stepped_server.gateway.client() as client:
+        user = await client.register(f"{unique}-user")
+        await user.agent(f"{unique}-agent")
+        yield user

@@ -1,44 +1,16 @@
 """No single request holds the loop up: no step of it takes more than 20 ms of its thread's processor time."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
 from tests.gateway import Answer, Client
-from tests.longest_step import TEXTS, Stepped, stepped
+from tests.longest_step import LONGEST, TEXTS, Stepped
 
-LONGEST = 32_000
 ALL_TEXTS = pytest.mark.parametrize("kind", TEXTS)
 WORST_TEXTS = pytest.mark.parametrize(
     "kind", ["Han", "Latin", "combining marks", "a letter that NFKC makes 18 of", "spaced Han"]
 )
-
-
-@pytest.fixture(scope="session")
-async def stepped_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stepped]:
-    """A gateway that measures its loop, warmed up."""
-    folder = tmp_path_factory.mktemp("stepped")
-    async with stepped(folder, PARLEY_WEBHOOKS_ALLOW_INSECURE="true") as loop:
-        async with loop.gateway.client() as client:
-            warm = await client.register("warm-user")
-            await warm.agent("warm-agent")
-            for text in ("Hello!", "What is this?", TEXTS["Han"](LONGEST)):
-                (await warm.command("AP_Chat", content=text)).ok()
-            await warm.command("MB_Create", vx={"name": "warm-bank"})
-            (await warm.command("MB_Load", target={"bank": "warm-bank"}, vx={"name": "one"}, content="One")).ok()
-            (await warm.command("MB_Recall", target={"bank": "warm-bank"}, content="one")).ok()
-            (await warm.command("AP_Chat", content="What is one?")).ok()
-        yield loop
-
-
-@pytest.fixture
-async def loop_user(stepped_server: Stepped, unique: str) -> AsyncIterator[Client]:
-    """A user with an agent online and selected."""
-    async with stepped_server.gateway.client() as client:
-        user = await client.register(f"{unique}-user")
-        await user.agent(f"{unique}-agent")
-        yield user
 
 
 async def bank_of(user: Client, name: str, *texts: str) -> str:
@@ -76,7 +48,7 @@ async def test_an_agent_with_the_longest_profile_holds_up_nobody(
 
 
 @WORST_TEXTS
-async def test_a_conversation_of_long_messages_that_is_loaded_anew_holds_up_nobody(
+async def test_an_agent_that_looks_through_long_messages_holds_up_nobody(
     stepped_server: Stepped, loop_user: Client, unique: str, kind: str
 ) -> None:
     (await loop_user.command("DM_Create", vx={"name": f"{unique}-domain", "description": "Long talk"})).ok()
@@ -135,9 +107,10 @@ async def test_sixteen_banks_of_long_memories_hold_up_nobody(
     await stepped_server.is_never_held_up(asked_at_length)
 
 
-async def test_a_short_chat_is_answered_while_long_ones_are_read(stepped_server: Stepped, loop_user: Client) -> None:
+async def test_long_chats_of_one_conversation_are_answered_whole_and_in_order(loop_user: Client) -> None:
     slow = [asyncio.create_task(loop_user.command("AP_Chat", content=TEXTS["Han"](LONGEST))) for _ in range(4)]
     (await loop_user.command("AP_Read")).ok()
     answers = [answer.ok() for answer in await asyncio.gather(*slow)]
     seqs = [message["seq"] for answer in answers for message in answer.content]
     assert sorted(seqs) == list(range(1, 9))
+    assert all(answer.content[1]["seq"] == answer.content[0]["seq"] + 1 for answer in answers)
