@@ -38,6 +38,8 @@ _SQLITE = "sqlite:///"
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?"
 _HOST_NAME = re.compile(rf"(?=.{{1,253}}\Z)(?:{_LABEL}\.)*(?![0-9]+\Z){_LABEL}")
 _HEADER_TEXT = re.compile(r"[!-~](?:[ -~]*[!-~])?")
+SECRET_MIN = 16
+"""The fewest characters of INTERNAL_SECRET, which opens everything and whose guesses nothing counts."""
 _MAX_DELAY_S = 30 * 86400
 
 
@@ -113,6 +115,12 @@ def _header_text(secret: SecretStr) -> SecretStr:
     return secret
 
 
+def _not_short(secret: SecretStr) -> SecretStr:
+    if len(secret.get_secret_value()) < SECRET_MIN:
+        raise ValueError("easy to guess")
+    return secret
+
+
 def _base_url(text: str) -> str:
     url = AnyHttpUrl(text)
     if url.username or url.password or url.query is not None or url.fragment is not None:
@@ -142,6 +150,11 @@ PerHour = Annotated[Whole, Field(ge=0, le=1_000_000, description="a whole number
 HeaderSecret = Annotated[
     Annotated[SecretStr, AfterValidator(_header_text)] | None,
     Field(repr=False, description="printable ASCII, with no space at either end"),
+]
+
+InternalSecret = Annotated[
+    Annotated[SecretStr, AfterValidator(_header_text), AfterValidator(_not_short)] | None,
+    Field(repr=False, description=f"{SECRET_MIN} or more characters of printable ASCII, with no space at either end"),
 ]
 
 
@@ -176,7 +189,7 @@ class Settings(BaseModel):
     master_key: Annotated[SecretBytes, _text(_master_key)] | None = Field(
         None, repr=False, description="base64 of exactly 32 bytes, as 'openssl rand -base64 32' prints"
     )
-    internal_secret: HeaderSecret = None
+    internal_secret: InternalSecret = None
     dev_mocks_enabled: Flag = False
 
     sandbox_keys_enabled: Flag = False

@@ -68,7 +68,7 @@ GOOD: list[tuple[str, str, object]] = [
     ("PARLEY_BRAND", "b" * 32, "b" * 32),
     ("PARLEY_HEADER_BRAND", "Acme-2", "Acme-2"),
     ("PARLEY_MASTER_KEY", base64.b64encode(KEY).decode(), SecretBytes(KEY)),
-    ("INTERNAL_SECRET", "correct horse", SecretStr("correct horse")),
+    ("INTERNAL_SECRET", "correct horse 16", SecretStr("correct horse 16")),
     ("DEV_MOCKS_ENABLED", "true", True),
     ("DEV_MOCKS_ENABLED", "1", True),
     ("DEV_MOCKS_ENABLED", "Yes", True),
@@ -131,8 +131,10 @@ BAD: list[tuple[str, str, str]] = [
     ("PARLEY_MASTER_KEY", base64.b64encode(KEY[:31]).decode(), "base64 of exactly 32 bytes"),
     ("PARLEY_MASTER_KEY", base64.b64encode(KEY + b"x").decode(), "base64 of exactly 32 bytes"),
     ("PARLEY_MASTER_KEY", "not base64!", "base64 of exactly 32 bytes"),
-    ("INTERNAL_SECRET", "two\nlines", "printable ASCII"),
-    ("INTERNAL_SECRET", " padded", "no space at either end"),
+    ("INTERNAL_SECRET", "two lines\nof a text", "printable ASCII"),
+    ("INTERNAL_SECRET", " padded on the left", "no space at either end"),
+    ("INTERNAL_SECRET", "x" * 15, "16 or more characters"),
+    ("INTERNAL_SECRET", "x", "16 or more characters"),
     ("DEV_MOCKS_ENABLED", "maybe", "true or false (or 1/0, yes/no, on/off)"),
     ("DEV_MOCKS_ENABLED", "2", "true or false"),
     ("PARLEY_SANDBOX_KEYS_ENABLED", "t", "true or false"),
@@ -330,12 +332,12 @@ def test_an_empty_string_in_the_file_counts_as_unset(toml: Path):
 def test_the_file_takes_arrays_and_the_unprefixed_names(toml: Path):
     toml.write_text(
         'webhooks_retry_delays_s = [1, 2.5]\ntrusted_proxies = ["10.0.0.0/8"]\n'
-        'internal_secret = "s3cret"\ndev_mocks_enabled = true\n'
+        'internal_secret = "s3cret of the file"\ndev_mocks_enabled = true\n'
     )
     settings = load_settings({"PARLEY_CONFIG": str(toml)})
     assert settings.webhooks_retry_delays_s == (1, 2.5)
     assert settings.trusted_proxies == (ipaddress.ip_network("10.0.0.0/8"),)
-    assert settings.internal_secret == SecretStr("s3cret")
+    assert settings.internal_secret == SecretStr("s3cret of the file")
     assert settings.dev_mocks_enabled is True
 
 
@@ -412,7 +414,8 @@ def test_an_unreadable_file_makes_no_other_value_count_as_missing(toml: Path):
 
 def test_no_secret_shows_in_the_settings():
     key = base64.b64encode(KEY).decode()
-    settings = load_settings({"PARLEY_MASTER_KEY": key, "INTERNAL_SECRET": "hunter2", "PARLEY_OPENAI_API_KEY": "sk-77"})
+    secret = "hunter2-" * 2
+    settings = load_settings({"PARLEY_MASTER_KEY": key, "INTERNAL_SECRET": secret, "PARLEY_OPENAI_API_KEY": "sk-77"})
     for shown in (repr(settings), str(settings), repr(settings.model_dump()), settings.model_dump_json()):
         for secret in (key, repr(KEY)[2:-1], "hunter2", "sk-77"):
             assert secret not in shown
