@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
+from actors.places import plain_address
+
 Network = IPv4Network | IPv6Network
 
 
@@ -10,16 +12,20 @@ def client_address(peer: str, header: Callable[[str], str | None], trusted: Sequ
     """Tell who sent a request that `peer` handed over: the nearest address that is no trusted proxy.
 
     `Forwarded` (RFC 7239) or else `X-Forwarded-For` is read from its end, and only as far as trusted proxies wrote it;
-    `header` returns one, its lines joined by commas.
+    `header` returns one, its lines joined by commas. Text that is no address (`unknown`, a name) ends it: the caller is
+    then whoever wrote that.
     """
-    address = peer
+    address = _parse(peer.partition("%")[0]) if ":" in peer else peer  # one address is one caller, however written
     if not trusted or not _is_trusted(address, trusted):
-        return address
+        return str(address or peer)
     for hop in reversed(_hops(header("forwarded"), header("x-forwarded-for"))):
-        address = str(_parse(hop) or hop)  # one address is one caller, however it is written
-        if not _is_trusted(hop, trusted):
+        sender = _parse(hop)
+        if sender is None:
             break
-    return address
+        address = sender
+        if not _is_trusted(sender, trusted):
+            break
+    return str(address)
 
 
 def _hops(forwarded: str | None, forwarded_for: str | None) -> list[str]:
@@ -41,14 +47,15 @@ def _without_port(hop: str) -> str:
     return hop.partition(":")[0] if hop.count(":") == 1 else hop
 
 
-def _is_trusted(address: str, trusted: Sequence[Network]) -> bool:
-    parsed = _parse(address)
+def _is_trusted(address: str | IPv4Address | IPv6Address | None, trusted: Sequence[Network]) -> bool:
+    parsed = _parse(address) if isinstance(address, str) else address
     return parsed is not None and any(parsed in network for network in trusted)
 
 
 def _parse(address: str) -> IPv4Address | IPv6Address | None:
+    if "%" in address:  # a zone id is any text, and means something on the sender's machine only
+        return None
     try:
-        parsed = ip_address(address)
+        return plain_address(ip_address(address))
     except ValueError:
         return None
-    return getattr(parsed, "ipv4_mapped", None) or parsed

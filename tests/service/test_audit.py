@@ -315,5 +315,11 @@ async def test_the_address_behind_a_trusted_proxy_is_logged(tmp_path: Path):
         (await user.command("US_Update", vx={"description": "d"}, headers=headers)).ok()
         (entry,) = await entries(user)
         assert (entry["address"], entry["request_id"]) == ("198.51.100.7", "my-request-0001")
+        for garbage in ("'; DROP TABLE audit; --", "unknown", "<b>x</b>", "fe80::1%any text", "198.51.100.7, x" * 50):
+            (await user.command("US_Update", vx={"description": "d"}, headers={"X-Forwarded-For": garbage})).ok()
+            assert (await entries(user))[0]["address"] == "127.0.0.1"
+        (await user.command("US_Update", vx={"description": "d"}, headers={"X-Forwarded-For": "2001:DB8::1"})).ok()
+        assert (await entries(user))[0]["address"] == "2001:db8::1"  # whole, though limits count its /64
+        written = len(await entries(user))
         assert (await set_plan(user, user.name, "scale")).http == 200
-        assert len(await entries(user)) == 1  # the operator's doings are not the user's
+        assert len(await entries(user)) == written  # the operator's doings are not the user's

@@ -10,6 +10,7 @@ import aiohttp
 import pytest
 from sanic import HTTPResponse, Request, Sanic, text
 
+from actors.places import place_of
 from routes.addresses import Network, client_address
 from routes.bodies import whole_header
 
@@ -107,7 +108,42 @@ async def test_ports_brackets_and_quotes_are_not_part_of_an_address(
     assert await seen(*headers) == address
 
 
-@pytest.mark.parametrize("hop", ["unknown", "_hidden", "nonsense", "999.1.1.1"])
-async def test_a_hop_that_is_no_address_is_trusted_by_nobody(seen: Ask, hop: str):
-    assert await seen(forwarded_for(f"192.0.2.1, {hop}")) == hop
-    assert await seen(forwarded(f"for=192.0.2.1, for={hop}")) == hop
+@pytest.mark.parametrize(
+    "hop", ["unknown", "_hidden", "nonsense", "999.1.1.1", "fe80::1%any text", "1.2.3", "192.0.2.1/24"]
+)
+async def test_a_hop_that_is_no_address_ends_what_is_believed(seen: Ask, hop: str):
+    assert await seen(forwarded_for(f"192.0.2.1, {hop}")) == "127.0.0.1"
+    assert await seen(forwarded(f"for=192.0.2.1, for={hop}")) == "127.0.0.1"
+    assert await seen(forwarded_for(f"192.0.2.1, {hop}, 10.1.2.3")) == "10.1.2.3"
+    assert await seen(forwarded_for(f"{hop}, 192.0.2.1, 10.1.2.3")) == "192.0.2.1"
+
+
+@pytest.mark.parametrize(
+    ("peer", "address"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:DB8:0::1", "2001:db8::1"),
+        ("fe80::1%eth0", "fe80::1"),
+        ("", ""),
+    ],
+)
+def test_a_peer_has_one_spelling(peer: str, address: str):
+    for trusted in ((), [ip_network("10.0.0.0/8")]):
+        assert client_address(peer, lambda _: None, trusted) == address
+
+
+@pytest.mark.parametrize(
+    ("address", "place"),
+    [
+        ("192.0.2.1", "192.0.2.1"),
+        ("::ffff:192.0.2.1", "192.0.2.1"),
+        ("2001:db8:1:2::1", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:ffff:ffff:ffff:ffff", "2001:db8:1:2::/64"),
+        ("2001:db8:1:3::1", "2001:db8:1:3::/64"),
+        ("::1", "::/64"),
+        ("", ""),
+    ],
+)
+def test_a_caller_is_counted_by_its_address_or_its_64_of_ipv6(address: str, place: str):
+    assert place_of(address) == place
