@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Collection, Sequence
+from time import monotonic
 
 import uvloop
 
@@ -69,12 +70,13 @@ class Gateway:
         engine: Engine | None = None,
         before_commit: Callable[[], None] | None = None,
         clock: Clock = system_clock,
+        ticks: Callable[[], float] = monotonic,
         outbound: Outbound | None = None,
     ) -> None:
         """Bring up store, actors and routes, in this order, and listen.
 
-        All parameters are for tests: another chat engine, a fault in each commit, a clock that can be moved, and
-        another way out to receivers.
+        All parameters are for tests: another chat engine, a fault in each commit, clocks that can be moved (the time of
+        day, and the seconds that throttles count), and another way out to receivers.
 
         Raises:
             StoreError: the database is in use, too new for this code, or its files can't be used.
@@ -92,7 +94,7 @@ class Gateway:
             await self.store.close()
             raise
         self.engine = engine or chat_engine(settings, self.store)
-        self.core = Core(self.store, self.engine, sealer, options, clock)
+        self.core = Core(self.store, self.engine, sealer, options, clock, ticks)
         if isinstance(self.engine, UsesTools) and isinstance(self.engine.toolbox, NoTools):
             self.engine.toolbox = Toolbox(self.core)
         self._tasks = [

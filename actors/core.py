@@ -2,10 +2,13 @@
 
 import asyncio
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 
 from actors.agent import AgentActor, Engine
+from actors.attempts import PasswordAttempts
 from actors.bank import BankActor
 from actors.credentials import Credentials
 from actors.directory import IDLE_S, LocalDirectory
@@ -22,7 +25,7 @@ from actors.quota import QuotaActor
 from actors.sealing import Sealer
 from actors.session import KeyActor, SessionActor
 from actors.streams import Streams
-from actors.throttle import Throttle, Tries
+from actors.throttle import Throttle
 from actors.tools.servers import ToolOptions, ToolServers
 from actors.user import UserActor
 from actors.webhooks import dispatcher
@@ -68,7 +71,13 @@ class Core:
     """The actors' side of the gateway: directory, store, credentials, throttles."""
 
     def __init__(
-        self, store: Store, engine: Engine, sealer: Sealer, options: CoreOptions, clock: Clock = system_clock
+        self,
+        store: Store,
+        engine: Engine,
+        sealer: Sealer,
+        options: CoreOptions,
+        clock: Clock = system_clock,
+        ticks: Callable[[], float] = monotonic,
     ) -> None:
         self.store = store
         self.sealer = sealer
@@ -148,14 +157,9 @@ class Core:
         self.ingestion = asyncio.Event()  # set when a document was queued; see actors/ingestion.py
         self.erasure = asyncio.Event()  # set when something was censored; see actors/housekeeping.py
         self.hasher = PasswordHasher()
-
-        def seconds() -> float:
-            return clock() / 1000
-
-        self.registrations = Throttle(options.registrations_per_hour, 3600, seconds)
-        self.sandbox_keys = Throttle(options.sandbox_keys_per_hour, 3600, seconds)
-        self.logons_of_user = Tries(Throttle(10, 300, seconds))
-        self.logons_of_address = Tries(Throttle(30, 300, seconds))
+        self.registrations = Throttle(options.registrations_per_hour, 3600, ticks)
+        self.sandbox_keys = Throttle(options.sandbox_keys_per_hour, 3600, ticks)
+        self.attempts = PasswordAttempts(ticks)
 
     async def close(self, grace_s: float) -> int:
         """Let what is under way end, stop every actor, close the store; return how many were cut off."""

@@ -7,12 +7,13 @@ from contextlib import suppress
 from actors.call import Call
 from actors.core import Core
 from actors.errors import ServiceError
+from actors.flows.passwords import KNOWN_MS
 from actors.flows.users import remove
 from actors.idempotency import KEPT_MS
 from actors.plans import DAY_MS
 from actors.session import TOUCH_MS
 from actors.webhooks import dispatcher
-from persistence import banks, deliveries, endpoints, kept_answers, sessions, users
+from persistence import banks, deliveries, endpoints, kept_answers, logon_places, sessions, users
 from persistence.store import StoreUnavailable, Unit
 from persistence.users import NO_PASSWORD
 
@@ -43,7 +44,8 @@ async def keep_house(core: Core) -> None:
         # A live session's last use may be stored up to a minute late; no session that lives is touched.
         expired = sessions.delete_unused_since(now - core.session_ttl_ms - 2 * TOUCH_MS)
         try:
-            await core.store.commit(Unit((expired, kept_answers.delete_older(now - KEPT_MS))))
+            forgotten = logon_places.delete_older(now - KNOWN_MS)
+            await core.store.commit(Unit((expired, kept_answers.delete_older(now - KEPT_MS), forgotten)))
             for user_id in await core.store.fetch(users.sandboxes_unused_since(now - SANDBOX_MS)):
                 await remove(Call(core, "housekeeping", address=""), user_id, NO_PASSWORD)
         except (StoreUnavailable, ServiceError) as error:

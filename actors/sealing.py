@@ -1,5 +1,7 @@
 """Sealing: secrets and kept answers under the gateway's master key, AES-256-GCM (product 9; NIST SP 800-38D)."""
 
+import hashlib
+import hmac
 import secrets
 
 from cryptography.exceptions import InvalidTag
@@ -9,6 +11,7 @@ KEY_BYTES = 32
 _NONCE_BYTES = 12
 _PROOF = b"Parley's master key"
 _PROOF_PURPOSE = "proof"
+_DIGEST_KEY = b"Parley's digests"
 
 
 class WrongMasterKey(Exception):
@@ -23,6 +26,7 @@ class Sealer:
 
     def __init__(self, master_key: bytes) -> None:
         self._cipher = AESGCM(master_key)
+        self._digest_key = hmac.digest(master_key, _DIGEST_KEY, hashlib.sha256)
 
     def seal(self, plain: bytes, purpose: str) -> bytes:
         """Encrypt; the result is the nonce, the ciphertext and its tag."""
@@ -39,6 +43,10 @@ class Sealer:
             return self._cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], purpose.encode())
         except (InvalidTag, ValueError):
             raise WrongMasterKey("this was not sealed with the present master key") from None
+
+    def digest(self, text: str, purpose: str) -> bytes:
+        """Digest a text that has to be found again, so that nobody without the master key can try texts on it."""
+        return hmac.digest(self._digest_key, f"{purpose}\0{text}".encode(), hashlib.sha256)
 
     def prove(self) -> bytes:
         """Seal something known, for `check`."""

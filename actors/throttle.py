@@ -5,12 +5,13 @@ from collections import OrderedDict, deque
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
-from actors.errors import TooManyAttempts
+from actors.errors import Overloaded, TooManyAttempts
 
 
 class Throttle:
     """Allows `limit` events per key in any `window_s` seconds; a limit of 0 allows all.
 
+    `clock` tells seconds that never go back: a machine's time that is set must not open a window, or hold it closed.
     Keys that were quiet for a window are forgotten; at most `max_keys` are remembered, the oldest go first.
     """
 
@@ -78,15 +79,18 @@ class Throttle:
 
 
 class Tries:
-    """Lets tries through until `failures` has too many of a key; never more at once than could still fail.
+    """Limits failed tries per key; as many run at a time as may still fail, and the others wait in order.
 
-    So many tries at once can't slip past the limit, and those that would succeed are not refused but wait.
+    So many tries at once can't slip past the limit, and tries that would succeed are not refused but wait, up to
+    `waiting` of a key. `at_once` lets fewer run at a time.
     """
 
-    def __init__(self, failures: Throttle) -> None:
+    def __init__(self, failures: Throttle, *, at_once: int | None = None, waiting: int = 64) -> None:
         self._failures = failures
+        self._at_once = failures.limit if at_once is None else at_once
+        self._max_waiting = waiting
         self._under_way: dict[str, int] = {}
-        self._ended: dict[str, asyncio.Event] = {}
+        self._waiting: dict[str, deque[asyncio.Future[bool]]] = {}
 
     @asynccontextmanager
     async def one(self, key: str, note: str) -> AsyncGenerator[None]:
@@ -94,24 +98,60 @@ class Tries:
 
         Raises:
             TooManyAttempts: too many failed already.
+            Overloaded: too many wait already.
         """
         while True:
             self._failures.check(key, note)
-            under_way = self._under_way.get(key, 0)
-            if under_way + self._failures.count(key) < self._failures.limit:
+            if key not in self._waiting and self._has_room(key):
+                self._under_way[key] = self._under_way.get(key, 0) + 1
                 break
-            await self._ended.setdefault(key, asyncio.Event()).wait()
-        self._under_way[key] = under_way + 1
+            if await self._turn(key):
+                break
         try:
             yield
         finally:
-            self._under_way[key] -= 1
-            if not self._under_way[key]:
-                del self._under_way[key]
-            ended = self._ended.pop(key, None)
-            if ended is not None:
-                ended.set()
+            self._end(key)
 
     def failed(self, key: str) -> None:
         """Count a failed try."""
         self._failures.record(key)
+
+    def _has_room(self, key: str) -> bool:
+        under_way = self._under_way.get(key, 0)
+        return under_way < min(self._at_once, self._failures.limit - self._failures.count(key))
+
+    async def _turn(self, key: str) -> bool:
+        """Wait; tell whether the place of a try that has ended was handed on, else look again."""
+        queue = self._waiting.setdefault(key, deque())
+        if len(queue) >= self._max_waiting:
+            raise Overloaded("Too many log-ons of this user or from this address at once; try again in a second.")
+        turn = asyncio.get_running_loop().create_future()
+        queue.append(turn)
+        try:
+            return await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                if turn.result():
+                    self._end(key)
+            elif turn in queue:
+                queue.remove(turn)
+                if not queue and self._waiting.get(key) is queue:
+                    del self._waiting[key]
+            raise
+
+    def _end(self, key: str) -> None:
+        """Take one that is under way out, and hand its place on where it is free."""
+        self._under_way[key] -= 1
+        queue = self._waiting.get(key, deque())
+        while queue:
+            full = self._failures.count(key) >= self._failures.limit  # then they look again, to be refused
+            if not full and not self._has_room(key):
+                break
+            turn = queue.popleft()
+            if not turn.done():
+                self._under_way[key] += not full
+                turn.set_result(not full)
+        if not queue:
+            self._waiting.pop(key, None)
+        if not self._under_way[key]:
+            del self._under_way[key]

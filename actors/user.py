@@ -1,11 +1,12 @@
 """The user actor: what a user's sessions share (password, roster, plan), and what it makes."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from actors.directory import Directory
 from actors.durable import DurableActor
 from actors.errors import NameTaken, NeedsPlan, NotFound, NotPermitted, StateConflict, WrongPassword
+from actors.held import HeldCredentials
 from actors.ids import Clock, new_id
 from actors.notices import StandingChanged, UserGone
 from actors.outbox import Outbox
@@ -13,7 +14,7 @@ from actors.plans import PLANS, daily_limit
 from actors.quota import PlanChanged
 from actors.runtime import Ask, AsyncFuture, handles
 from actors.webhooks import dispatcher
-from persistence import agents, banks, domains, kept_answers, sessions, users
+from persistence import agents, banks, domains, kept_answers, logon_places, sessions, users
 from persistence.agents import AgentRow
 from persistence.banks import BankRow
 from persistence.domains import DomainRow, ZoneRow
@@ -33,12 +34,30 @@ class ReadUser(Ask[UserRow]):
     """Answer the user as it is now, its password's hash included: for flows, never for clients."""
 
 
+class SessionOpened(NamedTuple):
+    """A session was started, and those of `ended` ended for it."""
+
+    session: SessionRow
+    ended: tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
-class OpenSession(Ask[SessionRow]):
-    """Start a session, if the password is still the one that was verified."""
+class ReadSessions(Ask[tuple[str, ...]]):
+    """Answer the ids of the stored sessions that count, the oldest first; some may have ended unseen."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession(Ask[SessionOpened]):
+    """Start a session, if the password is still the one that was verified.
+
+    Above the cap the oldest end with it. `place` is the digest of where the log-on comes from, `gone` are sessions
+    that were counted and have ended.
+    """
 
     verified_hash: str
     token_hash: bytes
+    place: bytes
+    gone: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +213,7 @@ class UserActor(DurableActor):
     """Owns one user; its key is the user's id."""
 
     kind = "user"
-    __slots__ = ("_clock", "_directory", "_outbox", "_roster", "_user")
+    __slots__ = ("_clock", "_directory", "_held", "_outbox", "_roster", "_user")
 
     def __init__(self, key: str, store: Store, clock: Clock, directory: Directory, outbox: Outbox) -> None:
         super().__init__(key, store)
@@ -203,9 +222,10 @@ class UserActor(DurableActor):
         self._outbox = outbox
         self._user: UserRow | None = None
         self._roster: set[str] = set()
+        self._held = HeldCredentials()
 
     async def on_begin(self) -> None:
-        """Load the user and its roster.
+        """Load the user, its roster, and the ids of its credentials.
 
         Raises:
             NotFound: there is no such user.
@@ -215,6 +235,7 @@ class UserActor(DurableActor):
             raise no_such_user()
         self._user = found[0]
         self._roster = set(await self.store.fetch(users.roster(self.key)))
+        self._held.load(await self.store.fetch(sessions.ids_of_user(self.key)))
 
     @property
     def _live(self) -> UserRow:
@@ -228,13 +249,30 @@ class UserActor(DurableActor):
         return self._live
 
     @handles(OpenSession)
-    def _open_session(self, message: OpenSession) -> AsyncFuture[SessionRow]:
+    def _open_session(self, message: OpenSession) -> AsyncFuture[SessionOpened]:
         user = self._live
         if user.secret_hash != message.verified_hash:
             raise wrong_password()
         now = self._clock()
         session = SessionRow(new_id("ses"), user.id, user.name, message.token_hash, now, now)
-        return self.commit(sessions.insert(session), reply=lambda: session, refusals={FOREIGN_KEY: wrong_password})
+        ended = self._held.begin_session(session.id, message.gone)  # where this is refused, nobody is left to count
+
+        def applied() -> None:
+            self._held.session_stored(session.id)
+            self._directory.evict("session", ended)
+
+        return self.commit(
+            sessions.insert(session),
+            *((sessions.delete_several(ended),) if ended else ()),
+            *logon_places.put(user.id, message.place, now),
+            reply=lambda: SessionOpened(session, ended),
+            applied=applied,
+            refusals={FOREIGN_KEY: wrong_password},
+        )
+
+    @handles(ReadSessions)
+    def _read_sessions(self, _: ReadSessions) -> tuple[str, ...]:
+        return self._held.stored_sessions
 
     @handles(UpdateUser)
     def _update(self, message: UpdateUser) -> AsyncFuture[UserRow]:
@@ -251,11 +289,13 @@ class UserActor(DurableActor):
         if message.secret_hash is None:
             return self.commit(*writes, reply=lambda: user)
         writes.append(sessions.delete_others(user.id, message.session_id))
+        self._held.keep_session(message.session_id)
         return self.commit(*writes, reply=lambda: user, applied=lambda: self._evict_sessions(message.session_id))
 
     @handles(RevokeSessions)
     def _revoke(self, message: RevokeSessions) -> AsyncFuture[None]:
         user = self._live
+        self._held.keep_session(message.kept_id)
         return self.commit(
             sessions.delete_others(user.id, message.kept_id),
             applied=lambda: self._evict_sessions(message.kept_id),
@@ -327,13 +367,18 @@ class UserActor(DurableActor):
             prefix=message.prefix,
             expires_at=message.expires_at,
         )
+        self._held.begin_key(key.id)  # where this is refused, nobody is left to count
         return self.commit(sessions.insert(key), reply=lambda: key, refusals={FOREIGN_KEY: no_such_user})
 
     @handles(RevokeKey)
     def _revoke_key(self, message: RevokeKey) -> AsyncFuture[None]:
+        def applied() -> None:
+            self._held.key_revoked(message.key_id)
+            self._directory.evict("key", (message.key_id,))
+
         return self.commit(
             sessions.delete_key(message.key_id, self._live.id),
-            applied=lambda: self._directory.evict("key", (message.key_id,)),
+            applied=applied,
             refusals={ROWS: no_such_key},
         )
 

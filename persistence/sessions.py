@@ -1,6 +1,9 @@
 """Credentials: a user's log-ons and its API keys, each with its selected context."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+import orjson
 
 from persistence.store import Query, Write
 
@@ -87,6 +90,12 @@ def delete_others(user_id: str, kept_id: str) -> Write:
     return Write("DELETE FROM credentials WHERE user_id = ? AND kind = 'session' AND id <> ?", (user_id, kept_id))
 
 
+def delete_several(session_ids: Sequence[str]) -> Write:
+    """Remove sessions."""
+    listed = orjson.dumps(session_ids).decode()
+    return Write("DELETE FROM credentials WHERE id IN (SELECT value FROM json_each(?))", (listed,))
+
+
 def delete_unused_since(before: int) -> Write:
     """Remove sessions that were last used before a time."""
     return Write("DELETE FROM credentials WHERE kind = 'session' AND last_used_at < ?", (before,))
@@ -115,6 +124,24 @@ def keys_of(user_id: str) -> Query[SessionRow]:
         f"{_SELECT} WHERE credentials.user_id = ? AND kind <> 'session' ORDER BY credentials.id",
         (user_id,),
         lambda row: SessionRow(*row),
+    )
+
+
+def ids_of_user(user_id: str) -> Query[tuple[str, bool]]:
+    """List the ids of all a user's credentials in order of creation, and whether each is a session."""
+    return Query(
+        "SELECT id, kind = 'session' FROM credentials WHERE user_id = ? ORDER BY id",
+        (user_id,),
+        lambda row: (row[0], bool(row[1])),
+    )
+
+
+def ids_used_since(user_id: str, used_since: int) -> Query[str]:
+    """List the ids of a user's sessions used since a time."""
+    return Query(
+        "SELECT id FROM credentials WHERE user_id = ? AND kind = 'session' AND last_used_at >= ?",
+        (user_id, used_since),
+        lambda row: row[0],
     )
 
 

@@ -43,8 +43,11 @@ COLUMNS = "id, name, description, profile, secret_hash, plan, plan_limit, create
 
 
 def name_key(name: str) -> str:
-    """Fold a name to what makes it unique: names differ in more than case (product 1)."""
-    return name.lower()
+    """Fold a name to what makes it unique: names differ in more than case (product 1).
+
+    Names are ASCII. Other text stays as it is, or a letter such as the Kelvin sign would fold to one of a name's.
+    """
+    return name.lower() if name.isascii() else name
 
 
 def insert(user: UserRow) -> Write:

@@ -105,7 +105,7 @@ ROUTES = (
         reply=record("An API key, shown this once.", **_KEY, key=_SECRET),
         status=201,
         body=NewKey,
-        errors=(403,),
+        errors=(403, 409),
         mutates=True,
         example={"name": "nightly job", "expires_in_days": 90},
     ),

@@ -31,14 +31,25 @@ class ClockFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.ahead_ms = 0
+        self.ticks_ahead_ms = 0
         self.move(0)
+        self.tick(0)
 
     def move(self, ms: int) -> None:
-        """Move it on, or back."""
+        """Move the time of day on, or back, as who sets it does; no time passes by that."""
         self.ahead_ms += ms
-        beside = self.path.with_suffix(".new")
-        beside.write_text(str(self.ahead_ms))
-        beside.replace(self.path)
+        self._write(self.path, self.ahead_ms)
+
+    def tick(self, ms: int) -> None:
+        """Let time pass that throttles count."""
+        self.ticks_ahead_ms += ms
+        self._write(self.path.with_suffix(".ticks"), self.ticks_ahead_ms)
+
+    @staticmethod
+    def _write(path: Path, ms: int) -> None:
+        beside = path.with_suffix(".new")
+        beside.write_text(str(ms))
+        beside.replace(path)
 
     def now(self) -> int:
         return int(datetime.now(UTC).timestamp() * 1000) + self.ahead_ms

@@ -5,6 +5,7 @@ import secrets
 from actors.call import Call
 from actors.errors import NotPermitted
 from actors.ids import new_id
+from actors.places import place_of
 from actors.plans import DAY_MS
 from actors.quota import ReadQuota, Standing
 from actors.tokens import API_KEY, SANDBOX_KEY, new_token, token_hash
@@ -70,7 +71,9 @@ async def issue_sandbox_key(call: Call) -> tuple[SessionRow, str, Standing]:
     core = call.core
     if not core.options.sandbox_keys:
         raise NotPermitted("Sandbox keys are not issued here; register with US_Create, or ask the operator.")
-    core.sandbox_keys.take(call.address, "Too many sandbox keys for this address in the last hour; try again later.")
+    core.sandbox_keys.take(
+        place_of(call.address), "Too many sandbox keys for this address in the last hour; try again later."
+    )
     now, key = core.clock(), new_token(SANDBOX_KEY)
     user = UserRow(
         id=new_id("usr"),

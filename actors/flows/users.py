@@ -7,7 +7,11 @@ from actors.errors import (
     NotFound,
     NotPermitted,
 )
+from actors.fair_queue import Lane
+from actors.flows import passwords
+from actors.held import MAX_SESSIONS
 from actors.ids import new_id
+from actors.places import place_of
 from actors.plans import daily_limit, next_midnight
 from actors.quota import ReadQuota, Standing
 from actors.records import Owned, Record, own_user_record, session_record
@@ -17,6 +21,7 @@ from actors.tokens import SESSION, new_token, token_hash
 from actors.user import (
     DestroyUser,
     OpenSession,
+    ReadSessions,
     ReadUser,
     RevokeSessions,
     UpdateUser,
@@ -26,9 +31,7 @@ from actors.user import (
 )
 from persistence import conversations, domains, sessions, users
 from persistence.store import Unit
-from persistence.users import UserRow, name_key
-
-TOO_MANY_LOGONS = "Too many failed log-ons; wait a few minutes, then try again."
+from persistence.users import SANDBOX_PREFIX, UserRow, name_key
 
 
 async def create(call: Call) -> Answer:
@@ -38,8 +41,14 @@ async def create(call: Call) -> Answer:
         raise NotPermitted("Registration is closed here; ask the operator for an account.")
     name = require_name(call.vx.name or "")
     secret = require_secret(call.vx.secret or "")
+    if name_key(name).startswith(SANDBOX_PREFIX):
+        raise InvalidField(
+            f"Invalid value of vx.name: names that begin with {SANDBOX_PREFIX} are for the users of sandbox keys; "
+            "choose another."
+        )
     require_name_allowed(name, core.options.default_plan)
-    core.registrations.take(call.address, "Too many registrations from this address in the last hour; try again later.")
+    place = place_of(call.address)
+    core.registrations.take(place, "Too many registrations from this address in the last hour; try again later.")
     if await core.store.fetch(users.id_by_name(name)):
         raise name_taken()
     user = UserRow(
@@ -47,7 +56,7 @@ async def create(call: Call) -> Answer:
         name=name,
         description=call.vx.description,
         profile=call.vx.profile,
-        secret_hash=await core.hasher.hash(secret),
+        secret_hash=await core.hasher.hash(secret, Lane(place)),
         plan=core.options.default_plan,
         plan_limit=None,
         created_at=core.clock(),
@@ -63,29 +72,31 @@ async def log_on(call: Call) -> Answer:
     core = call.core
     name = call.target.user or ""
     secret = call.vx.secret or ""
-    user = await _verified(call, name, secret)
+    user = await passwords.verified(call, name, secret)
     token = new_token(SESSION)
-    session = await call.ask("user", user.id, OpenSession(user.secret_hash, token_hash(token)))
+    opening = OpenSession(
+        user.secret_hash, token_hash(token), passwords.place_digest(call), await _ended_sessions(call, user.id)
+    )
+    try:
+        session, ended_ids = await call.ask("user", user.id, opening)
+    except NotFound:  # destroyed since its password was checked
+        raise wrong_password() from None
+    if ended_ids:
+        core.streams.end("revoked", lambda reader: reader.credential_id in ended_ids)
     call.sent_by(Caller(session.id, session.user_id, session.user_name, session.agent_id))
     record = session_record(session, core.session_ttl_ms, current=True)
     content = {"token": token, "token_type": "Bearer", "expires_at": record["expires_at"]}
     return Answer(profile=[record], content=[content])
 
 
-async def _verified(call: Call, name: str, secret: str) -> UserRow:
-    """Check a password, as often as the throttles allow; an unknown user takes as long as a wrong password."""
+async def _ended_sessions(call: Call, user_id: str) -> frozenset[str]:
+    """Find the sessions that the user's actor still counts although they have ended, where it counts many."""
     core = call.core
-    key = f"{call.address} {name_key(name)}"
-    async with (
-        core.logons_of_address.one(call.address, TOO_MANY_LOGONS),
-        core.logons_of_user.one(key, TOO_MANY_LOGONS),
-    ):
-        user = await _user_named(call, name)
-        if await core.hasher.verify(secret, user and user.secret_hash) and user is not None:
-            return user
-        core.logons_of_address.failed(call.address)
-        core.logons_of_user.failed(key)
-        raise wrong_password()
+    counted = await call.ask("user", user_id, ReadSessions())
+    if len(counted) < MAX_SESSIONS // 2:
+        return frozenset()
+    used_since = core.clock() - core.session_ttl_ms - 2 * TOUCH_MS  # what is stored of a last use may be late
+    return frozenset(counted).difference(await core.store.fetch(sessions.ids_used_since(user_id, used_since)))
 
 
 async def log_off(call: Call) -> Answer:
@@ -149,11 +160,9 @@ async def update(call: Call) -> Answer:
     """US_Update: change the members given; a new password ends the other sessions."""
     description, profile = call.vx.description, call.vx.profile
     secret, user_id = call.vx.secret, call.user.user_id
-    if secret is not None and call.user.kind != "session":
-        raise NotPermitted("An API key can't change the password: log on with US_LogOn, then send US_Update.")
     if description is None and profile is None and secret is None:
         raise InvalidField("Invalid value of vx: give at least one of description, profile and secret.")
-    secret_hash = None if secret is None else await call.core.hasher.hash(require_secret(secret))
+    secret_hash = None if secret is None else await passwords.hashed(call, secret)
     owned = await _owned(call)  # before the change: what is done must not fail on a read
     standing = await call.ask("quota", user_id, ReadQuota())
     change = UpdateUser(call.user.credential_id, description, profile, secret_hash)
@@ -167,12 +176,9 @@ async def update(call: Call) -> Answer:
 
 async def destroy(call: Call) -> Answer:
     """US_Destroy: remove the caller and all it owns."""
-    core, user_id = call.core, call.user.user_id
-    user = await call.ask("user", user_id, ReadUser())
-    if not await core.hasher.verify(call.vx.secret or "", user.secret_hash):
-        raise wrong_password()
+    user = await passwords.own_verified(call, call.vx.secret or "")
     call.receipt = None  # nobody is left to ask again, or to read the log
-    await remove(call, user_id, user.secret_hash)
+    await remove(call, user.id, user.secret_hash)
     call.logged_off()
     return Answer()
 
@@ -198,16 +204,6 @@ def _end_other_streams(call: Call) -> None:
             and reader.credential_id != user.credential_id
         ),
     )
-
-
-async def _user_named(call: Call, name: str) -> UserRow | None:
-    found = await call.core.store.fetch(users.id_by_name(name))
-    if not found:
-        return None
-    try:
-        return await call.ask("user", found[0], ReadUser())
-    except NotFound:
-        return None
 
 
 async def _owned(call: Call) -> Owned:

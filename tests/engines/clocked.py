@@ -1,8 +1,12 @@
-"""A gateway whose clock is ahead of the system's by the milliseconds that stand in the file TEST_CLOCK."""
+"""A gateway whose clock is ahead of the system's by the milliseconds that stand in the file TEST_CLOCK.
+
+The clock of its throttles is ahead by those in the file beside it, which ends in `.ticks`.
+"""
 
 import os
 import sys
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import server
@@ -15,9 +19,13 @@ def clock() -> int:
     return system_clock() + int(OFFSET.read_text())
 
 
+def ticks() -> float:
+    return monotonic() + int(OFFSET.with_suffix(".ticks").read_text()) / 1000
+
+
 class ClockedGateway(server.Gateway):
     async def start(self, **_: Any) -> None:
-        await super().start(clock=clock)
+        await super().start(clock=clock, ticks=ticks)
 
 
 if __name__ == "__main__":

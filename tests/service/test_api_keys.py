@@ -3,7 +3,9 @@
 import asyncio
 import itertools
 import re
-from collections.abc import AsyncIterator
+import sqlite3
+from collections.abc import AsyncIterator, Callable
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -124,6 +126,21 @@ async def test_making_and_listing_take_an_entitlement_and_revoking_takes_none(ow
     answer = await owner.request("DELETE", f"{KEYS}/{made['id']}")
     assert (answer.http, answer.body) == (204, "")
     (await key.command("US_Read")).refused(2001, 401)
+
+
+async def test_a_user_has_100_keys_and_a_revoked_one_makes_room(owner: Client):
+    await on_plan(owner, "enterprise")
+    asked = [owner.request("POST", KEYS, json={"name": f"key {number}"}) for number in range(130)]
+    answers = await asyncio.gather(*asked)
+    made = [answer.body for answer in answers if answer.http == 201]
+    assert len(made) == 100
+    for answer in answers:
+        if answer.http != 201:
+            assert answer.refused(3002, 409).http == 409
+            assert "revoke" in answer.note
+    assert (await owner.request("DELETE", f"{KEYS}/{made[0]['id']}")).http == 204
+    await make_key(owner)
+    (await owner.request("POST", KEYS, json={"name": "one more"})).refused(3002, 409)
 
 
 async def test_a_key_that_is_another_s_or_unknown_or_no_key_is_not_found(
@@ -327,8 +344,9 @@ class Clocked:
     nobody: Client
     clock: ClockFile
 
-    async def restart(self) -> None:
+    async def restart(self, meanwhile: Callable[[], None] = lambda: None) -> None:
         assert await self.gateway.stop() == 0
+        meanwhile()
         await self.gateway.start()
         self.nobody.base = self.gateway.base
 
@@ -436,7 +454,7 @@ async def test_the_user_of_a_sandbox_key_has_no_password_and_gets_none(clocked: 
     assert logged_on.code == (2002 if secret.strip() else 1002)
     if secret.strip():
         (await key.command("US_Update", vx={"secret": secret})).refused(2003, 403)
-        (await key.command("US_Destroy", vx={"secret": secret})).refused(2002, 401)
+        (await key.command("US_Destroy", vx={"secret": secret})).refused(2003, 403)
         (await clocked.nobody.command("US_LogOn", target={"user": name}, vx={"secret": secret})).refused(2002, 401)
     (await key.command("US_Update", vx={"description": "mine"})).ok()
 
@@ -450,7 +468,17 @@ async def test_sandbox_keys_are_throttled_per_address(clocked: Clocked):
     assert 3_500 <= int(answer.headers["Retry-After"]) <= 3_601
     assert (await clocked.sandbox()).http == 201
     clocked.clock.move(3_601_000)
+    (await clocked.sandbox(address)).refused(4001, 429)  # the time of day was set; no time has passed
+    clocked.clock.move(-2 * 3_601_000)
+    clocked.clock.tick(3_601_000)
     assert (await clocked.sandbox(address)).http == 201
+
+
+async def test_sandbox_keys_are_throttled_per_64_of_ipv6(clocked: Clocked):
+    for number in range(3):
+        assert (await clocked.sandbox(f"2001:db8:1:1::{number}")).http == 201
+    (await clocked.sandbox("2001:db8:1:1:2:3:4:5")).refused(4001, 429)
+    assert (await clocked.sandbox("2001:db8:1:2::1")).http == 201
 
 
 async def test_users_of_sandbox_keys_are_removed_after_30_days_without_use_or_when_revoked(clocked: Clocked):
@@ -458,13 +486,13 @@ async def test_users_of_sandbox_keys_are_removed_after_30_days_without_use_or_wh
     names = [(await key.command("US_Read")).ok().profile[0]["name"] for key in (unused, used, revoked)]
     await unused.agent("left-agent", access="public")
     lovelace = await on_plan(await clocked.nobody.register("lovelace"), "builder")
-    await lovelace.register("sandbox-imitator")
+    await lovelace.register("an-imitator")
     clocked.clock.move(20 * DAY_MS)
     (await used.command("US_Read")).ok()
     clocked.clock.move(10 * DAY_MS + 60_000)
     path = f"{KEYS}/{await _id_of(revoked)}"
     assert (await revoked.request("DELETE", path)).http == 204
-    await clocked.restart()
+    await clocked.restart(lambda: rename(clocked.gateway, "an-imitator", "sandbox-imitator"))
     for key in (unused, used, revoked):
         key.base = clocked.nobody.base
     (await used.command("US_Read")).ok()
@@ -479,6 +507,12 @@ async def test_users_of_sandbox_keys_are_removed_after_30_days_without_use_or_wh
     assert there == [404, 200, 404]
     (await lovelace.command("AP_Read", target={"agent": "left-agent"})).refused(3000, 404)
     await clocked.nobody.log_on("sandbox-imitator")
+
+
+def rename(gateway: GatewayProcess, name: str, to: str) -> None:
+    """Give a user a name that was free to take before it was reserved."""
+    with closing(sqlite3.connect(gateway.data / "parley.db")) as database, database:
+        assert database.execute("UPDATE users SET name = ?1, name_key = ?1 WHERE name = ?2", (to, name)).rowcount == 1
 
 
 async def _id_of(key: Client) -> str:

@@ -8,11 +8,14 @@ from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from actors.tokens import token_kind
 from tests.gateway import PASSWORD, Answer, Client, running
+from tests.operator import on_plan, set_plan
+from tests.service.test_streams import following
 
 WRONG = "not the password"
 OTHER = "another horse battery"
@@ -91,6 +94,63 @@ async def test_a_name_within_the_rule_is_taken_and_kept_as_written(sanic_client:
     name = shape.format(unique)
     record = (await sanic_client.command("US_Create", vx={"name": name, "secret": PASSWORD})).ok().profile[0]
     assert record["name"] == name
+
+
+@pytest.mark.parametrize("shape", ["sandbox-{0}", "SANDBOX-{0}", "Sandbox-{0}"])
+async def test_names_of_sandbox_keys_users_are_not_to_be_registered(sanic_client: Client, unique: str, shape: str):
+    vx = {"name": shape.format(unique), "secret": PASSWORD}
+    note = (await sanic_client.command("US_Create", vx=vx)).refused(1003, 400).note
+    assert "vx.name" in note
+    assert "sandbox-" in note
+
+
+async def test_other_names_with_sandbox_in_them_are_free(user: Client, sanic_client: Client, unique: str):
+    await sanic_client.register(f"sandbox{unique}")
+    await sanic_client.register(f"{unique}-sandbox-1")
+    await user.agent(f"sandbox-{unique}")
+
+
+KELVIN = "\u212a"
+"""Its lower case is an ASCII k."""
+
+
+async def test_a_look_up_of_a_name_that_is_not_ascii_finds_nothing(sanic_client: Client, unique: str):
+    name = f"k{unique}"
+    owner = await on_plan(await sanic_client.register(f"{name}-owner"), "enterprise")
+    await owner.agent(f"{name}-agent", access="public")
+    (await owner.command("DM_Create", vx={"name": f"{name}-domain", "description": "d"})).ok()
+    (await owner.command("DM_Select", target={"domain": f"{name}-domain"})).ok()
+    (await owner.command("ZN_Create", vx={"name": f"{name}-zone"})).ok()
+    (await owner.command("MB_Create", vx={"name": f"{name}-bank"})).ok()
+    for kind, services in {
+        "user": ("AP_List", "MB_List"),
+        "agent": ("AP_Read", "AP_Chat", "AP_Select", "AP_History", "AP_Add"),
+        "domain": ("DM_Read", "DM_Select", "ZN_List", "AP_Chat"),
+        "zone": ("ZN_Read", "ZN_Select", "AP_Chat"),
+        "bank": ("MB_Read", "MB_Recall", "MB_Permissions"),
+    }.items():
+        written = f"{name}-owner" if kind == "user" else f"{name}-{kind}"
+        for strange in (KELVIN + written[1:], f"{written}\u0301", "äöü", "\U0001f600"):
+            for service in services:
+                (await owner.command(service, target={kind: strange}, content="Hello")).refused(3000, 404)
+            assert not await is_listed(owner, kind, strange)
+            if kind == "user":
+                (await set_plan(owner, quote(strange), "scale")).refused(3000, 404)
+
+
+async def is_listed(owner: Client, kind: str, name: str) -> bool:
+    """Tell whether a list that takes a prefix finds a name."""
+    lists = {"agent": "AP_List", "domain": "DM_List", "zone": "ZN_List", "bank": "MB_List"}
+    return kind in lists and (await owner.command(lists[kind], target={kind: name})).ok().profile != []
+
+
+async def test_a_log_on_by_a_name_that_is_not_ascii_is_an_unknown_user_s(
+    proxied: Client, unique: str, address: dict[str, str]
+):
+    await proxied.register(f"k{unique}")
+    known = (await log_on(proxied, f"K{unique}", WRONG, **address)).refused(2002, 401)
+    for strange in (f"{KELVIN}{unique}", "äöü", "\U0001f600" * 50, "\u0130"):
+        assert (await log_on(proxied, strange, PASSWORD, **address)).refused(2002, 401).note == known.note
 
 
 async def test_a_user_name_is_unique_in_any_case(sanic_client: Client, unique: str):
@@ -282,6 +342,23 @@ async def test_nobody_revokes_another_s_session(user: Client, sanic_client: Clie
     (await user.command("US_Revoke", vx={"name": foreign["id"]})).refused(3000, 404)
     (await user.command("US_Revoke", vx={"name": "all"})).ok()
     assert await works(other)
+
+
+async def test_the_201st_session_ends_the_oldest_and_its_streams(proxied: Client, unique: str):
+    oldest = await on_plan(await proxied.register(unique), "enterprise")
+    second = await proxied.log_on(unique)
+    await oldest.agent(f"{unique}-agent")
+    (await oldest.command("DM_Create", vx={"name": f"{unique}-domain", "description": "d"})).ok()
+    for _ in range(22):
+        await asyncio.gather(*(proxied.log_on(unique) for _ in range(9)))
+    assert len(await sessions_of(second, page={"limit": 200})) == 200
+    async with following(oldest, f"{unique}-domain") as ending, following(second, f"{unique}-domain") as staying:
+        newest = await proxied.log_on(unique)
+        assert await ending.next() == {"end": "revoked"}
+        assert [await works(client) for client in (oldest, second, newest)] == [False, True, True]
+        assert len(await sessions_of(second, page={"limit": 200})) == 200
+        (await newest.command("ZN_Post", target={"domain": f"{unique}-domain"}, content="still there")).ok()
+        assert (await staying.next())["message"]["content"] == "still there"
 
 
 # the life of a session
@@ -542,9 +619,11 @@ async def guarded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Cli
         ("198.51.100.6", {"Forwarded": 'For="198.51.100.6:4711";proto=https;by=10.0.0.1'}),
         ("198.51.100.7", {"Forwarded": "for=203.0.113.9, for=198.51.100.7, for=10.0.0.2"}),
         ("198.51.100.8", {"Forwarded": "for=198.51.100.8", "X_Forwarded_For": "203.0.113.9"}),
-        ("2001:db8::1", {"Forwarded": 'for="[2001:db8::1]:4711"'}),
-        ("2001:db8::2", {"X_Forwarded_For": "[2001:db8::2]"}),
-        ("2001:db8::3", {"X_Forwarded_For": "2001:DB8:0:0::3"}),
+        ("2001:db8:1::1", {"Forwarded": 'for="[2001:db8:1::1]:4711"'}),
+        ("2001:db8:2::2", {"X_Forwarded_For": "[2001:db8:2::2]"}),
+        ("2001:db8:3::3", {"X_Forwarded_For": "2001:DB8:3:0::3"}),
+        ("2001:db8:4::1", {"X_Forwarded_For": "2001:db8:4:0:ffff::1"}),
+        ("10.9.8.7", {"X_Forwarded_For": "198.51.100.99, unknown, 10.9.8.7"}),
         ("198.51.100.9", {"X_Forwarded_For": "::ffff:198.51.100.9"}),
     ],
     ids=lambda value: value if isinstance(value, str) else " ".join(value.values()),
@@ -556,6 +635,8 @@ async def test_headers_of_trusted_proxies_name_the_caller(guarded: Client, addre
 
 async def test_what_stands_left_of_the_first_untrusted_address_is_not_believed(guarded: Client):
     assert await registers(guarded, X_Forwarded_For="198.51.100.30")
+    assert await registers(guarded, X_Forwarded_For="2001:db8:5:1::1")
+    assert await registers(guarded, X_Forwarded_For="2001:db8:5:2::1")
     for spoofed in ("203.0.113.50", "10.0.0.1", "127.0.0.1", "unknown", "'; --"):
         assert not await registers(guarded, X_Forwarded_For=f"{spoofed}, 198.51.100.30")
     assert await registers(guarded, X_Forwarded_For="203.0.113.50")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.errors import TooManyAttempts
+from actors.errors import Overloaded, TooManyAttempts
 from actors.throttle import Throttle, Tries
 
 
@@ -150,3 +150,84 @@ async def test_tries_at_once_fail_no_more_often_than_allowed(watch: Watch):
     assert sum(isinstance(result, TooManyAttempts) for result in results) == 47
     watch.now += 61
     await one_try(tries, gate, log, fails=True)
+
+
+async def test_tries_that_wait_have_their_turns_in_order(watch: Watch):
+    tries, gate, order = Tries(Throttle(1, 60, watch)), asyncio.Event(), list[int]()
+
+    async def one(number: int) -> None:
+        async with tries.one("a", "slow down"):
+            await gate.wait()
+            order.append(number)
+
+    crowd = [asyncio.create_task(one(number)) for number in range(20)]
+    await asyncio.sleep(0)
+    gate.set()
+    await asyncio.gather(*crowd)
+    assert order == list(range(20))
+
+
+async def test_more_tries_than_may_wait_are_refused_as_overload(watch: Watch):
+    tries, gate, log = Tries(Throttle(3, 60, watch), waiting=5), asyncio.Event(), list[str]()
+    crowd = [asyncio.create_task(one_try(tries, gate, log, fails=False)) for _ in range(20)]
+    await asyncio.wait(crowd, return_when=asyncio.FIRST_COMPLETED)
+    gate.set()
+    results = await asyncio.gather(*crowd, return_exceptions=True)
+    assert sum(isinstance(result, Overloaded) for result in results) == 12
+    assert len(log) == 8
+    await one_try(tries, gate, log, fails=False)
+
+
+async def test_a_try_that_gives_up_waiting_or_under_way_leaves_its_place_to_others(watch: Watch):
+    tries, gate, log = Tries(Throttle(1, 60, watch)), asyncio.Event(), list[str]()
+    under_way, waiting, heir = [asyncio.create_task(one_try(tries, gate, log, fails=False)) for _ in range(3)]
+    while not log:
+        await asyncio.sleep(0)
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    under_way.cancel()
+    await asyncio.wait([under_way])
+    gate.set()
+    await heir
+    assert len(log) == 2
+
+
+async def test_one_that_gives_up_as_its_turn_comes_hands_it_on(watch: Watch):
+    tries, gate, log = Tries(Throttle(1, 60, watch)), asyncio.Event(), list[str]()
+    first, second, third = [asyncio.create_task(one_try(tries, gate, log, fails=False)) for _ in range(3)]
+    while not log:
+        await asyncio.sleep(0)
+    gate.set()
+    first.add_done_callback(lambda _: second.cancel())  # by then its turn was given to it
+    await asyncio.wait([first, second])
+    await third
+    await one_try(tries, gate, log, fails=False)
+
+
+async def test_tries_that_wait_when_the_window_fills_are_refused_at_once(watch: Watch):
+    tries, gate, slow, log = Tries(Throttle(2, 60, watch)), asyncio.Event(), asyncio.Event(), list[str]()
+    gate.set()
+    held = asyncio.create_task(one_try(tries, slow, log, fails=False))
+    await asyncio.sleep(0)
+    quick = asyncio.create_task(one_try(tries, asyncio.Event(), log, fails=False))
+    await asyncio.sleep(0)
+    waiting = [asyncio.create_task(one_try(tries, gate, log, fails=True)) for _ in range(3)]
+    await asyncio.sleep(0)
+    tries.failed("a")
+    tries.failed("a")
+    quick.cancel()
+    results = await asyncio.gather(*waiting, return_exceptions=True)
+    assert all(isinstance(result, TooManyAttempts) for result in results)
+    slow.set()
+    await held
+
+
+async def test_fewer_tries_than_may_fail_run_at_a_time_where_told_so(watch: Watch):
+    tries, gate, log = Tries(Throttle(30, 60, watch), at_once=2), asyncio.Event(), list[str]()
+    crowd = [asyncio.create_task(one_try(tries, gate, log, fails=False)) for _ in range(20)]
+    while not log:
+        await asyncio.sleep(0)
+    assert len(log) == 2
+    gate.set()
+    await asyncio.gather(*crowd)
+    assert len(log) == 20

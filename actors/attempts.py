@@ -1,0 +1,58 @@
+"""Attempts at passwords: how often one may be wrong, for a user, from a place, and in all (product 2)."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from actors.throttle import Throttle, Tries
+
+WINDOW_S = 300
+FAILURES_OF_USER_HERE = 10
+FAILURES_OF_PLACE = 30
+FAILURES_OF_USER = 100
+
+AT_ONCE_OF_USER_HERE = 4
+AT_ONCE_OF_PLACE = 16
+AT_ONCE_OF_USER = 8
+"""Attempts that may be at the hasher at a time, which has room for 64: no user and no place can fill it."""
+
+WAITING = 256
+"""Attempts that wait for others of their place or user; those of one user from one place are bounded by less."""
+
+TOO_MANY = "Too many failed log-ons; wait a few minutes, then try again."
+
+
+class PasswordAttempts:
+    """Limits wrong passwords: of a user from a place, from a place, and of a user from all places together."""
+
+    def __init__(self, ticks: Callable[[], float]) -> None:
+        self._of_user_here = Tries(Throttle(FAILURES_OF_USER_HERE, WINDOW_S, ticks), at_once=AT_ONCE_OF_USER_HERE)
+        self._of_place = Tries(Throttle(FAILURES_OF_PLACE, WINDOW_S, ticks), at_once=AT_ONCE_OF_PLACE, waiting=WAITING)
+        self._of_user = Tries(Throttle(FAILURES_OF_USER, WINDOW_S, ticks), at_once=AT_ONCE_OF_USER, waiting=WAITING)
+
+    @asynccontextmanager
+    async def one(
+        self, user: str, place: str, is_known: Callable[[], Awaitable[bool]]
+    ) -> AsyncGenerator[Callable[[], None]]:
+        """Make one attempt; call what this yields when the password was wrong.
+
+        `is_known` tells whether the user logged on from this place of late. Such a place is held to the narrower
+        limits only, so that nobody can lock users out of their own with attempts from many places.
+
+        Raises:
+            TooManyAttempts: too many failed already.
+            Overloaded: too many wait already.
+        """
+        here = f"{place} {user}"
+        async with AsyncExitStack() as stack:
+            # The user's bound comes first: what waits for it takes no place of others at this address.
+            await stack.enter_async_context(self._of_user_here.one(here, TOO_MANY))
+            await stack.enter_async_context(self._of_place.one(place, TOO_MANY))
+            if not await is_known():
+                await stack.enter_async_context(self._of_user.one(user, TOO_MANY))
+
+            def failed() -> None:
+                self._of_user_here.failed(here)
+                self._of_place.failed(place)
+                self._of_user.failed(user)
+
+            yield failed

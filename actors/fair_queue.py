@@ -1,0 +1,83 @@
+"""A bounded queue that a flood can't fill for others: turns go round, and the longest lane makes room."""
+
+from collections import OrderedDict, deque
+from typing import Generic, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class Lane(NamedTuple):
+    """Who asks: a place (an address) and a user there; nobody's work is the user ''."""
+
+    place: str
+    user: str = ""
+
+
+class FairQueue(Generic[T]):
+    """Holds up to `room` items; places take turns, and in each place its users do.
+
+    Where it is full, an item of a shorter lane takes the room of the newest item of the longest lane. So one that
+    floods it gets all the room while nobody else wants any, and no more than its share once others do.
+    """
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._places: OrderedDict[str, OrderedDict[str, deque[T]]] = OrderedDict()
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, lane: Lane, item: T) -> T | None:
+        """Add an item; return the one that has to go: None, another, or the item itself."""
+        if self._count < self._room:
+            self._append(lane, item)
+            return None
+        longest = self._longest(lane)
+        if longest is None:
+            return item
+        evicted = self._places[longest.place][longest.user][-1]
+        self.remove(longest, evicted)
+        self._append(lane, item)
+        return evicted
+
+    def next(self) -> T | None:
+        """Take out the item whose turn it is."""
+        if not self._places:
+            return None
+        place, users = next(iter(self._places.items()))
+        user, items = next(iter(users.items()))
+        item = items[0]
+        self._places.move_to_end(place)
+        users.move_to_end(user)
+        self.remove(Lane(place, user), item)
+        return item
+
+    def remove(self, lane: Lane, item: T) -> None:
+        """Take an item out, if it is there."""
+        users = self._places.get(lane.place, OrderedDict[str, deque[T]]())
+        items = users.get(lane.user, deque[T]())
+        if item not in items:
+            return
+        items.remove(item)
+        self._count -= 1
+        if not items:
+            del users[lane.user]
+        if not users:
+            del self._places[lane.place]
+
+    def _append(self, lane: Lane, item: T) -> None:
+        self._places.setdefault(lane.place, OrderedDict()).setdefault(lane.user, deque()).append(item)
+        self._count += 1
+
+    def _longest(self, newcomer: Lane) -> Lane | None:
+        """Find the lane that has to make room: of another place if one has more, else of another user in its own."""
+        sizes = {place: sum(map(len, users.values())) for place, users in self._places.items()}
+        place = max(sizes, key=lambda name: sizes[name])
+        if sizes[place] <= sizes.get(newcomer.place, 0) + 1:
+            place = newcomer.place
+        users = self._places.get(place, OrderedDict[str, deque[T]]())
+        user = max(users, key=lambda name: len(users[name]), default=newcomer.user)
+        if place == newcomer.place and len(users.get(user, ())) <= len(users.get(newcomer.user, ())) + 1:
+            return None
+        return Lane(place, user)

@@ -1,0 +1,68 @@
+"""The credentials that a user holds, counted for the caps on them (product 2)."""
+
+from collections.abc import Iterable
+
+from actors.errors import StateConflict
+
+MAX_SESSIONS = 200
+"""Sessions of one user; one more ends the oldest."""
+
+MAX_KEYS = 100
+"""API keys of one user; those that have expired count until they are revoked."""
+
+
+class HeldCredentials:
+    """Counts the sessions and keys of one user from the moment that they are asked for.
+
+    So those asked for at once can't pass a cap: the one behind counts what the one before has on its way to the store.
+    Sessions that expired or were ended by themselves are counted until they are found gone.
+    """
+
+    __slots__ = ("_keys", "_sessions")
+
+    def __init__(self) -> None:
+        self._sessions: dict[str, bool] = {}  # in order of creation, each with whether it is stored
+        self._keys: set[str] = set()
+
+    def load(self, stored: Iterable[tuple[str, bool]]) -> None:
+        """Begin with what is stored: ids, and whether each is a session's."""
+        for credential_id, is_session in stored:
+            if is_session:
+                self._sessions[credential_id] = True
+            else:
+                self._keys.add(credential_id)
+
+    @property
+    def stored_sessions(self) -> tuple[str, ...]:
+        """The sessions that are stored, the oldest first."""
+        return tuple(id for id, is_stored in self._sessions.items() if is_stored)
+
+    def begin_session(self, session_id: str, gone: frozenset[str]) -> tuple[str, ...]:
+        """Count a new session, and those of `gone` no longer; return the oldest, which end to make room for it."""
+        counted = [id for id in self._sessions if id not in gone]
+        ended = tuple(counted[: max(0, len(counted) + 1 - MAX_SESSIONS)])
+        self._sessions = {id: self._sessions[id] for id in counted[len(ended) :]} | {session_id: False}
+        return ended
+
+    def session_stored(self, session_id: str) -> None:
+        """Note that a session is stored, unless it has made room since."""
+        if session_id in self._sessions:
+            self._sessions[session_id] = True
+
+    def keep_session(self, kept_id: str) -> None:
+        """Count no other session than this, if it is one."""
+        self._sessions = {id: is_stored for id, is_stored in self._sessions.items() if id == kept_id}
+
+    def begin_key(self, key_id: str) -> None:
+        """Count a new API key.
+
+        Raises:
+            StateConflict: the user has as many as there may be.
+        """
+        if len(self._keys) >= MAX_KEYS:
+            raise StateConflict(f"You have {MAX_KEYS} API keys, which is the most; revoke one first.")
+        self._keys.add(key_id)
+
+    def key_revoked(self, key_id: str) -> None:
+        """Count an API key no longer."""
+        self._keys.discard(key_id)
