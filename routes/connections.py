@@ -2,9 +2,10 @@
 
 import logging
 from collections.abc import Sequence
-from ipaddress import IPv6Address, IPv6Network, ip_address
+from ipaddress import ip_address
 from time import monotonic
 
+from actors.places import place_of, plain_address
 from routes.addresses import Network
 
 TOLD_EVERY_S = 60.0
@@ -55,14 +56,12 @@ class Connections:
     def _caller(self, peer: str) -> str:
         """Name the caller at an address; empty where it has no limit."""
         try:
-            address = ip_address(peer)
+            address = plain_address(ip_address(peer))
         except ValueError:
             return peer
-        if isinstance(address, IPv6Address):
-            address = address.ipv4_mapped or IPv6Address(int(address))  # the latter without its zone
         if any(address in network for network in self._trusted):
             return ""
-        return str(IPv6Network((address, 64), strict=False)) if isinstance(address, IPv6Address) else str(address)
+        return place_of(peer)
 
     def _tell(self, caller: str) -> None:
         """Log a refusal, at most one a minute: a flood of connections must not become one of lines."""
