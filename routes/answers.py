@@ -3,7 +3,9 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from email.utils import formatdate
 from http import HTTPStatus
+from time import time
 from typing import Any
 
 import orjson
@@ -74,7 +76,20 @@ class BusAnswer:
         length = len(self.body) + sum(map(len, self.rest)) if self.rest else len(self.body)
         rest = "".join([f"\r\n{name}: {value}" for name, value in self.headers.items()])
         head = f"HTTP/1.1 {_status_lines[self.status]}\r\ncontent-type: {JSON}{rest}\r\ncontent-length: {length}"
-        return f"{head}\r\nconnection: keep-alive\r\n\r\n".encode("ascii") + self.body
+        return f"{head}\r\ndate: {http_date()}\r\nconnection: keep-alive\r\n\r\n".encode("ascii") + self.body
+
+
+_second = 0
+_date = ""
+
+
+def http_date() -> str:
+    """Return the time as the header Date has it (RFC 9110, 6.6.1), written once a second."""
+    global _second, _date
+    second = int(time())
+    if second != _second:
+        _second, _date = second, formatdate(second, usegmt=True)
+    return _date
 
 
 def request_id_of(request: Request) -> str:

@@ -22,6 +22,7 @@ from routes.mcp_server import McpServer
 from routes.members import MemberRoutes
 from routes.metrics import RequestMetrics, metrics_blueprint
 from routes.openapi import openapi_blueprint
+from routes.router import GetAndHead
 from routes.table import ROUTES
 from routes.welcome import welcome_assets, welcome_blueprint
 from routes.work import Work
@@ -65,6 +66,7 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
         loads=orjson.loads,
         dumps=orjson.dumps,
         configure_logging=False,
+        router=GetAndHead(),
         error_handler=Faults(f"/demo/v1/{options.brand}/tps"),
     )
     requests = RequestMetrics()

@@ -49,6 +49,8 @@ from routes.pieces import FEW_RECORDS, send_pieces, tps_pieces
 from routes.work import Work
 
 EVENT_STREAM = "text/event-stream"
+STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+"""Those of event streams: nobody keeps them, and nginx passes each event on at once."""
 CUT_OFF = -1
 """What is counted and logged as the internal code where the client went away before its answer."""
 
@@ -320,7 +322,7 @@ class CommandBus:
 async def _respond_with_events(request: Request, call: Call, more: dict[str, str] | None = None) -> Any:
     await call.counted()
     untyped: Any = request
-    headers = {"X-Request-Id": call.request_id, "Cache-Control": "no-store"} | quota_headers(call) | (more or {})
+    headers = {"X-Request-Id": call.request_id} | STREAM_HEADERS | quota_headers(call) | (more or {})
     return await untyped.respond(content_type=EVENT_STREAM, headers=headers)
 
 

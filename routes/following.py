@@ -48,14 +48,19 @@ def _straight_to(request: Request) -> Callable[[bytes], bool]:
     """
     transport: Any = request.transport
     can_write: asyncio.Event = transport.get_protocol()._can_write
+    framed = _as_it_is if request.version == "1.0" else _as_chunk
 
     def write(block: bytes) -> bool:
         if not can_write.is_set() or transport.is_closing():
             return False
-        transport.write(_as_chunk(block))
+        transport.write(framed(block))
         return True
 
     return write
+
+
+def _as_it_is(block: bytes) -> bytes:
+    return block
 
 
 def _as_chunk(block: bytes) -> bytes:

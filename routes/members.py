@@ -14,6 +14,7 @@ from actors.call import Call
 from actors.core import Core
 from actors.errors import ServiceError
 from actors.idempotency import Done, Execution, audited, fingerprint_of, require_key
+from actors.known_members import members_of
 from actors.receipt import Rendered
 from actors.request import checked, refusal_of
 from routes.addresses import Network, client_address
@@ -160,8 +161,10 @@ def _asked(model: type[BaseModel], values: dict[str, str]) -> BaseModel:
     """Check a query.
 
     Raises:
-        InvalidField: the note names each wrong parameter, at most ten.
+        InvalidField: the note names each wrong or unknown parameter, at most ten.
     """
+    if model.model_config.get("extra") == "forbid":
+        members_of(model).require_known(values)
     try:
         return model.model_validate(values)
     except ValidationError as error:

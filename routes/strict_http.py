@@ -1,4 +1,7 @@
-"""Sanic's HTTP/1.1, with heads and chunks checked before Sanic parses them, and a time limit on what arrives."""
+"""Sanic's HTTP/1.1, with heads and chunks checked before Sanic parses them, and a time limit on what arrives.
+
+Its answers have a Date, and those to HTTP/1.0 no chunks.
+"""
 
 import asyncio
 import re
@@ -7,10 +10,11 @@ from time import monotonic
 from typing import Any, NoReturn
 
 from sanic.exceptions import BadRequest
+from sanic.headers import format_http1_response
 from sanic.http import Http, Stage
 
 from actors.errors import BodyTooLarge, RequestTimeout, ServiceError
-from routes.answers import request_id_of
+from routes.answers import http_date, request_id_of
 from routes.bodies import MAX_DISCARDED_BYTES
 from routes.http_head import read_head, require_whole_lines, target_of
 
@@ -39,6 +43,7 @@ class StrictHttp(_Http):
 
     __slots__ = ("_begun", "_chunks", "_deadline", "_extension_bytes", "_refusal", "_waited")
     request_body: Any
+    response_func: Any
     recv_buffer: bytearray
 
     def __init__(self, protocol: Any) -> None:
@@ -92,6 +97,32 @@ class StrictHttp(_Http):
         if self.request_body == "chunked" and not self.request_bytes_left:
             await self._require_chunk_line()
         return await _Http.read(self)
+
+    async def http1_response_header(self, data: bytes, end_stream: bool) -> None:
+        """Send the head of an answer, and what there is of its body."""
+        answer = self.response
+        answer.headers["date"] = http_date()
+        streamed = not end_stream and not getattr(answer, "body", None) and "content-length" not in answer.headers
+        if streamed and self.request.version == "1.0":
+            await self._answer_until_close(data)
+        else:
+            await _Http.http1_response_header(self, data, end_stream)
+
+    async def _answer_until_close(self, data: bytes) -> None:
+        """Begin a streamed answer to HTTP/1.0, which knows no chunks: it ends with the connection (RFC 9112, 6.3)."""
+        answer = self.response
+        self.keep_alive = False
+        answer.headers["connection"] = "close"
+        await self._send(format_http1_response(answer.status, answer.processed_headers) + data)
+        self.response_func = self._send_as_it_is
+        self.stage = Stage.RESPONSE
+
+    async def _send_as_it_is(self, data: bytes, end_stream: bool) -> None:
+        if data:
+            await self._send(data)
+        if end_stream:
+            self.response_func = None
+            self.stage = Stage.IDLE
 
     async def error_response(self, exception: Exception) -> None:
         """Answer an error; after a refused head, also log it in one line and see to it that the answer arrives."""

@@ -1,6 +1,6 @@
 """ROUTES: every gateway route that is declared as data; a group's file holds its own. SCHEMAS: what they refer to."""
 
-from routes import audit, dev, documents, internal, keys, mcp, rules, skills, webhooks
+from routes import audit, debug, dev, documents, internal, keys, mcp, rules, skills, webhooks
 
 ROUTES = (
     *keys.ROUTES,
@@ -11,6 +11,7 @@ ROUTES = (
     *rules.ROUTES,
     *audit.ROUTES,
     *internal.ROUTES,
+    *debug.ROUTES,
     *dev.ROUTES,
 )
 

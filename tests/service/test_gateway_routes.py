@@ -175,10 +175,12 @@ async def test_a_plan_for_an_unknown_user_is_404(user: Client, name: str):
 # live actors
 
 
-async def test_live_actors_are_listed_with_their_fields(user: Client, unique: str):
-    agent = await user.agent(f"{unique}-agent")
-    (await user.command("AP_Chat", content="Hello")).ok()
-    answer = await user.request("GET", "/debug/actors?limit=10000", headers=SECRET)
+async def test_live_actors_are_listed_with_their_fields(tmp_path: Path):
+    async with running(tmp_path / "data") as gateway, gateway.client() as nobody:
+        user = await nobody.register("lovelace")
+        agent = await user.agent("scout")
+        (await user.command("AP_Chat", content="Hello")).ok()
+        answer = await user.request("GET", "/debug/actors", headers=SECRET)
     assert answer.http == 200
     actors = {(actor["kind"], actor["key"]): actor for actor in answer.body["actors"]}
     assert answer.body["counts"].keys() >= {"session", "user", "agent"}
@@ -196,10 +198,9 @@ async def test_live_actors_are_listed_by_kind_up_to_a_limit(user: Client, unique
         await user.agent(f"{unique}-{number}")
     answer = await user.request("GET", "/debug/actors?kind=agent&limit=2", headers=SECRET)
     assert [actor["kind"] for actor in answer.body["actors"]] == ["agent"] * 2
-    assert (await user.request("GET", "/debug/actors?kind=no-such-kind", headers=SECRET)).body["actors"] == []
 
 
-@pytest.mark.parametrize("limit", ["0", "10001", "-1", "x", "1.5", "", "%20", "9" * 30, "%D9%A1", "1e3"])
+@pytest.mark.parametrize("limit", ["0", "1001", "-1", "x", "1.5", "", "%20", "9" * 30, "%D9%A1", "1e3"])
 async def test_a_wrong_limit_of_live_actors_is_refused(user: Client, limit: str):
     answer = await user.request("GET", f"/debug/actors?limit={limit}", headers=SECRET)
     assert answer.refused(1003, 400).http == 400
