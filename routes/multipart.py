@@ -7,6 +7,8 @@ from actors.errors import MalformedBody
 
 MAX_PARTS = 32
 MAX_PART_HEAD_BYTES = 4_096
+MAX_PARAMETERS = 16
+"""Parameters of one header: a part needs two or three, and 32 heads full of them would hold others up."""
 MAX_PADDING_BYTES = 64
 """White space that may follow a boundary on its line (RFC 2046, 5.1.1)."""
 
@@ -72,9 +74,15 @@ def _disposition(head: bytes) -> tuple[str, bool]:
 
 
 def _parameters(value: str) -> dict[str, str]:
-    """Read the parameters of a header's value; one that came twice is left as it came first."""
+    """Read the parameters of a header's value; one that came twice is left as it came first.
+
+    Raises:
+        MalformedBody: there are more than 16.
+    """
     found: dict[str, str] = {}
-    for match in _PARAMETER.finditer(value):
+    for number, match in enumerate(_PARAMETER.finditer(value), 1):
+        if number > MAX_PARAMETERS:
+            raise _malformed(f"a header has more than {MAX_PARAMETERS} parameters")
         text = match[3] if match[2] is None else re.sub(r"\\(.)", r"\1", match[2])
         found.setdefault(match[1].lower(), text)
     return found

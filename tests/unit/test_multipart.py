@@ -81,6 +81,7 @@ BAD = {
     "a head without a colon": form(b"no colon\r\n\r\nzip"),
     "a part without a name": form(b"Content-Type: text/plain\r\n\r\ntext"),
     "thirty-three parts": form(*[FILE + b"\r\n\r\nzip"] * 33),
+    "seventeen parameters": form(FILE + b";a=1" * 15 + b"\r\n\r\nzip"),
 }
 
 
@@ -122,6 +123,10 @@ COSTLY = {
         form(FILE + b"\r\n\r\n" + (b"\r\n--" + b"a" * 69) * (MIB // 73), boundary=b"a" * 70),
     ),
     "a head of parameters": (b"x", form((b"Content-Disposition: form-data" + b';a="' * 1_000)[:4_000] + b"\r\n\r\n")),
+    "heads of parameters": (
+        b"x",
+        form(*[b"Content-Disposition: form-data" + b';a="' * 1_000 + b";name=x\r\n\r\n"] * 32),
+    ),
 }
 
 
