@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import os
 import socket
 from ipaddress import ip_address
 from time import monotonic
@@ -16,7 +17,6 @@ from routes.fastpath import FastPath
 from routes.work import Work
 
 BACKLOG = 1024
-
 
 ANY_IPV4, ANY_IPV6 = "0.0.0.0", "::"
 _OUTSIDE = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
@@ -62,10 +62,11 @@ class Listener:
         """
         # Sanic reads port 0 as its own default, so the socket is made here.
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        both = _is_any_ipv6(host)
         try:
-            listening = socket.create_server(
-                (host, port), family=family, backlog=BACKLOG, dualstack_ipv6=_is_any_ipv6(host)
-            )
+            if both and not socket.has_dualstack_ipv6():  # create_server would raise a bare ValueError
+                raise OSError(errno.EAFNOSUPPORT, os.strerror(errno.EAFNOSUPPORT))
+            listening = socket.create_server((host, port), family=family, backlog=BACKLOG, dualstack_ipv6=both)
         except OSError as error:
             raise CannotListen(f"{host}:{port}: {error.strerror or error}. {_advice(error)}") from error
         untyped: Any = cast(Any, app)
