@@ -141,6 +141,11 @@ class McpServer:
         number: Any = cast(dict[str, Any], message).get("id", 0)
         if not isinstance(number, str | int) or isinstance(number, bool):  # else the SDK takes it as a notification
             return _refused(INVALID_REQUEST, "The id of a request is a text or a whole number.")
+        if not _is_message(cast(dict[str, Any], message)):  # the SDK's own answer is a page of its schemas' errors
+            return _refused(
+                INVALID_REQUEST,
+                'Send a message of JSON-RPC: {"jsonrpc": "2.0", "id": 1, "method": "...", "params": {}}.',
+            )
         query: Any = request.get_args(keep_blank_values=True)
         try:
             exchange.groups = groups_of(dict(query))
@@ -170,6 +175,15 @@ class McpServer:
             response.headers[name] = value
         response.headers["X-Request-Id"] = request_id_of(request)
         return response
+
+
+def _is_message(message: dict[str, Any]) -> bool:
+    """Say whether an object is a request, a notification or a response by its outermost members."""
+    if message.get("jsonrpc") != "2.0":
+        return False
+    if "result" in message or "error" in message:
+        return True
+    return isinstance(message.get("method"), str) and isinstance(message.get("params", {}), dict | None)
 
 
 def _tool_called(message: Any, groups: frozenset[str]) -> str | None:
