@@ -252,10 +252,8 @@ def greet(gateway: Gateway) -> str:
     base, *others = listener.urls
     open_to_all = ""
     if listener.open_to_network:
-        where = (
-            f"every address of this machine answers: {', '.join(others)}" if others else "other machines can reach it"
-        )
-        open_to_all = f"\nIt is open to the network, without TLS: {where}"
+        also = f" It also answers at {', '.join(others)}" if others else ""
+        open_to_all = f"\nIt is open to the network, without TLS: other machines can reach it.{also}"
     return f"""Parley {VERSION} listens on {base}{open_to_all}
 Data is in {gateway.store.description}
 Try first: curl {base}/demo/v1/{settings.brand}/tps/user/create -H 'Content-Type: application/json' \\
