@@ -18,6 +18,17 @@ MAX_COMPARED = 64
 """Characters of an unknown member that are shown and compared: bounds the work on a hostile body."""
 
 _CLOSE = 0.6
+
+_OTHER_WORDS = {
+    "password": "vx.secret",
+    "message": "content",
+    "text": "content",
+    "query": "content",
+    "prompt": "content",
+    "command": "service",
+}
+"""Words that other programs have for a member: nearer to it than one that is merely spelt alike (`permission`)."""
+
 _plain_name = regex(r"[A-Za-z0-9_-]+\Z")
 
 
@@ -92,6 +103,8 @@ class Members:
         every |= own
         if word in every:
             return every[word]
+        if (meant := _OTHER_WORDS.get(word)) in self._paths:
+            return meant
         for choices, cutoff in ((own, _CLOSE), (every, _CLOSE), (own or every, 0.0)):
             if found := get_close_matches(word, choices, 1, cutoff):
                 return choices[found[0]]

@@ -175,7 +175,7 @@ def require_name_allowed(name: str, plan: str) -> None:
     if len(name) <= PREMIUM_NAME_CHARS and not PLANS[plan].premium_names:
         raise NeedsPlan(
             f"Names of {PREMIUM_NAME_CHARS} characters or fewer are for the plans scale and enterprise; "
-            "take a longer name or change the plan."
+            "take a longer name, or ask the operator for such a plan."
         )
 
 
@@ -186,7 +186,7 @@ def require_entitled(plan: str) -> None:
         NeedsPlan: the plan has none.
     """
     if not PLANS[plan].entitled:
-        raise NeedsPlan("API keys are for the plans builder, scale and enterprise; change the plan first.")
+        raise NeedsPlan("API keys are for the plans builder, scale and enterprise; ask the operator for one of them.")
 
 
 def no_such_key() -> NotFound:

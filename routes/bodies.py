@@ -62,6 +62,8 @@ def json_object(body: bytes, media_type: str | None, max_bytes: int) -> dict[str
     """
     require_size(body, max_bytes)
     require_json(media_type)
+    if not body:
+        raise MalformedBody("The body is empty; send {...}, a JSON object.")
     try:
         value: Any = orjson.loads(body)
     except orjson.JSONDecodeError as error:

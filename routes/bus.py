@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -22,7 +23,7 @@ from actors.errors import (
     UnknownService,
 )
 from actors.idempotency import Execution, audited, fingerprint_of, require_key
-from actors.known_members import Members
+from actors.known_members import MAX_COMPARED, Members
 from actors.receipt import Rendered
 from actors.request import MEMBERS, parse, require
 from actors.slices import sliced
@@ -361,7 +362,9 @@ def _command_of(body: dict[str, Any]) -> Command:
         raise InvalidField("Invalid value of service: it must be a text.")
     command = COMMANDS.get(service) or UNROUTED.get(service)
     if command is None:
-        raise UnknownService("There is no such service (names are case-sensitive); see /docs for all of them.")
+        nearest = get_close_matches(service[:MAX_COMPARED], COMMANDS, 1)
+        hint = f"; the nearest is {nearest[0]}" if nearest else ""
+        raise UnknownService(f"There is no such service (names are case-sensitive){hint}. See /docs for all of them.")
     return command
 
 

@@ -16,5 +16,5 @@ async def read(call: Call, since: int, service: str | None, before: int, limit: 
     """
     user = await call.ask("user", call.user.user_id, ReadUser())
     if not PLANS[user.plan].audited:
-        raise NeedsPlan("The audit log is for the plans scale and enterprise; change the plan first.")
+        raise NeedsPlan("The audit log is for the plans scale and enterprise; ask the operator for one of them.")
     return await call.core.store.fetch(audit.page(user.id, since, service, before, limit + 1))

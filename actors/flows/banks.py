@@ -344,7 +344,8 @@ def _require_choice(call: Call) -> None:
     """Refuse a command that doesn't say which memories it means: here the selected agent is no default."""
     if call.vx.name is None and call.target.agent is None:
         raise MissingField(
-            f"missing name field: say which memories as `vx.name` (`{ALL_MEMORIES}` for all), as target.agent, or both."
+            f"missing name field: name the memory as `vx.name` (`{ALL_MEMORIES}` for all), "
+            "its author as `target.agent`, or both."
         )
 
 

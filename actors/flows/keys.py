@@ -28,7 +28,7 @@ def _require_session(call: Call) -> None:
         NotPermitted: the request came with a key.
     """
     if call.user.kind != "session":
-        raise NotPermitted("API keys are made and listed by who has logged on: send a session's token.")
+        raise NotPermitted("API keys are made and listed with a session: log on with US_LogOn and send its token.")
 
 
 async def create_key(call: Call, name: str, expires_in_days: int | None) -> tuple[CreateKey, str]:

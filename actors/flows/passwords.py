@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 from actors.call import Call
-from actors.errors import NotFound, NotPermitted
+from actors.errors import NotFound, NotPermitted, WrongPassword
 from actors.fair_queue import Lane
 from actors.places import place_of
 from actors.plans import DAY_MS
@@ -68,7 +68,7 @@ async def own_verified(call: Call, secret: str) -> UserRow:
         if await call.core.hasher.verify(secret, user.secret_hash, lane):
             return user
         failed()
-        raise wrong_password()
+        raise WrongPassword("The password is wrong, so nothing was done; send your own as `vx.secret`.")
 
 
 async def hashed(call: Call, secret: str) -> str:

@@ -63,6 +63,9 @@ async def test_1000_a_body_that_is_no_json_object(user: Client):
 
 async def test_1001_an_unknown_service(user: Client):
     refused(await user.command("AP_Fly"), 1001, 400)
+    assert "the nearest is MB_Recall." in (await user.command("MB_Recal")).note
+    assert "the nearest is AP_Chat." in (await user.command("ap_Chat")).note
+    assert "nearest" not in (await user.command("x" * 100_000)).note
 
 
 async def test_1002_a_missing_field(user: Client):
@@ -208,7 +211,9 @@ async def test_2002_a_wrong_user_name_or_password(proxied: Client, unique: str):
     user = await proxied.register(f"{unique}-user")
     wrong = {"target": {"user": user.name}, "vx": {"secret": "not the password"}}
     refused(await proxied.command("US_LogOn", **wrong, headers=own_address), 2002, 401)
-    refused(await user.command("US_Destroy", vx={"secret": "not the password"}), 2002, 401)
+    wrong = await user.command("US_Destroy", vx={"secret": "not the password"})
+    refused(wrong, 2002, 401)
+    assert wrong.note == "The password is wrong, so nothing was done; send your own as `vx.secret`."
 
 
 async def test_2003_not_permitted(user: Client, sanic_client: Client, unique: str):

@@ -27,6 +27,8 @@ UNKNOWN: dict[str, tuple[dict[str, Any], str, str]] = {
     "white space": ({"target": {" agent": "x"}}, 'target." agent"', "target.agent"),
     "at another place": ({"agent": "x"}, "agent", "target.agent"),
     "in another part": ({"vx": {"zone": "x"}}, "vx.zone", "target.zone"),
+    "another word for a password": ({"vx": {"password": "x"}}, "vx.password", "vx.secret"),
+    "another word for a text": ({"message": "x"}, "message", "content"),
     "a path as a name": ({"target.agent": "x"}, '"target.agent"', "target.agent"),
     "nothing like it": ({"vx": {"q": 1}}, "vx.q", "vx."),
     "service in a part": ({"target": {"service": "AP_List"}}, "target.service", "service"),
