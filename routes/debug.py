@@ -56,19 +56,17 @@ async def list_actors(request: RouteCall) -> Reply:
     kind: str | None = asked.kind or None
     if kind is not None and kind not in counts:
         raise InvalidField(f"Invalid value of kind: it must be one of {', '.join(sorted(counts))}.")
-    found = directory.statuses(kind)
-    if asked.name:
-        beginning = asked.name.casefold()
-        found = (status for status in found if _folded_name(status).startswith(beginning))
-    return Reply({"counts": counts, "actors": await sliced(_first(found, asked.sort, asked.limit))})
+    first = first_of(directory.statuses(kind), asked.name or "", asked.sort, asked.limit)
+    return Reply({"counts": counts, "actors": await sliced(first)})
 
 
-def _first(found: Iterable[ActorStatus], sort: Order | None, limit: int) -> Steps[list[dict[str, Any]]]:
-    """Take the first actors of an order; those that can't be among them are let go of on the way."""
+def first_of(found: Iterable[ActorStatus], name: str, sort: Order | None, limit: int) -> Steps[list[dict[str, Any]]]:
+    """Take the first actors of an order whose name begins so; what can't be among them is let go of on the way."""
     first: list[ActorStatus] = []
+    beginning = name.casefold()
     left = iter(found)
-    while some := list(islice(left, AT_A_TIME)):
-        first += some
+    while some := list(islice(left, AT_A_TIME)):  # the name is looked at here, or a rare one were sought in one step
+        first += [status for status in some if _folded_name(status).startswith(beginning)] if beginning else some
         if sort is not None and len(first) >= 2 * limit:
             first = _sorted(first, sort)[:limit]
         elif sort is None and len(first) >= limit:
