@@ -253,7 +253,7 @@ class AgentActor(DurableActor):
 
         return self.commit(
             agents.update(self.key, changes, now),
-            *self._outbox.emit(agent.owner_id, *deployment_event("updated", replace(agent, **given))),
+            *self._outbox.emit(agent.owner_id, *deployment_event("updated", replace(agent, **given)), at=now),
             reply=self._view,
             foreseen=lambda: self._view(replace(agent, updated_at=now, **given)),
             applied=applied,
@@ -282,7 +282,7 @@ class AgentActor(DurableActor):
     @handles(DestroyAgent)
     def _destroy(self, message: DestroyAgent) -> AsyncFuture[AgentView]:
         agent = self._owned_by(message.viewer_id)
-        view = self._view()
+        view, now = self._view(), self._clock()
         self._agent = None
 
         def applied() -> None:
@@ -291,8 +291,8 @@ class AgentActor(DurableActor):
 
         return self.commit(
             *domains.leave_all(self.key),
-            *agents.destroy(self.key, self._clock()),
-            *self._outbox.emit(agent.owner_id, *deployment_event("deleted", agent)),
+            *agents.destroy(self.key, now),
+            *self._outbox.emit(agent.owner_id, *deployment_event("deleted", agent), at=now),
             reply=lambda: view,
             applied=applied,
         )

@@ -32,13 +32,16 @@ class Outbox:
         self._clock = clock
         self.woken: Callable[[], None] | None = None
 
-    def emit(self, user_id: str, kind: str, data: dict[str, Any], *, event_id: str | None = None) -> tuple[Write, ...]:
+    def emit(
+        self, user_id: str, kind: str, data: dict[str, Any], *, at: int | None = None, event_id: str | None = None
+    ) -> tuple[Write, ...]:
         """Make the rows of one event that concerns a user; pass `stored` to the commit as what to do after it.
 
+        `at` is when it happened, in ms since the epoch: the time of the change that the event tells of; None is now.
         `event_id` is a UUID that the caller wants to tell of; one is made where it has none. Writes of the same unit
         that change endpoints go first: the event goes to the endpoints as they leave them.
         """
-        now = self._clock()
+        now = self._clock() if at is None else at
         id = event_id or str(uuid.uuid4())
         return (
             events.insert(EventRow(id, user_id, kind, data, now)),

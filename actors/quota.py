@@ -164,14 +164,14 @@ class QuotaActor(DurableActor):
     def _count_with_care(self, now: int) -> Standing:
         """Count a request with which something else is due: a new day, a bound, a threshold, a refusal."""
         if now >= self._ends_at:
-            self._begin_day(now // DAY_MS)
+            self._begin_day(now)
         if self._limit is not None and self._count >= self._limit:
             self._refuse(now)
             return self._standing(admitted=False)
         self._count += 1
         crossed = self._crossed()
         if crossed != self._told:
-            return self._tell_of(crossed)
+            return self._tell_of(crossed, now)
         left, block = self._reserved - self._count, self._block
         if left <= block // NOW_AT:
             self._reserve_ahead()
@@ -194,9 +194,10 @@ class QuotaActor(DurableActor):
     def _block(self) -> int:
         return MAX_BLOCK if self._limit is None else min(max(self._limit // 100, 1), MAX_BLOCK)
 
-    def _begin_day(self, day: int) -> None:
+    def _begin_day(self, now: int) -> None:
         """Turn the page: nothing of the new day is counted or reserved yet."""
-        self._flush_refusals()
+        self._flush_refusals(now)
+        day = now // DAY_MS
         self._day, self._count, self._reserved, self._stored, self._told = day, 0, 0, 0, 0
         self._ends_at, self._quiet_until = (day + 1) * DAY_MS, 0
         self._refused_told_at = 0
@@ -254,19 +255,19 @@ class QuotaActor(DurableActor):
             return self._told
         return max([self._told, *(percent for percent in THRESHOLDS if self._count * 100 >= percent * limit)])
 
-    def _tell_of(self, crossed: int) -> Standing:
+    def _tell_of(self, crossed: int, at: int) -> Standing:
         """Store an event for each threshold crossed; the answer to the request that crossed it waits for that."""
         events = [
             write
             for percent in THRESHOLDS
             if self._told < percent <= crossed
-            for write in self._event("quota.threshold.reached", threshold=percent)
+            for write in self._event("quota.threshold.reached", at, threshold=percent)
         ]
         self._told = crossed
         self._reserving = self._store_window(max(self._ahead(), self._reserved), *events)
         return self._standing(stored=self._reserving)
 
-    def _event(self, kind: str, **more: int) -> tuple[Write, ...]:
+    def _event(self, kind: str, at: int | None, **more: int) -> tuple[Write, ...]:
         data = {
             "scope": "daily",
             "limit": self._limit,
@@ -274,13 +275,13 @@ class QuotaActor(DurableActor):
             "plan": self._plan,
             "window": iso(self._day * DAY_MS)[:10],
         }
-        return self._outbox.emit(self.key, kind, data | more)
+        return self._outbox.emit(self.key, kind, data | more, at=at)
 
     def _refuse(self, now: int) -> None:
         """Note a refusal: the first is told of at once, later ones together."""
         crossed = self._crossed()
         if crossed != self._told:  # no count reached it: a crash used up the block that it lies in
-            self._tell_of(crossed)
+            self._tell_of(crossed, now)
         self._refused += 1
         if self._refused == 1 or now - self._refused_told_at >= REJECTED_EVERY_MS:
             self._tell_when_due(now)
@@ -295,27 +296,28 @@ class QuotaActor(DurableActor):
         since = now - self._refused_told_at
         if since >= REJECTED_EVERY_MS:
             self._refused_told_at = now
-            self._flush_refusals()
+            self._flush_refusals(now)
         else:  # not longer than that, where the clock went back
             wait_s = min(REJECTED_EVERY_MS - since, REJECTED_EVERY_MS) / 1000
             asyncio.get_running_loop().call_later(wait_s, self.tell_self, _TellOfRefusals())
 
-    def _flush_refusals(self) -> None:
-        events = self._refusals_event()
+    def _flush_refusals(self, at: int) -> None:
+        events = self._refusals_event(at)
         if events:  # nobody waits for it
             self.commit(*events, applied=self._outbox.stored, awaited=False)
 
-    def _refusals_event(self) -> tuple[Write, ...]:
+    def _refusals_event(self, at: int | None = None) -> tuple[Write, ...]:
         refused, self._refused = self._refused, 0
-        return self._event("quota.request.rejected", rejected=refused) if refused else ()
+        return self._event("quota.request.rejected", at, rejected=refused) if refused else ()
 
     @handles(PlanChanged)
     def _change_plan(self, message: PlanChanged) -> None:
         self._plan, self._limit = message.plan, daily_limit(message.plan, message.plan_limit)
         self._quiet_until = 0
         crossed = self._crossed()
-        if crossed != self._told and self._clock() < self._ends_at:
-            self._tell_of(crossed)
+        now = self._clock()
+        if crossed != self._told and now < self._ends_at:
+            self._tell_of(crossed, now)
 
     # life
 

@@ -98,12 +98,12 @@ class SetPlan(Ask[UserRow]):
 
 @dataclass(frozen=True, slots=True)
 class CreateKey(Ask[SessionRow]):
-    """Make an API key of this user's, if its plan has them; `expires_at` in ms since the epoch, None for never."""
+    """Make an API key of this user's, if its plan has them; `lives_ms` None is for ever."""
 
     name: str
     prefix: str
     token_hash: bytes
-    expires_at: int | None
+    lives_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +365,7 @@ class UserActor(DurableActor):
             kind="key",
             name=message.name,
             prefix=message.prefix,
-            expires_at=message.expires_at,
+            expires_at=None if message.lives_ms is None else now + message.lives_ms,
         )
         self._held.begin_key(key.id)  # where this is refused, nobody is left to count
         return self.commit(sessions.insert(key), reply=lambda: key, refusals={FOREIGN_KEY: no_such_user})
@@ -401,7 +401,7 @@ class UserActor(DurableActor):
         )
         return self.commit(
             agents.insert(agent),
-            *self._outbox.emit(user.id, *deployment_event("created", agent)),
+            *self._outbox.emit(user.id, *deployment_event("created", agent), at=now),
             reply=lambda: agent,
             applied=self._outbox.stored,
             refusals={"agents.name_key": name_taken, FOREIGN_KEY: no_such_user},

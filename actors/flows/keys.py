@@ -39,8 +39,8 @@ async def create_key(call: Call, name: str, expires_in_days: int | None) -> tupl
     """
     _require_session(call)
     key = new_token(API_KEY)
-    expires_at = None if expires_in_days is None else call.core.clock() + expires_in_days * DAY_MS
-    return CreateKey(name, key[:PREFIX_CHARS], token_hash(key), expires_at), key
+    lives_ms = None if expires_in_days is None else expires_in_days * DAY_MS
+    return CreateKey(name, key[:PREFIX_CHARS], token_hash(key), lives_ms), key
 
 
 async def list_keys(call: Call) -> list[SessionRow]:

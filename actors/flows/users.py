@@ -51,19 +51,21 @@ async def create(call: Call) -> Answer:
     core.registrations.take(place, "Too many registrations from this address in the last hour; try again later.")
     if await core.store.fetch(users.id_by_name(name)):
         raise name_taken()
+    secret_hash = await core.hasher.hash(secret, Lane(place))
+    now = core.clock()
     user = UserRow(
         id=new_id("usr"),
         name=name,
         description=call.vx.description,
         profile=call.vx.profile,
-        secret_hash=await core.hasher.hash(secret, Lane(place)),
+        secret_hash=secret_hash,
         plan=core.options.default_plan,
         plan_limit=None,
-        created_at=core.clock(),
+        created_at=now,
         development_plan=core.options.development_plan,
     )
     await core.store.commit(Unit((users.insert(user),), refusals={"users.name_key": name_taken}))
-    fresh = Standing(user.plan, daily_limit(user.plan, None), 0, next_midnight(core.clock()))
+    fresh = Standing(user.plan, daily_limit(user.plan, None), 0, next_midnight(now))
     return Answer(profile=[own_user_record(user, Owned(), fresh)])
 
 

@@ -529,6 +529,7 @@ class WebhookDispatcher(DurableActor):
         lane.version += 1
         log.info("endpoint %s is disabled: %s", receiver.id, reason)
         data = endpoint_data(receiver.id, receiver.url, receiver.events, active=False, reason=reason)
+        now = self._clock()
 
         def applied() -> None:
             self._directory.evict("webhooks", (receiver.user_id,))
@@ -539,9 +540,9 @@ class WebhookDispatcher(DurableActor):
             self._go_on(lane)
 
         self.commit(
-            endpoints.disable(lane.number, receiver.url, reason, self._clock()),
+            endpoints.disable(lane.number, receiver.url, reason, now),
             deliveries.cancel(lane.number, CHUNK),
-            *self._outbox.emit(receiver.user_id, "webhook.endpoint.updated", data),
+            *self._outbox.emit(receiver.user_id, "webhook.endpoint.updated", data, at=now),
             applied=applied,
             refusals={ROWS: partial(StateConflict, "The endpoint is not active any more.")},
         )

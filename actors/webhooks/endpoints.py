@@ -168,7 +168,7 @@ class WebhooksActor(DurableActor):
         # The event's rows come first, so it goes to the other endpoints only. The store counts: endpoints whose units
         # are under way are not in memory yet.
         return self.commit(
-            *self._tell_of("created", endpoint),
+            *self._tell_of("created", endpoint, now),
             endpoints.insert(endpoint, MAX_ENDPOINTS),
             reply=lambda: endpoint_record(endpoint) | {"secret": secret},
             applied=applied,
@@ -204,7 +204,7 @@ class WebhooksActor(DurableActor):
             writes.append(deliveries.cancel(after.number, CHUNK if before.active else 2**62))
         return self.commit(
             *writes,
-            *self._tell_of("updated", after),
+            *self._tell_of("updated", after, now),
             reply=lambda: endpoint_record(after) | ({} if secret is None else {"secret": secret}),
             applied=self._changed(after.number),
         )
@@ -213,10 +213,11 @@ class WebhooksActor(DurableActor):
     def _delete(self, message: DeleteEndpoint) -> AsyncFuture[None]:
         endpoint = self._find(message.endpoint_id)
         del self._endpoints[endpoint.id]
+        now = self._clock()
         return self.commit(
-            endpoints.delete(endpoint.number, self._clock()),
+            endpoints.delete(endpoint.number, now),
             deliveries.cancel(endpoint.number, CHUNK),
-            *self._tell_of("deleted", replace(endpoint, active=False)),
+            *self._tell_of("deleted", replace(endpoint, active=False), now),
             applied=self._changed(endpoint.number),
         )
 
@@ -269,9 +270,9 @@ class WebhooksActor(DurableActor):
     def _sealed(self, endpoint_id: str, secrets: tuple[Secret, ...]) -> bytes:
         return self._sealer.seal(signing.pack(secrets), seal_purpose(endpoint_id))
 
-    def _tell_of(self, what: str, endpoint: EndpointRow) -> tuple[Write, ...]:
+    def _tell_of(self, what: str, endpoint: EndpointRow, at: int) -> tuple[Write, ...]:
         data = endpoint_data(endpoint.id, endpoint.url, endpoint.events, active=endpoint.active)
-        return self._outbox.emit(self.key, f"webhook.endpoint.{what}", data)
+        return self._outbox.emit(self.key, f"webhook.endpoint.{what}", data, at=at)
 
     def _changed(self, number: int) -> Callable[[], None]:
         def applied() -> None:
