@@ -65,11 +65,11 @@ def accept(bank_id: str, agent_id: str, permission: str, since: int) -> tuple[Wr
 
 
 def of_agent(agent_id: str, limit: int) -> Query[OfferRow]:
-    """List the banks that an agent is offered, by name."""
+    """List the banks that an agent is offered, the newest offers first: old ones can't hide them."""
     return Query(
         "SELECT banks.name, users.name, offers.permission, offers.since"
         " FROM offers JOIN banks ON banks.id = offers.bank_id JOIN users ON users.id = banks.owner_id"
-        " WHERE offers.agent_id = ? ORDER BY banks.name_key LIMIT ?",
+        " WHERE offers.agent_id = ? ORDER BY offers.since DESC, banks.name_key LIMIT ?",
         (agent_id, limit),
         lambda row: OfferRow(*row),
     )

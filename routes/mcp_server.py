@@ -165,7 +165,11 @@ class McpServer:
             await next_turn(body)
             body = without_arguments(cast(dict[str, Any], message), exchange)
             if len(body) > LONG_BODY_BYTES:
-                return _refused(INVALID_REQUEST, "The message is too long; only the arguments of a tool may be long.")
+                return _refused(
+                    INVALID_REQUEST,
+                    "The message is too long; only the arguments of a tool may be long.",
+                    cast(dict[str, Any], message).get("id"),
+                )
         manager = await self._host.manager()
         response = await through_asgi(manager.handle_request, request, body, exchange)
         answer = exchange.answer

@@ -290,6 +290,12 @@ async def test_what_the_server_has_not_is_a_json_rpc_error(user: Client, message
     assert answer.body["id"] == 1
 
 
+async def test_a_message_that_is_too_long_is_refused_with_its_id(user: Client):
+    params = {"name": "US_Read", "arguments": {}, "_meta": {"note": "x" * 70_000}}
+    answer = await sent(user, {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": params}, bearer(user))
+    assert (answer.http, answer.body["error"]["code"], answer.body["id"]) == (400, -32600, 7)
+
+
 @pytest.mark.parametrize("version", ["1999-01-01", "nonsense", "2099-01-01"])
 async def test_a_version_that_is_not_spoken_is_refused(sanic_client: Client, version: str):
     answer = await sent(sanic_client, PING, {"MCP-Protocol-Version": version})

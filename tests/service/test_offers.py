@@ -287,3 +287,12 @@ async def test_offers_outlive_a_crash(tmp_path: Path):
             assert [offer["permission"] for offer in await two.offers()] == ["write"]
             (await two.accept()).ok()
             assert await two.standing() == {"attached": "write"}
+
+
+async def test_the_newest_offers_are_shown_first_so_that_old_ones_can_not_hide_them(two: Two):
+    (await two.give("read")).ok()
+    newer = f"{two.name}-zz-bank"
+    (await two.owner.command("MB_Create", vx={"name": newer, "description": "More notes"})).ok()
+    target = {"bank": newer, "agent": two.visitor}
+    (await two.owner.command("MB_Permissions", target=target, vx={"permission": "read"})).ok()
+    assert [offer["bank"] for offer in await two.offers()] == [newer, two.bank]
