@@ -5,6 +5,7 @@ every question has ("long", "must", "need") weigh little: "How long must sourdou
 and proofing. A term that the text has in another form ("proofed", "proofing") counts in part.
 """
 
+import re
 from collections.abc import Iterable
 from math import ceil
 from typing import Final
@@ -24,6 +25,7 @@ _LIGHT = 0.3  # the weight of a word that says little about what is asked for
 _OTHER_FORM = 0.8  # what a term counts that the text has in another form
 _SHORTEST_STEM = 4
 _MAX_OTHER_FORMS = 16  # terms whose other forms are looked for, the first ones: bounds what a long question costs
+_DIGIT = re.compile(r"\d")
 _AT_A_TIME = 4  # sentences that are read in one go
 _TERMS_AT_A_TIME = 1_000
 
@@ -110,7 +112,11 @@ def _share(weights: dict[str, float], total: float, terms: Iterable[str]) -> flo
 
 
 def _in_another_form(missing: list[str], has: frozenset[str]) -> Steps[set[str]]:
-    """Find which of the missing terms a text has in another form: with another ending, or as part of a compound."""
+    """Find which of the missing terms a text has in another form: with another ending, or as part of a compound.
+
+    A term with a digit has no other form: A320 is not A321.
+    """
+    missing = [term for term in missing if not _DIGIT.search(term)]
     stems: dict[str, list[str]] = {}
     for term in missing:
         if len(term) >= _SHORTEST_STEM:
@@ -120,7 +126,7 @@ def _in_another_form(missing: list[str], has: frozenset[str]) -> Steps[set[str]]
     for number, known in enumerate(has, 1):
         for length in lengths:
             for term in stems.get(known[:length], ()):
-                if len(known) <= len(term) + 4:
+                if len(known) <= len(term) + 4 and not _DIGIT.search(known):
                     found.add(term)
         if not number % _TERMS_AT_A_TIME:
             yield

@@ -18,6 +18,7 @@ from tests.gateway import BUS, Client, running
 
 DOMAIN = "observatory"
 WORKERS = 12
+MAX_API_KEYS = 100
 PATIENCE_S = (0.002, 0.05, 5.0)
 """How long a client waits for its answer before it cuts the connection and tries again."""
 
@@ -33,6 +34,8 @@ class Worker:
     """What was sent with each key, and its first answer."""
     replays: int = 0
     stop: bool = False
+    keys_left: int = MAX_API_KEYS // WORKERS
+    """API keys that it may still make, so that all workers together stay within their user's limit."""
 
     async def work(self) -> None:
         while not self.stop:
@@ -47,11 +50,12 @@ class Worker:
             case 1:
                 return BUS, {"service": "ZN_Post", "target": {"domain": DOMAIN}, "content": f"post {number}"}
             case 2:
-                return BUS, {"service": "AP_Chat", "content": f"chat {number}"}
-            case 3:
                 return BUS, {"service": "ZN_Create", "target": {"domain": DOMAIN}, "vx": {"name": f"zone-{number}"}}
-            case _:
+            case 3 if self.keys_left:
+                self.keys_left -= 1
                 return "/api/api-keys", {"name": f"job {number}"}
+            case _:
+                return BUS, {"service": "AP_Chat", "content": f"chat {number}"}
 
     async def _insist(self, key: str, path: str, body: dict[str, Any]) -> None:
         """Send until it is answered, then once more now and then: the answer must be the same."""

@@ -11,8 +11,8 @@ from config.settings import Settings
 _core_options = server.core_options
 
 
-def drowsy(settings: Settings, outbound: Outbound | None = None) -> CoreOptions:
-    return replace(_core_options(settings, outbound), idle_s=1.0)
+def drowsy(settings: Settings, outbound: Outbound | None = None, *, development_plan: bool = False) -> CoreOptions:
+    return replace(_core_options(settings, outbound, development_plan=development_plan), idle_s=1.0)
 
 
 if __name__ == "__main__":

@@ -79,6 +79,7 @@ QUESTIONS: list[tuple[dict[str, str], list[tuple[str, str | None]]]] = [
             ("How much money do I need for tips?", None),
             ("Which museums are closed on Mondays?", None),
             ("Do I need winter tyres?", None),
+            ("When does platform91 open?", None),
         ],
     ),
     (
