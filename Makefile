@@ -15,15 +15,15 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 
 VENV := .venv
 PY := $(VENV)/bin/python
-stamp = $(1)/.made-from-$(2)-$(firstword $(shell cksum < $(2)))
+stamp = $(1)/.made-from-$(notdir $(2))-$(firstword $(shell cksum < $(2)))
 
-RUNTIME := $(call stamp,$(VENV),requirements.lock)
-DEV := $(call stamp,$(VENV),requirements-dev.lock)
-SCHEMATHESIS := $(call stamp,.venv-schemathesis,requirements-schemathesis.lock)
-BENCH := $(call stamp,.venv-bench,requirements-bench.lock)
-UV_ENV := $(call stamp,.venv-uv,requirements-uv.lock)
+RUNTIME := $(call stamp,$(VENV),requirements/runtime.lock)
+DEV := $(call stamp,$(VENV),requirements/dev.lock)
+SCHEMATHESIS := $(call stamp,.venv-schemathesis,requirements/schemathesis.lock)
+BENCH := $(call stamp,.venv-bench,requirements/bench.lock)
+UV_ENV := $(call stamp,.venv-uv,requirements/uv.lock)
 
-# Both Node.js and pyright's own code are in wheels that requirements-dev.lock pins: nothing is fetched at the first run.
+# Both Node.js and pyright's own code are in wheels that requirements/dev.lock pins: nothing is fetched at the first run.
 PYRIGHT := PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(PY) -m pyright
 
 SWAGGER_UI := console/swagger-ui
@@ -72,7 +72,7 @@ format: $(DEV) ## Format the code and apply ruff's safe fixes
 	$(PY) -m ruff format
 
 .PHONY: openapi
-openapi: $(DEV) ## Write openapi.json anew from the command table
+openapi: $(DEV) ## Write docs/openapi.json anew from the command table
 	$(PY) -m routes.openapi --write
 
 .PHONY: soak
@@ -99,11 +99,11 @@ browser:
 
 .PHONY: lock
 lock: $(UV_ENV) ## Remake the lock files (UPGRADE=1: with the newest versions)
-	$(LOCK) pyproject.toml -o requirements.lock
-	$(LOCK) pyproject.toml --group dev -c requirements.lock -o requirements-dev.lock
-	$(LOCK) requirements-schemathesis.in -o requirements-schemathesis.lock
-	$(LOCK) requirements-bench.in -o requirements-bench.lock
-	$(LOCK) requirements-uv.in -o requirements-uv.lock
+	$(LOCK) pyproject.toml -o requirements/runtime.lock
+	$(LOCK) pyproject.toml --group dev -c requirements/runtime.lock -o requirements/dev.lock
+	$(LOCK) requirements/schemathesis.in -o requirements/schemathesis.lock
+	$(LOCK) requirements/bench.in -o requirements/bench.lock
+	$(LOCK) requirements/uv.in -o requirements/uv.lock
 
 LOCK = .venv-uv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	--custom-compile-command 'make lock' $(if $(UPGRADE),--upgrade)
@@ -129,18 +129,18 @@ clean: ## Remove the environments and caches (data/ stays)
 
 $(RUNTIME):
 	@echo "Set-up takes about a minute, this time only"
-	$(call make-venv,$(VENV),requirements.lock)
+	$(call make-venv,$(VENV),requirements/runtime.lock)
 
 $(DEV): $(RUNTIME)
-	@echo "Adding what requirements-dev.lock pins"
-	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@echo "Adding what requirements/dev.lock pins"
+	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
 	@touch $@
 
 $(SCHEMATHESIS):
-	$(call make-venv,.venv-schemathesis,requirements-schemathesis.lock)
+	$(call make-venv,.venv-schemathesis,requirements/schemathesis.lock)
 
 $(BENCH):
-	$(call make-venv,.venv-bench,requirements-bench.lock)
+	$(call make-venv,.venv-bench,requirements/bench.lock)
 
 $(UV_ENV):
-	$(call make-venv,.venv-uv,requirements-uv.lock)
+	$(call make-venv,.venv-uv,requirements/uv.lock)

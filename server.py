@@ -13,20 +13,20 @@ from time import monotonic
 
 import uvloop
 
-from actors.agent import Engine
+from actors.agents.actor import Engine
+from actors.commands.tools import Toolbox
 from actors.core import Core, CoreOptions, WebhookOptions
-from actors.engines.engine import Closing
+from actors.egress.aiohttp_session import Outbound
+from actors.engines.openai.tools import NoTools, UsesTools
 from actors.engines.recall import RecallEngine
-from actors.engines.tools import NoTools, UsesTools
-from actors.flows.mcp import Toolbox
-from actors.housekeeping import keep_delivering, keep_delivery_log, keep_erasing, keep_house
+from actors.engines.turn import Closing
 from actors.ids import Clock, system_clock
-from actors.ingestion import keep_ingesting
-from actors.outbound import Outbound
+from actors.jobs.expiry import keep_delivering, keep_delivery_log, keep_erasing, keep_house
+from actors.jobs.ingestion import keep_ingesting
+from actors.library.skillbook import StoredSkills
 from actors.sealing import Sealer, WrongMasterKey
-from actors.skills.book import StoredSkills
+from actors.tools.catalog import ToolOptions
 from actors.tools.limits import ToolLimits
-from actors.tools.servers import ToolOptions
 from actors.tools.stdio import StdioServer
 from config.command_line import WrongUsage, parse_arguments
 from config.development import for_development
@@ -34,14 +34,14 @@ from config.master_key import FILE as MASTER_KEY_FILE
 from config.master_key import MasterKeyError, load_master_key
 from config.mcp_catalog import CatalogError, load_catalog
 from config.settings import Settings, SettingsError, load_settings, variable
+from config.tuning import allow_many_connections, tune
+from config.version import VERSION
 from persistence import master_key, users
-from persistence.database import SqliteStore
+from persistence.sqlite.store import SqliteStore
 from persistence.store import Store, StoreError, Unit
 from routes.app import HttpOptions, build_app
+from routes.http.access_log import AccessLog, JsonFormatter, log_what_nobody_catches, refuse, tell
 from routes.listener import CannotListen, Listener
-from routes.logs import AccessLog, JsonFormatter, log_what_nobody_catches, refuse, tell
-from tuning import allow_many_connections, tune
-from version import VERSION
 
 GRACE_S = 10.0
 """How long a stop waits for requests under way, and then for actors."""
@@ -218,7 +218,7 @@ def chat_engine(settings: Settings, store: Store) -> Engine:
     """Make the chat engine that the settings name."""
     if settings.chat_engine == "recall":
         return RecallEngine()
-    from actors.engines.openai import OpenAIEngine  # noqa: PLC0415 - costs most of a second, and only this one needs it
+    from actors.engines.openai.engine import OpenAIEngine  # noqa: PLC0415 - costs most of a second, and only this one needs it
 
     assert settings.openai_base_url is not None  # the settings see to it
     assert settings.openai_model is not None

@@ -7,33 +7,33 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
 
-from actors.agent import AgentActor, Engine
-from actors.attempts import PasswordAttempts
-from actors.bank import BankActor
-from actors.credentials import Credentials
-from actors.directory import IDLE_S, LocalDirectory
-from actors.domain import DomainActor
-from actors.idempotency import Idempotency
+from actors.agents.actor import AgentActor, Engine
+from actors.banks.actor import BankActor
+from actors.domains.actor import DomainActor
+from actors.domains.streams import Streams
+from actors.egress.aiohttp_session import Outbound
+from actors.idempotency.once import Idempotency
 from actors.ids import Clock, system_clock
-from actors.library import LibraryActor
-from actors.mcp import ToolServerActor
+from actors.library.actor import LibraryActor
 from actors.names import Names
-from actors.outbound import Outbound
-from actors.outbox import Outbox
-from actors.passwords import PasswordHasher
-from actors.quota import QuotaActor
+from actors.quotas.actor import QuotaActor
+from actors.runtime.local_directory import IDLE_S, LocalDirectory
 from actors.sealing import Sealer
-from actors.session import KeyActor, SessionActor
-from actors.streams import Streams
+from actors.sessions.actor import KeyActor, SessionActor
+from actors.sessions.credentials import Credentials
 from actors.throttle import Throttle
-from actors.tools.servers import ToolOptions, ToolServers
-from actors.user import UserActor
+from actors.tools.actor import ToolServerActor
+from actors.tools.catalog import ToolOptions, ToolServers
+from actors.users.actor import UserActor
+from actors.users.attempts import PasswordAttempts
+from actors.users.passwords import PasswordHasher
 from actors.webhooks import dispatcher
 from actors.webhooks.counts import DeliveryCounts
 from actors.webhooks.dispatcher import StopDelivering, WebhookDispatcher, Woken
 from actors.webhooks.endpoints import WebhooksActor
+from actors.webhooks.outbox import Outbox
 from actors.webhooks.schedule import RetrySchedule
-from actors.webhooks.sending import Sender
+from actors.webhooks.sender import Sender
 from actors.webhooks.signing import Signer
 from persistence.store import Store
 
@@ -154,8 +154,8 @@ class Core:
         self.credentials = Credentials(self.directory, store)
         self.idempotency = Idempotency(store, sealer, clock)
         self.names = Names(store)
-        self.ingestion = asyncio.Event()  # set when a document was queued; see actors/ingestion.py
-        self.erasure = asyncio.Event()  # set when something was censored; see actors/housekeeping.py
+        self.ingestion = asyncio.Event()  # set when a document was queued; see actors/jobs/ingestion.py
+        self.erasure = asyncio.Event()  # set when something was censored; see actors/jobs/expiry.py
         self.hasher = PasswordHasher()
         self.registrations = Throttle(options.registrations_per_hour, 3600, ticks)
         self.sandbox_keys = Throttle(options.sandbox_keys_per_hour, 3600, ticks)

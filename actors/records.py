@@ -4,13 +4,13 @@ from typing import Any, NamedTuple
 
 from actors.ids import iso
 from actors.plans import DAY_MS
-from actors.quota import Standing
+from actors.quotas.actor import Standing
 from persistence.agents import AgentRow
 from persistence.banks import AttachmentRow, BankRow, MemoryRow
+from persistence.credentials import SessionRow
 from persistence.documents import DocumentRow
 from persistence.domains import DomainRow, ZoneRow
 from persistence.offers import OfferRow
-from persistence.sessions import SessionRow
 from persistence.skills import SkillRow
 from persistence.users import UserRow
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from actors.agent import ReadAgent
-from actors.directory import LocalDirectory
+from actors.agents.actor import ReadAgent
+from actors.runtime.local_directory import LocalDirectory
 from bench.population import OWNER, agent_id, in_own_process, opened, populate
 from bench.report import BenchError, percentile, rss_mib, say, table, verdict
 

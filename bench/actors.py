@@ -23,9 +23,9 @@ from typing import Any, Literal
 import pykka
 import uvloop
 
-from actors.agent import ReadAgent
-from actors.directory import LocalDirectory
-from actors.runtime import Actor, Ask, Tell, handles
+from actors.agents.actor import ReadAgent
+from actors.runtime.actor import Actor, Ask, Tell, handles
+from actors.runtime.local_directory import LocalDirectory
 from bench.population import OWNER, Touch, agent_id, in_own_process, opened, populate
 from bench.report import rss_mib, say, table, verdict
 

@@ -11,16 +11,16 @@ from typing import Any, TypeVar
 
 import uvloop
 
-from actors.agent import AgentActor
-from actors.directory import LocalDirectory
-from actors.durable import DurableActor
+from actors.agents.actor import AgentActor
 from actors.engines.recall import RecallEngine
 from actors.ids import system_clock
-from actors.outbox import Outbox
-from actors.runtime import Ask, handles
+from actors.runtime.actor import Ask, handles
+from actors.runtime.durable import DurableActor
+from actors.runtime.local_directory import LocalDirectory
+from actors.webhooks.outbox import Outbox
 from persistence import agents, users
 from persistence.agents import AgentRow
-from persistence.database import SqliteStore
+from persistence.sqlite.store import SqliteStore
 from persistence.users import UserRow
 
 R = TypeVar("R")

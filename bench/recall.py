@@ -13,13 +13,13 @@ from itertools import accumulate, islice, product
 from pathlib import Path
 from time import perf_counter
 
-from actors.recall import indexed_terms, recall
+from actors.banks.recall import indexed_terms, recall
 from actors.slices import whole
 from bench.questions import memories_and_questions
 from bench.report import percentile, say, table, verdict
 from persistence import banks, users
 from persistence.banks import BankRow, MemoryRow
-from persistence.database import SqliteStore
+from persistence.sqlite.store import SqliteStore
 from persistence.store import Unit, Write
 from persistence.users import UserRow
 

@@ -3,7 +3,7 @@
 import sys
 
 import server
-from actors.call import Call
+from actors.calls.call import Call
 
 
 async def admit(self: Call, credential: str | None) -> None:

@@ -23,9 +23,9 @@ import orjson
 from yarl import URL
 
 from actors.core import Core, CoreOptions, WebhookOptions
+from actors.egress.aiohttp_session import Outbound
 from actors.engines.recall import RecallEngine
 from actors.ids import iso, new_id, system_clock
-from actors.outbound import Outbound
 from actors.sealing import Sealer
 from actors.webhooks import dispatcher
 from actors.webhooks.endpoints import CreateEndpoint, SendTest
@@ -33,11 +33,11 @@ from actors.webhooks.schedule import MAX_IN_FLIGHT
 from bench.population import in_own_process
 from bench.report import BenchError, percentile, rss_mib, say, table, verdict
 from bench.servers import bare_receiver
+from config.tuning import tune
 from persistence import users
-from persistence.database import SqliteStore
+from persistence.sqlite.store import SqliteStore
 from persistence.store import Unit
 from persistence.users import UserRow
-from tuning import tune
 
 USER = "usr_" + 32 * "0"
 ENDPOINTS = 4

@@ -448,7 +448,7 @@ def wrote_in(bank_id: str, agent_name: str) -> Query[str]:
     )
 
 
-# quotes (see persistence/quoting.py)
+# quotes (see persistence/quotes.py)
 
 
 def quoted_by(bank_id: str, choice: Choice) -> Query[tuple[str, str]]:

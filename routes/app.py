@@ -9,23 +9,23 @@ from sanic import Sanic
 from sanic.config import Config
 
 from actors.core import Core
-from routes.addresses import Network
-from routes.answers import identify
-from routes.bus import CommandBus
-from routes.connections import Connections
-from routes.docs import docs_blueprint
-from routes.door import InternalDoor
-from routes.faults import Faults
-from routes.health import health_blueprint
-from routes.logs import AccessLog
-from routes.mcp_server import McpServer
-from routes.members import MemberRoutes
-from routes.metrics import RequestMetrics, metrics_blueprint
-from routes.openapi import openapi_blueprint
-from routes.router import GetAndHead
-from routes.table import ROUTES
-from routes.welcome import welcome_assets, welcome_blueprint
-from routes.work import Work
+from routes.bus.bus import CommandBus
+from routes.gateway.serve import MemberRoutes
+from routes.gateway.table import ROUTES
+from routes.http.access_log import AccessLog
+from routes.http.addresses import Network
+from routes.http.answers import identify
+from routes.http.background import Work
+from routes.http.connections import Connections
+from routes.http.errors import Faults
+from routes.http.internal_auth import InternalDoor
+from routes.http.metrics import RequestMetrics, metrics_blueprint
+from routes.http.router import GetAndHead
+from routes.mcp.server import McpServer
+from routes.openapi.document import openapi_blueprint
+from routes.pages.docs import docs_blueprint
+from routes.pages.health import health_blueprint
+from routes.pages.welcome import welcome_assets, welcome_blueprint
 
 HEAD_BYTES = 16_384
 """A request's head may have so many bytes, however small the bodies that are taken."""

@@ -13,8 +13,8 @@ from sanic.http import Stage
 from sanic.http.constants import HTTP
 
 from routes.app import App
-from routes.fastpath import FastPath
-from routes.work import Work
+from routes.http.background import Work
+from routes.http.fastpath import FastPath
 
 BACKLOG = 1024
 

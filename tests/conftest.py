@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.gateway import Client, GatewayProcess
+from tests.support.gateway import Client, GatewayProcess
 
 _numbers = itertools.count(1)
 

@@ -4,12 +4,13 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from actors.engines import speech, words
-from actors.engines.bm25 import Index
-from actors.engines.engine import Persona, Reply, Source, Turn, Utterance
+from actors.engines import dialogue_acts
 from actors.engines.relevance import SURE, Question, terms_asked_for
-from actors.engines.words import lexicon
+from actors.engines.turn import Persona, Reply, Source, Turn, Utterance
 from actors.slices import Steps, whole
+from actors.text import tokenizer
+from actors.text.bm25 import Index
+from actors.text.tokenizer import lexicon
 
 MAX_SOURCES = 3
 """Sources of a reply."""
@@ -71,7 +72,7 @@ class _Known:
     index: Index
     asked: dict[str, _Asked] = field(default_factory=dict[str, _Asked])
 
-    def ask(self, message: speech.Analysis) -> Steps[_Asked]:
+    def ask(self, message: dialogue_acts.Analysis) -> Steps[_Asked]:
         """Look at a message that asks, and remember what was found."""
         known = yield from self._look_at(message)
         if len(message.text) <= _MAX_REMEMBERED:
@@ -80,8 +81,8 @@ class _Known:
             self.asked[message.text] = known
         return known
 
-    def _look_at(self, message: speech.Analysis) -> Steps[_Asked]:
-        query = Question((yield from terms_asked_for(message, speech.passages(message.text), self.name)))
+    def _look_at(self, message: dialogue_acts.Analysis) -> Steps[_Asked]:
+        query = Question((yield from terms_asked_for(message, dialogue_acts.passages(message.text), self.name)))
         said = self.says(query)
         about_agent = _ABOUT_AGENT.issuperset(query.terms) and not _AGENT_WORDS.isdisjoint(message.said)
         about_speaker = not _SPEAKER_WORDS.isdisjoint(message.said)
@@ -102,7 +103,7 @@ class _Known:
         """The answer to "Who are you?"."""
         opening = f"I am {self.persona.name}."
         if not self.passages:
-            return Reply(f"{opening} {speech.INVITATION}")
+            return Reply(f"{opening} {dialogue_acts.INVITATION}")
         found = [_of_profile(self, 1.0, number) for number in range(min(2, len(self.passages)))]
         return (yield from _quoting(f"{opening}\n", found, Question(())))
 
@@ -124,7 +125,7 @@ class RecallEngine:
 
     def replying(self, turn: Turn) -> Steps[Reply]:
         """Greets, acknowledges, answers with at most MAX_SOURCES quotes, or says that it knows nothing."""
-        message = speech.analysed(turn.message) or (yield from speech.analysing(turn.message))
+        message = dialogue_acts.analysed(turn.message) or (yield from dialogue_acts.analysing(turn.message))
         if message.courtesy:
             return _courteous(message.courtesy, turn.persona)
         if message.asks:
@@ -143,23 +144,23 @@ class RecallEngine:
             return (yield from _answering(_ranked(found + asked.said), asked.query))
         query = Question(message.terms)
         if not query.terms:
-            return Reply(f"All right. {speech.INVITATION}")
+            return Reply(f"All right. {dialogue_acts.INVITATION}")
         found = yield from _found(turn, query, sure=True)
         known = self._known(turn.persona) or (yield from self._learn(turn.persona))
         related = _ranked(found + known.says(query, sure=True))
         if not related:
-            return Reply(speech.NOTED)
-        return (yield from _quoting(f"{speech.NOTED} I also know this.\n", related, query))
+            return Reply(dialogue_acts.NOTED)
+        return (yield from _quoting(f"{dialogue_acts.NOTED} I also know this.\n", related, query))
 
     def _known(self, persona: Persona) -> _Known | None:
         known = self._personas.get(persona.id)
         return known if known is not None and (known.persona is persona or known.persona == persona) else None
 
     def _learn(self, persona: Persona) -> Steps[_Known]:
-        passages = speech.passages(persona.description) + speech.passages(persona.profile)
-        known = _Known(persona, frozenset(words.terms(words.split(persona.name))), passages, Index())
+        passages = dialogue_acts.passages(persona.description) + dialogue_acts.passages(persona.profile)
+        known = _Known(persona, frozenset(tokenizer.terms(tokenizer.split(persona.name))), passages, Index())
         for number, passage in enumerate(passages):
-            if terms := words.terms(words.split(passage)):
+            if terms := tokenizer.terms(tokenizer.split(passage)):
                 known.index.add(number, terms)
             yield
         self._personas.pop(persona.id, None)
@@ -192,14 +193,14 @@ def _ranked(found: list[_Candidate]) -> list[_Candidate]:
 def _answering(found: list[_Candidate], query: Question) -> Steps[Reply]:
     """Answer a question with what was found, best first, as surely as that accounts for it."""
     if not found:
-        return Reply(speech.UNKNOWN)
+        return Reply(dialogue_acts.UNKNOWN)
     return (yield from _quoting("" if found[0].share >= SURE else _UNSURE, found, query))
 
 
-def _courteous(courtesy: speech.Courtesy, persona: Persona) -> Reply:
+def _courteous(courtesy: dialogue_acts.Courtesy, persona: Persona) -> Reply:
     if courtesy == "greeting":
-        return Reply(f"Hello! I am {persona.name}. {speech.INVITATION}")
-    return Reply(speech.WELCOME if courtesy == "thanks" else speech.GOODBYE)
+        return Reply(f"Hello! I am {persona.name}. {dialogue_acts.INVITATION}")
+    return Reply(dialogue_acts.WELCOME if courtesy == "thanks" else dialogue_acts.GOODBYE)
 
 
 def _by_share(candidate: _Candidate) -> float:
@@ -251,7 +252,7 @@ def _quoting(opening: str, found: list[_Candidate], query: Question) -> Steps[Re
     for share, kind, of, id, lead, text in found:
         if len(sources) == MAX_SOURCES or share < found[0].share * 0.9:
             break
-        passages = speech.passages(text)
+        passages = dialogue_acts.passages(text)
         quote = passages[0] if len(passages) == 1 else (yield from _best_passage(text, passages, query))
         if len(found) > 1:
             subject = _subject(quote)
@@ -284,8 +285,8 @@ def _best_passage(text: str, passages: list[str], query: Question) -> Steps[str]
         return ""
     best, highest = 0, (-1.0, False)
     for place, passage in enumerate(passages):
-        said = words.split(passage)
-        rank = ((yield from query.reading(passage))[0], speech.tells(passage, said))
+        said = tokenizer.split(passage)
+        rank = ((yield from query.reading(passage))[0], dialogue_acts.tells(passage, said))
         if rank > highest:
             best, highest = place, rank
         if place % _AT_A_TIME == _AT_A_TIME - 1:
@@ -295,7 +296,7 @@ def _best_passage(text: str, passages: list[str], query: Question) -> Steps[str]
         following = passages[best + 1]
         start = text.index(quote)
         end = text.index(following, start + len(quote)) + len(following)
-        if end - start <= speech.MAX_QUOTE:
+        if end - start <= dialogue_acts.MAX_QUOTE:
             return text[start:end]
     return quote
 
@@ -310,4 +311,4 @@ def _latest(turn: Turn, query: Question) -> Steps[Reply]:
             found.append(candidate)
         if len(found) == _MAX_LATEST:
             break
-    return (yield from _quoting("", found, query)) if found else Reply(speech.UNKNOWN)
+    return (yield from _quoting("", found, query)) if found else Reply(dialogue_acts.UNKNOWN)

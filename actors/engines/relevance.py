@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from math import ceil
 from typing import Final
 
-from actors.engines import speech, words
-from actors.engines.words import lexicon
+from actors.engines import dialogue_acts
 from actors.slices import Steps
+from actors.text import tokenizer
+from actors.text.tokenizer import lexicon
 
 MAYBE: Final = 0.34
 """The least share of a question's terms, by weight, that an answer accounts for."""
@@ -30,7 +31,7 @@ _AT_A_TIME = 4  # sentences that are read in one go
 _TERMS_AT_A_TIME = 1_000
 
 _LIGHT_WORDS = frozenset(
-    words.terms(
+    tokenizer.terms(
         sorted(
             lexicon(
                 """
@@ -97,7 +98,7 @@ class Question:
 
         Terms that the text has in another form count in part.
         """
-        has = frozenset((yield from words.reading(text)))
+        has = frozenset((yield from tokenizer.reading(text)))
         missing = [term for term in self.terms if term not in has][:_MAX_OTHER_FORMS]
         others = (yield from _in_another_form(missing, has)) if missing else set[str]()
         found = self.share(has) + _OTHER_FORM * sum(map(self.terms.__getitem__, others)) / self._terms_total
@@ -138,20 +139,20 @@ def _in_another_form(missing: list[str], has: frozenset[str]) -> Steps[set[str]]
 
 def asking(text: str) -> Steps[Question]:
     """Read a message: what it asks for, as a chat takes it."""
-    message = speech.analysed(text) or (yield from speech.analysing(text))
-    return Question((yield from terms_asked_for(message, speech.passages(message.text))))
+    message = dialogue_acts.analysed(text) or (yield from dialogue_acts.analysing(text))
+    return Question((yield from terms_asked_for(message, dialogue_acts.passages(message.text))))
 
 
 def terms_asked_for(
-    message: speech.Analysis, sentences: list[str], name: frozenset[str] = frozenset()
+    message: dialogue_acts.Analysis, sentences: list[str], name: frozenset[str] = frozenset()
 ) -> Steps[list[str]]:
     """Return the terms of the sentences that ask, or of all if those say too little; without the agent's name."""
     terms: list[str] = []
     if len(sentences) > 1:
         for number, sentence in enumerate(sentences, 1):
-            split = words.split(sentence)
-            if speech.asks(sentence, split):
-                terms += words.terms(split)
+            split = tokenizer.split(sentence)
+            if dialogue_acts.asks(sentence, split):
+                terms += tokenizer.terms(split)
             if not number % _AT_A_TIME:
                 yield
     terms = terms or message.terms

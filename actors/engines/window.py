@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
-from actors.engines import speech
-from actors.engines.bm25 import Index
-from actors.engines.engine import Utterance
-from actors.engines.words import SLICE_CHARS
+from actors.engines import dialogue_acts
+from actors.engines.turn import Utterance
 from actors.slices import Steps, whole
+from actors.text.bm25 import Index
+from actors.text.tokenizer import SLICE_CHARS
 
 CAPACITY = 200
 """Utterances of a conversation that engines see (product.md 6)."""
@@ -49,7 +49,7 @@ class Window:
         utterances.append(utterance)
         if index is not None and self._indexed == number and len(utterance.content) <= SLICE_CHARS:
             self._indexed += 1
-            if terms := speech.facts(utterance):
+            if terms := dialogue_acts.facts(utterance):
                 index.add(number, terms)
 
     @property
@@ -66,7 +66,7 @@ class Window:
             if number == self._oldest + len(self._utterances):
                 self._indexed = number
                 return index
-            terms = yield from speech.finding_facts(self._utterances[number - self._oldest])
+            terms = yield from dialogue_acts.finding_facts(self._utterances[number - self._oldest])
             if index is self._index and number == max(self._indexed, self._oldest):  # else another was faster
                 self._indexed = number + 1
                 if terms:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import orjson
 
 from actors.tools.limits import MAX_MESSAGE_BYTES, MAX_OFFERS, MAX_OFFERS_BYTES, ToolLimits
-from actors.tools.offers import ToolOffer, ToolResult, text_result
+from actors.tools.tool import ToolOffer, ToolResult, text_result
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams

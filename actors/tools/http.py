@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from actors.egress.aiohttp_session import Outbound
 from actors.errors import InvalidField
-from actors.outbound import Outbound
 from actors.tools.limits import MAX_MESSAGE_BYTES, Flooded, Flow, ToolLimits
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ class HttpLine:
         import httpx2  # noqa: PLC0415
         from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415
 
-        from actors.egress_httpx2 import GuardedTransport  # noqa: PLC0415
+        from actors.egress.httpx_transport import GuardedTransport  # noqa: PLC0415
 
         transport = GuardedTransport(self._tls, self._outbound, self._user_id, self._refuse_listening, self._pacer)
         client = httpx2.AsyncClient(

@@ -1,1 +1,1 @@
-"""Webhooks (product 9): event types, endpoints, and the dispatcher that delivers."""
+"""Webhooks: event types, endpoints, and the dispatcher that delivers events."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from actors.webhooks.sending import Outcome
+from actors.webhooks.sender import Outcome
 
 
 @dataclass(slots=True)

@@ -16,19 +16,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
-from actors.directory import Directory
-from actors.durable import DurableActor, not_stored
 from actors.errors import StateConflict
 from actors.ids import Clock, iso, new_id
-from actors.outbox import Outbox
-from actors.runtime import Ask, State, Tell, handles
+from actors.runtime.actor import Ask, State, Tell, handles
+from actors.runtime.durable import DurableActor, not_stored
+from actors.runtime.local_directory import Directory
 from actors.sealing import Sealer, WrongMasterKey
 from actors.webhooks.counts import DeliveryCounts
+from actors.webhooks.due import Asked, Found, find
 from actors.webhooks.event_types import endpoint_data
 from actors.webhooks.lanes import REFILL_BELOW, Alarms, Lane, Receiver
-from actors.webhooks.reading import Asked, Found, find
+from actors.webhooks.outbox import Outbox
 from actors.webhooks.schedule import GIVE_UP_MS, RetrySchedule, retry_after_s
-from actors.webhooks.sending import Outcome, Sender
+from actors.webhooks.sender import Outcome, Sender
 from actors.webhooks.signing import Keys, Signer, seal_purpose, unpack
 from persistence import deliveries, endpoints
 from persistence.deliveries import DueRow, Recovery, ResultRow

@@ -9,17 +9,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from actors.directory import Directory
-from actors.durable import DurableActor
 from actors.errors import NotFound, StateConflict
 from actors.ids import Clock, iso, new_id, new_number
-from actors.outbox import Outbox
-from actors.runtime import Ask, AsyncFuture, handles
+from actors.runtime.actor import Ask, AsyncFuture, handles
+from actors.runtime.durable import DurableActor
+from actors.runtime.local_directory import Directory
 from actors.sealing import Sealer
-from actors.user import no_such_user
+from actors.users.actor import no_such_user
 from actors.webhooks import dispatcher, event_types, signing
 from actors.webhooks.dispatcher import CHUNK, EndpointChanged, RecoveryBegun
 from actors.webhooks.event_types import endpoint_data
+from actors.webhooks.outbox import Outbox
 from actors.webhooks.signing import Secret, seal_purpose
 from persistence import deliveries, endpoints
 from persistence.deliveries import AttemptRow, DeliveryRow

@@ -2,8 +2,8 @@
 
 import re
 
-from routes.table import ROUTES
-from tests.gateway import CHECKOUT
+from routes.gateway.table import ROUTES
+from tests.support.gateway import CHECKOUT
 
 ROW = re.compile(r"^\| [A-Z, ]+/api/[^|]* \| ([a-zA-Z, ]+) \|$", re.MULTILINE)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from actors.errors import ServiceError
-from tests.gateway import CHECKOUT
+from tests.support.gateway import CHECKOUT
 
 ROW = re.compile(r"^\| (\d{4}) \| (\d{3}) \| [^|]+ \| [^|]+ \|$", re.MULTILINE)
 

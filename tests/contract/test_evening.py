@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 import aiohttp
 import pytest
 
-from tests.gateway import BUS, CHECKOUT, Client, running
+from tests.support.gateway import BUS, CHECKOUT, Client, running
 
 EVENING = CHECKOUT / "docs" / "evening.md"
 REGISTERS = re.compile(r"(?P<user>\S+) registers")

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import yaml
 
-from actors.commands import GROUPS
-from routes.mcp_groups import WITH_PASSWORD
-from tests.conformance import EXPECTED, KIT
-from tests.gateway import CHECKOUT, running
-from tests.pages import ADDRESS
+from actors.commands.table import GROUPS
+from routes.mcp.groups import WITH_PASSWORD
+from tests.support.conformance import EXPECTED, KIT
+from tests.support.gateway import CHECKOUT, running
+from tests.support.pages import ADDRESS
 
 
 async def test_the_example_of_a_client_runs(tmp_path: Path):

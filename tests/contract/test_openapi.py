@@ -11,15 +11,15 @@ import yaml
 from openapi_spec_validator import OpenAPIV30SpecValidator
 from sanic import Sanic
 
-from actors.commands import COMMANDS, GROUPS
+from actors.commands.table import COMMANDS, GROUPS
 from actors.core import Core, CoreOptions
 from actors.engines.recall import RecallEngine
 from actors.sealing import Sealer
-from persistence.database import SqliteStore
+from persistence.sqlite.store import SqliteStore
 from routes.app import HttpOptions, build_app
-from routes.logs import AccessLog
-from tests.gateway import BUS, CHECKOUT, Client, running
-from tests.operator import SECRET, on_plan
+from routes.http.access_log import AccessLog
+from tests.support.gateway import BUS, CHECKOUT, Client, running
+from tests.support.operator import SECRET, on_plan
 
 NOT_IN_THE_DOCUMENT = {("GET", "/docs/assets/{name}"), ("HEAD", "/")}
 """Files of the pages; the welcome without its body."""
@@ -56,7 +56,7 @@ async def test_the_document_is_valid_openapi_3_0_3(document: dict[str, Any]):
 
 async def test_the_served_document_is_the_committed_one(sanic_client: Client):
     async with sanic_client.http.get(sanic_client.base + "/api/tps/openapi.json") as served:
-        assert await served.read() == (CHECKOUT / "openapi.json").read_bytes()
+        assert await served.read() == (CHECKOUT / "docs" / "openapi.json").read_bytes()
 
 
 async def test_json_and_yaml_say_the_same(sanic_client: Client, document: dict[str, Any]):

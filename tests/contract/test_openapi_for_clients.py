@@ -9,9 +9,9 @@ import orjson
 import pytest
 from openapi_schema_validator import OAS30Validator
 
-from actors.commands import COMMANDS
+from actors.commands.table import COMMANDS
 from actors.errors import ServiceError
-from tests.gateway import BUS, CHECKOUT, Client
+from tests.support.gateway import BUS, CHECKOUT, Client
 
 METHODS = {"get", "post", "put", "patch", "delete"}
 COMBINING = {"$ref", "allOf", "anyOf", "oneOf", "not"}
@@ -22,7 +22,7 @@ PROTOCOL = {1007, 1008}
 
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
-    return orjson.loads((CHECKOUT / "openapi.json").read_bytes())
+    return orjson.loads((CHECKOUT / "docs" / "openapi.json").read_bytes())
 
 
 def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway import running
-from tests.pages import run
+from tests.support.gateway import running
+from tests.support.pages import run
 
 PAGES = {
     "docs/access.md": 2,

@@ -4,10 +4,10 @@ import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-from actors.commands import COMMANDS
+from actors.commands.table import COMMANDS
 from config.settings import load_settings
-from tests.gateway import CHECKOUT, MAKE_RUN, running
-from tests.pages import matches, run
+from tests.support.gateway import CHECKOUT, MAKE_RUN, running
+from tests.support.pages import matches, run
 
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
 

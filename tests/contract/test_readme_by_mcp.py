@@ -9,10 +9,10 @@ import httpx2
 from mcp.client.client import Client as McpClient
 from mcp.client.streamable_http import streamable_http_client
 
-from actors.commands import COMMANDS
-from routes.mcp_groups import WITH_PASSWORD
-from tests.gateway import CHECKOUT, MAKE_RUN, running
-from tests.pages import BLOCK, matches
+from actors.commands.table import COMMANDS
+from routes.mcp.groups import WITH_PASSWORD
+from tests.support.gateway import CHECKOUT, MAKE_RUN, running
+from tests.support.pages import BLOCK, matches
 
 CURL = re.compile(r"curl -s \$BUS(/\w+/\w+)?(.*?)-d '(.*?)'", re.DOTALL)
 SERVICES = {command.alias: service for service, command in COMMANDS.items()}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway import BUS, CHECKOUT, INTERNAL_SECRET, running
+from tests.support.gateway import BUS, CHECKOUT, INTERNAL_SECRET, running
 
 SCHEMATHESIS = CHECKOUT / ".venv-schemathesis" / "bin" / "schemathesis"
 CONFIG = Path(__file__).with_name("schemathesis.toml")

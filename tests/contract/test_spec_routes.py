@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.gateway import CHECKOUT, Client, GatewayProcess, running
-from tests.operator import SECRET, on_plan
+from tests.support.gateway import CHECKOUT, Client, GatewayProcess, running
+from tests.support.operator import SECRET, on_plan
 
 Row = Callable[[Client], Awaitable[None]]
 ROWS: dict[str, Row] = {}
@@ -281,7 +281,7 @@ async def test_a_row_is_in_the_openapi_document_and_needs_its_credential(
     member: Client, gateway: GatewayProcess, name: str
 ):
     method, path = name.split(" ")
-    operation = orjson.loads((CHECKOUT / "openapi.json").read_bytes())["paths"][path][method.lower()]
+    operation = orjson.loads((CHECKOUT / "docs" / "openapi.json").read_bytes())["paths"][path][method.lower()]
     assert bool(operation["security"]) == (name not in OPEN)
     if path.startswith("/api/rules"):
         assert next(iter(operation["responses"])) == "501"

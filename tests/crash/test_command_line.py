@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from config.settings import VARIABLES
-from tests.gateway import CHECKOUT
-from version import VERSION
+from config.version import VERSION
+from tests.support.gateway import CHECKOUT
 
 
 async def said(*arguments: str, **settings: str) -> tuple[int, str, str]:

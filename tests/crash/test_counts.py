@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from actors.agent import ReadAgent, SendChat, SetOnline
+from actors.agents.actor import ReadAgent, SendChat, SetOnline
 from actors.core import Core, CoreOptions
 from actors.engines.recall import RecallEngine
 from actors.ids import new_id
 from actors.sealing import Sealer
-from actors.user import CreateAgent, DestroyUser
+from actors.users.actor import CreateAgent, DestroyUser
 from persistence import conversations, users
-from persistence.database import SqliteStore
+from persistence.sqlite.store import SqliteStore
 from persistence.store import Unit
 from persistence.users import UserRow
-from tests.disk import spin
+from tests.support.disk import spin
 
 AGENTS = 60
 

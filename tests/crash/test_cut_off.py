@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.engines.gate import ENGINES, Gate
-from tests.gateway import BUS, Client, GatewayProcess, running
-from tests.wire import connected, raw_post
+from tests.gateways.gate import ENGINES, Gate
+from tests.support.gateway import BUS, Client, GatewayProcess, running
+from tests.support.wire import connected, raw_post
 
 STOP_S = 60.0
 """Much longer than a stop may take, on a busy machine."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway import CHECKOUT, running
+from tests.support.gateway import CHECKOUT, running
 
 UNPRIVILEGED = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
 """Runs a command as root without root's way around permissions."""

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.crash.load import NOT_CARRIED_OUT, Crowd, Owner, crowd, database_of, verify_rows
-from tests.gateway import running
+from tests.support.gateway import running
+from tests.support.load import NOT_CARRIED_OUT, Crowd, Owner, crowd, database_of, verify_rows
 
-SCRIPT = Path(__file__).parent / "failing_gateway.py"
+SCRIPT = Path(__file__).parents[1] / "gateways" / "failing.py"
 AGENTS = 20
 CHATS = 1_500
 """Chats that are to be acknowledged before a test ends."""

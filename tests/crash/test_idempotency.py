@@ -13,8 +13,8 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.crash.load import UNKNOWN
-from tests.gateway import BUS, Client, running
+from tests.support.gateway import BUS, Client, running
+from tests.support.load import UNKNOWN
 
 DOMAIN = "observatory"
 WORKERS = 12

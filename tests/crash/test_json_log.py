@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.engines.gate import ENGINES
-from tests.gateway import CHECKOUT, GatewayProcess, running
-from tests.wire import connected, send_raw
+from tests.gateways.gate import ENGINES
+from tests.support.gateway import CHECKOUT, GatewayProcess, running
+from tests.support.wire import connected, send_raw
 
 MEMBERS = {"time", "level", "logger"}
 

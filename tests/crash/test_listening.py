@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.gateway import GatewayProcess, running
-from tests.wire import send_raw
+from tests.support.gateway import GatewayProcess, running
+from tests.support.wire import send_raw
 
 NEEDS_IPV6 = pytest.mark.skipif(
     not socket.has_ipv6 or not Path("/proc/net/if_inet6").exists() or not Path("/proc/net/if_inet6").read_text(),

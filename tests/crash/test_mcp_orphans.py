@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway import GatewayProcess
+from tests.support.gateway import GatewayProcess
 from tests.tool_servers.catalog import install, invoke, unruly, until_well, words, write_catalog
 
 

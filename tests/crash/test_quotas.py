@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.crash.load import UNKNOWN
-from tests.gateway import Client, GatewayProcess, running
-from tests.operator import SECRET, live_actor, set_plan
+from tests.support.gateway import Client, GatewayProcess, running
+from tests.support.load import UNKNOWN
+from tests.support.operator import SECRET, live_actor, set_plan
 
 CLIENTS = 24
 

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.crash.load import crowd, database_of, verify_rows
-from tests.gateway import running
+from tests.support.gateway import running
+from tests.support.load import crowd, database_of, verify_rows
 
 AGENTS = 50
 

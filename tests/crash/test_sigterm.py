@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.load import UNKNOWN, Crowd, crowd, database_of, verify_rows
-from tests.engines.gate import ENGINES, Gate
-from tests.gateway import PASSWORD, GatewayProcess, running
-from tests.operator import on_plan
+from tests.gateways.gate import ENGINES, Gate
+from tests.support.gateway import PASSWORD, GatewayProcess, running
+from tests.support.load import UNKNOWN, Crowd, crowd, database_of, verify_rows
+from tests.support.operator import on_plan
 
 GRACE_S = 25.0
 """Twice the ten seconds that a stop grants, and some for a busy machine."""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway import CHECKOUT, GatewayProcess, running
+from tests.support.gateway import CHECKOUT, GatewayProcess, running
 
 
 async def start(data: Path, **settings: str) -> tuple[int, str]:

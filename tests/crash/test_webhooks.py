@@ -12,9 +12,9 @@ from pathlib import Path
 from aiohttp import web
 
 from actors.webhooks.schedule import MAX_OPEN
-from tests.crash.load import UNKNOWN
-from tests.gateway import Client, GatewayProcess
-from tests.receiver import Received, Receiver, receiving
+from tests.support.gateway import Client, GatewayProcess
+from tests.support.load import UNKNOWN
+from tests.support.receiver import Received, Receiver, receiving
 
 EVENTS = 2_000
 RECEIVERS = 5

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.crash.load import UNKNOWN, Known
-from tests.gateway import Answer, Client, running
 from tests.service.test_streams import following
+from tests.support.gateway import Answer, Client, running
+from tests.support.load import UNKNOWN, Known
 
 DOMAIN, BANK = "observatory", "star-notes"
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Page
 
-from tests.browser import empty_tab
-from tests.engines.gate import ENGINES, Gate
-from tests.gateway import Client, GatewayProcess, running
-from tests.longest_step import LONGEST, TEXTS, Stepped, stepped
-from tests.sharing import Two, with_a_bank
+from tests.gateways.gate import ENGINES, Gate
+from tests.support.browser import empty_tab
+from tests.support.gateway import Client, GatewayProcess, running
+from tests.support.longest_step import LONGEST, TEXTS, Stepped, stepped
+from tests.support.sharing import Two, with_a_bank
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def gate(tmp_path: Path) -> Gate:
 
 @pytest.fixture(scope="session")
 async def scripted_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
-    """A gateway whose engine does what the message says; see tests/engines/scripted.py."""
+    """A gateway whose engine does what the message says; see tests/gateways/scripted.py."""
     data = tmp_path_factory.mktemp("scripted") / "data"
     async with running(data, script=ENGINES / "scripted.py") as gateway:
         yield gateway
@@ -42,7 +42,7 @@ async def scripted_user(scripted_server: GatewayProcess, unique: str) -> AsyncIt
 
 @pytest.fixture(scope="session")
 async def faulty_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
-    """A gateway whose parts fail; see tests/engines/faulty.py."""
+    """A gateway whose parts fail; see tests/gateways/faulty.py."""
     data = tmp_path_factory.mktemp("faulty") / "data"
     async with running(data, script=ENGINES / "faulty.py") as gateway:
         yield gateway

@@ -8,10 +8,10 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.engines.gate import Gate
-from tests.gateway import BUS, PASSWORD, Answer, Client, GatewayProcess
-from tests.operator import live_actor, on_plan
-from tests.wire import Event, events_of, streamed
+from tests.gateways.gate import Gate
+from tests.support.gateway import BUS, PASSWORD, Answer, Client, GatewayProcess
+from tests.support.operator import live_actor, on_plan
+from tests.support.wire import Event, events_of, streamed
 
 OWNER_S_COMMANDS = {
     "AP_Update": {"vx": {"name": "another-name", "description": "d"}},

@@ -2,9 +2,9 @@
 
 import pytest
 
-from actors.engines import speech
-from tests.gateway import Client
-from tests.unit.answering import QUESTIONS
+from actors.engines import dialogue_acts
+from tests.support.answering import QUESTIONS
+from tests.support.gateway import Client
 
 
 @pytest.mark.parametrize(("bank", "questions"), QUESTIONS[:2], ids=["kitchen", "travel"])
@@ -23,7 +23,7 @@ async def test_a_chat_quotes_what_recall_marks_as_an_answer_and_nothing_else(
         assert quoted <= answers, question
         assert bool(quoted) is bool(answers), question
         if wanted is None:
-            assert (reply["content"], reply["sources"]) == (speech.UNKNOWN, []), question
+            assert (reply["content"], reply["sources"]) == (dialogue_acts.UNKNOWN, []), question
         else:
             assert wanted in quoted, question
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from actors.tokens import API_KEY, KINDS, SANDBOX_KEY, new_token, token_kind
-from tests.clock import DAY_MS, ClockFile
-from tests.engines.gate import ENGINES
-from tests.gateway import CHECKOUT, PASSWORD, Answer, Client, GatewayProcess, running
-from tests.operator import SECRET, on_plan, set_plan
+from actors.sessions.tokens import API_KEY, KINDS, SANDBOX_KEY, new_token, token_kind
+from tests.gateways.gate import ENGINES
 from tests.service.test_streams import following
+from tests.support.clock import DAY_MS, ClockFile
+from tests.support.gateway import CHECKOUT, PASSWORD, Answer, Client, GatewayProcess, running
+from tests.support.operator import SECRET, on_plan, set_plan
 
 KEYS = "/api/api-keys"
 SANDBOX = "/api/dev/sandbox-key"

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from actors.commands import COMMANDS
-from tests.gateway import PASSWORD, Answer, Client, running
-from tests.operator import on_plan, set_plan
+from actors.commands.table import COMMANDS
+from tests.support.gateway import PASSWORD, Answer, Client, running
+from tests.support.operator import on_plan, set_plan
 
 AUDIT = "/api/audit"
 NOT_LOGGED = {"US_Create", "US_LogOn", "US_Destroy"}

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.disk import erased, traces
-from tests.gateway import Answer, Client, GatewayProcess, running
-from tests.operator import live_actor, on_plan
+from tests.support.disk import erased, traces
+from tests.support.gateway import Answer, Client, GatewayProcess, running
+from tests.support.operator import live_actor, on_plan
 
 LEVELS = ["none", "read", "write", "admin"]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.engines.gate import Gate
-from tests.gateway import Client, GatewayProcess
-from tests.wire import events_of, streamed
+from tests.gateways.gate import Gate
+from tests.support.gateway import Client, GatewayProcess
+from tests.support.wire import events_of, streamed
 
 NGINX = shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin:/usr/local/bin")
 pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx is not installed")

@@ -9,11 +9,11 @@ from typing import Any
 import orjson
 import pytest
 
-from routes.fastpath import plain_request
-from tests.engines.gate import ENGINES
-from tests.gateway import BUS, Client, running
-from tests.operator import on_plan
-from tests.wire import connected, raw_post
+from routes.http.fastpath import plain_request
+from tests.gateways.gate import ENGINES
+from tests.support.gateway import BUS, Client, running
+from tests.support.operator import on_plan
+from tests.support.wire import connected, raw_post
 
 EXAMPLES = 400
 SLOW = b"\r\n"

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.gateway import BUS, Answer, Client
+from tests.support.gateway import BUS, Answer, Client
 
 NOBODY = {"user": None, "agent": None, "domain": None, "zone": None}
 HEADER = {"service", "request_id", "time", "context", "next"}

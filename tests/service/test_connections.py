@@ -9,9 +9,9 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.engines.gate import ENGINES
-from tests.gateway import BUS, Client, GatewayProcess, running
-from tests.wire import connected, raw_post, read_answer
+from tests.gateways.gate import ENGINES
+from tests.support.gateway import BUS, Client, GatewayProcess, running
+from tests.support.wire import connected, raw_post, read_answer
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 

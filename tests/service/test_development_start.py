@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.gateway import CHECKOUT, MAKE_RUN, PASSWORD, Client, GatewayProcess, running
-from tests.operator import SECRET
+from tests.support.gateway import CHECKOUT, MAKE_RUN, PASSWORD, Client, GatewayProcess, running
+from tests.support.operator import SECRET
 
 SANDBOX_KEY = ("POST", "/api/dev/sandbox-key")
 
@@ -110,8 +110,9 @@ async def test_a_plan_confirmed_by_the_operator_is_no_longer_told_of_and_emits_n
 
 
 async def test_the_first_make_run_says_how_long_set_up_takes_before_it_begins(tmp_path: Path):
-    for name in ("Makefile", "requirements.lock"):
-        shutil.copy(CHECKOUT / name, tmp_path)
+    for name in ("Makefile", "requirements/runtime.lock"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(CHECKOUT / name, tmp_path / name)
     python = tmp_path / "python"
     python.write_text('#!/bin/sh\n[ "$1" = -c ] || { echo "runs $*"; exit 1; }\n')
     python.chmod(0o700)

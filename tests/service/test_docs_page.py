@@ -11,7 +11,7 @@ from sanic import Sanic
 from sanic.response import JSONResponse, json
 from yarl import URL
 
-from routes.docs import docs_blueprint
+from routes.pages.docs import docs_blueprint
 
 SAMPLE = {
     "openapi": "3.0.3",

@@ -13,8 +13,8 @@ from persistence.banks import BankRow, Choice, MemoryRow, Part
 from persistence.documents import DocumentRow
 from persistence.store import Store, Unit, Write
 from persistence.users import UserRow
-from tests.disk import erased, open_store, rows, traces
-from tests.gateway import Answer, Client, running
+from tests.support.disk import erased, open_store, rows, traces
+from tests.support.gateway import Answer, Client, running
 
 USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
 BANK = BankRow(1, "bnk_1", "usr_1", "ada", "notes", None, "agent", 0, 0, 0)

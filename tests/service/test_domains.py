@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.gateway import Answer, Client, GatewayProcess, running
-from tests.operator import on_plan
+from tests.support.gateway import Answer, Client, GatewayProcess, running
+from tests.support.operator import on_plan
 
 MOVES = ("DM_Invite", "DM_Join", "DM_Leave", "DM_Kick", "DM_Ban", "DM_Unban")
 STATES = ("none", "invited", "member", "banned")

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from tests.gateway import running
-from tests.provider import calls, providing, says
+from tests.support.gateway import running
+from tests.support.provider import calls, providing, says
 
 
 async def test_a_model_recalls_from_a_bank_by_the_built_in_server_and_a_censoring_reaches_its_reply(tmp_path: Path):

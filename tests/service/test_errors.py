@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from actors.errors import ServiceError
-from actors.tokens import API_KEY, SANDBOX_KEY, SESSION, new_token
-from tests.engines.gate import ENGINES, Gate
-from tests.gateway import BUS, INTERNAL_SECRET, PASSWORD, Answer, Client, GatewayProcess, running
-from tests.operator import SECRET, on_plan
-from tests.wire import connected, raw_post, read_answer
+from actors.sessions.tokens import API_KEY, SANDBOX_KEY, SESSION, new_token
+from tests.gateways.gate import ENGINES, Gate
+from tests.support.gateway import BUS, INTERNAL_SECRET, PASSWORD, Answer, Client, GatewayProcess, running
+from tests.support.operator import SECRET, on_plan
+from tests.support.wire import connected, raw_post, read_answer
 
 LATER = {
     1501: "rules",

@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.engines.gate import ENGINES, Gate
-from tests.gateway import BUS, Answer, Client, GatewayProcess, running
-from tests.operator import on_plan
-from tests.wire import connected, raw_post, read_answer
+from tests.gateways.gate import ENGINES, Gate
+from tests.support.gateway import BUS, Answer, Client, GatewayProcess, running
+from tests.support.operator import on_plan
+from tests.support.wire import connected, raw_post, read_answer
 
 REQUEST_ID = "X-Request-Id: the-same-for-both"
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.gateway import BUS, INTERNAL_SECRET, Client, GatewayProcess, running
-from tests.operator import SECRET, live_actor, set_plan
+from tests.support.gateway import BUS, INTERNAL_SECRET, Client, GatewayProcess, running
+from tests.support.operator import SECRET, live_actor, set_plan
 
 OPEN = ("/api/health", "/api/tps/openapi.json", "/api/tps/openapi.yaml", "/docs", "/metrics")
 

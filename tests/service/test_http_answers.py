@@ -8,9 +8,9 @@ from email.utils import parsedate_to_datetime
 import orjson
 import pytest
 
-from tests.gateway import BUS, Client
-from tests.operator import SECRET
-from tests.wire import connected, raw_post, read_answer, streamed
+from tests.support.gateway import BUS, Client
+from tests.support.operator import SECRET
+from tests.support.wire import connected, raw_post, read_answer, streamed
 
 OPEN = (
     *("/", "/api/health", "/docs", "/docs/assets/page.js", "/metrics", "/api/tps/openapi.json"),

@@ -8,8 +8,8 @@ from pathlib import Path
 import orjson
 import pytest
 
-from tests.gateway import BUS, Client, GatewayProcess, running
-from tests.wire import connected, raw_post, read_answer
+from tests.support.gateway import BUS, Client, GatewayProcess, running
+from tests.support.wire import connected, raw_post, read_answer
 
 STATUS_LINE = re.compile(rb"HTTP/1\.1 \d{3} ")
 BODY = b'{"service": "US_Read"}'

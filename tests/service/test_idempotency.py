@@ -11,11 +11,11 @@ from typing import Any
 import orjson
 import pytest
 
-from actors.commands import COMMANDS
-from tests.engines.gate import Gate
-from tests.gateway import BUS, Answer, Client, GatewayProcess, running
-from tests.operator import on_plan, set_plan
-from tests.wire import events_of
+from actors.commands.table import COMMANDS
+from tests.gateways.gate import Gate
+from tests.support.gateway import BUS, Answer, Client, GatewayProcess, running
+from tests.support.operator import on_plan, set_plan
+from tests.support.wire import events_of
 
 REPLAYED = "Idempotency-Replayed"
 

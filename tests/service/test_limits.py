@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.gateway import Answer, Client, GatewayProcess, running
-from tests.skills import named
+from tests.support.gateway import Answer, Client, GatewayProcess, running
+from tests.support.skills import named
 
 ENDPOINTS = "/api/webhooks/endpoints"
 SKILLS = "/api/skills"

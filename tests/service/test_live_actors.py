@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.gateway import Answer, Client
-from tests.operator import SECRET
+from tests.support.gateway import Answer, Client
+from tests.support.operator import SECRET
 
 
 async def ask(client: Client, query: str) -> Answer:

@@ -8,10 +8,10 @@ import aiohttp
 import orjson
 import pytest
 
-from tests.gateway import BUS, Client
-from tests.longest_step import LATIN, LONGEST, TEXTS, Stepped, words_of
-from tests.receiver import receiving
-from tests.wire import connected, raw_post, read_answer
+from tests.support.gateway import BUS, Client
+from tests.support.longest_step import LATIN, LONGEST, TEXTS, Stepped, words_of
+from tests.support.receiver import receiving
+from tests.support.wire import connected, raw_post, read_answer
 
 BODY = 1_048_576
 MCP = {"Accept": "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25"}

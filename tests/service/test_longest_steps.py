@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from tests.gateway import Answer, Client
-from tests.longest_step import LONGEST, TEXTS, Stepped
+from tests.support.gateway import Answer, Client
+from tests.support.longest_step import LONGEST, TEXTS, Stepped
 
 ALL_TEXTS = pytest.mark.parametrize("kind", TEXTS)
 WORST_TEXTS = pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.gateway import BUS, Answer, Client
-from tests.wire import connected, raw_post, read_answer, send_raw
+from tests.support.gateway import BUS, Answer, Client
+from tests.support.wire import connected, raw_post, read_answer, send_raw
 
 LIMIT = 1_048_576
 JSON = {"Content-Type": "application/json"}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import trustme
 
-from tests.gateway import Client, GatewayProcess, running
+from tests.support.gateway import Client, GatewayProcess, running
 from tests.tool_servers.catalog import install, invoke, listed, server_of, words, write_catalog
 from tests.tool_servers.over_http import Unruly, sdk_server, serving, unruly_over_http
 

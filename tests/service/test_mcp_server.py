@@ -9,12 +9,12 @@ import orjson
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from actors.commands import COMMANDS
-from routes.mcp_groups import WITH_PASSWORD
-from routes.mcp_tools import TOOLS
-from tests.gateway import PASSWORD, Client, GatewayProcess
-from tests.mcp_client import ACCEPT, MODES, Mode, bearer, call, connected, refused, sent, tool_call
-from tests.operator import on_plan, set_plan
+from actors.commands.table import COMMANDS
+from routes.mcp.groups import WITH_PASSWORD
+from routes.mcp.tools import TOOLS
+from tests.support.gateway import PASSWORD, Client, GatewayProcess
+from tests.support.mcp_client import ACCEPT, MODES, Mode, bearer, call, connected, refused, sent, tool_call
+from tests.support.operator import on_plan, set_plan
 
 PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 WITH_USERS = "/mcp?groups=user"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.gateway import INTERNAL_SECRET, PASSWORD, Client, GatewayProcess, running
-from tests.operator import live_actor, on_plan
+from tests.support.gateway import INTERNAL_SECRET, PASSWORD, Client, GatewayProcess, running
+from tests.support.operator import live_actor, on_plan
 from tests.tool_servers.catalog import (
     FOLDER,
     UNRULY_MODES,

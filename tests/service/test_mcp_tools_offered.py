@@ -8,13 +8,13 @@ from jsonschema import Draft202012Validator
 from mcp.shared.exceptions import MCPError
 from mcp_types import Tool
 
-from actors.commands import COMMANDS, GROUPS
-from routes.mcp_groups import WITH_PASSWORD
-from routes.mcp_results import output_schema
-from routes.mcp_tools import TOOLS
-from routes.mcp_words import WORDS
-from tests.gateway import PASSWORD, Client
-from tests.mcp_client import MODES, Mode, bearer, call, connected, refused, sent, tool_call
+from actors.commands.table import COMMANDS, GROUPS
+from routes.mcp.descriptions import WORDS
+from routes.mcp.groups import WITH_PASSWORD
+from routes.mcp.results import output_schema
+from routes.mcp.tools import TOOLS
+from tests.support.gateway import PASSWORD, Client
+from tests.support.mcp_client import MODES, Mode, bearer, call, connected, refused, sent, tool_call
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 

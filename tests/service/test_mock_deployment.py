@@ -8,8 +8,8 @@ from uuid import UUID
 import orjson
 import pytest
 
-from tests.gateway import Client, GatewayProcess, running
-from tests.operator import SECRET
+from tests.support.gateway import Client, GatewayProcess, running
+from tests.support.operator import SECRET
 
 PATH = "/api/dev/mock-agent-deployment"
 

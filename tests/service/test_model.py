@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from tests.gateway import BUS, Client, running
+from tests.support.gateway import BUS, Client, running
 
 USERS = range(3)
 AGENTS = range(6)  # two for each user

@@ -9,12 +9,12 @@ from urllib.parse import urlsplit
 import httpcore2
 import pytest
 
-from actors.egress_httpx2 import GuardedBackend
-from actors.lookups import PER_USER, Found, Lookups
-from actors.outbound import Outbound
-from actors.webhooks.sending import Sender
-from tests.name_server import asking, name_server
-from tests.receiver import receiving
+from actors.egress.aiohttp_session import Outbound
+from actors.egress.httpx_transport import GuardedBackend
+from actors.egress.lookups import PER_USER, Found, Lookups
+from actors.webhooks.sender import Sender
+from tests.support.name_server import asking, name_server
+from tests.support.receiver import receiving
 
 USER = "usr_1"
 

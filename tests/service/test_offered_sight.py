@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.gateway import Answer, Client
-from tests.operator import live_actor, on_plan
-from tests.sharing import Two
+from tests.support.gateway import Answer, Client
+from tests.support.operator import live_actor, on_plan
+from tests.support.sharing import Two
 
 # sight: each of these is refused until the offer is accepted
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.gateway import PASSWORD, Client, running
-from tests.operator import live_actor
-from tests.sharing import Two
+from tests.support.gateway import PASSWORD, Client, running
+from tests.support.operator import live_actor
+from tests.support.sharing import Two
 
 LEVELS = ["none", "read", "write", "admin"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.engines.gate import ENGINES
-from tests.gateway import Client, running
-from tests.operator import on_plan
+from tests.gateways.gate import ENGINES
+from tests.support.gateway import Client, running
+from tests.support.operator import on_plan
 
 AT_ONCE = "https://receiver.invalid/events"
 DAY = timedelta(days=1)

@@ -7,11 +7,11 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.engines.gate import ENGINES
-from tests.engines.model import LIMITS
-from tests.gateway import Answer, Client, GatewayProcess, running
-from tests.operator import live_actor
-from tests.provider import (
+from tests.gateways.gate import ENGINES
+from tests.gateways.model import LIMITS
+from tests.support.gateway import Answer, Client, GatewayProcess, running
+from tests.support.operator import live_actor
+from tests.support.provider import (
     DONE,
     Provider,
     calls,
@@ -25,8 +25,8 @@ from tests.provider import (
     stalls,
     waits,
 )
-from tests.skills import skill_md, zipped
-from tests.wire import events_of, streamed
+from tests.support.skills import skill_md, zipped
+from tests.support.wire import events_of, streamed
 
 KEY = "sk-a-key-that-stays-secret"
 

@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.gateway import BUS, Client
-from tests.longest_step import Stepped, stepped
-from tests.wire import connected, raw_post, read_answer
+from tests.support.gateway import BUS, Client
+from tests.support.longest_step import Stepped, stepped
+from tests.support.wire import connected, raw_post, read_answer
 
 MIB = 2**20
 PART = b'Content-Disposition: form-data; name="file"; filename="a"\r\n\r\n'

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from tests.clock import DAY_MS, ClockFile
-from tests.engines.gate import ENGINES
-from tests.gateway import PASSWORD, Answer, Client, GatewayProcess, running
-from tests.operator import on_plan
+from tests.gateways.gate import ENGINES
+from tests.support.clock import DAY_MS, ClockFile
+from tests.support.gateway import PASSWORD, Answer, Client, GatewayProcess, running
+from tests.support.operator import on_plan
 
 WRONG = "not the password"
 OTHER = "another horse battery"

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests.clock import DAY_MS, ClockFile
-from tests.engines.gate import ENGINES
-from tests.gateway import BUS, PASSWORD, Answer, Client, GatewayProcess, running
-from tests.operator import SECRET, live_actor, on_plan, set_plan
+from tests.gateways.gate import ENGINES
 from tests.service.test_streams import following
+from tests.support.clock import DAY_MS, ClockFile
+from tests.support.gateway import BUS, PASSWORD, Answer, Client, GatewayProcess, running
+from tests.support.operator import SECRET, live_actor, on_plan, set_plan
 
 POLICY = '"day";q=100;w=86400'
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.gateway import Answer, Client
-from tests.operator import on_plan
+from tests.support.gateway import Answer, Client
+from tests.support.operator import on_plan
 
 SERVICES = ["MB_Delete", "MB_Censor"]
 

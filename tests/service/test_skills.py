@@ -7,8 +7,8 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.gateway import Answer, Client, running
-from tests.skills import MINIMAL, encrypted, entry, link, lying, named, skill_md, zipped
+from tests.support.gateway import Answer, Client, running
+from tests.support.skills import MINIMAL, encrypted, entry, link, lying, named, skill_md, zipped
 
 SOUND = ("tool/SKILL.md", named("tool"))
 

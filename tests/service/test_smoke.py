@@ -1,4 +1,4 @@
-from tests.gateway import Client
+from tests.support.gateway import Client
 
 
 async def test_a_chat_answers_the_message_and_the_reply(user: Client, unique: str):

@@ -11,10 +11,10 @@ import aiohttp
 import orjson
 import pytest
 
-from tests.gateway import BUS, PASSWORD, Client, running
-from tests.operator import on_plan
 from tests.service.test_zones import Workspace, opened, post
-from tests.wire import connected, raw_post
+from tests.support.gateway import BUS, PASSWORD, Client, running
+from tests.support.operator import on_plan
+from tests.support.wire import connected, raw_post
 
 
 @pytest.fixture

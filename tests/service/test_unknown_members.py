@@ -7,11 +7,11 @@ import aiohttp
 import orjson
 import pytest
 
-from actors.commands import COMMANDS, GROUPS
-from routes.mcp_tools import TOOLS
-from routes.table import ROUTES
-from tests.gateway import BUS, Answer, Client, running
-from tests.operator import SECRET, on_plan
+from actors.commands.table import COMMANDS, GROUPS
+from routes.gateway.table import ROUTES
+from routes.mcp.tools import TOOLS
+from tests.support.gateway import BUS, Answer, Client, running
+from tests.support.operator import SECRET, on_plan
 
 UNKNOWN: dict[str, tuple[dict[str, Any], str, str]] = {
     # what is sent, the path that the note names, and the nearest known one
@@ -207,4 +207,4 @@ def test_the_document_closes_every_body(openapi: dict[str, Any]):
 
 @pytest.fixture
 def openapi() -> dict[str, Any]:
-    return orjson.loads((Path(__file__).parents[2] / "openapi.json").read_bytes())
+    return orjson.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_bytes())

@@ -12,10 +12,10 @@ from urllib.parse import quote
 
 import pytest
 
-from actors.tokens import token_kind
-from tests.gateway import PASSWORD, Answer, Client, running
-from tests.operator import on_plan, set_plan
+from actors.sessions.tokens import token_kind
 from tests.service.test_streams import following
+from tests.support.gateway import PASSWORD, Answer, Client, running
+from tests.support.operator import on_plan, set_plan
 
 WRONG = "not the password"
 OTHER = "another horse battery"

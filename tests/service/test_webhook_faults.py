@@ -14,21 +14,21 @@ import pytest
 from aiohttp import web
 
 from actors.core import Core, CoreOptions, WebhookOptions
+from actors.egress.aiohttp_session import Outbound
 from actors.engines.recall import RecallEngine
 from actors.errors import StateConflict, StorageUnavailable
-from actors.housekeeping import forget_old_events
 from actors.ids import system_clock
-from actors.outbound import Outbound
+from actors.jobs.expiry import forget_old_events
 from actors.sealing import Sealer
 from actors.webhooks import dispatcher, endpoints
 from actors.webhooks.endpoints import ChangeEndpoint, CreateEndpoint, ListEndpoints, Recover, RetryDelivery, SendTest
 from persistence import deliveries, users
-from persistence.database import SqliteStore
 from persistence.deliveries import AttemptRow, DeliveryRow
+from persistence.sqlite.store import SqliteStore
 from persistence.store import Unit
 from persistence.users import UserRow
-from tests.name_server import asking, name_server
-from tests.receiver import Authority, Received, raw_server, receiving, status, thanks
+from tests.support.name_server import asking, name_server
+from tests.support.receiver import Authority, Received, raw_server, receiving, status, thanks
 
 USER = "usr_1"
 DELAYS_S = (5.0, 300.0, 1800.0, 7200.0, 18000.0, 36000.0, 36000.0)

@@ -16,9 +16,9 @@ import stripe
 from aiohttp import web
 from jsonschema import Draft202012Validator
 
-from tests.gateway import CHECKOUT, Client, GatewayProcess, running
-from tests.operator import SECRET, on_plan
-from tests.receiver import Authority, Received, receiving, status, thanks
+from tests.support.gateway import CHECKOUT, Client, GatewayProcess, running
+from tests.support.operator import SECRET, on_plan
+from tests.support.receiver import Authority, Received, receiving, status, thanks
 
 EVENTS = "/api/webhooks/events"
 ENDPOINTS = "/api/webhooks/endpoints"

@@ -8,8 +8,8 @@ import aiohttp
 import pytest
 from playwright.async_api import Page
 
-from tests.gateway import Client
-from version import VERSION
+from config.version import VERSION
+from tests.support.gateway import Client
 
 HTML = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
 """What Firefox and Chromium accept."""

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.engines.gate import Gate
-from tests.gateway import Answer, Client, running
-from tests.operator import on_plan
-from tests.wire import Event, events_of, streamed
+from tests.gateways.gate import Gate
+from tests.support.gateway import Answer, Client, running
+from tests.support.operator import on_plan
+from tests.support.wire import Event, events_of, streamed
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.gateway import Answer, Client
+from tests.support.gateway import Answer, Client
 
 FOLDER = Path(__file__).parent
 UNRULY_MODES = ("exits", "silent", "babbles", "floods", "too_many", "too_large", "no_tools", "endless")

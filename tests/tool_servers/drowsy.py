@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import server
 from actors.core import CoreOptions
-from actors.outbound import Outbound
+from actors.egress.aiohttp_session import Outbound
 from config.settings import Settings
 
 _core_options = server.core_options

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from persistence.database import SqliteStore
-from tests.disk import Disk, open_store
+from persistence.sqlite.store import SqliteStore
+from tests.support.disk import Disk, open_store
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import aiohttp
 import pytest
 from sanic import HTTPResponse, Request, Sanic, text
 
-from actors.places import place_of
-from routes.addresses import Network, client_address
-from routes.bodies import whole_header
+from actors.addresses import place_of
+from routes.http.addresses import Network, client_address
+from routes.http.bodies import whole_header
 
 Ask = Callable[..., Awaitable[str]]
 

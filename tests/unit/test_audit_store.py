@@ -7,7 +7,7 @@ import pytest
 from persistence import audit, users
 from persistence.store import Unit
 from persistence.users import UserRow
-from tests.disk import open_store, rows
+from tests.support.disk import open_store, rows
 
 
 def entry(user_id: str) -> Unit:

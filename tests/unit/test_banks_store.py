@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from actors.recall import indexed_terms, recall
-from actors.receipt import KeptKey, Rendered
+from actors.banks.recall import indexed_terms, recall
+from actors.idempotency.records import KeptKey, Rendered
 from actors.sealing import Sealer
 from actors.slices import whole
-from persistence import agents, banks, conversations, quoting, users
+from persistence import agents, banks, conversations, quotes, users
 from persistence.agents import AgentRow
 from persistence.banks import BankRow, Choice, MemoryRow
-from persistence.database import SqliteStore
+from persistence.sqlite.store import SqliteStore
 from persistence.store import StoreUnavailable, Unit, Write
 from persistence.users import UserRow
-from tests.disk import open_store, rows, value
+from tests.support.disk import open_store, rows, value
 
 USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
 AGENT = AgentRow("agt_1", "usr_1", "ada", "scout", "", None, "agent", True, 0, 0)
@@ -78,7 +78,7 @@ async def test_a_word_that_no_memory_has_finds_its_relatives(store: SqliteStore)
 
 
 async def test_common_terms_that_never_meet_still_find_something(store: SqliteStore, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("actors.recall.MAX_MATCHED", 1)
+    monkeypatch.setattr("actors.banks.recall.MAX_MATCHED", 1)
     for place in range(1, 7):
         await keep(store, place, f"note {place}", "apples" if place % 2 else "pears")
     assert await found(store, "apples pears") != []
@@ -89,7 +89,7 @@ async def test_a_message_can_t_quote_what_was_censored_meanwhile(store: SqliteSt
     said = conversations.append(7, 1, "msg_1", "agent", "scout", "384,400 km", None, 0)
     await store.commit(Unit(banks.censor_memories("bnk_1", Choice(name="moon"), 1)))
     with pytest.raises(StoreUnavailable):
-        await store.commit(Unit((said, quoting.quote(1, 7, 1, 0))))
+        await store.commit(Unit((said, quotes.quote(1, 7, 1, 0))))
     assert await rows(store, "SELECT * FROM messages") == []
 
 
@@ -97,7 +97,7 @@ async def test_a_message_may_quote_what_was_removed_meanwhile(store: SqliteStore
     await keep(store, 1, "moon", "384,400 km")
     said = conversations.append(7, 1, "msg_1", "agent", "scout", "384,400 km", None, 0)
     await store.commit(Unit((banks.remove_memories("bnk_1", Choice(name="moon")),)))
-    await store.commit(Unit((said, quoting.quote(1, 7, 1, 0))))
+    await store.commit(Unit((said, quotes.quote(1, 7, 1, 0))))
     assert await rows(store, "SELECT content FROM messages") == [("384,400 km",)]
 
 
@@ -121,7 +121,7 @@ async def test_every_quote_of_a_message_is_redacted(store: SqliteStore):
         '{"bank":"notes","name":"sun","quote":"150 million km"}]'
     )
     said = conversations.append(7, 1, "msg_1", "agent", "scout", "384,400 km, kept, 150 million km", sources, 0)
-    await store.commit(Unit((said, quoting.quote(1, 7, 1, 0), quoting.quote(2, 7, 1, 2))))
+    await store.commit(Unit((said, quotes.quote(1, 7, 1, 0), quotes.quote(2, 7, 1, 2))))
     await store.commit(Unit(banks.censor_memories("bnk_1", Choice(), 1)))
     ((content, kept),) = await rows(store, "SELECT content, sources FROM messages")
     assert content == "[censored], kept, [censored]"

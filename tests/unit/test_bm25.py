@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.engines import words
-from actors.engines.bm25 import MAX_TERMS_PER_DOCUMENT, Index
+from actors.text import tokenizer
+from actors.text.bm25 import MAX_TERMS_PER_DOCUMENT, Index
 
 
 def terms_of(text: str) -> list[str]:
-    return words.terms(words.split(text))
+    return tokenizer.terms(tokenizer.split(text))
 
 
 def index_of(*texts: str) -> Index:
@@ -84,17 +84,17 @@ def test_scripts_without_spaces_are_found_by_parts_of_a_sentence(fact: str, quer
 
 
 def test_vowel_signs_do_not_cut_a_word() -> None:
-    assert len(words.split("हिन्दी")) == 1
+    assert len(tokenizer.split("हिन्दी")) == 1
 
 
 def test_a_very_long_word_is_known_by_its_beginning() -> None:
-    assert [len(term) for term in terms_of("x" * 32_000)] == [words.MAX_WORD]
+    assert [len(term) for term in terms_of("x" * 32_000)] == [tokenizer.MAX_WORD]
 
 
 @given(st.text())
 def test_any_text_has_terms_and_always_the_same_ones(text: str) -> None:
     assert terms_of(text) == terms_of(text)
-    assert all(0 < len(term) <= 4 * words.MAX_WORD for term in terms_of(text))
+    assert all(0 < len(term) <= 4 * tokenizer.MAX_WORD for term in terms_of(text))
 
 
 def test_the_rarest_term_leads() -> None:

@@ -4,7 +4,7 @@ from ipaddress import ip_network
 
 import pytest
 
-from routes.connections import Connections
+from routes.http.connections import Connections
 
 
 @pytest.mark.parametrize(

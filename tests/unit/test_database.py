@@ -9,10 +9,10 @@ from pathlib import Path
 import aiosqlite
 import pytest
 
-from persistence.database import MIGRATIONS, SqliteStore, migrate
+from persistence.sqlite.store import MIGRATIONS, SqliteStore, migrate
 from persistence.store import StoreLocked, StoreTooNew, Unit, Write
-from tests.disk import rows, value
-from tests.gateway import CHECKOUT
+from tests.support.disk import rows, value
+from tests.support.gateway import CHECKOUT
 
 
 @pytest.fixture
@@ -200,7 +200,7 @@ async def test_a_newer_database_is_refused_with_what_to_do_and_left_as_it_is(tmp
 HOLD_IT = """
 import asyncio, sys
 from pathlib import Path
-from persistence.database import SqliteStore
+from persistence.sqlite.store import SqliteStore
 
 async def main():
     store = await SqliteStore.open(Path(sys.argv[1]))
@@ -245,7 +245,7 @@ async def test_a_second_store_in_the_same_process_is_locked_out_until_the_first_
 OPEN_IT = """
 import asyncio, sys
 from pathlib import Path
-from persistence.database import SqliteStore
+from persistence.sqlite.store import SqliteStore
 
 async def main():
     try:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from actors.directory import ActorStatus
-from routes.debug import AT_A_TIME, first_of
+from actors.runtime.local_directory import ActorStatus
+from routes.gateway.debug import AT_A_TIME, first_of
 
 
 def test_a_name_that_few_actors_have_is_looked_for_a_few_actors_at_a_time():

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from persistence import deliveries
-from persistence.database import MIGRATIONS
+from persistence.sqlite.store import MIGRATIONS
 from persistence.store import Query, Write
 
 USER = "usr_1"

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from actors.directory import LocalDirectory
 from actors.errors import InternalError, Overloaded, StorageUnavailable
-from actors.runtime import MAILBOX_LIMIT, Actor, Ask, AsyncFuture, Tell, handles
-from persistence.database import SqliteStore
-from tests.disk import Counter, Disk, Increment, ReadCount, open_store, spin, value
+from actors.runtime.actor import MAILBOX_LIMIT, Actor, Ask, AsyncFuture, Tell, handles
+from actors.runtime.local_directory import LocalDirectory
+from persistence.sqlite.store import SqliteStore
+from tests.support.disk import Counter, Disk, Increment, ReadCount, open_store, spin, value
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.document_text import PART_CHARS, html_text, split, text_of
+from actors.text.documents import PART_CHARS, html_text, split, text_of
 
 
 @pytest.mark.parametrize(

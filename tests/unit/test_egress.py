@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from actors.egress import address_refusal, url_refusal
+from actors.egress.policy import address_refusal, url_refusal
 
 HOSTILE = """
 http://example.com/

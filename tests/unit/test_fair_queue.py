@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.fair_queue import FairQueue, Lane
+from actors.users.fair_queue import FairQueue, Lane
 
 LANES = [Lane(place, user) for place in "AB" for user in "xy"]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from routes.fastpath import plain_request
+from routes.http.fastpath import plain_request
 
 LINE = "POST /demo/v1/Svc/tps HTTP/1.1"
 BODY = b'{"service": "AP_List"}'

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway import CHECKOUT
+from tests.support.gateway import CHECKOUT
 
 SWAGGER_UI = CHECKOUT / "console" / "swagger-ui"
 
@@ -43,7 +43,7 @@ def test_a_package_of_another_checksum_is_not_unpacked(tmp_path: Path):
     assert not (checkout / "console").exists()
 
 
-@pytest.mark.parametrize("lock", sorted(CHECKOUT.glob("requirements*.lock")), ids=lambda lock: lock.name)
+@pytest.mark.parametrize("lock", sorted(CHECKOUT.glob("requirements/*.lock")), ids=lambda lock: lock.name)
 def test_a_lock_file_has_hashes_for_all_and_names_no_index(lock: Path):
     text = lock.read_text()
     pinned = [line for line in text.replace("\\\n", " ").splitlines() if line and not line.lstrip().startswith("#")]

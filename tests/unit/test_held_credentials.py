@@ -7,23 +7,23 @@ from pathlib import Path
 
 import pytest
 
-from actors.call import Call
+from actors.calls.call import Call
+from actors.commands.users import _ended_sessions
 from actors.core import Core, CoreOptions
 from actors.engines.recall import RecallEngine
 from actors.errors import NotFound, StateConflict
-from actors.flows.users import _ended_sessions
 from actors.ids import new_id
 from actors.sealing import Sealer
-from actors.session import Authorize, EndSession
-from actors.user import CreateKey, OpenSession, RevokeKey, RevokeSessions, SessionOpened
-from persistence import sessions, users
-from persistence.database import SqliteStore
+from actors.sessions.actor import Authorize, EndSession
+from actors.users.actor import CreateKey, OpenSession, RevokeKey, RevokeSessions, SessionOpened
+from persistence import credentials, users
+from persistence.credentials import SessionRow
 from persistence.logon_places import MAX_PLACES
-from persistence.sessions import SessionRow
+from persistence.sqlite.store import SqliteStore
 from persistence.store import Unit
 from persistence.users import UserRow
-from tests.clock import MovableClock
-from tests.disk import rows
+from tests.support.clock import MovableClock
+from tests.support.disk import rows
 
 HASH = "hash"
 
@@ -117,7 +117,7 @@ async def test_sessions_that_were_revoked_don_t_count(user: User):
 async def test_a_user_with_more_sessions_than_may_be_comes_down_to_the_cap(user: User):
     now = user.core.clock()
     many = [SessionRow(new_id("ses"), user.id, "lovelace", os.urandom(32), now, now) for _ in range(260)]
-    await user.core.store.commit(Unit(tuple(sessions.insert(session) for session in many)))
+    await user.core.store.commit(Unit(tuple(credentials.insert(session) for session in many)))
     opened = await user.opens()
     assert opened.ended == tuple(session.id for session in many[:61])
     assert len(await user.stored("session")) == 200

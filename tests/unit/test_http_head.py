@@ -4,8 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from routes.fastpath import plain_request
-from routes.http_head import BadHead, Head, read_head, target_of
+from routes.http.fastpath import plain_request
+from routes.http.head import BadHead, Head, read_head, target_of
 
 GOOD = (
     b"POST /demo/v1/Svc/tps HTTP/1.1\r\n"

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from actors.lookups import Found, Lookups
+from actors.egress.lookups import Found, Lookups
 
 
 class Server:

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from routes.mcp_host import McpHost
+from routes.mcp.host import McpHost
 
 
 async def test_a_host_that_ended_is_started_again_by_the_next_request():

@@ -2,9 +2,9 @@
 
 import pytest
 
-from actors.commands import COMMANDS
-from actors.member_descriptions import OF_COMMAND, member_description
-from routes.request_schemas import request_schema
+from actors.calls.member_descriptions import OF_COMMAND, member_description
+from actors.commands.table import COMMANDS
+from routes.openapi.request_schemas import request_schema
 
 RULE_OF_NAMES = "3 to 64 ASCII letters"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.membership import Membership, Move, moved
+from actors.domains.membership import Membership, Move, moved
 
 # state: invite, join, leave, kick, ban, unban; "-" is refused, "=" changes nothing
 TABLE = """

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import aiosqlite
 
-from actors.recall import indexed_terms
+from actors.banks.recall import indexed_terms
 from actors.slices import whole
-from persistence.database import MIGRATIONS, migrate
+from persistence.sqlite.store import MIGRATIONS, migrate
 
 NO_STAR = "no_memory_is_named_star"
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.errors import MalformedBody
-from routes.multipart import Part, read_form
+from routes.http.multipart import Part, read_form
 
 TYPE = "multipart/form-data; boundary=x"
 FILE = b'Content-Disposition: form-data; name="file"; filename="a.zip"'

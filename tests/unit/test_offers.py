@@ -8,14 +8,14 @@ from random import Random
 
 import pytest
 
-from actors.attachments import LEVELS, Attachments, Grant, Viewer
+from actors.banks.attachments import LEVELS, Attachments, Grant, Viewer
 from persistence import agents, banks, offers, users
 from persistence.agents import AgentRow
 from persistence.banks import AttachmentRow, BankRow
-from persistence.database import MIGRATIONS, SqliteStore
+from persistence.sqlite.store import MIGRATIONS, SqliteStore
 from persistence.store import StoreUnavailable, Unit
 from persistence.users import UserRow
-from tests.disk import open_store, rows
+from tests.support.disk import open_store, rows
 
 OFFERS = int(next(MIGRATIONS.glob("*_offers.sql")).name[:4])
 """The number of the migration that made offers of attachments."""

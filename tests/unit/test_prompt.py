@@ -2,14 +2,14 @@
 
 import pytest
 
-from actors.engines.drawn import drawn
-from actors.engines.engine import Echo, Memory, Persona, Source, Turn, Utterance
-from actors.engines.prompt import AgentSettings, build, cut, estimate_tokens, named_in, read_profile
-from actors.engines.tools import MAX_NAME, function_names
+from actors.engines.openai.attribution import drawn
+from actors.engines.openai.prompt import AgentSettings, build, cut, estimate_tokens, named_in, read_profile
+from actors.engines.openai.tools import MAX_NAME, function_names
+from actors.engines.turn import Echo, Memory, Persona, Source, Turn, Utterance
 from actors.engines.window import Window
 from actors.errors import EngineFailed
 from actors.slices import whole
-from tests.engines.model import Offer
+from tests.gateways.model import Offer
 
 SETTINGS = AgentSettings("Be brief.")
 

@@ -17,15 +17,15 @@ from actors.engines.recall import RecallEngine
 from actors.errors import InvalidCredential, StorageUnavailable
 from actors.ids import iso, new_id
 from actors.plans import PLANS
-from actors.quota import CountRequest, ReadQuota, Standing, _TellOfRefusals
+from actors.quotas.actor import CountRequest, ReadQuota, Standing, _TellOfRefusals
 from actors.sealing import Sealer
-from actors.user import DestroyUser, SetPlan
+from actors.users.actor import DestroyUser, SetPlan
 from persistence import quotas, users
-from persistence.database import SqliteStore
+from persistence.sqlite.store import SqliteStore
 from persistence.store import Unit
 from persistence.users import UserRow
-from tests.clock import DAY_MS, MINUTE_MS, MovableClock
-from tests.disk import Disk, rows, spin
+from tests.support.clock import DAY_MS, MINUTE_MS, MovableClock
+from tests.support.disk import Disk, rows, spin
 
 
 class Quota:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from actors.engines import speech
-from actors.engines.engine import InstantEngine, Memory, Persona, Reply, Source, Turn, Utterance
+from actors.engines import dialogue_acts
 from actors.engines.recall import MAX_SOURCES, RecallEngine
+from actors.engines.turn import InstantEngine, Memory, Persona, Reply, Source, Turn, Utterance
 from actors.engines.window import CAPACITY, Window
 from actors.slices import whole
 
@@ -140,16 +140,16 @@ def test_an_answer_quotes_its_sources() -> None:
     ["What is my cat called?", "Who won the match?", "Where?", "???", "Et mon chat ?", "Wem?", "Why not?"],
 )
 def test_an_unknown_thing_is_declined_plainly(question: str) -> None:
-    assert after("My dog is called Rex.").say(question) == Reply(speech.UNKNOWN)
+    assert after("My dog is called Rex.").say(question) == Reply(dialogue_acts.UNKNOWN)
 
 
 def test_a_statement_is_acknowledged() -> None:
-    assert Conversation().say("My dog is called Rex.") == Reply(speech.NOTED)
+    assert Conversation().say("My dog is called Rex.") == Reply(dialogue_acts.NOTED)
 
 
 def test_a_statement_shows_what_was_known_of_it() -> None:
     reply = after("My favourite colour is blue.").say("My favourite colour is green.")
-    assert reply.text.startswith(speech.NOTED)
+    assert reply.text.startswith(dialogue_acts.NOTED)
     assert quotes(reply) == ["My favourite colour is blue."]
 
 
@@ -177,12 +177,12 @@ def test_a_weak_match_is_told_with_a_doubt() -> None:
 
 def test_a_question_is_no_answer_to_itself() -> None:
     conversation = after("What is my dog called?", "what is my dog called", "Tell me what my dog is called.")
-    assert conversation.say("What is my dog called?") == Reply(speech.UNKNOWN)
+    assert conversation.say("What is my dog called?") == Reply(dialogue_acts.UNKNOWN)
 
 
 def test_a_message_that_is_in_the_window_already_is_no_answer_to_itself() -> None:
     window = Window([user("My dog is called Rex.")])
-    assert RecallEngine().reply(Turn(BLANK, "scout", (), window, "My dog is called Rex.")) == Reply(speech.NOTED)
+    assert RecallEngine().reply(Turn(BLANK, "scout", (), window, "My dog is called Rex.")) == Reply(dialogue_acts.NOTED)
 
 
 def test_the_fact_of_a_message_that_also_asks_is_remembered() -> None:
@@ -196,7 +196,7 @@ def test_only_the_sentences_that_ask_are_searched_for() -> None:
 
 
 def test_a_subordinate_clause_is_no_question() -> None:
-    assert Conversation().say("When I was young I lived in Paris") == Reply(speech.NOTED)
+    assert Conversation().say("When I was young I lived in Paris") == Reply(dialogue_acts.NOTED)
 
 
 def test_quotes_of_its_own_are_not_recalled_but_replies_of_other_engines_are() -> None:
@@ -236,27 +236,27 @@ def test_the_agent_it_is_addressed_to_is_not_searched_for() -> None:
     "greeting", ["Hello", "hi scout!", "Guten Morgen", "Bonjour", "¡Hola!", "Good evening, Scout."]
 )
 def test_a_greeting_is_returned(greeting: str) -> None:
-    assert Conversation().say(greeting) == Reply(f"Hello! I am scout. {speech.INVITATION}")
+    assert Conversation().say(greeting) == Reply(f"Hello! I am scout. {dialogue_acts.INVITATION}")
 
 
 @pytest.mark.parametrize("thanks", ["Thanks!", "thank you so much", "Vielen Dank", "Merci beaucoup", "gracias"])
 def test_thanks_are_accepted(thanks: str) -> None:
-    assert Conversation().say(thanks) == Reply(speech.WELCOME)
+    assert Conversation().say(thanks) == Reply(dialogue_acts.WELCOME)
 
 
 @pytest.mark.parametrize("farewell", ["bye", "Goodbye, Scout!", "Tschüss", "Adiós"])
 def test_a_farewell_is_returned(farewell: str) -> None:
-    assert Conversation().say(farewell) == Reply(speech.GOODBYE)
+    assert Conversation().say(farewell) == Reply(dialogue_acts.GOODBYE)
 
 
 def test_a_statement_that_begins_like_a_greeting_is_none() -> None:
-    assert Conversation().say("Good dogs get treats.") == Reply(speech.NOTED)
-    assert Conversation().say("Hello Kitty is my favourite.") == Reply(speech.NOTED)
+    assert Conversation().say("Good dogs get treats.") == Reply(dialogue_acts.NOTED)
+    assert Conversation().say("Hello Kitty is my favourite.") == Reply(dialogue_acts.NOTED)
 
 
 @pytest.mark.parametrize("message", ["ok", "👍", "...", "yes"])
 def test_a_message_that_tells_nothing_gets_an_invitation(message: str) -> None:
-    assert Conversation().say(message) == Reply(f"All right. {speech.INVITATION}")
+    assert Conversation().say(message) == Reply(f"All right. {dialogue_acts.INVITATION}")
 
 
 @pytest.mark.parametrize("question", ["Who are you?", "What is your name?", "What can you do?", "Wer bist du?"])
@@ -271,7 +271,7 @@ def test_a_question_about_the_agent_is_answered_from_its_profile(question: str) 
 
 
 def test_an_agent_without_a_profile_knows_its_name() -> None:
-    assert Conversation().say("Who are you?") == Reply(f"I am scout. {speech.INVITATION}")
+    assert Conversation().say("Who are you?") == Reply(f"I am scout. {dialogue_acts.INVITATION}")
 
 
 def test_the_profile_answers_questions_by_its_sentences() -> None:
@@ -311,7 +311,7 @@ def test_a_memory_of_questions_and_answers_is_quoted_with_the_answer() -> None:
 
 def test_a_memory_that_has_nothing_of_the_question_is_not_quoted() -> None:
     memories = (Memory("handbook", "refunds", "Refunds take five days.", 3.0),)
-    assert Conversation(memories=memories).say("Who is the mayor of Lisbon?") == Reply(speech.UNKNOWN)
+    assert Conversation(memories=memories).say("Who is the mayor of Lisbon?") == Reply(dialogue_acts.UNKNOWN)
 
 
 def test_what_the_user_told_last_answers_what_is_known_about_them() -> None:
@@ -324,7 +324,7 @@ def test_what_the_user_told_last_answers_what_is_known_about_them() -> None:
         "I work in Bern.",
         "My dog is called Rex.",
     ]
-    assert Conversation().say("What do you know about me?") == Reply(speech.UNKNOWN)
+    assert Conversation().say("What do you know about me?") == Reply(dialogue_acts.UNKNOWN)
 
 
 def test_the_matching_sentence_of_a_long_message_is_quoted() -> None:
@@ -335,13 +335,13 @@ def test_the_matching_sentence_of_a_long_message_is_quoted() -> None:
 def test_a_long_sentence_is_cut_between_words_around_the_match() -> None:
     conversation = after("so " * 300 + "the boat is called Argo " + "and " * 300)
     (quote,) = quotes(conversation.say("What is the boat called?"))
-    assert len(quote) <= speech.MAX_QUOTE
+    assert len(quote) <= dialogue_acts.MAX_QUOTE
     assert "boat" in quote
     assert quote.split()[0] in ("so", "the")
 
 
 def test_a_date_or_an_abbreviation_ends_no_sentence() -> None:
-    assert speech.passages("Dr. Wu comes on 3. Mai at 4.30. She stays. See example.org!") == [
+    assert dialogue_acts.passages("Dr. Wu comes on 3. Mai at 4.30. She stays. See example.org!") == [
         "Dr. Wu comes on 3. Mai at 4.30. She stays.",
         "See example.org!",
     ]
@@ -374,7 +374,7 @@ def test_what_left_the_window_is_forgotten() -> None:
     assert conversation.say("What is my dog called?").sources
     for n in range(CAPACITY):
         conversation.append(user(f"Line {n}.", n))
-    assert conversation.say("What is my dog called?") == Reply(speech.UNKNOWN)
+    assert conversation.say("What is my dog called?") == Reply(dialogue_acts.UNKNOWN)
 
 
 def test_a_compacted_window_finds_the_same() -> None:
@@ -437,7 +437,7 @@ def test_any_texts_are_answered_and_always_the_same(
         assert len(reply.sources) <= MAX_SOURCES
         for source in reply.sources:
             assert source.quote
-            assert len(source.quote) <= speech.MAX_QUOTE
+            assert len(source.quote) <= dialogue_acts.MAX_QUOTE
             assert source.quote in reply.text
             taken_from = {
                 "bank": memory,

@@ -8,11 +8,11 @@ from typing import Any
 import pykka
 import pytest
 
-from actors.directory import LocalDirectory
 from actors.errors import InternalError, NameTaken, NotFound, Overloaded, StateConflict, StorageUnavailable
-from actors.runtime import BURST, MAILBOX_LIMIT, Actor, Ask, AsyncFuture, Envelope, Tell, handles
-from persistence.database import SqliteStore
-from tests.disk import (
+from actors.runtime.actor import BURST, MAILBOX_LIMIT, Actor, Ask, AsyncFuture, Envelope, Tell, handles
+from actors.runtime.local_directory import LocalDirectory
+from persistence.sqlite.store import SqliteStore
+from tests.support.disk import (
     Counter,
     Disk,
     Incarnation,

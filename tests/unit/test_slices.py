@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.engines import speech, words
-from actors.engines.engine import Utterance
+from actors.banks.recall import indexed_terms
+from actors.engines import dialogue_acts
+from actors.engines.turn import Utterance
 from actors.engines.window import Window
-from actors.recall import indexed_terms
 from actors.slices import Steps, Work, sliced, whole
+from actors.text import tokenizer
 
 
 def counting(steps: int, log: list[str], name: str) -> Steps[str]:
@@ -79,26 +80,28 @@ def test_a_long_text_has_the_same_words_and_terms_in_pieces_as_in_one(parts: lis
     text = between.join(parts)
     if not between:  # a word may end at a break only, or its pieces would be words
         text = "。".join("".join(parts[start : start + 40]) for start in range(0, len(parts), 40))
-    said = words.split(text)
-    assert whole(words.splitting(text)) == said
-    assert whole(words.terming(said)) == words.terms(said)
-    assert set(whole(words.reading(text))) == set(words.terms(said))
-    distinct = list(dict.fromkeys(words.terms(said)))
-    assert whole(words.first_terms(text, 5)) == [term for term in distinct if term != words.SELF_NAME][:5] or (
-        whole(words.first_terms(text, 5)) == distinct[:5]
+    said = tokenizer.split(text)
+    assert whole(tokenizer.splitting(text)) == said
+    assert whole(tokenizer.terming(said)) == tokenizer.terms(said)
+    assert set(whole(tokenizer.reading(text))) == set(tokenizer.terms(said))
+    distinct = list(dict.fromkeys(tokenizer.terms(said)))
+    assert whole(tokenizer.first_terms(text, 5)) == [term for term in distinct if term != tokenizer.SELF_NAME][:5] or (
+        whole(tokenizer.first_terms(text, 5)) == distinct[:5]
     )
 
 
 def test_unspaced_text_has_the_same_pairs_in_pieces_as_in_one() -> None:
     generator = random.Random(1)
     text = "".join(chr(generator.randint(0x4E00, 0x9FFF)) for _ in range(10_000))
-    assert whole(words.splitting(text)) == words.split(text)
-    assert whole(indexed_terms(3, "a", text)) == " ".join(f"3z{term}" for term in words.terms(words.split(text)))
+    assert whole(tokenizer.splitting(text)) == tokenizer.split(text)
+    assert whole(indexed_terms(3, "a", text)) == " ".join(
+        f"3z{term}" for term in tokenizer.terms(tokenizer.split(text))
+    )
 
 
 def test_a_word_without_end_is_read_in_pieces() -> None:
-    assert 30 <= len(whole(words.splitting("x" * 32_000))) <= 70
-    assert whole(words.first_terms("x" * 32_000, 64)) == ["x" * words.MAX_WORD]
+    assert 30 <= len(whole(tokenizer.splitting("x" * 32_000))) <= 70
+    assert whole(tokenizer.first_terms("x" * 32_000, 64)) == ["x" * tokenizer.MAX_WORD]
 
 
 def said(text: str, seq: int) -> Utterance:
@@ -137,5 +140,5 @@ def test_a_window_that_moves_on_while_it_is_indexed_ends_up_right() -> None:
 
 def test_the_facts_of_a_long_question_are_those_of_its_sentences_that_tell() -> None:
     text = "My dog is called Rex. " + "What is my dog called? " * 80
-    assert len(text) > words.SLICE_CHARS
-    assert whole(speech.finding_facts(said(text, 1))) == words.terms(words.split("My dog is called Rex"))
+    assert len(text) > tokenizer.SLICE_CHARS
+    assert whole(dialogue_acts.finding_facts(said(text, 1))) == tokenizer.terms(tokenizer.split("My dog is called Rex"))

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from actors.streams import Happened, Reader, Streams
+from actors.domains.streams import Happened, Reader, Streams
 
 TICKS_S = 0.2
 """Long enough for a tick."""

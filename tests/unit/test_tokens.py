@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.tokens import API_KEY, KINDS, SANDBOX_KEY, SESSION, new_token, token_hash, token_kind
+from actors.sessions.tokens import API_KEY, KINDS, SANDBOX_KEY, SESSION, new_token, token_hash, token_kind
 
 FORM = re.compile(r"(pls|plk|plx)_[0-9A-Za-z]{38}\Z")
 BASE_62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -10,24 +10,24 @@ import httpcore2
 import httpx2
 import pytest
 
+from actors.commands.tools import Toolbox
 from actors.core import Core, CoreOptions
-from actors.egress_httpx2 import GuardedBackend, GuardedTransport
+from actors.egress.aiohttp_session import Outbound
+from actors.egress.httpx_transport import GuardedBackend, GuardedTransport
 from actors.engines.recall import RecallEngine
 from actors.errors import NotFound, Overloaded, StateConflict
-from actors.flows.mcp import Toolbox
-from actors.mcp import InstallToolServer
-from actors.outbound import Outbound
 from actors.sealing import Sealer
+from actors.tools.actor import InstallToolServer
+from actors.tools.catalog import ToolOptions
 from actors.tools.limits import Flooded, Flow, ProcessSlots, ToolLimits
-from actors.tools.offers import ToolResult
-from actors.tools.servers import ToolOptions
 from actors.tools.stdio import StdioServer
+from actors.tools.tool import ToolResult
 from persistence import users
-from persistence.database import SqliteStore
-from persistence.mcp import ToolServerRow
+from persistence.sqlite.store import SqliteStore
 from persistence.store import Unit
+from persistence.tool_servers import ToolServerRow
 from persistence.users import UserRow
-from tests.gateway import CHECKOUT
+from tests.support.gateway import CHECKOUT
 from tests.tool_servers.catalog import unruly
 
 

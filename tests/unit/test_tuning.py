@@ -1,4 +1,4 @@
-"""What tuning.py sets up for the process, seen in a fresh one: it is for good."""
+"""What config/tuning.py sets up for the process, seen in a fresh one: it is for good."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ CHECKOUT = Path(__file__).parents[2]
 def test_threads_of_the_gateway_wait_for_the_interpreter_no_longer_than_they_ask_for() -> None:
     script = """
 import ctypes, sys, threading
-import tuning
+from config import tuning
 
 PR_GET_TIMERSLACK = 30
 tuning.tune()
@@ -29,7 +29,7 @@ thread.join()
 def test_tuning_needs_no_linux() -> None:
     script = """
 from pathlib import Path
-import tuning
+from config import tuning
 
 tuning.TIMER_SLACK = Path("/nowhere/timerslack_ns")
 tuning.tune()

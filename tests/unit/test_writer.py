@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from actors.directory import LocalDirectory
 from actors.errors import NameTaken, StorageUnavailable
+from actors.runtime.local_directory import LocalDirectory
 from persistence import conversations
 from persistence.conversations import MessageRow
-from persistence.database import SqliteStore
+from persistence.sqlite.store import SqliteStore
 from persistence.store import FOREIGN_KEY, ROWS, Fenced, Query, Settled, Store, StoreUnavailable, Unit, Write
-from tests.disk import Counter, Disk, Increment, ReadCount, open_store, rows, spin, value
+from tests.support.disk import Counter, Disk, Increment, ReadCount, open_store, rows, spin, value
 
 Outcome = Exception | None
 

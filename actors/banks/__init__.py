@@ -1,0 +1,1 @@
+"""Memory banks: memories, attachments, offers and recall."""

@@ -1,0 +1,458 @@
+"""The bank actor: one memory bank, and who may do what in it. The memories' texts stay in the store."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from actors.agents.actor import no_such_agent
+from actors.agents.messages import StandingChanged
+from actors.banks.attachments import LEVELS, Accepted, AcceptOffer, Attachments, BankView, Detach, Grant, Viewer
+from actors.errors import NotFound, NotPermitted, Overloaded, StateConflict
+from actors.ids import Clock, new_id, new_number
+from actors.runtime.actor import Ask, AsyncFuture, handles
+from actors.runtime.durable import DurableActor, RowCount
+from actors.runtime.local_directory import Directory
+from actors.users.actor import name_taken
+from persistence import banks, documents, offers
+from persistence.banks import BankChanges, BankRow, Choice, MemoryRow, Part
+from persistence.store import FOREIGN_KEY, ROWS, Store, Write
+
+ALL_MEMORIES = "*"
+"""What `vx.name` says where all memories are meant; so it is no memory's name."""
+
+
+class Loaded(NamedTuple):
+    """What was put in a bank: a memory, or one for each part of a document."""
+
+    view: BankView
+    memories: tuple[MemoryRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBank(Ask[BankView]):
+    """Answer the bank, to a user who may see it."""
+
+    viewer: Viewer
+
+
+@dataclass(frozen=True, slots=True)
+class RequirePermission(Ask[BankView]):
+    """Answer the bank, to a user who may do at least so much in it."""
+
+    viewer: Viewer
+    permission: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateBank(Ask[BankView]):
+    """Change the members given, for an admin."""
+
+    viewer: Viewer
+    changes: BankChanges
+
+
+@dataclass(frozen=True, slots=True)
+class DestroyBank(Ask[None]):
+    """Remove the bank, for its owner."""
+
+    viewer: Viewer
+
+
+@dataclass(frozen=True, slots=True)
+class LoadMemory(Ask[Loaded]):
+    """Put a memory in the bank in the name of an own agent, attached with it where it isn't yet.
+
+    `texts`: what it says; where there are several, they become `name/1`, `name/2` ... `terms`: what the full-text index
+    holds of each. `document_id`: what they are the parts of, if anything. `before`: what the store holds under that
+    name now, parts included; it is replaced, and where it has changed since, `MemoryMoved` is answered.
+    """
+
+    viewer: Viewer
+    agent_id: str
+    agent_owner_id: str
+    agent_name: str
+    name: str
+    texts: tuple[str, ...]
+    terms: tuple[str, ...]
+    before: tuple[MemoryRow, ...]
+    document_id: str | None = None
+
+
+class Removed(NamedTuple):
+    """The number of memories that a deletion or censoring has taken, and the bank as it leaves it."""
+
+    view: BankView
+    memories: int
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveMemories(Ask[Removed]):
+    """Remove memories, for an admin."""
+
+    viewer: Viewer
+    choice: Choice
+
+
+@dataclass(frozen=True, slots=True)
+class CensorMemories(Ask[Removed]):
+    """Redact memories for good, for an admin; for others where the choice is of what their own agents wrote.
+
+    `quoting`: kind and key of the actors in whose messages they are quoted.
+    """
+
+    viewer: Viewer
+    choice: Choice
+    quoting: tuple[tuple[str, str], ...]
+
+
+class MemoryMoved(Overloaded):
+    """The memory of that name was changed by another at the same time."""
+
+
+def no_such_bank() -> NotFound:
+    """Make the error for a bank that is not there, or not for this user."""
+    return NotFound("There is no such bank that you may see; check the name with MB_List.")
+
+
+def not_offered() -> StateConflict:
+    """Make the error for an agent that is not offered the bank, or not so any more."""
+    return StateConflict("This agent is offered nothing here; AP_Read shows its owner what it is offered.")
+
+
+def no_such_memory() -> NotFound:
+    """Make the error for a memory that is not there."""
+    return NotFound("There is no memory of this name in the bank; look at MB_Read.")
+
+
+def changed(bank: BankRow, changes: BankChanges, at: int) -> BankRow:
+    """Make the row of a bank as a change leaves it."""
+    given = {member: text for member, text in changes._asdict().items() if text is not None}
+    return bank._replace(updated_at=at, **given)
+
+
+def _moved() -> MemoryMoved:
+    return MemoryMoved("Others change this memory at the same time; try again.")
+
+
+def part_names(name: str, texts: tuple[str, ...]) -> list[str]:
+    """Name the memories that a load makes: one for each text."""
+    return [name] if len(texts) == 1 else [f"{name}/{number}" for number in range(1, len(texts) + 1)]
+
+
+def _replacing(bank: BankRow, message: LoadMemory, now: int) -> tuple[tuple[MemoryRow, ...], list[Write]]:
+    """Make the memories of a load, and the writes that put them in the place of what was there under their name."""
+    before = {memory.name: memory for memory in message.before}
+    names = part_names(message.name, message.texts)
+    memories: list[MemoryRow] = []
+    writes = [banks.are_replaced(bank.id, message.name, names, len(before))]
+    if message.document_id is not None:
+        writes.append(documents.still_whole(message.document_id))
+    for number, (name, text, terms) in enumerate(zip(names, message.texts, message.terms, strict=True), 1):
+        replaced = before.pop(name, None)
+        memory = MemoryRow(
+            place=new_number() if replaced is None else replaced.place,
+            id=new_id("mem") if replaced is None else replaced.id,
+            name=name,
+            text=text,
+            author_id=message.agent_id,
+            author=message.agent_name,
+            author_owner_id=message.agent_owner_id,
+            censored=0,
+            created_at=now if replaced is None else replaced.created_at,
+            updated_at=now,
+        )
+        memories.append(memory)
+        part = None
+        if message.document_id is not None:
+            part = Part(message.document_id, number, message.name if len(names) > 1 else None)
+        if replaced is None:
+            writes += banks.add_memory(bank.id, memory, terms, part)
+        else:
+            writes += banks.replace_memory(memory, terms, part)
+    writes += [banks.remove_uncensored(memory.place) for memory in before.values()]
+    return tuple(memories), writes
+
+
+class BankActor(DurableActor):
+    """Owns one bank; its key is the bank's id. Every permission in it is decided here."""
+
+    kind = "bank"
+    __slots__ = ("_attachments", "_bank", "_clock", "_directory")
+
+    def __init__(self, key: str, store: Store, clock: Clock, directory: Directory) -> None:
+        super().__init__(key, store)
+        self._clock = clock
+        self._directory = directory
+        self._bank: BankRow | None = None
+        self._attachments = Attachments()
+
+    async def on_begin(self) -> None:
+        """Load the bank, its attachments and offers.
+
+        Raises:
+            NotFound: there is no such bank.
+        """
+        found = await self.store.fetch(banks.by_id(self.key))
+        if not found:
+            raise no_such_bank()
+        self._bank = found[0]
+        self._attachments = Attachments(await self.store.fetch(offers.all_of_bank(self.key)))
+
+    # who may do what
+
+    def _permission_of(self, user_id: str) -> str:
+        """What a user may do: all as the owner, else what the most trusted of its attached agents may."""
+        if self._bank is not None and self._bank.owner_id == user_id:
+            return "admin"
+        return self._attachments.permission_of(user_id)
+
+    def _seen_by(self, viewer: Viewer) -> BankRow:
+        """The bank, for one who may see it; for others it is not there."""
+        bank = self._bank
+        if bank is None:
+            raise no_such_bank()
+        opened = bank.access == "public" or (viewer.let_in and bank.access != "agent")
+        opened = opened or (viewer.answers and self._attachments.offered_to(viewer.user_id))
+        if not opened and self._permission_of(viewer.user_id) == "none":
+            raise no_such_bank()
+        return bank
+
+    def _may(self, viewer: Viewer, permission: str) -> BankRow:
+        bank = self._seen_by(viewer)
+        if LEVELS[self._permission_of(viewer.user_id)] < LEVELS[permission]:
+            raise NotPermitted(
+                f"This takes the permission {permission} in {bank.name} for one of your agents; "
+                "one who has it grants it with MB_Permissions."
+            )
+        return bank
+
+    def _view(self, viewer: Viewer, bank: BankRow | None = None) -> BankView:
+        bank = bank or self._bank
+        assert bank is not None
+        return BankView(bank, self._permission_of(viewer.user_id), frozenset(self._attachments.attached))
+
+    @handles(ReadBank)
+    def _read(self, message: ReadBank) -> BankView:
+        self._seen_by(message.viewer)
+        return self._view(message.viewer)
+
+    @handles(RequirePermission)
+    def _require(self, message: RequirePermission) -> BankView:
+        self._may(message.viewer, message.permission)
+        return self._view(message.viewer)
+
+    # the bank
+
+    @handles(UpdateBank)
+    def _update(self, message: UpdateBank) -> AsyncFuture[BankView]:
+        bank = self._may(message.viewer, "admin")
+        changes, now = message.changes, self._clock()
+        return self.commit(
+            banks.update(self.key, changes, now),
+            reply=lambda: self._view(message.viewer),
+            foreseen=lambda: self._view(message.viewer, changed(bank, changes, now)),
+            applied=lambda: self._change(now, changes),
+            refusals={"banks.name_key": name_taken, ROWS: no_such_bank},
+        )
+
+    def _change(self, at: int, changes: BankChanges) -> None:
+        """Follow a stored change of the bank's row."""
+        if self._bank is not None:
+            self._bank = changed(self._bank, changes, at)
+
+    @handles(DestroyBank)
+    def _destroy(self, message: DestroyBank) -> AsyncFuture[None]:
+        bank = self._seen_by(message.viewer)
+        if bank.owner_id != message.viewer.user_id:
+            raise NotPermitted(f"Only the owner of {bank.name} may do this; ask {bank.owner}.")
+
+        def applied() -> None:
+            self._bank = None
+            self.retire()
+
+        return self.commit(banks.delete(self.key), applied=applied, refusals={ROWS: no_such_bank})
+
+    # attachments
+
+    @handles(Grant)
+    def _grant(self, message: Grant) -> AsyncFuture[BankView]:
+        bank = self._may(message.viewer, "read")
+        self._attachments.require_may_grant(message, self._permission_of(message.viewer.user_id), bank.name)
+        now = self._clock()
+        writes = self._attachments.writes(self.key, message, now)
+        if message.access is not None:
+            self._may(message.viewer, "admin")
+            writes.append(banks.update(self.key, BankChanges(access=message.access), now))
+
+        def applied() -> None:
+            self._attachments.grant(message, now)
+            self._tell(message.agent_id)
+            if message.access is not None:
+                self._change(now, BankChanges(access=message.access))
+
+        return self.commit(
+            *writes,
+            reply=lambda: self._view(message.viewer),
+            applied=applied,
+            refusals={ROWS: no_such_agent, FOREIGN_KEY: no_such_bank},
+        )
+
+    def _tell(self, agent_id: str) -> None:
+        """Tell an agent's actor of its attachment or offer, because it knows whether it has any."""
+        attached, offered = agent_id in self._attachments.attached, agent_id in self._attachments.offered
+        self._directory.tell("agent", agent_id, StandingChanged(has_banks=attached, has_offers=offered))
+
+    @handles(AcceptOffer)
+    def _accept(self, message: AcceptOffer) -> AsyncFuture[Accepted]:
+        bank = self._seen_by(message.viewer)
+        if message.agent_owner_id != message.viewer.user_id:
+            raise NotPermitted("Only the owner of an agent accepts what it is offered; name one of your own agents.")
+        offer = self._attachments.offered.get(message.agent_id)
+        if offer is None:
+            raise not_offered()
+        now = self._clock()
+        attachment = self._attachments.accepted(offer, now)
+
+        def applied() -> None:
+            self._attachments.drop(message.agent_id)
+            self._attachments.attached[message.agent_id] = attachment
+            self._tell(message.agent_id)
+
+        return self.commit(
+            *offers.accept(self.key, message.agent_id, offer.permission, attachment.since),
+            reply=lambda: Accepted(self._view(message.viewer), attachment),
+            foreseen=lambda: Accepted(self._view(message.viewer, bank), attachment),
+            applied=applied,
+            refusals={ROWS: not_offered},
+        )
+
+    @handles(Detach)
+    def _detach(self, message: Detach) -> AsyncFuture[BankView]:
+        bank = self._seen_by(message.viewer)
+        if message.agent_owner_id != message.viewer.user_id:
+            self._may(message.viewer, "admin")
+        if message.agent_id not in self._attachments.attached and message.agent_id not in self._attachments.offered:
+            raise StateConflict(
+                f"This agent is neither attached to {bank.name} nor offered it: there is nothing to end."
+            )
+        view = self._view(message.viewer)
+        return self.commit(
+            banks.detach(self.key, message.agent_id),
+            offers.withdraw(self.key, message.agent_id, tuple(LEVELS)),
+            reply=lambda: view,
+            applied=lambda: self._attachments.drop(message.agent_id),
+            refusals={ROWS: no_such_bank},
+        )
+
+    # memories
+
+    @handles(LoadMemory)
+    def _load(self, message: LoadMemory) -> AsyncFuture[Loaded]:
+        bank = self._seen_by(message.viewer)
+        attaches = self._require_may_load(message, bank)
+        now = self._clock()
+        if any(memory.censored for memory in message.before):
+            raise StateConflict("The memory of this name is censored for good; take another name, or delete it first.")
+        memories, writes = _replacing(bank, message, now)
+        if attaches:
+            writes += self._attachments.writes_of_owner(self.key, message.agent_id, "write", now)
+
+        def applied() -> None:
+            if self._bank is not None:
+                more = len(memories) - len(message.before)
+                self._bank = self._bank._replace(memories=self._bank.memories + more)
+            if attaches:
+                self._attachments.attach(message.agent_id, message.agent_owner_id, message.agent_name, "write", now)
+                self._tell(message.agent_id)
+
+        return self.commit(
+            *writes,
+            reply=lambda: Loaded(self._view(message.viewer), memories),
+            foreseen=lambda: Loaded(
+                self._view(
+                    message.viewer,
+                    bank._replace(memories=bank.memories + len(memories) - len(message.before)),
+                ),
+                memories,
+            ),
+            applied=applied,
+            refusals={"memories.bank_id": _moved, ROWS: _moved, FOREIGN_KEY: no_such_bank},
+        )
+
+    def _require_may_load(self, message: LoadMemory, bank: BankRow) -> bool:
+        """Refuse an agent that may not write; tell whether it is to be attached."""
+        viewer_id = message.viewer.user_id
+        if message.agent_owner_id != viewer_id:
+            raise NotPermitted("Memories are loaded by your own agents: name one as target.agent.")
+        held = self._attachments.attached.get(message.agent_id)
+        if bank.owner_id == viewer_id:
+            return held is None
+        if held is None or LEVELS[held.permission] < LEVELS["write"]:
+            offered = self._attachments.offered.get(message.agent_id)
+            advice = "one who may grants it with MB_Permissions"
+            if offered is not None and LEVELS[offered.permission] >= LEVELS["write"]:
+                advice = "accept what it is offered with MB_Accept"
+            raise NotPermitted(f"{message.agent_name} may not write in {bank.name}; {advice}.")
+        return False
+
+    @handles(RemoveMemories)
+    def _remove(self, message: RemoveMemories) -> AsyncFuture[Removed]:
+        self._may(message.viewer, "admin")
+        view, removed = self._view(message.viewer), RowCount()
+
+        def left(bank: BankRow) -> BankRow:
+            return bank._replace(memories=max(bank.memories - removed.rows, 0))
+
+        def applied() -> None:
+            if self._bank is not None:
+                self._bank = left(self._bank)
+
+        return self.commit(
+            banks.remove_memories(self.key, message.choice),
+            counts=removed,
+            reply=lambda: Removed(view._replace(row=self._bank or left(view.row)), removed.rows),
+            foreseen=lambda: Removed(view._replace(row=left(view.row)), removed.rows),
+            applied=applied,
+        )
+
+    def _evict(self, actors: tuple[tuple[str, str], ...]) -> None:
+        """Stop the actors that remember messages which were redacted."""
+        for kind, key in actors:
+            self._directory.evict(kind, (key,))
+
+    @handles(CensorMemories)
+    def _censor(self, message: CensorMemories) -> AsyncFuture[Removed]:
+        if message.choice.owner_id == message.viewer.user_id:
+            self._seen_by(message.viewer)
+        else:
+            self._may(message.viewer, "admin")
+        view, censored = self._view(message.viewer), RowCount()
+        return self.commit(
+            *banks.censor_memories(self.key, message.choice, self._clock()),
+            counts=censored,
+            reply=lambda: Removed(view, censored.rows),
+            applied=lambda: self._evict(message.quoting),
+        )
+
+    # life
+
+    def concerns(self, user_id: str) -> bool:
+        """Tell whether it is this user's, or has to do with an agent of this user's; an agent's id goes likewise."""
+        return self._attachments.concerns(user_id) or (self._bank is not None and self._bank.owner_id == user_id)
+
+    @property
+    def title(self) -> str | None:
+        """The bank's name."""
+        return self._bank and self._bank.name
+
+    def snapshot(self) -> dict[str, Any]:
+        """Show the bank and its attachments; never what the memories say."""
+        bank = self._bank
+        if bank is None:
+            return {"destroyed": True}
+        return {
+            "name": bank.name,
+            "owner": bank.owner,
+            "access": bank.access,
+            "memories": bank.memories,
+            "attachments": {row.agent: row.permission for row in self._attachments.attached.values()},
+        }

@@ -1,0 +1,198 @@
+"""Who is attached to a bank, who is only offered it, and who may change that (product 5, "Consent").
+
+Invitations to domains are the model: what another than the agent's owner gives is an offer, which gives nobody anything
+until the owner accepts it. Lowering needs no consent. Memory here follows the store: each change is also a few writes
+that come to the same on the rows, whatever other units were stored in between.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from actors.errors import NotPermitted
+from actors.runtime.actor import Ask
+from persistence import banks, offers
+from persistence.agents import still_there
+from persistence.banks import AttachmentRow, BankRow
+from persistence.store import Write
+
+LEVELS = {"none": 0, "read": 1, "write": 2, "admin": 3}
+"""Permissions, from the least to the most."""
+
+
+def above(permission: str) -> list[str]:
+    """List the permissions above one."""
+    return [other for other, level in LEVELS.items() if level > LEVELS[permission]]
+
+
+def up_to(permission: str) -> list[str]:
+    """List the permissions up to one, with that itself."""
+    return [other for other, level in LEVELS.items() if level <= LEVELS[permission]]
+
+
+class Viewer(NamedTuple):
+    """Who asks. `let_in`: the store says that the bank's access opens it to this user.
+
+    `answers`: the command is one that answers an offer, so it takes no more than to be offered the bank.
+    """
+
+    user_id: str
+    let_in: bool = False
+    answers: bool = False
+
+
+class BankView(NamedTuple):
+    """A bank as one who may see it sees it: its row, what this user may do in it, and which agents are attached."""
+
+    row: BankRow
+    permission: str
+    agents: frozenset[str]
+
+
+class Accepted(NamedTuple):
+    """A bank, and the agent that is attached to it now."""
+
+    view: BankView
+    attachment: AttachmentRow
+
+
+@dataclass(frozen=True, slots=True)
+class Grant(Ask[BankView]):
+    """Attach an agent or change what it may do, or offer that; `access`, where given, is the bank's new one."""
+
+    viewer: Viewer
+    agent_id: str
+    agent_owner_id: str
+    agent_name: str
+    permission: str
+    access: str | None
+
+    @property
+    def by_owner(self) -> bool:
+        """Tell whether it is the agent's owner who gives this."""
+        return self.agent_owner_id == self.viewer.user_id
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptOffer(Ask[Accepted]):
+    """Attach an agent as it is offered, for its owner."""
+
+    viewer: Viewer
+    agent_id: str
+    agent_owner_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Detach(Ask[BankView]):
+    """Detach an agent and withdraw what it is offered: its owner's right, and any admin's."""
+
+    viewer: Viewer
+    agent_id: str
+    agent_owner_id: str
+
+
+class Attachments:
+    """The agents of one bank: those attached, and those that it is offered to."""
+
+    __slots__ = ("attached", "offered")
+
+    def __init__(self, rows: Iterable[AttachmentRow] = ()) -> None:
+        self.attached: dict[str, AttachmentRow] = {}
+        self.offered: dict[str, AttachmentRow] = {}
+        for row in rows:
+            (self.attached if row.state == "attached" else self.offered)[row.agent_id] = row
+
+    def permission_of(self, user_id: str) -> str:
+        """Return what the most trusted of a user's attached agents may do."""
+        held = (row.permission for row in self.attached.values() if row.owner_id == user_id)
+        return max(held, key=LEVELS.__getitem__, default="none")
+
+    def offered_to(self, user_id: str) -> bool:
+        """Tell whether the bank is offered to an agent of this user's."""
+        return any(row.owner_id == user_id for row in self.offered.values())
+
+    def concerns(self, id: str) -> bool:
+        """Tell whether an agent with this id, or of the user with this id, is attached or offered the bank."""
+        if id in self.attached or id in self.offered:
+            return True
+        return any(row.owner_id == id for rows in (self.attached, self.offered) for row in rows.values())
+
+    def require_may_grant(self, given: Grant, own: str, bank: str) -> None:
+        """Refuse a grant above one's own permission, and a change of what another has or is offered to all but admins.
+
+        Raises:
+            NotPermitted: the caller, who may do `own` in the bank, may not give this.
+        """
+        if own == "admin":
+            return
+        if LEVELS[given.permission] > LEVELS[own]:
+            raise NotPermitted(f"You can't grant {given.permission} in {bank}: it is above your own permission.")
+        held = self.attached.get(given.agent_id)
+        if held is not None and not (given.by_owner and LEVELS[given.permission] <= LEVELS[held.permission]):
+            raise NotPermitted(f"{held.agent} has a permission in {bank} already; only an admin may change it.")
+        offered = self.offered.get(given.agent_id)
+        if offered is not None and not given.by_owner and offered.permission != given.permission:
+            raise NotPermitted(f"{offered.agent} is offered {bank} already; only an admin may change that.")
+
+    def writes(self, bank_id: str, given: Grant, now: int) -> list[Write]:
+        """Make what `grant` is in the store; refused as `ROWS` when the agent is gone."""
+        agent_id, permission = given.agent_id, given.permission
+        if given.by_owner:
+            return self.writes_of_owner(bank_id, agent_id, permission, now)
+        writes = [
+            still_there(agent_id),
+            offers.lower(bank_id, agent_id, permission, above(permission)),
+            offers.withdraw(bank_id, agent_id, [other for other in LEVELS if other != permission]),
+        ]
+        if permission != "none":
+            unless_held = [permission, *above(permission)]
+            writes.append(offers.put(bank_id, agent_id, permission, now, unless_held))
+        return writes
+
+    def writes_of_owner(self, bank_id: str, agent_id: str, permission: str, now: int) -> list[Write]:
+        """Make what `attach` is in the store; refused as `ROWS` when the agent is gone."""
+        return [
+            banks.attach(bank_id, agent_id, permission, now),
+            offers.withdraw(bank_id, agent_id, settled_by(permission)),
+        ]
+
+    def grant(self, given: Grant, now: int) -> None:
+        """Give a permission: as the agent's owner at once, as another at once where it is no more than is held.
+
+        More is an offer, beside what is held. What was offered before is withdrawn, whichever it comes to.
+        """
+        agent_id, permission = given.agent_id, given.permission
+        if given.by_owner:
+            self.attach(agent_id, given.agent_owner_id, given.agent_name, permission, now)
+            return
+        held, offered = self.attached.get(agent_id), self.offered.get(agent_id)
+        if held is not None and LEVELS[held.permission] > LEVELS[permission]:
+            held = self.attached[agent_id] = held._replace(permission=permission)
+        if offered is not None and offered.permission != permission:
+            del self.offered[agent_id]
+        if LEVELS[permission] > (0 if held is None else LEVELS[held.permission]):
+            offer = AttachmentRow(agent_id, given.agent_owner_id, given.agent_name, permission, now, "offered")
+            self.offered.setdefault(agent_id, offer)
+
+    def attach(self, agent_id: str, owner_id: str, name: str, permission: str, now: int) -> None:
+        """Attach an agent by its owner's will; a higher offer stays, unless the owner wants nothing at all."""
+        held, offered = self.attached.get(agent_id), self.offered.get(agent_id)
+        since = now if held is None else held.since
+        self.attached[agent_id] = AttachmentRow(agent_id, owner_id, name, permission, since, "attached")
+        if offered is not None and offered.permission in settled_by(permission):
+            del self.offered[agent_id]
+
+    def accepted(self, offer: AttachmentRow, now: int) -> AttachmentRow:
+        """Make the attachment that an offer becomes; one that was there before keeps its age."""
+        held = self.attached.get(offer.agent_id)
+        return offer._replace(since=now if held is None else held.since, state="attached")
+
+    def drop(self, agent_id: str) -> None:
+        """Forget an agent: that it is attached, and what it is offered."""
+        self.attached.pop(agent_id, None)
+        self.offered.pop(agent_id, None)
+
+
+def settled_by(permission: str) -> list[str]:
+    """List the offers that are settled when the agent's owner attaches it so."""
+    return list(LEVELS) if permission == "none" else up_to(permission)

@@ -1,0 +1,191 @@
+"""Recall in banks: from any text to the memories that say most about it.
+
+SQLite's FTS5 finds the candidates by their rarest terms, ranked by its BM25; these are then weighed anew by BM25 over
+all terms of the query, with the frequencies of the one bank. Terms are those of the chat engine (engines/words.py).
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from math import log
+from typing import NamedTuple
+
+from actors.slices import Steps, sliced
+from actors.text import tokenizer
+from persistence import banks
+from persistence.banks import BankRow, MemoryRow
+from persistence.store import Store
+
+MAX_LOOKED_UP = 64
+"""Distinct terms of a query that are looked up, the first ones: bounds what a long text costs."""
+
+MAX_TERMS = 16
+"""Of these the rarest lead the search."""
+
+MAX_MATCHED = 3_000
+"""Memories that the leading terms may be in, altogether; more common terms only weigh."""
+
+CANDIDATES = 40
+"""Memories that are weighed anew."""
+
+MAX_UNRANKED = 300
+"""Memories that are weighed anew where all terms are common."""
+
+_SLICE_CHARS = 32_000
+"""Characters of a memory's terms that are counted in one go."""
+
+_RELATIVES = 64
+_RELATIVE_WEIGHT = 0.6  # of a word that only begins like the one that was asked for
+_K1 = 1.2
+_B = 0.5
+
+
+class Recalled(NamedTuple):
+    """A memory that was found, and how well it fits; scores order memories of one query."""
+
+    memory: MemoryRow
+    score: float
+
+
+class _Term(NamedTuple):
+    """A token that is searched for: its weight, and how many memories have it."""
+
+    weight: float
+    frequency: int
+
+
+def indexed_terms(bank: int, name: str, text: str) -> Steps[str]:
+    """Make what the full-text index holds of a memory: its terms, those of its name twice for they say more.
+
+    The bank's number stands in front of each term, so that one bank's terms are no other's.
+    """
+    named = tokenizer.terms(tokenizer.split(name))
+    terms = [*named, *named, *(yield from tokenizer.reading(text))]
+    tokens: list[str] = []
+    for start in range(0, len(terms), tokenizer.SLICE_CHARS):
+        tokens += [_token(bank, term) for term in terms[start : start + tokenizer.SLICE_CHARS]]
+        yield
+    return " ".join(tokens)
+
+
+def all_indexed_terms(bank: int, memories: Iterable[tuple[str, str]]) -> Steps[tuple[str, ...]]:
+    """Make what the full-text index holds of memories, each given by its name and text."""
+    indexed: list[str] = []
+    for name, text in memories:
+        indexed.append((yield from indexed_terms(bank, name, text)))
+    return tuple(indexed)
+
+
+def _token(bank: int, term: str) -> str:
+    return f"{bank}z{term.replace(' ', '')}"
+
+
+async def recall(store: Store, bank: BankRow, query: str, limit: int) -> list[Recalled]:
+    """Find the memories of a bank that say most about a text, best first; any text is safe.
+
+    Raises:
+        StoreUnavailable: the store can't be read.
+    """
+    return await recall_by_terms(store, bank, await terms_asked(query), limit)
+
+
+async def terms_asked(query: str) -> list[str]:
+    """List the terms of a text that a search for it looks up, in any bank."""
+    return await sliced(tokenizer.first_terms(query, MAX_LOOKED_UP))
+
+
+async def recall_by_terms(store: Store, bank: BankRow, asked: Sequence[str], limit: int) -> list[Recalled]:
+    """Find the memories of a bank that say most about the terms of a text (`terms_asked`), best first.
+
+    Raises:
+        StoreUnavailable: the store can't be read.
+    """
+    tokens = [_token(bank.number, term) for term in asked]
+    terms = await _known_terms(store, tokens, len(f"{bank.number}z"))
+    if not terms:
+        return []
+    found = await _candidates(store, terms)
+    scores = await sliced(_weigh(found, terms, max(bank.memories, 1)))
+    best = sorted(scores, key=lambda place: (-scores[place], place))[:limit]
+    rows = {row.place: row for row in await store.fetch(banks.at_places(best))}
+    return [Recalled(rows[place], round(scores[place], 4)) for place in best if place in rows]
+
+
+async def _known_terms(store: Store, asked: list[str], prefix_chars: int) -> dict[str, _Term]:
+    """Look up the rarest of these tokens; one that no memory has gives way to its relatives."""
+    if not asked:
+        return {}
+    terms = {token: _Term(1.0, frequency) for token, frequency in await store.fetch(banks.frequencies(asked))}
+    unknown = [token for token in asked if token not in terms][:MAX_TERMS]
+    if unknown:
+        for token, frequency in await _relatives(store, unknown, prefix_chars):
+            terms.setdefault(token, _Term(_RELATIVE_WEIGHT, frequency))
+    rarest = sorted(terms, key=lambda token: (terms[token].frequency, token))
+    return {token: terms[token] for token in rarest[:MAX_TERMS]}
+
+
+async def _relatives(store: Store, unknown: list[str], prefix_chars: int) -> list[tuple[str, int]]:
+    """Find tokens that begin like these (an inflection), or that these begin with (the first word of a compound)."""
+    stems: dict[str, int] = {}
+    beginnings: list[str] = []
+    for token in unknown:
+        chars = len(token) - prefix_chars
+        if chars >= 4:
+            stems[token[: prefix_chars + max(4, chars - 2)]] = len(token)
+        beginnings += [token[: prefix_chars + length] for length in range(5, chars)]
+    found = await store.fetch(banks.frequencies(beginnings)) if beginnings else []
+    if stems:
+        begun = await store.fetch(banks.relatives(list(stems), _RELATIVES))
+        found += [(token, frequency) for stem, token, frequency in begun if len(token) <= stems[stem] + 4]
+    return found
+
+
+async def _candidates(store: Store, terms: dict[str, _Term]) -> list[tuple[int, str]]:
+    """Find memories by terms that are sorted by frequency: the rarest lead, the others only weigh."""
+    tokens = [f'"{token}"' for token in terms]
+    left = MAX_MATCHED
+    leading = 0
+    for term in terms.values():
+        left -= term.frequency
+        if left < 0:
+            break
+        leading += 1
+    if leading:
+        return await store.fetch(banks.candidates(" OR ".join(tokens[:leading]), CANDIDATES))
+    # Terms that are everywhere tell little apart: rather some memories that have all of them than a rank of all.
+    for match in (" AND ".join(tokens), " AND ".join(tokens[:2]), tokens[0]):
+        found = await store.fetch(banks.newest(match, MAX_UNRANKED))
+        if found:
+            break
+    return found
+
+
+def _weigh(found: Sequence[tuple[int, str]], terms: dict[str, _Term], memories: int) -> Steps[dict[int, float]]:
+    """Score candidates by BM25 over all terms, with the bank's own frequencies."""
+    counts: dict[int, tuple[int, Counter[str]]] = {}
+    for place, text in found:
+        counts[place] = yield from _count(text, terms)
+    average = sum(length for length, _ in counts.values()) / max(len(counts), 1) or 1.0
+    scores: dict[int, float] = {}
+    for place, (length, counted) in counts.items():
+        norm = _K1 * (1 - _B + _B * length / average)
+        score = 0.0
+        for token, times in counted.items():
+            weight, frequency = terms[token]
+            rarity = log(1 + (memories + 0.5) / (frequency + 0.5))
+            score += weight * rarity * times * (_K1 + 1) / (times + norm)
+        scores[place] = score
+    return scores
+
+
+def _count(text: str, terms: dict[str, _Term]) -> Steps[tuple[int, Counter[str]]]:
+    """Count the tokens of a memory, and how often it has each of those that are searched for."""
+    length, counted = 0, Counter[str]()
+    start = 0
+    while start < len(text):
+        end = text.find(" ", start + _SLICE_CHARS)
+        tokens = text[start : end if end >= 0 else len(text)].split()
+        length += len(tokens)
+        counted.update(filter(terms.__contains__, tokens))
+        start = end if end >= 0 else len(text)
+        yield
+    return length, counted

@@ -1,0 +1,216 @@
+"""TPSRequest: the body of every command (spec 2.1, product 1)."""
+
+import re
+from functools import cache
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic_core import ErrorDetails
+
+from actors.calls.known_members import Members, members_of
+from actors.calls.member_descriptions import GENERAL
+from actors.errors import InvalidField, MissingField
+
+MAX_ERRORS = 10
+"""Wrong fields named in one answer at most."""
+
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{1,62}[A-Za-z0-9]$"
+"""An entity's name: 3 to 64 ASCII letters, digits, `_`, `-`, `.`, the first and last a letter or digit."""
+
+SECRET_MIN = 8
+_NO_NUL = r"^[^\x00]*$"
+_name = re.compile(NAME_PATTERN)
+
+
+def _blank_is_missing(value: Any) -> Any:
+    return None if isinstance(value, str) and not value.strip() else value
+
+
+Access = Literal["public", "domain", "bank", "agent"]
+Permission = Literal["none", "read", "write", "admin"]
+BlankIsMissing = _Blank = BeforeValidator(_blank_is_missing)
+Reference = Annotated[Annotated[str, StringConstraints(max_length=200, pattern=_NO_NUL)] | None, _Blank]
+RequiredReference = Annotated[Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_NO_NUL)], _Blank]
+Text = Annotated[Annotated[str, StringConstraints(max_length=8_000, pattern=_NO_NUL)] | None, _Blank]
+Content = Annotated[Annotated[str, StringConstraints(max_length=32_000, pattern=_NO_NUL)] | None, _Blank]
+Secret = Annotated[Annotated[str, StringConstraints(max_length=256, pattern=_NO_NUL)] | None, _Blank]
+
+
+class Body(BaseModel):
+    """A request's body; `checked` reads one."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+
+class _Part(BaseModel):
+    # unknown members are refused by `parse`, before pydantic would make an error of each
+    model_config = ConfigDict(
+        strict=True, frozen=True, extra="ignore", json_schema_extra={"additionalProperties": False}
+    )
+
+
+class Target(_Part):
+    """The entities that a command acts on, by name."""
+
+    user: Reference = Field(None, description=GENERAL["target.user"])
+    agent: Reference = Field(None, description=GENERAL["target.agent"])
+    domain: Reference = Field(None, description=GENERAL["target.domain"])
+    zone: Reference = Field(None, description=GENERAL["target.zone"])
+    bank: Reference = Field(None, description=GENERAL["target.bank"])
+
+
+class Definition(_Part):
+    """What is created, changed or loaded."""
+
+    name: Reference = Field(None, description=GENERAL["vx.name"])
+    description: Text = Field(None, description=GENERAL["vx.description"])
+    profile: Text = Field(None, description=GENERAL["vx.profile"])
+    access: Annotated[Access | None, _Blank] = Field(None, description=GENERAL["vx.access"])
+    secret: Secret = Field(None, description=GENERAL["vx.secret"])
+    permission: Annotated[Permission | None, _Blank] = Field(None, description=GENERAL["vx.permission"])
+
+
+class Page(_Part):
+    """Which part of a list to answer."""
+
+    limit: Annotated[int, Field(ge=1, le=200)] | None = Field(None, description=GENERAL["page.limit"])
+    cursor: Annotated[Annotated[str, StringConstraints(max_length=500, pattern=_NO_NUL)] | None, _Blank] = Field(
+        None, description=GENERAL["page.cursor"]
+    )
+    after: Annotated[int, Field(ge=0, le=2**53 - 1)] | None = Field(None, description=GENERAL["page.after"])
+
+
+class TPSRequest(_Part):
+    """A command's body. Other members are refused; null and blank count as missing."""
+
+    target: Target | None = Field(None, description=GENERAL["target"])
+    vx: Definition | None = Field(None, description=GENERAL["vx"])
+    content: Content = Field(None, description=GENERAL["content"])
+    page: Page | None = Field(None, description=GENERAL["page"])
+
+
+NO_TARGET = Target()  # pyright: ignore[reportCallIssue]
+NO_DEFINITION = Definition()  # pyright: ignore[reportCallIssue]
+EMPTY = TPSRequest()  # pyright: ignore[reportCallIssue]
+MEMBERS = members_of(TPSRequest, "service")
+"""The members of a command's body; `service` stands there on the command bus and is ignored on an alias."""
+
+_validate = TPSRequest.__pydantic_validator__.validate_python
+B = TypeVar("B", bound=Body)
+
+
+def parse(body: dict[str, Any], members: Members = MEMBERS) -> TPSRequest:
+    """Check a command's body: that its members are among `members`, and their types.
+
+    Raises:
+        InvalidField: the note names each unknown member's path, or each wrong one's, at most ten.
+    """
+    members.require_known(body)
+    try:
+        return _validate(body)
+    except ValidationError as error:
+        raise refusal_of(error) from None
+
+
+def checked(model: type[B], body: dict[str, Any]) -> B:
+    """Check a gateway route's body like `parse`.
+
+    Raises:
+        InvalidField: the note names each unknown member's path, or each wrong one's, at most ten.
+        MissingField: it lacks a member that is needed.
+    """
+    _members_of(model).require_known(body)
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        raise refusal_of(error) from None
+
+
+@cache
+def _members_of(model: type[Body]) -> Members:
+    return members_of(model)
+
+
+def refusal_of(error: ValidationError) -> InvalidField | MissingField:
+    """Make the refusal of a body: it names every wrong member, at most ten, or else one that is missing."""
+    missing, problems = _parted(error)
+    if not problems:
+        path = ".".join(str(part) for part in missing[0]["loc"])
+        return MissingField(f"missing {path} field: send a value as `{path}`.")
+    named = [
+        f"{'.'.join(str(part) for part in problem['loc']) or 'the body'}: {_plain(problem['type'], problem['msg'])}"
+        for problem in problems[:MAX_ERRORS]
+    ]
+    more = len(problems) - MAX_ERRORS
+    return InvalidField("Invalid value of " + "; ".join(named) + (f"; and {more} more" if more > 0 else "") + ".")
+
+
+def _parted(error: ValidationError) -> tuple[list[ErrorDetails], list[ErrorDetails]]:
+    """Tell apart what is missing, or null, and what is wrong."""
+    missing: list[ErrorDetails] = []
+    wrong: list[ErrorDetails] = []
+    for problem in error.errors(include_url=False):
+        (missing if problem["type"] == "missing" or problem["input"] is None else wrong).append(problem)
+    return missing, wrong
+
+
+_PLAIN = {
+    "string_type": "it must be a text",
+    "dict_type": "it must be an object",
+    "model_type": "it must be an object",
+    "model_attributes_type": "it must be an object",
+    "list_type": "it must be a list",
+    "bool_type": "it must be true or false",
+    "int_type": "it must be a whole number",
+    "int_parsing": "it must be a whole number",
+    "int_from_float": "it must be a whole number",
+}
+"""What pydantic's types of errors mean, for people."""
+
+
+def _plain(kind: str, message: str) -> str:
+    if kind in _PLAIN:
+        return _PLAIN[kind]
+    if _NO_NUL in message:
+        return "a text must not contain NUL"
+    message = message.removeprefix("Value error, ")
+    return message[:1].lower() + message[1:]
+
+
+def require(request: TPSRequest, paths: tuple[str, ...]) -> None:
+    """Refuse a body that lacks a member which the command needs (spec 4.2).
+
+    Raises:
+        MissingField: the note begins with the words of spec 7.3.
+    """
+    for path in paths:
+        part, _, member = path.partition(".")
+        given: object = getattr(request, part)
+        if given is None or (member and getattr(given, member) is None):
+            shown = path.removeprefix("vx.") if path in ("vx.description", "vx.name") else path
+            raise MissingField(f"missing {shown} field: send a text as `{path}`.")
+
+
+def require_name(name: str) -> str:
+    """Check an entity's name and return it.
+
+    Raises:
+        InvalidField: it breaks the rule for names.
+    """
+    if not _name.match(name) or name.endswith("\n"):
+        raise InvalidField(
+            "Invalid value of vx.name: a name has 3 to 64 ASCII letters, digits, `_`, `-` or `.`, "
+            "and begins and ends with a letter or digit."
+        )
+    return name
+
+
+def require_secret(secret: str) -> str:
+    """Check a new password and return it.
+
+    Raises:
+        InvalidField: it is too short.
+    """
+    if len(secret) < SECRET_MIN:
+        raise InvalidField(f"Invalid value of vx.secret: a password has {SECRET_MIN} to 256 characters.")
+    return secret

@@ -1,0 +1,1 @@
+"""Commands: one module per group, each function with its row of the command table."""

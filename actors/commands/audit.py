@@ -1,0 +1,20 @@
+"""The audit log, for those who read it (product 7)."""
+
+from actors.calls.call import Call
+from actors.errors import NeedsPlan
+from actors.plans import PLANS
+from actors.users.actor import ReadUser
+from persistence import audit
+from persistence.audit import AuditRow
+
+
+async def read(call: Call, since: int, service: str | None, before: int, limit: int) -> list[AuditRow]:
+    """Read a page of the caller's audit log, the newest first; one entry more than `limit` where there are more.
+
+    Raises:
+        NeedsPlan: the plan has no audit log.
+    """
+    user = await call.ask("user", call.user.user_id, ReadUser())
+    if not PLANS[user.plan].audited:
+        raise NeedsPlan("The audit log is for the plans scale and enterprise; ask the operator for one of them.")
+    return await call.core.store.fetch(audit.page(user.id, since, service, before, limit + 1))

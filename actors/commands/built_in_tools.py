@@ -1,0 +1,108 @@
+"""The built-in tool server `parley`: what a user's own agents and banks say, with that user's rights."""
+
+import zoneinfo
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from actors.calls.call import Call
+from actors.calls.request import parse
+from actors.commands import agents, banks
+from actors.errors import InvalidField, ServiceError
+from actors.tools.tool import ToolOffer, ToolResult, text_result
+
+Run = Callable[[Call, dict[str, Any]], Awaitable[tuple[Any, tuple[int, ...]]]]
+"""Makes the value of an answer, and the places of the memories that it quotes."""
+
+
+async def _recall(call: Call, arguments: dict[str, Any]) -> tuple[Any, tuple[int, ...]]:
+    page = {"limit": arguments["limit"]} if "limit" in arguments else None
+    bank, query = _text(arguments, "bank"), _text(arguments, "query")
+    call.service = "MB_Recall"
+    call.says(parse({"target": {"bank": bank}, "content": query, "page": page}))
+    answer = await banks.recall_memories(call)
+    return answer.content, answer.quoted
+
+
+async def _list_agents(call: Call, arguments: dict[str, Any]) -> tuple[Any, tuple[int, ...]]:
+    prefix = _text(arguments, "prefix") if "prefix" in arguments else None
+    call.service = "AP_List"
+    call.says(parse({"target": {"agent": prefix}, "page": {"limit": 200}}))
+    return (await agents.list_agents(call)).profile, ()
+
+
+async def _current_time(call: Call, arguments: dict[str, Any]) -> tuple[Any, tuple[int, ...]]:
+    name = _text(arguments, "timezone") if "timezone" in arguments else "UTC"
+    try:
+        zone = zoneinfo.ZoneInfo(name)
+    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+        raise InvalidField(f"Invalid value of timezone: there is no IANA time zone {name!r}.") from None
+    now = datetime.fromtimestamp(call.core.clock() / 1000, zone)
+    return {"time": now.isoformat(timespec="milliseconds"), "timezone": name}, ()
+
+
+def _text(arguments: dict[str, Any], name: str) -> str:
+    value = arguments.get(name)
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidField(f"Invalid value of {name}: send a text.")
+    return value
+
+
+def _object(required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": required}
+
+
+_TOOLS: dict[str, tuple[ToolOffer, Run]] = {
+    offer.name: (offer, run)
+    for offer, run in (
+        (
+            ToolOffer(
+                "recall",
+                "Find the memories of a bank that say most about a text, best first.",
+                _object(
+                    ["bank", "query"],
+                    bank={"type": "string", "description": "The bank's name."},
+                    query={"type": "string", "description": "What to find."},
+                    limit={"type": "integer", "minimum": 1, "maximum": 200, "description": "5 when absent."},
+                ),
+            ),
+            _recall,
+        ),
+        (
+            ToolOffer(
+                "list_agents",
+                "List the user's agents and those on its roster, by name.",
+                _object([], prefix={"type": "string", "description": "Only names that begin so."}),
+            ),
+            _list_agents,
+        ),
+        (
+            ToolOffer(
+                "current_time",
+                "Tell the time now.",
+                _object([], timezone={"type": "string", "description": "An IANA name, e.g. Europe/Paris; else UTC."}),
+            ),
+            _current_time,
+        ),
+    )
+}
+
+OFFERS = [offer for offer, _ in _TOOLS.values()]
+
+
+async def run(call: Call, tool: str, arguments: dict[str, Any]) -> ToolResult | None:
+    """Run a tool on behalf of the call's user; None where there is none of that name.
+
+    What the gateway refuses that user is the tool's answer, as an error: a model can read why and try otherwise.
+    """
+    if tool not in _TOOLS:
+        return None
+    try:
+        value, quoted = await _TOOLS[tool][1](call, arguments)
+    except ServiceError as error:
+        if error.http_code >= 500:
+            raise
+        return text_result(error.note, is_error=True)
+    return ToolResult([{"type": "text", "text": orjson.dumps(value).decode()}], quoted=quoted)

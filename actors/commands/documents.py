@@ -1,0 +1,69 @@
+"""Documents: handing them in, and looking what became of them (product 8)."""
+
+from collections.abc import Callable
+from typing import Any
+
+from actors.banks.actor import ALL_MEMORIES
+from actors.calls.call import A, Call
+from actors.errors import InvalidField, StateConflict
+from actors.library.actor import AddDocument, no_such_document
+from actors.records import Record, document_record
+from persistence import documents
+from persistence.documents import DocumentRow
+
+
+async def add(
+    call: Call,
+    name: str,
+    content: str,
+    media_type: str,
+    metadata: dict[str, Any] | None,
+    answer: Callable[[DocumentRow], A],
+) -> A:
+    """Queue a document in place of the caller's one of that name.
+
+    Raises:
+        InvalidField: MB_Load could not take it under that name.
+    """
+    if name == ALL_MEMORIES:
+        raise InvalidField(f"Invalid value of name: to MB_Load `{ALL_MEMORIES}` means all memories; take another name.")
+    message = AddDocument(name, content, media_type, metadata)
+    accepted = await call.carry_out("library", call.user.user_id, message, answer)
+    call.core.ingestion.set()
+    return accepted
+
+
+async def read(call: Call, document_id: str) -> Record:
+    """Tell what became of a document.
+
+    Raises:
+        NotFound: it is not there, or another's.
+    """
+    found = await call.core.store.fetch(documents.by_id(call.user.user_id, document_id))
+    if not found:
+        raise no_such_document()
+    return document_record(found[0])
+
+
+async def ingested(call: Call, name: str) -> tuple[DocumentRow, list[str]] | None:
+    """Read the caller's document of a name with the texts of its parts; None where there is none.
+
+    Raises:
+        StateConflict: it is not ready, or a part of it was censored.
+    """
+    found = await call.core.store.fetch(documents.by_name(call.user.user_id, name))
+    if not found:
+        return None
+    document = found[0]
+    if document.status == "failed":
+        raise StateConflict(f"The document {name[:80]!r} could not be ingested: {document.error}. Send it anew.")
+    if document.status != "ready":
+        raise StateConflict(
+            f"The document {name[:80]!r} is not ready yet (it is {document.status}); look at GET /api/documents/"
+            f"{document.id} and try again."
+        )
+    texts = await call.core.store.fetch(documents.parts_of(document.id))
+    parts = [text for text in texts if text is not None]
+    if document.erased or len(parts) < document.parts:
+        raise StateConflict(f"A part of the document {name[:80]!r} was censored for good; send it anew without that.")
+    return document, parts

@@ -1,0 +1,102 @@
+"""Passwords: every way to try or change one goes through here, under the same limits (product 2)."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+
+from actors.addresses import place_of
+from actors.calls.call import Call
+from actors.calls.request import require_secret
+from actors.errors import NotFound, NotPermitted, WrongPassword
+from actors.plans import DAY_MS
+from actors.users.actor import ReadUser, wrong_password
+from actors.users.fair_queue import Lane
+from persistence import logon_places, users
+from persistence.users import UserRow, name_key
+
+KNOWN_MS = 30 * DAY_MS
+"""How long a place is known after the user's last log-on from there."""
+
+
+def place_digest(call: Call) -> bytes:
+    """Return what is stored of the place that a call comes from.
+
+    A digest under the master key: a copy of the database alone doesn't tell where users log on from.
+    """
+    return call.core.sealer.digest(place_of(call.address), "place of log-ons")
+
+
+@asynccontextmanager
+async def _attempt(call: Call, name: str) -> AsyncGenerator[tuple[Lane, Callable[[], None]]]:
+    """Make one attempt at a user's password: yield the lane to hash in and what counts it as failed."""
+    core, user, place = call.core, name_key(name), place_of(call.address)
+
+    async def is_known() -> bool:
+        # By name, so that it takes as long for a user that isn't there.
+        known = logon_places.is_known(user, place_digest(call), core.clock() - KNOWN_MS)
+        return bool(await core.store.fetch(known))
+
+    async with core.attempts.one(user, place, is_known) as failed:
+        yield Lane(place, user), failed
+
+
+async def verified(call: Call, name: str, secret: str) -> UserRow:
+    """Check a password, as often as the limits allow; an unknown user takes as long as a wrong password.
+
+    Raises:
+        WrongPassword: there is no such user, or this is not its password.
+        TooManyAttempts: too many failed already.
+        Overloaded: too many wait already.
+    """
+    async with _attempt(call, name) as (lane, failed):
+        user = await _user_named(call, name)
+        if await call.core.hasher.verify(secret, user and user.secret_hash, lane) and user is not None:
+            return user
+        failed()
+        raise wrong_password()
+
+
+async def own_verified(call: Call, secret: str) -> UserRow:
+    """Check the caller's own password, like a log-on.
+
+    Raises:
+        NotPermitted: the request came with a key.
+        WrongPassword, TooManyAttempts, Overloaded: as for a log-on.
+    """
+    _require_session(call)
+    async with _attempt(call, call.user.user_name) as (lane, failed):
+        user = await call.ask("user", call.user.user_id, ReadUser())
+        if await call.core.hasher.verify(secret, user.secret_hash, lane):
+            return user
+        failed()
+        raise WrongPassword("The password is wrong, so nothing was done; send your own as `vx.secret`.")
+
+
+async def hashed(call: Call, secret: str) -> str:
+    """Hash a new password of the caller's; it counts as an attempt that doesn't fail.
+
+    Raises:
+        NotPermitted: the request came with a key.
+        InvalidField: the password is too short.
+        TooManyAttempts, Overloaded: as for a log-on.
+    """
+    _require_session(call)
+    require_secret(secret)
+    async with _attempt(call, call.user.user_name) as (lane, _):
+        return await call.core.hasher.hash(secret, lane)
+
+
+def _require_session(call: Call) -> None:
+    if call.user.kind != "session":
+        raise NotPermitted(
+            "An API key can't change the password or remove the user: log on with US_LogOn, then send this again."
+        )
+
+
+async def _user_named(call: Call, name: str) -> UserRow | None:
+    found = await call.core.store.fetch(users.id_by_name(name))
+    if not found:
+        return None
+    try:
+        return await call.ask("user", found[0], ReadUser())
+    except NotFound:
+        return None

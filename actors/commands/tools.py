@@ -1,0 +1,216 @@
+"""Tool servers (MCP) of users: list, install, invoke, remove; and the toolbox that chat engines use (product 8)."""
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from actors.calls.call import Call
+from actors.calls.request import NAME_PATTERN
+from actors.commands import built_in_tools
+from actors.core import Core
+from actors.engines.openai.tools import ToolAnswer
+from actors.errors import InvalidField, MissingField, NotFound, ServiceError
+from actors.idempotency.records import Quoting
+from actors.ids import new_id
+from actors.sessions.actor import Caller
+from actors.tools.actor import (
+    InstallToolServer,
+    InvokeTool,
+    ListOffers,
+    ReadToolServer,
+    RemoveToolServer,
+    ToolServerView,
+    no_such_server,
+    no_such_tool,
+)
+from actors.tools.catalog import BUILT_IN
+from actors.tools.http import require_headers
+from actors.tools.tool import ToolOffer, ToolResult
+from actors.users.actor import ReadUser
+from persistence import tool_servers
+from persistence.tool_servers import ToolServerRow
+
+A = TypeVar("A", bound=Quoting)
+
+FIRST_LIST_S = 5.0
+"""How long an engine waits for the tools of a server that was never connected."""
+MARGIN_S = 5.0
+"""What an ask of a tool server's actor may take beyond the server's own time-outs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedServer:
+    """An installed tool server, and what it offers now as far as that is known."""
+
+    view: ToolServerView
+    offers: list[ToolOffer]
+
+
+# what a user does
+
+
+async def install(
+    call: Call,
+    name: str,
+    entry: str | None,
+    url: str | None,
+    headers: Mapping[str, str],
+    answer: Callable[[ToolServerView], A],
+) -> A:
+    """Install a tool server: an entry of the operator's catalog, or a URL with headers to send there.
+
+    `answer` makes of it what the caller is told.
+
+    Raises:
+        MissingField: neither an entry nor a URL is given.
+        InvalidField: the name, the URL or a header can't be used, or both an entry and a URL are given.
+        NotFound: the catalog has no such entry.
+        NameTaken, StateConflict: the user has one of its name, or as many as it may.
+    """
+    if not re.fullmatch(NAME_PATTERN, name) or "." in name:
+        raise InvalidField(
+            "Invalid value of name: a tool server's name has 3 to 64 ASCII letters, digits, `_` or `-`, "
+            "and begins and ends with a letter or digit."
+        )
+    if entry is None and url is None:
+        raise MissingField("missing server field: send `server`, an entry of the catalog, or `url`.")
+    if entry is not None and url is not None:
+        raise InvalidField("Invalid value of server: send `server`, an entry of the catalog, or `url`, not both.")
+    core = call.core
+    options = core.tool_servers.options
+    server_id = new_id("mcp")
+    sealed = None
+    if url is not None:
+        refusal = await core.tool_servers.outbound.refusal(call.user.user_id, url)
+        if refusal is not None:
+            raise InvalidField(f"Invalid value of url: {refusal}.")
+        sealed = core.tool_servers.seal(server_id, require_headers(headers))
+    elif headers:
+        raise InvalidField("Invalid value of headers: only a server of a `url` takes them.")
+    elif entry != BUILT_IN and entry not in options.catalog:
+        raise NotFound("The gateway's catalog has no such server; GET /api/mcp/tools lists what it has.")
+    row = ToolServerRow(server_id, call.user.user_id, name, entry, url, sealed, None, core.clock())
+    return await call.carry_out("mcp", row.id, InstallToolServer(row), answer)
+
+
+async def remove(call: Call, name: str, answer: Callable[[None], A]) -> A:
+    """Remove a tool server; `answer` makes what the caller is told.
+
+    Raises:
+        NotFound: the user has none of this name.
+    """
+    server_id = await _find(call.core, call.user.user_id, name)
+    return await call.carry_out("mcp", server_id, RemoveToolServer(), answer)
+
+
+async def list_servers(core: Core, user_id: str) -> list[ListedServer]:
+    """List a user's tool servers; those that never were are connected, which may take their time-out."""
+    ids = await core.store.fetch(tool_servers.ids_of(user_id))
+    listed = await asyncio.gather(*(_listed(core, server_id) for server_id in ids))
+    return [server for server in listed if server is not None]
+
+
+async def _listed(core: Core, server_id: str) -> ListedServer | None:
+    """Look at one tool server; None where it was removed meanwhile."""
+    ask = core.directory.ask
+    try:
+        view = await ask("mcp", server_id, ReadToolServer())
+        if view.row.entry == BUILT_IN:
+            return ListedServer(view, built_in_tools.OFFERS)
+        refusal = None
+        try:
+            timeout = core.tool_servers.limits.connect_timeout_s + MARGIN_S
+            offers = await ask("mcp", server_id, ListOffers(), timeout=timeout)
+        except ServiceError as error:
+            offers, refusal = view.offers or [], error.note
+        view = await ask("mcp", server_id, ReadToolServer())
+    except NotFound:
+        return None
+    if refusal and view.error is None:  # not its fault: no process may be started for it now
+        view = ToolServerView(view.row, view.state, refusal, view.offers)
+    return ListedServer(view, offers)
+
+
+# what users and chat engines do
+
+
+async def tools_of(core: Core, user_id: str) -> list[ToolOffer]:
+    """List what a user's tool servers offer, as `server.tool`.
+
+    What a server said last is good enough here: one that never said anything is waited for a moment, and left out where
+    it fails or takes longer.
+    """
+    ids = await core.store.fetch(tool_servers.ids_of(user_id))
+    return [
+        offer for offers in await asyncio.gather(*(_known(core, server_id) for server_id in ids)) for offer in offers
+    ]
+
+
+async def _known(core: Core, server_id: str) -> list[ToolOffer]:
+    try:
+        view = await core.directory.ask("mcp", server_id, ReadToolServer())
+        if view.row.entry == BUILT_IN:
+            offers = built_in_tools.OFFERS
+        elif view.offers is not None:
+            offers = view.offers
+        else:
+            offers = await core.directory.ask("mcp", server_id, ListOffers(), timeout=FIRST_LIST_S)
+    except ServiceError:
+        return []
+    return [ToolOffer(f"{view.row.name}.{offer.name}", offer.description, offer.input_schema) for offer in offers]
+
+
+async def invoke(core: Core, user_id: str, tool: str, arguments: dict[str, Any]) -> ToolResult:
+    """Call a tool of a user's by its whole name, `server.tool`.
+
+    Raises:
+        NotFound: there is no such tool (3000).
+        EngineFailed: its server failed or did not answer in time (5001).
+        Overloaded, StateConflict: too many servers or calls are under way.
+    """
+    server, _, name = tool.partition(".")
+    try:
+        server_id = await _find(core, user_id, server)
+        view = await core.directory.ask("mcp", server_id, ReadToolServer())
+    except NotFound:
+        raise no_such_tool() from None
+    if view.row.entry != BUILT_IN:
+        limits = core.tool_servers.limits
+        timeout = limits.connect_timeout_s + limits.call_timeout_s + MARGIN_S
+        return await core.directory.ask("mcp", server_id, InvokeTool(name, arguments), timeout=timeout)
+    user = await core.directory.ask("user", user_id, ReadUser())
+    call = Call(core, request_id="", address="")
+    call.sent_by(Caller("", user_id, user.name))
+    result = await built_in_tools.run(call, name, arguments)
+    if result is None:
+        raise no_such_tool()
+    return result
+
+
+async def _find(core: Core, user_id: str, name: str) -> str:
+    found = await core.store.fetch(tool_servers.id_by_name(user_id, name))
+    if not found:
+        raise no_such_server()
+    return found[0]
+
+
+class Toolbox:
+    """The tools of users, as chat engines use them."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    async def tools(self, user_id: str) -> list[ToolOffer]:
+        """List what a user's tool servers offer; never fails, servers that fail are left out."""
+        return await tools_of(self._core, user_id)
+
+    async def invoke(self, user_id: str, name: str, arguments: dict[str, Any]) -> ToolAnswer:
+        """Call a tool; answer its text, and whether the tool says that it failed.
+
+        Raises:
+            ServiceError: there is no such tool, or its server failed.
+        """
+        result = await invoke(self._core, user_id, name, arguments)
+        return ToolAnswer(result.text, result.is_error, result.quoted)

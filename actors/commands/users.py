@@ -1,0 +1,215 @@
+"""The user group: registration, log-on, sessions, the user itself (product 2)."""
+
+from actors.addresses import place_of
+from actors.calls.call import Answer, Call
+from actors.calls.request import require_name, require_secret
+from actors.commands import passwords
+from actors.errors import (
+    InvalidCredential,
+    InvalidField,
+    NotFound,
+    NotPermitted,
+)
+from actors.ids import new_id
+from actors.plans import daily_limit, next_midnight
+from actors.quotas.actor import ReadQuota, Standing
+from actors.records import Owned, Record, own_user_record, session_record
+from actors.sessions.actor import TOUCH_MS, Caller, EndSession, ReadSession, ended
+from actors.sessions.tokens import SESSION, new_token, token_hash
+from actors.users.actor import (
+    DestroyUser,
+    OpenSession,
+    ReadSessions,
+    ReadUser,
+    RevokeSessions,
+    UpdateUser,
+    name_taken,
+    require_name_allowed,
+    wrong_password,
+)
+from actors.users.fair_queue import Lane
+from actors.users.held_credentials import MAX_SESSIONS
+from persistence import conversations, credentials, domains, users
+from persistence.store import Unit
+from persistence.users import SANDBOX_PREFIX, UserRow, name_key
+
+
+async def create(call: Call) -> Answer:
+    """US_Create: register."""
+    core = call.core
+    if not core.options.registration_open:
+        raise NotPermitted("Registration is closed here; ask the operator for an account.")
+    name = require_name(call.vx.name or "")
+    secret = require_secret(call.vx.secret or "")
+    if name_key(name).startswith(SANDBOX_PREFIX):
+        raise InvalidField(
+            f"Invalid value of vx.name: names that begin with {SANDBOX_PREFIX} are for the users of sandbox keys; "
+            "choose another."
+        )
+    require_name_allowed(name, core.options.default_plan)
+    place = place_of(call.address)
+    core.registrations.take(place, "Too many registrations from this address in the last hour; try again later.")
+    if await core.store.fetch(users.id_by_name(name)):
+        raise name_taken()
+    secret_hash = await core.hasher.hash(secret, Lane(place))
+    now = core.clock()
+    user = UserRow(
+        id=new_id("usr"),
+        name=name,
+        description=call.vx.description,
+        profile=call.vx.profile,
+        secret_hash=secret_hash,
+        plan=core.options.default_plan,
+        plan_limit=None,
+        created_at=now,
+        development_plan=core.options.development_plan,
+    )
+    await core.store.commit(Unit((users.insert(user),), refusals={"users.name_key": name_taken}))
+    fresh = Standing(user.plan, daily_limit(user.plan, None), 0, next_midnight(now))
+    return Answer(profile=[own_user_record(user, Owned(), fresh)])
+
+
+async def log_on(call: Call) -> Answer:
+    """US_LogOn: a password for a session token."""
+    core = call.core
+    name = call.target.user or ""
+    secret = call.vx.secret or ""
+    user = await passwords.verified(call, name, secret)
+    token = new_token(SESSION)
+    opening = OpenSession(
+        user.secret_hash, token_hash(token), passwords.place_digest(call), await _ended_sessions(call, user.id)
+    )
+    try:
+        session, ended_ids = await call.ask("user", user.id, opening)
+    except NotFound:  # destroyed since its password was checked
+        raise wrong_password() from None
+    if ended_ids:
+        core.streams.end("revoked", lambda reader: reader.credential_id in ended_ids)
+    call.sent_by(Caller(session.id, session.user_id, session.user_name, session.agent_id))
+    record = session_record(session, core.session_ttl_ms, current=True)
+    content = {"token": token, "token_type": "Bearer", "expires_at": record["expires_at"]}
+    return Answer(profile=[record], content=[content])
+
+
+async def _ended_sessions(call: Call, user_id: str) -> frozenset[str]:
+    """Find the sessions that the user's actor still counts although they have ended, where it counts many."""
+    core = call.core
+    counted = await call.ask("user", user_id, ReadSessions())
+    if len(counted) < MAX_SESSIONS // 2:
+        return frozenset()
+    used_since = core.clock() - core.session_ttl_ms - 2 * TOUCH_MS  # what is stored of a last use may be late
+    return frozenset(counted).difference(await core.store.fetch(credentials.ids_used_since(user_id, used_since)))
+
+
+async def log_off(call: Call) -> Answer:
+    """US_LogOff: end this session."""
+    user = call.user
+    if user.kind != "session":
+        raise NotPermitted("An API key has no session to end; revoke it with DELETE /api/api-keys/{id}.")
+    await call.carry_out("session", user.credential_id, EndSession(), lambda _: Answer())
+    call.core.streams.end("logged off", lambda reader: reader.credential_id == user.credential_id)
+    call.logged_off()
+    return Answer()
+
+
+async def list_sessions(call: Call) -> Answer:
+    """US_Sessions: the caller's sessions that live, in order of creation."""
+    core, limit = call.core, call.page_limit
+    # What is stored of a session's last use may be a minute old, so its actor has the last word.
+    used_since = core.clock() - core.session_ttl_ms - TOUCH_MS
+    found = await core.store.fetch(
+        credentials.of_user(call.user.user_id, call.cursor(str) or "", used_since, limit + 1)
+    )
+    records: list[Record] = []
+    for row in found[:limit]:
+        try:
+            session = await call.ask("session", row.id, ReadSession())
+        except InvalidCredential:
+            continue
+        records.append(session_record(session, core.session_ttl_ms, row.id == call.user.credential_id))
+    return Answer(profile=records, next=call.next_cursor(found[limit - 1].id) if len(found) > limit else None)
+
+
+async def revoke(call: Call) -> Answer:
+    """US_Revoke: end one of the caller's sessions, or all others."""
+    which, user = call.vx.name or "", call.user
+    if which == "all":
+        answer = await call.carry_out("user", user.user_id, RevokeSessions(user.credential_id), lambda _: Answer())
+        _end_other_streams(call)
+        return answer
+    found = await call.core.store.fetch(credentials.by_id(which))
+    if not found or (found[0].user_id, found[0].kind) != (user.user_id, "session"):
+        raise NotFound("You have no such session; list yours with US_Sessions.")
+    try:
+        answer = await call.carry_out("session", which, EndSession(), lambda _: Answer())
+    except InvalidCredential:
+        raise NotFound("That session has ended already.") from None
+    call.core.streams.end("revoked", lambda reader: reader.credential_id == which)
+    if which == user.credential_id:
+        call.logged_off()
+    return answer
+
+
+async def read(call: Call) -> Answer:
+    """US_Read: the caller's own record."""
+    owned, user_id = await _owned(call), call.user.user_id
+    try:
+        user = await call.ask("user", user_id, ReadUser())
+    except NotFound:  # destroyed since this request was let in
+        raise ended() from None
+    return Answer(profile=[own_user_record(user, owned, await call.ask("quota", user_id, ReadQuota()))])
+
+
+async def update(call: Call) -> Answer:
+    """US_Update: change the members given; a new password ends the other sessions."""
+    description, profile = call.vx.description, call.vx.profile
+    secret, user_id = call.vx.secret, call.user.user_id
+    if description is None and profile is None and secret is None:
+        raise InvalidField("Invalid value of vx: give at least one of description, profile and secret.")
+    secret_hash = None if secret is None else await passwords.hashed(call, secret)
+    owned = await _owned(call)  # before the change: what is done must not fail on a read
+    standing = await call.ask("quota", user_id, ReadQuota())
+    change = UpdateUser(call.user.credential_id, description, profile, secret_hash)
+    answer = await call.carry_out(
+        "user", user_id, change, lambda user: Answer(profile=[own_user_record(user, owned, standing)])
+    )
+    if secret_hash is not None:
+        _end_other_streams(call)
+    return answer
+
+
+async def destroy(call: Call) -> Answer:
+    """US_Destroy: remove the caller and all it owns."""
+    user = await passwords.own_verified(call, call.vx.secret or "")
+    call.receipt = None  # nobody is left to ask again, or to read the log
+    await remove(call, user.id, user.secret_hash)
+    call.logged_off()
+    return Answer()
+
+
+async def remove(call: Call, user_id: str, verified_hash: str) -> None:
+    """Remove a user and all it owns, and end the streams that end with it."""
+    core = call.core
+    met = tuple(await core.store.fetch(conversations.agents_met_by(user_id)))
+    left = await core.store.fetch(domains.of_owner(user_id))
+    await call.ask("user", user_id, DestroyUser(verified_hash, met))
+    core.streams.end("revoked", lambda reader: reader.user_id == user_id)
+    await call.end_streams_of_outsiders(left)
+
+
+def _end_other_streams(call: Call) -> None:
+    """End what the caller's other sessions follow: they have ended. Its API keys go on."""
+    user = call.user
+    call.core.streams.end(
+        "revoked",
+        lambda reader: (
+            reader.user_id == user.user_id
+            and reader.credential_id.startswith("ses_")
+            and reader.credential_id != user.credential_id
+        ),
+    )
+
+
+async def _owned(call: Call) -> Owned:
+    (counts,) = await call.core.store.fetch(users.owned(call.user.user_id))
+    return Owned(*counts)

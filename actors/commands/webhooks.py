@@ -1,0 +1,204 @@
+"""The flows of the webhook routes (product 8 and 9)."""
+
+import base64
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+from actors.calls.call import Call
+from actors.errors import InvalidField
+from actors.idempotency.records import Quoting
+from actors.webhooks.endpoints import (
+    ChangeEndpoint,
+    CreateEndpoint,
+    DeleteEndpoint,
+    FindEndpoint,
+    ListEndpoints,
+    Record,
+    Recover,
+    RetryDelivery,
+    Rotation,
+    SendTest,
+    TestSent,
+    delivery_record,
+    no_such_delivery,
+)
+from actors.webhooks.event_types import EVENT_TYPES, FILTERS
+from actors.webhooks.outbox import check_size
+from persistence import deliveries
+from persistence.deliveries import AttemptRow
+
+A = TypeVar("A", bound=Quoting)
+
+RECOVERABLE_MS = 14 * 86_400 * 1000
+"""How far back a recovery reaches (product 9)."""
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+NO_PLACE = 2**63 - 1
+"""Greater than the place of any delivery."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which deliveries are asked for; None for all."""
+
+    endpoint_id: str | None
+    event_type: str | None
+    state: str | None
+    limit: int
+    cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What PATCH changes of an endpoint; None leaves a member as it is."""
+
+    url: str | None
+    events: Sequence[str] | None
+    active: bool | None
+    description: str | None
+    rotate_secret: Rotation
+
+
+async def list_endpoints(call: Call) -> list[Record]:
+    """List the caller's endpoints."""
+    return await call.ask("webhooks", call.user.user_id, ListEndpoints())
+
+
+async def create_endpoint(
+    call: Call,
+    url: str,
+    events: Sequence[str] | None,
+    active: bool,
+    description: str | None,
+    answer: Callable[[Record], A],
+) -> A:
+    """Make an endpoint, whose record has its secret."""
+    await _check_url(call, url)
+    message = CreateEndpoint(url, _filter(events or ()), active, description)
+    return await call.carry_out("webhooks", call.user.user_id, message, answer)
+
+
+async def change_endpoint(call: Call, endpoint_id: str, changes: Changes, answer: Callable[[Record], A]) -> A:
+    """Change an endpoint, or rotate its secret."""
+    user_id = call.user.user_id
+    await call.ask("webhooks", user_id, FindEndpoint(endpoint_id))
+    if changes.url is not None:
+        await _check_url(call, changes.url)
+    events = None if changes.events is None else _filter(changes.events)
+    message = ChangeEndpoint(
+        endpoint_id, changes.url, events, changes.active, changes.description, changes.rotate_secret
+    )
+    return await call.carry_out("webhooks", user_id, message, answer)
+
+
+async def delete_endpoint(call: Call, endpoint_id: str, answer: Callable[[None], A]) -> A:
+    """Delete an endpoint for good."""
+    return await call.carry_out("webhooks", call.user.user_id, DeleteEndpoint(endpoint_id), answer)
+
+
+async def disable_endpoint(call: Call, endpoint_id: str, answer: Callable[[Record], A]) -> A:
+    """Disable an endpoint; one that is disabled stays so."""
+    message = ChangeEndpoint(endpoint_id, active=False)
+    return await call.carry_out("webhooks", call.user.user_id, message, answer)
+
+
+async def recover(call: Call, endpoint_id: str, since: str, answer: Callable[[int], A]) -> A:
+    """Queue again all that failed at an endpoint since a time; answer how many deliveries that makes."""
+    user_id = call.user.user_id
+    number = await call.ask("webhooks", user_id, FindEndpoint(endpoint_id))
+    at, now = _moment("since", since), call.core.clock()
+    if at < now - RECOVERABLE_MS:
+        raise InvalidField("Invalid value of since: it may be 14 days ago at most.")
+    ((count, upto),) = await call.core.store.fetch(deliveries.failed_since(number, at))
+    return await call.carry_out("webhooks", user_id, Recover(endpoint_id, at, upto, count), answer)
+
+
+async def list_deliveries(call: Call, asked: Asked) -> tuple[list[Record], str | None]:
+    """List the caller's deliveries with their attempts, newest first; and the cursor of the next page."""
+    fetch, user_id = call.core.store.fetch, call.user.user_id
+    number = None
+    if asked.endpoint_id is not None:
+        number = await call.ask("webhooks", user_id, FindEndpoint(asked.endpoint_id))
+    if asked.event_type is not None and asked.event_type not in EVENT_TYPES:
+        raise _unknown_type()
+    before = _place_of(asked.cursor)
+    rows = await fetch(deliveries.listed_for(user_id, number, asked.event_type, asked.state, before, asked.limit + 1))
+    page = rows[: asked.limit]
+    attempts: dict[int, list[AttemptRow]] = {row.place: [] for row in page}
+    for attempt in await fetch(deliveries.attempts_of(list(attempts))):
+        attempts[attempt.delivery].append(attempt)
+    cursor = _cursor_of(page[-1].place) if len(rows) > asked.limit else None
+    return [delivery_record(row, attempts[row.place]) for row in page], cursor
+
+
+async def retry_delivery(call: Call, delivery_id: str, answer: Callable[[Record], A]) -> A:
+    """Make a new delivery of the same event to the same endpoint."""
+    user_id = call.user.user_id
+    found = await call.core.store.fetch(deliveries.of_user(user_id, delivery_id))
+    if not found:
+        raise no_such_delivery()
+    return await call.carry_out("webhooks", user_id, RetryDelivery(found[0]), answer)
+
+
+async def send_test(call: Call, event_type: str, data: dict[str, Any], answer: Callable[[TestSent], A]) -> A:
+    """Emit an event with data that the caller gives."""
+    if event_type not in EVENT_TYPES:
+        raise _unknown_type()
+    check_size(data)
+    return await call.carry_out("webhooks", call.user.user_id, SendTest(event_type, data), answer)
+
+
+async def _check_url(call: Call, url: str) -> None:
+    refused = await call.core.outbound.refusal(call.user.user_id, url)
+    if refused is not None:
+        raise InvalidField(f"Invalid value of url: {refused}.")
+
+
+def _filter(events: Sequence[str]) -> tuple[str, ...]:
+    """Check a filter and take doubles out of it.
+
+    Raises:
+        InvalidField: it holds what is neither a type nor a group's pattern.
+    """
+    for place, wanted in enumerate(events):
+        if wanted not in FILTERS:
+            raise InvalidField(f"Invalid value of events[{place}]: allowed are {', '.join(FILTERS)}.")
+    return tuple(dict.fromkeys(events))
+
+
+def _moment(path: str, text: str) -> int:
+    """Read a time as ms since the epoch; UTC where it names no zone.
+
+    Raises:
+        InvalidField: it is not ISO 8601.
+    """
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidField(
+            f"Invalid value of {path}: give a time in ISO 8601, such as 2026-11-20T10:00:00.000Z."
+        ) from None
+    return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - EPOCH) // timedelta(milliseconds=1)
+
+
+def _cursor_of(place: int) -> str:
+    return base64.urlsafe_b64encode(b"dlv:%d" % place).decode()
+
+
+def _place_of(cursor: str | None) -> int:
+    if not cursor:
+        return NO_PLACE
+    try:
+        kind, _, place = base64.urlsafe_b64decode(cursor.encode()).partition(b":")
+        if kind != b"dlv" or not 0 < int(place) < NO_PLACE:
+            raise ValueError("not a cursor of this list")
+    except ValueError:
+        raise InvalidField("Invalid value of cursor: send `next` of the page before, unchanged.") from None
+    return int(place)
+
+
+def _unknown_type() -> InvalidField:
+    return InvalidField("Invalid value of event_type: GET /api/webhooks/events lists the types.")

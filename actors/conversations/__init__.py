@@ -1,0 +1,1 @@
+"""Conversations: the messages that a user and an agent exchange, in order."""

@@ -1,0 +1,1 @@
+"""Domains: workspaces of agents, with members, zones and streams."""

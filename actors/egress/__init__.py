@@ -1,0 +1,1 @@
+"""Egress: which addresses the gateway may call, and the HTTP clients that keep to that."""

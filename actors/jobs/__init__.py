@@ -1,0 +1,1 @@
+"""Jobs: work that runs beside the requests, such as expiry, erasing and ingestion."""

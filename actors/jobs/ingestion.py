@@ -1,0 +1,75 @@
+"""Ingestion: takes queued documents apart, one after another (product 8).
+
+The queue is the rows: what a crash left to do is done at the next start.
+"""
+
+import asyncio
+import logging
+from contextlib import suppress
+
+from actors.core import Core
+from actors.text.documents import split, text_of
+from persistence import documents
+from persistence.documents import Waiting
+from persistence.store import ROWS, StoreUnavailable, Unit
+
+RETRY_AFTER_S = 3.0
+"""How long it waits while the store takes no writes."""
+
+LOOK_EVERY_S = 15.0
+"""How often the queue is looked into for documents that nobody told of."""
+
+log = logging.getLogger("parley.ingestion")
+
+
+class _Replaced(Exception):
+    """A newer document of its name took the place of the one at hand, or its user is gone."""
+
+
+async def keep_ingesting(core: Core) -> None:
+    """Take documents apart as they come; run it as a task."""
+    while True:
+        try:
+            core.ingestion.clear()  # before the look, so that none that comes after it is missed
+            waiting = await core.store.fetch(documents.NEXT)
+            if waiting:
+                await _ingest(core, waiting[0])
+            else:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(core.ingestion.wait(), LOOK_EVERY_S)
+        except StoreUnavailable as error:
+            log.warning("documents wait, for the store takes no writes: %s", error)
+            await asyncio.sleep(RETRY_AFTER_S)
+        except Exception:  # the others must not wait for this one for good
+            log.exception("the ingestion failed")
+            await asyncio.sleep(RETRY_AFTER_S)
+
+
+async def _ingest(core: Core, document: Waiting) -> None:
+    store = core.store
+    await store.commit(Unit((documents.begin(document.id, core.clock()),)))
+    try:
+        parts = await asyncio.to_thread(_parts_of, document)
+    except Exception as fault:  # its message may hold the text
+        log.error("the document %s can't be taken apart (%s)", document.id, type(fault).__name__)
+        parts = None
+    if not parts:
+        await _fail(core, document, "the gateway failed on it" if parts is None else "there is no text in it")
+        return
+    try:
+        await store.commit(Unit(documents.finish(document.id, parts, core.clock()), refusals={ROWS: _Replaced}))
+    except _Replaced:
+        log.info("the document %s is not there any more", document.id)
+    except StoreUnavailable:
+        if not await store.writable():
+            raise
+        log.error("the parts of the document %s can't be stored", document.id)
+        await _fail(core, document, "the gateway failed on it")
+
+
+async def _fail(core: Core, document: Waiting, why: str) -> None:
+    await core.store.commit(Unit((documents.fail(document.id, why, core.clock()),)))
+
+
+def _parts_of(document: Waiting) -> list[str]:
+    return split(text_of(document.media_type, document.content))

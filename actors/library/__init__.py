@@ -1,0 +1,1 @@
+"""Library: the skills and documents of one user."""

@@ -1,0 +1,142 @@
+"""The library actor: what one user has brought for its agents, skills and documents."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from actors.errors import NameTaken, NotFound, StateConflict
+from actors.ids import Clock, new_id, new_number
+from actors.library.skill import Skill
+from actors.runtime.actor import Ask, AsyncFuture, handles
+from actors.runtime.durable import DurableActor
+from actors.users.actor import no_such_user
+from persistence import documents, skills
+from persistence.documents import DocumentRow
+from persistence.skills import SkillRow
+from persistence.store import FOREIGN_KEY, ROWS, Store
+
+MAX_SKILLS = 100
+"""Skills of one user: their descriptions go into every prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstallSkill(Ask[SkillRow]):
+    """Keep a skill for the user."""
+
+    skill: Skill
+
+
+@dataclass(frozen=True, slots=True)
+class UninstallSkill(Ask[None]):
+    """Remove one of the user's skills."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddDocument(Ask[DocumentRow]):
+    """Queue a document, in place of the user's one of that name."""
+
+    name: str
+    content: str
+    media_type: str
+    metadata: dict[str, Any] | None
+
+
+class LibraryActor(DurableActor):
+    """Owns a user's skills and documents; its key is the user's id. The texts stay in the store."""
+
+    kind = "library"
+    __slots__ = ("_clock", "_skills")
+
+    def __init__(self, key: str, store: Store, clock: Clock) -> None:
+        super().__init__(key, store)
+        self._clock = clock
+        self._skills: set[str] = set()
+
+    async def on_begin(self) -> None:
+        """Load the names of the user's skills."""
+        self._skills = {name for name, _ in await self.store.fetch(skills.described(self.key))}
+
+    @handles(InstallSkill)
+    def _install(self, message: InstallSkill) -> AsyncFuture[SkillRow]:
+        skill = message.skill
+        if skill.name in self._skills:
+            raise _installed_already(skill.name)
+        row = SkillRow(
+            skill.name,
+            skill.description,
+            skill.license,
+            skill.compatibility,
+            dict(skill.metadata),
+            list(skill.allowed_tools),
+            sorted(skill.files),
+            self._clock(),
+        )
+        # The store counts: skills whose units are under way are not in memory yet.
+        return self.commit(
+            *skills.install(self.key, row, skill.body, skill.files, MAX_SKILLS),
+            reply=lambda: row,
+            applied=lambda: self._skills.add(skill.name),
+            refusals={
+                "skills.user_id": lambda: _installed_already(skill.name),
+                FOREIGN_KEY: no_such_user,
+                ROWS: too_many_skills,
+            },
+        )
+
+    @handles(UninstallSkill)
+    def _uninstall(self, message: UninstallSkill) -> AsyncFuture[None]:
+        return self.commit(
+            skills.uninstall(self.key, message.name),
+            applied=lambda: self._skills.discard(message.name),
+            refusals={ROWS: no_such_skill},
+        )
+
+    @handles(AddDocument)
+    def _add_document(self, message: AddDocument) -> AsyncFuture[DocumentRow]:
+        now = self._clock()
+        document = DocumentRow(
+            place=new_number(),
+            id=new_id("doc"),
+            user_id=self.key,
+            name=message.name,
+            media_type=message.media_type,
+            metadata=message.metadata,
+            size=len(message.content),
+            status="queued",
+            error=None,
+            parts=0,
+            erased=0,
+            created_at=now,
+            updated_at=now,
+        )
+        return self.commit(
+            *documents.add(document, message.content), reply=lambda: document, refusals={FOREIGN_KEY: no_such_user}
+        )
+
+    def concerns(self, user_id: str) -> bool:
+        """Tell whether it is this user's."""
+        return user_id == self.key
+
+    def snapshot(self) -> dict[str, Any]:
+        """Name the skills."""
+        return {"skills": sorted(self._skills)}
+
+
+def no_such_skill() -> NotFound:
+    """Make the error for a skill that the user has not installed."""
+    return NotFound("You have no skill of this name; list yours with GET /api/skills.")
+
+
+def too_many_skills() -> StateConflict:
+    """Make the error for a user with as many skills as it may have."""
+    return StateConflict(f"You have {MAX_SKILLS} skills, the most that a user may have; remove one first.")
+
+
+def no_such_document() -> NotFound:
+    """Make the error for a document that the user does not have."""
+    return NotFound("You have no such document; a newer one of its name takes its place.")
+
+
+def _installed_already(name: str) -> NameTaken:
+    return NameTaken(f"You have a skill {name} already; remove it first with DELETE /api/skills/{name}.")

@@ -1,0 +1,1 @@
+"""Quotas: how many requests each user has made today."""

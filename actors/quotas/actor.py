@@ -1,0 +1,349 @@
+"""The quota actor: counts a user's requests of the UTC day, exactly (product 7, design 2.7)."""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from actors.errors import InvalidCredential
+from actors.ids import Clock, iso
+from actors.plans import DAY_MS, daily_limit
+from actors.runtime.actor import Ask, AsyncFuture, Tell, handles
+from actors.runtime.durable import DurableActor
+from actors.webhooks.outbox import Outbox
+from persistence import quotas
+from persistence.store import Store, Unit, Write
+
+MAX_BLOCK = 64
+"""Requests that are reserved ahead at most; one percent of the limit where that is less."""
+
+SOON_AT = 4
+"""Once no more than this part of a block (a quarter) is left, the next is reserved soon: with those of other users."""
+
+NOW_AT = 8
+"""Once no more than this part of a block (an eighth) is left, the next is reserved at once."""
+
+TICK_S = 0.02
+"""When reservations are made that have time: at whole multiples of this, by all actors at once, for one commit."""
+
+THRESHOLDS = (80, 100)
+"""Percents of the limit that an event tells of, each once a day."""
+
+REJECTED_EVERY_MS = 60_000
+"""After the first, an event tells of refused requests at most this often."""
+
+
+class Standing(NamedTuple):
+    """Where a user stands in its day: `limit` is None without one, `resets_at` in ms since the epoch.
+
+    `admitted` is False for a request that was refused, and so not counted. `stored` is resolved once the store's bound
+    is not below the count; None where it is so already. Until then the request must not be answered.
+    """
+
+    plan: str
+    limit: int | None
+    used: int
+    resets_at: int
+    admitted: bool = True
+    stored: AsyncFuture[Any] | None = None
+
+    @property
+    def remaining(self) -> int | None:
+        """Requests that are left; None without a limit."""
+        if self.limit is None:
+            return None
+        return self.limit - self.used if self.used < self.limit else 0
+
+    def seconds_left(self, now: int) -> int:
+        """Tell in how many seconds the day ends, at least one; `now` in ms since the epoch."""
+        return max(1, -(-(self.resets_at - now) // 1000))
+
+
+@dataclass(frozen=True, slots=True)
+class CountRequest(Ask[Standing]):
+    """Count one request, or refuse it where the limit is reached."""
+
+
+COUNT = CountRequest()
+"""The same for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadQuota(Ask[Standing]):
+    """Tell the standing; counts nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChanged(Tell):
+    """The user is on another plan from now on."""
+
+    plan: str
+    plan_limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reserve(Tell):
+    """It is time to reserve the next block."""
+
+
+@dataclass(frozen=True, slots=True)
+class _TellOfRefusals(Tell):
+    """Some time has passed since the last event about refused requests."""
+
+
+class QuotaActor(DurableActor):
+    """Counts the requests of one user, sessions and keys together; its key is the user's id.
+
+    Check and count are one step in memory. The store holds a bound that is never below the count: it is moved up to
+    a block ahead of it before the count gets there, so after a crash the count is at most a block too high. An answer
+    whose count lies above the stored bound waits for the bound to be stored.
+    """
+
+    kind = "quota"
+    __slots__ = (
+        "_clock",
+        "_count",
+        "_day",
+        "_due_soon",
+        "_ends_at",
+        "_limit",
+        "_outbox",
+        "_plan",
+        "_quiet_until",
+        "_refused",
+        "_refused_told_at",
+        "_reserved",
+        "_reserving",
+        "_stored",
+        "_told",
+    )
+
+    def __init__(self, key: str, store: Store, clock: Clock, outbox: Outbox) -> None:
+        super().__init__(key, store)
+        self._clock = clock
+        self._outbox = outbox
+        self._plan = ""
+        self._limit: int | None = None
+        self._day = 0
+        self._ends_at = 0
+        self._count = 0
+        self._quiet_until = 0
+        self._reserved = 0  # the bound as submitted, and as stored
+        self._stored = 0
+        self._reserving: AsyncFuture[Any] | None = None
+        self._due_soon = False
+        self._told = 0
+        self._refused = 0
+        self._refused_told_at = 0
+
+    async def on_begin(self) -> None:
+        """Load plan and window.
+
+        Raises:
+            InvalidCredential: the user is gone, and with it every credential of its own.
+        """
+        found = await self.store.fetch(quotas.of_user(self.key))
+        if not found:
+            raise InvalidCredential("The user of this credential is gone; register or log on anew.")
+        row = found[0]
+        self._plan, self._limit = row.plan, daily_limit(row.plan, row.plan_limit)
+        self._day, self._ends_at, self._told = row.day, (row.day + 1) * DAY_MS, row.told
+        self._count = self._reserved = self._stored = row.reserved
+
+    # counting
+
+    @handles(CountRequest)
+    def _count_request(self, _: CountRequest) -> Standing:
+        now = self._clock()
+        count = self._count
+        if count < self._quiet_until and now < self._ends_at:
+            self._count = count = count + 1
+            stored = None if count <= self._stored else self._reserving
+            return Standing(self._plan, self._limit, count, self._ends_at, True, stored)
+        return self._count_with_care(now)
+
+    def _count_with_care(self, now: int) -> Standing:
+        """Count a request with which something else is due: a new day, a bound, a threshold, a refusal."""
+        if now >= self._ends_at:
+            self._begin_day(now)
+        if self._limit is not None and self._count >= self._limit:
+            self._refuse(now)
+            return self._standing(admitted=False)
+        self._count += 1
+        crossed = self._crossed()
+        if crossed != self._told:
+            return self._tell_of(crossed, now)
+        left, block = self._reserved - self._count, self._block
+        if left <= block // NOW_AT:
+            self._reserve_ahead()
+        elif left <= block // SOON_AT and not self._due_soon:
+            self._reserve_soon()
+        self._look_ahead()
+        return self._standing(stored=None if self._count <= self._stored else self._reserving)
+
+    def _look_ahead(self) -> None:
+        """Find the count up to which requests need nothing but to be counted."""
+        bounds = [self._reserved - self._block // (NOW_AT if self._due_soon else SOON_AT) - 1]
+        if self._limit is not None:
+            bounds += [
+                self._limit,
+                *(-(-percent * self._limit // 100) - 1 for percent in THRESHOLDS if percent > self._told),
+            ]
+        self._quiet_until = min(bounds)
+
+    @property
+    def _block(self) -> int:
+        return MAX_BLOCK if self._limit is None else min(max(self._limit // 100, 1), MAX_BLOCK)
+
+    def _begin_day(self, now: int) -> None:
+        """Turn the page: nothing of the new day is counted or reserved yet."""
+        self._flush_refusals(now)
+        day = now // DAY_MS
+        self._day, self._count, self._reserved, self._stored, self._told = day, 0, 0, 0, 0
+        self._ends_at, self._quiet_until = (day + 1) * DAY_MS, 0
+        self._refused_told_at = 0
+
+    def _ahead(self) -> int:
+        """The bound to reserve: a block ahead of the count, and never above the limit."""
+        bound = self._count + self._block
+        return bound if self._limit is None else max(min(bound, self._limit), self._count)
+
+    def _reserve_soon(self) -> None:
+        self._due_soon = True
+        loop = asyncio.get_running_loop()
+        loop.call_at((loop.time() // TICK_S + 1) * TICK_S, self.tell_self, _Reserve())
+
+    @handles(_Reserve)
+    def _reserve(self, _: _Reserve) -> None:
+        self._due_soon = False
+        if self._reserved - self._count <= self._block // SOON_AT:
+            self._reserve_ahead()
+        self._look_ahead()
+
+    def _reserve_ahead(self) -> None:
+        bound = self._ahead()
+        if bound > self._reserved:
+            self._reserving = self._store_window(bound)
+
+    def _store_window(self, bound: int, *events: Write) -> AsyncFuture[Any]:
+        """Submit the window; only answers whose count lies above the stored bound wait for it."""
+        day, self._reserved = self._day, bound
+
+        def applied() -> None:
+            if day == self._day:
+                self._stored = max(self._stored, bound)
+            if events:
+                self._outbox.stored()
+
+        return self.commit(quotas.reserve(self.key, day, bound, self._told), *events, applied=applied, awaited=False)
+
+    def _standing(self, *, admitted: bool = True, stored: AsyncFuture[Any] | None = None) -> Standing:
+        return Standing(self._plan, self._limit, self._count, self._ends_at, admitted, stored)
+
+    @handles(ReadQuota)
+    def _read(self, _: ReadQuota) -> Standing:
+        now = self._clock()
+        if now >= self._ends_at:
+            return Standing(self._plan, self._limit, 0, (now // DAY_MS + 1) * DAY_MS)
+        return self._standing()
+
+    # what is told of
+
+    def _crossed(self) -> int:
+        """The highest threshold that is reached, or that was told of today."""
+        limit = self._limit
+        if limit is None:
+            return self._told
+        return max([self._told, *(percent for percent in THRESHOLDS if self._count * 100 >= percent * limit)])
+
+    def _tell_of(self, crossed: int, at: int) -> Standing:
+        """Store an event for each threshold crossed; the answer to the request that crossed it waits for that."""
+        events = [
+            write
+            for percent in THRESHOLDS
+            if self._told < percent <= crossed
+            for write in self._event("quota.threshold.reached", at, threshold=percent)
+        ]
+        self._told = crossed
+        self._reserving = self._store_window(max(self._ahead(), self._reserved), *events)
+        return self._standing(stored=self._reserving)
+
+    def _event(self, kind: str, at: int | None, **more: int) -> tuple[Write, ...]:
+        data = {
+            "scope": "daily",
+            "limit": self._limit,
+            "count": self._count,
+            "plan": self._plan,
+            "window": iso(self._day * DAY_MS)[:10],
+        }
+        return self._outbox.emit(self.key, kind, data | more, at=at)
+
+    def _refuse(self, now: int) -> None:
+        """Note a refusal: the first is told of at once, later ones together."""
+        crossed = self._crossed()
+        if crossed != self._told:  # no count reached it: a crash used up the block that it lies in
+            self._tell_of(crossed, now)
+        self._refused += 1
+        if self._refused == 1 or now - self._refused_told_at >= REJECTED_EVERY_MS:
+            self._tell_when_due(now)
+
+    @handles(_TellOfRefusals)
+    def _tell_of_refusals(self, _: _TellOfRefusals) -> None:
+        if self._refused:
+            self._tell_when_due(self._clock())
+
+    def _tell_when_due(self, now: int) -> None:
+        """Tell of refusals, or see to it that they are told of a minute after the last that were."""
+        since = now - self._refused_told_at
+        if since >= REJECTED_EVERY_MS:
+            self._refused_told_at = now
+            self._flush_refusals(now)
+        else:  # not longer than that, where the clock went back
+            wait_s = min(REJECTED_EVERY_MS - since, REJECTED_EVERY_MS) / 1000
+            asyncio.get_running_loop().call_later(wait_s, self.tell_self, _TellOfRefusals())
+
+    def _flush_refusals(self, at: int) -> None:
+        events = self._refusals_event(at)
+        if events:  # nobody waits for it
+            self.commit(*events, applied=self._outbox.stored, awaited=False)
+
+    def _refusals_event(self, at: int | None = None) -> tuple[Write, ...]:
+        refused, self._refused = self._refused, 0
+        return self._event("quota.request.rejected", at, rejected=refused) if refused else ()
+
+    @handles(PlanChanged)
+    def _change_plan(self, message: PlanChanged) -> None:
+        self._plan, self._limit = message.plan, daily_limit(message.plan, message.plan_limit)
+        self._quiet_until = 0
+        crossed = self._crossed()
+        now = self._clock()
+        if crossed != self._told and now < self._ends_at:
+            self._tell_of(crossed, now)
+
+    # life
+
+    @property
+    def holds_something(self) -> bool:
+        """Tell whether the store's bound is not the exact count, or refusals are not told of yet."""
+        return self._reserved != self._count or self._refused > 0
+
+    async def on_end(self) -> None:
+        """Store the exact count, and tell of the last refusals."""
+        writes = (quotas.reserve(self.key, self._day, self._count, self._told), *self._refusals_event())
+        await self.store.commit(Unit(writes, (self.incarnation,)))
+
+    def concerns(self, user_id: str) -> bool:
+        """Tell whether it counts for this user."""
+        return self.key == user_id
+
+    def snapshot(self) -> dict[str, Any]:
+        """Show the day's count, the bounds and the plan."""
+        return {
+            "plan": self._plan,
+            "limit": self._limit,
+            "window": iso(self._day * DAY_MS)[:10],
+            "count": self._count,
+            "reserved": self._reserved,
+            "stored": self._stored,
+            "told": self._told,
+            "refused": self._refused,
+        }

@@ -1,0 +1,1 @@
+"""The actor runtime: pykka actors on one asyncio loop, and the directory that finds them."""

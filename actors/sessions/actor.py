@@ -1,0 +1,226 @@
+"""The session actor: one log-on of a user, and the context that is selected in it."""
+
+import hmac
+from dataclasses import dataclass, replace
+from typing import Any
+
+from actors.errors import InvalidCredential, NotFound
+from actors.ids import Clock
+from actors.runtime.actor import Ask, AsyncFuture, handles
+from actors.runtime.durable import DurableActor
+from persistence import credentials
+from persistence.credentials import SessionRow
+from persistence.store import FOREIGN_KEY, ROWS, Store, Unit, Write
+
+TOUCH_MS = 60_000
+"""Last use is stored at most this often (product 2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who sends a request, with which credential, and what is selected in that."""
+
+    credential_id: str
+    user_id: str
+    user_name: str
+    agent_id: str | None = None
+    domain_id: str | None = None
+    zone_id: str | None = None
+    kind: str = "session"
+    """The kind of the credential's actor: session or key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Authorize(Ask[Caller]):
+    """Check that a token is this session's and that the session lives; counts as a use of it."""
+
+    token_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class UseSession(Ask[None]):
+    """Count a stream that is open as a use of the session, if that lives."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSession(Ask[SessionRow]):
+    """Answer the session as it is now; does not count as a use of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectAgent(Ask[None]):
+    """Make an agent the session's, or none."""
+
+    agent_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SelectZone(Ask[None]):
+    """Make a domain and a zone of it the session's."""
+
+    domain_id: str
+    zone_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndSession(Ask[None]):
+    """Log off: the session's token is worth nothing from then on."""
+
+
+class SessionActor(DurableActor):
+    """Owns one session; its key is the session's id."""
+
+    kind = "session"
+    __slots__ = ("_caller", "_clock", "_last_used", "_session", "_stored_use", "_touch_ms", "_ttl_ms")
+
+    def __init__(self, key: str, store: Store, clock: Clock, ttl_ms: int) -> None:
+        super().__init__(key, store)
+        self._clock = clock
+        self._ttl_ms = ttl_ms
+        self._touch_ms = min(TOUCH_MS, ttl_ms // 10)  # what is stored must not make a short session expire early
+        self._session: SessionRow | None = None
+        self._caller: Caller | None = None
+        self._last_used = 0
+        self._stored_use = 0
+
+    async def on_begin(self) -> None:
+        """Load the session.
+
+        Raises:
+            InvalidCredential: it has ended.
+        """
+        found = await self.store.fetch(credentials.by_id(self.key))
+        if not found:
+            raise ended()
+        self._hold_session(found[0])
+        self._last_used = self._stored_use = found[0].last_used_at
+
+    def _hold_session(self, session: SessionRow) -> None:
+        self._session = session
+        self._caller = Caller(
+            session.id,
+            session.user_id,
+            session.user_name,
+            session.agent_id,
+            session.domain_id,
+            session.zone_id,
+            self.kind,
+        )
+
+    @handles(Authorize)
+    def _authorize(self, message: Authorize) -> Caller:
+        session, caller = self._session, self._caller
+        if session is None or caller is None or not hmac.compare_digest(session.token_hash, message.token_hash):
+            raise ended()
+        self._count_use(session)
+        return caller
+
+    @handles(UseSession)
+    def _use(self, _: UseSession) -> None:
+        if self._session is None:
+            raise ended()
+        self._count_use(self._session)
+
+    def _count_use(self, session: SessionRow) -> None:
+        now = self._clock()
+        if now >= self._expires_at(session):
+            raise self._expired()
+        self._last_used = now
+        if now - self._stored_use >= self._touch_ms:
+            self._stored_use = now
+            # Nobody waits for it: losing a minute's last use to a crash is within the contract.
+            self.commit(credentials.touch(self.key, now), awaited=False)
+
+    def _expires_at(self, session: SessionRow) -> int:
+        """When it ends if it is not used before, in ms since the epoch."""
+        return self._last_used + self._ttl_ms
+
+    def _expired(self) -> InvalidCredential:
+        return InvalidCredential("This session has expired; log on again with US_LogOn.")
+
+    @handles(ReadSession)
+    def _read(self, _: ReadSession) -> SessionRow:
+        session = self._session
+        if session is None or self._clock() >= self._expires_at(session):
+            raise ended()
+        return replace(session, last_used_at=self._last_used)
+
+    @handles(SelectAgent)
+    def _select_agent(self, message: SelectAgent) -> AsyncFuture[None]:
+        return self._select(credentials.select_agent(self.key, message.agent_id), agent_id=message.agent_id)
+
+    @handles(SelectZone)
+    def _select_zone(self, message: SelectZone) -> AsyncFuture[None]:
+        domain_id, zone_id = message.domain_id, message.zone_id
+        return self._select(credentials.select_zone(self.key, domain_id, zone_id), domain_id=domain_id, zone_id=zone_id)
+
+    def _select(self, write: Write, **selected: str | None) -> AsyncFuture[None]:
+        if self._session is None:
+            raise ended()
+
+        def applied() -> None:
+            if self._session is not None:
+                self._hold_session(replace(self._session, **selected))
+
+        return self.commit(write, applied=applied, refusals={FOREIGN_KEY: gone, ROWS: ended})
+
+    @handles(EndSession)
+    def _end_session(self, _: EndSession) -> AsyncFuture[None]:
+        self._session = None
+        return self.commit(credentials.delete(self.key), applied=self.retire)
+
+    @property
+    def holds_something(self) -> bool:
+        """Tell whether a use of the session is not stored yet."""
+        return self._session is not None and self._last_used > self._stored_use
+
+    async def on_end(self) -> None:
+        """Store the last use."""
+        await self.store.commit(Unit((credentials.touch(self.key, self._last_used),)))
+
+    def concerns(self, user_id: str) -> bool:
+        """Tell whether it is a session of this user's."""
+        return self._session is not None and self._session.user_id == user_id
+
+    def snapshot(self) -> dict[str, Any]:
+        """Show whose session it is and what is selected; never its token's hash."""
+        session = self._session
+        if session is None:
+            return {"ended": True}
+        return {
+            "user": session.user_name,
+            "agent_id": session.agent_id,
+            "domain_id": session.domain_id,
+            "zone_id": session.zone_id,
+            "created_at": session.created_at,
+            "last_used_at": self._last_used,
+        }
+
+
+class KeyActor(SessionActor):
+    """Owns one API key or sandbox key: like a session, but it ends at a fixed time or never."""
+
+    kind = "key"
+    __slots__ = ()
+
+    def _expires_at(self, session: SessionRow) -> int:
+        return NEVER if session.expires_at is None else session.expires_at
+
+    def _expired(self) -> InvalidCredential:
+        return InvalidCredential("This API key has expired; make a new one with POST /api/api-keys.")
+
+
+NEVER = 2**63
+"""Later than any time."""
+
+
+def gone() -> NotFound:
+    """Make the error for what was destroyed in the moment it was selected."""
+    return NotFound("This is gone; select another.")
+
+
+def ended() -> InvalidCredential:
+    """Make the error for a token whose session, or key, is gone."""
+    return InvalidCredential(
+        "This session or API key has ended, was revoked or never was; log on with US_LogOn for a new token."
+    )

@@ -1,0 +1,59 @@
+"""Credentials: from the token that a request carries to the session or API key that it stands for."""
+
+from collections import OrderedDict
+
+from actors.errors import InvalidCredential, NoCredential
+from actors.runtime.local_directory import Directory
+from actors.sessions.actor import Authorize, Caller, ended
+from actors.sessions.tokens import SESSION, token_hash, token_kind
+from persistence import credentials
+from persistence.store import Store
+
+REMEMBERED = 100_000
+"""Tokens that are known without a look-up; 200 bytes each."""
+
+
+class Credentials:
+    """Finds the credential of a token; the credential's actor decides whether it still lives.
+
+    A token belongs to one session or key for ever, so what is remembered here is never wrong, only of no use once
+    that has ended.
+    """
+
+    def __init__(self, directory: Directory, store: Store) -> None:
+        self._directory = directory
+        self._store = store
+        self._known: OrderedDict[bytes, tuple[str, str]] = OrderedDict()
+        self.lookups = 0
+        """Tokens that had to be looked up in the store."""
+
+    async def authenticate(self, token: str | None) -> Caller:
+        """Tell who sends a token.
+
+        Raises:
+            NoCredential: there is no token.
+            InvalidCredential: it is mistyped, expired, revoked or never was.
+        """
+        if not token:
+            raise NoCredential(
+                "This needs a credential: send a session token from US_LogOn as `Authorization: Bearer ...`, or an "
+                "API key as `X-Api-Key`."
+            )
+        digest = token_hash(token)
+        kind, credential_id = self._known.get(digest) or await self._look_up(token, digest)
+        caller = self._directory.ask_soon(kind, credential_id, Authorize(digest))
+        return caller if isinstance(caller, Caller) else await caller
+
+    async def _look_up(self, token: str, digest: bytes) -> tuple[str, str]:
+        """Find the actor of a token: its kind, and the credential's id."""
+        kind = token_kind(token)
+        if kind is None:
+            raise InvalidCredential("This is not a Parley token: a character is wrong or missing; copy it again.")
+        self.lookups += 1
+        found = await self._store.fetch(credentials.id_by_token_hash(digest))
+        if not found:
+            raise ended()
+        known = self._known[digest] = "session" if kind == SESSION else "key", found[0]
+        if len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)
+        return known

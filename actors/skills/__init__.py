@@ -1,1 +1,0 @@
-"""Skills in the Agent Skills format (agentskills.io/specification): reading, checking, keeping them."""

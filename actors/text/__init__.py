@@ -1,0 +1,1 @@
+"""Text: tokens, ranking by BM25, and the text of documents."""

@@ -1,0 +1,388 @@
+"""The tool-server actor: one installed tool server (MCP), and the connection to it."""
+
+import asyncio
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any
+
+import orjson
+
+from actors.errors import EngineFailed, NameTaken, NotFound, Overloaded, ServiceError, StateConflict
+from actors.runtime.actor import Ask, AsyncFuture, Tell, handles
+from actors.runtime.durable import DurableActor
+from actors.tools.catalog import ToolServers
+from actors.tools.connection import Connection, ToolServerFailed
+from actors.tools.limits import MAX_CALLS, MAX_SERVERS
+from actors.tools.tool import ToolOffer, ToolResult
+from actors.users.actor import no_such_user
+from persistence import tool_servers
+from persistence.store import FOREIGN_KEY, ROWS, Store
+from persistence.tool_servers import ToolServerRow
+
+MAX_BACK_OFF_S = 60.0
+"""The longest that a tool server which keeps failing is left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolServerView:
+    """An installed tool server as its user sees it. `state`: idle, connecting, ready or failed; `error` says why."""
+
+    row: ToolServerRow
+    state: str
+    error: str | None
+    offers: list[ToolOffer] | None
+
+
+@dataclass(frozen=True, slots=True)
+class InstallToolServer(Ask[ToolServerView]):
+    """Install a tool server under this actor's key."""
+
+    row: ToolServerRow
+
+
+@dataclass(frozen=True, slots=True)
+class ReadToolServer(Ask[ToolServerView]):
+    """Answer it as it is now."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListOffers(Ask[list[ToolOffer]]):
+    """Answer what it offers: what it said last, or once it is connected where it never was."""
+
+
+@dataclass(frozen=True, slots=True)
+class InvokeTool(Ask[ToolResult]):
+    """Call a tool of its by the name that it has there."""
+
+    tool: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveToolServer(Ask[None]):
+    """Remove it and end its process."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Connected(Tell):
+    link: Connection
+    offers: list[ToolOffer]
+
+
+@dataclass(frozen=True, slots=True)
+class _Gone(Tell):
+    link: Connection
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _CallEnded(Tell):
+    link: Connection
+    answered: AsyncFuture[ToolResult]
+    result: ToolResult | None
+    failure: ToolServerFailed | None
+
+
+class ToolServerActor(DurableActor):
+    """Owns one installed tool server; its key is the installation's id.
+
+    Its connection is opened by the first message that needs it, and closed when this actor is passivated: after five
+    minutes without a message. What is slow runs in tasks that tell it how they ended.
+    """
+
+    kind = "mcp"
+    __slots__ = (
+        "_answers",
+        "_calls",
+        "_error",
+        "_failures",
+        "_link",
+        "_offers",
+        "_ready",
+        "_retry_at",
+        "_row",
+        "_servers",
+        "_tasks",
+        "_waiting",
+    )
+
+    def __init__(self, key: str, store: Store, servers: ToolServers) -> None:
+        super().__init__(key, store)
+        self._servers = servers
+        self._row: ToolServerRow | None = None
+        self._offers: list[ToolOffer] | None = None
+        self._link: Connection | None = None
+        self._ready = False
+        self._error: str | None = None
+        self._failures = 0
+        self._retry_at = 0.0
+        self._calls = 0
+        self._waiting: list[tuple[Callable[[], None], AsyncFuture[Any]]] = []
+        self._answers: set[AsyncFuture[Any]] = set()  # not given yet
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def on_begin(self) -> None:
+        """Load the installation; there is none yet where this actor is to install it."""
+        found = await self.store.fetch(tool_servers.by_id(self.key))
+        if found:
+            self._hold_row(found[0])
+
+    def _hold_row(self, row: ToolServerRow) -> None:
+        self._row = row
+        if row.offers is not None:
+            self._offers = [ToolOffer(**offer) for offer in orjson.loads(row.offers)]
+
+    @property
+    def _live(self) -> ToolServerRow:
+        if self._row is None:
+            raise no_such_server()
+        return self._row
+
+    # installing and removing
+
+    @handles(InstallToolServer)
+    def _install(self, message: InstallToolServer) -> AsyncFuture[ToolServerView]:
+        row = message.row
+
+        def applied() -> None:
+            self._row = row
+
+        return self.commit(
+            tool_servers.insert(row, MAX_SERVERS),
+            applied=applied,
+            reply=lambda: ToolServerView(row, "idle", None, None),
+            refusals={
+                "tool_servers.user_id": name_taken,
+                FOREIGN_KEY: no_such_user,
+                ROWS: too_many_servers,
+            },
+        )
+
+    @handles(RemoveToolServer)
+    def _remove(self, _: RemoveToolServer) -> AsyncFuture[None]:
+        row = self._live
+        self._row = None
+        return self.commit(tool_servers.delete(row.id), applied=self.retire)
+
+    @handles(ReadToolServer)
+    def _read(self, _: ReadToolServer) -> ToolServerView:
+        return self._view()
+
+    def _view(self) -> ToolServerView:
+        if self._ready:
+            state = "ready"
+        elif self._link is not None:
+            state = "connecting"
+        else:
+            state = "idle" if self._error is None else "failed"
+        return ToolServerView(self._live, state, self._error, self._offers)
+
+    # using
+
+    @handles(ListOffers)
+    def _list_offers(self, _: ListOffers) -> AsyncFuture[list[ToolOffer]] | list[ToolOffer]:
+        row = self._live
+        if self._offers is not None and self._error is None:
+            return self._offers
+        answered: AsyncFuture[list[ToolOffer]] = AsyncFuture()
+        self._when_ready(row, lambda: self._answer(answered, self._offers or []), answered)
+        return answered
+
+    @handles(InvokeTool)
+    def _invoke(self, message: InvokeTool) -> AsyncFuture[ToolResult]:
+        row = self._live
+        if self._calls + len(self._waiting) >= MAX_CALLS:
+            raise Overloaded(f"{row.name} works on {MAX_CALLS} calls already; try again when one has ended.")
+        answered: AsyncFuture[ToolResult] = AsyncFuture()
+        self._when_ready(row, lambda: self._begin_call(message, answered), answered)
+        return answered
+
+    def _when_ready(self, row: ToolServerRow, act: Callable[[], None], answered: AsyncFuture[Any]) -> None:
+        """Act on the connection: now, or once it is there.
+
+        Raises:
+            EngineFailed: the server failed just now and is left alone for a while.
+            StateConflict, Overloaded: no process may be started now.
+        """
+        if self._link is not None and self._link.closing:  # it idled, and gives way to another
+            self._link, self._ready = None, False
+        if not self._ready:
+            self._connect(row)
+        self._answers.add(answered)
+        if self._ready:
+            act()
+        else:
+            self._waiting.append((act, answered))
+
+    def _begin_call(self, message: InvokeTool, answered: AsyncFuture[ToolResult]) -> None:
+        link = self._link
+        if link is None or not any(offer.name == message.tool for offer in self._offers or ()):
+            self._answer(answered, error=no_such_tool())
+            return
+        self._calls += 1
+        task = asyncio.create_task(self._call(link, message, answered))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _call(self, link: Connection, message: InvokeTool, answered: AsyncFuture[ToolResult]) -> None:
+        result = failure = None
+        try:
+            result = await link.call(message.tool, message.arguments)
+        except ToolServerFailed as failed:
+            failure = failed
+        finally:
+            if result is None and failure is None:
+                failure = ToolServerFailed("the call was cut off", lost=True)
+            self.tell_self(_CallEnded(link, answered, result, failure))
+
+    @handles(_CallEnded)
+    def _call_ended(self, message: _CallEnded) -> None:
+        self._calls -= 1
+        if message.failure is None:
+            self._failures = 0
+            self._answer(message.answered, message.result)
+            return
+        self._answer(message.answered, error=self._failed(str(message.failure)))
+        if message.failure.lost and message.link is self._link:
+            self._lose(str(message.failure))
+
+    def _answer(self, answered: AsyncFuture[Any], value: Any = None, error: ServiceError | None = None) -> None:
+        self._answers.discard(answered)
+        if error is None:
+            answered.set(value)
+        else:
+            answered.fail(error)
+
+    # the connection
+
+    def _connect(self, row: ToolServerRow) -> None:
+        if self._link is not None:
+            return
+        wait = self._retry_at - monotonic()
+        if wait > 0:
+            raise self._failed(f"{self._error}; it is tried again in {math.ceil(wait)} s")
+        line = self._servers.line_to(row)
+        slots = self._servers.slots
+        if line.is_process:
+            slots.make_room(row.user_id)
+
+        def gone(reason: str | None) -> None:
+            slots.give_back(link)
+            self._servers.links.discard(link)
+            self.tell_self(_Gone(link, reason))
+
+        link = self._link = Connection(
+            line, self._servers.limits, lambda offers: self.tell_self(_Connected(link, offers)), gone
+        )
+        self._servers.links.add(link)
+        if line.is_process:
+            slots.hold(link, row.user_id)
+
+    @handles(_Connected)
+    def _connected(self, message: _Connected) -> None:
+        row = self._row
+        if message.link is not self._link or row is None:
+            return
+        self._ready, self._error = True, None
+        self._offers = message.offers
+        offers = orjson.dumps(self._offers).decode()
+        if offers != row.offers:
+            self._row = replace(row, offers=offers)
+            # Only a list to show: nobody waits for it, and with a refusal named no answer is held back for it.
+            self.commit(tool_servers.keep_offers(row.id, offers), refusals={ROWS: no_such_server})
+        waiting, self._waiting = self._waiting, []
+        for act, _ in waiting:
+            act()
+
+    @handles(_Gone)
+    def _on_gone(self, message: _Gone) -> None:
+        if message.link is not self._link:
+            return
+        if message.reason is None:  # it idled, and gave way to another
+            self._link, self._ready = None, False
+        else:
+            self._lose(message.reason)
+
+    def _lose(self, reason: str) -> None:
+        """Note that the connection is of no use; the next message that needs one opens it anew, unless this repeats."""
+        link, self._link = self._link, None
+        was_ready, self._ready = self._ready, False
+        self._error = reason
+        self._failures += 1
+        # a server that worked is started again at once, the first time
+        exponent = self._failures - (2 if was_ready else 1)
+        self._retry_at = monotonic() + (min(2.0**exponent, MAX_BACK_OFF_S) if exponent >= 0 else 0.0)
+        waiting, self._waiting = self._waiting, []
+        for _, answered in waiting:
+            self._answer(answered, error=self._failed(reason))
+        if link is not None:
+            task = asyncio.create_task(link.close(f"it was closed, as another call found that {reason}"))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    def _failed(self, what: str) -> EngineFailed:
+        name = self._row.name if self._row else "it"
+        return EngineFailed(f"The tool server {name} failed: {what}.")
+
+    # life
+
+    @property
+    def engaged(self) -> bool:
+        """Tell whether a call or a connecting is under way, or a process is ending."""
+        return bool(self._answers or self._tasks)
+
+    async def on_end(self) -> None:
+        """Close the connection; whoever still waits is told."""
+        for answered in list(self._answers):
+            self._answer(answered, error=Overloaded("The tool server was removed, or the gateway stops."))
+        if self._link is not None:
+            await self._link.close()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def concerns(self, user_id: str) -> bool:
+        """Tell whether it is this user's."""
+        return self._row is not None and self._row.user_id == user_id
+
+    @property
+    def title(self) -> str | None:
+        """The name that its user gave it."""
+        return self._row and self._row.name
+
+    def snapshot(self) -> dict[str, Any]:
+        """Show where it is and how it is; never its headers or its URL, which may hold a secret."""
+        row = self._row
+        if row is None:
+            return {"removed": True}
+        view = self._view()
+        return {
+            "user_id": row.user_id,
+            "entry": row.entry,
+            "state": view.state,
+            "error": view.error,
+            "tools": None if view.offers is None else len(view.offers),
+            "calls": self._calls,
+            "failures": self._failures,
+        }
+
+
+def no_such_server() -> NotFound:
+    """Make the error for a tool server that is not installed."""
+    return NotFound("You have no tool server of this name; see GET /api/mcp/tools.")
+
+
+def no_such_tool() -> NotFound:
+    """Make the error for a tool that no installed server offers."""
+    return NotFound("You have no tool of this name: it is `server.tool`, as GET /api/mcp/tools lists it.")
+
+
+def name_taken() -> NameTaken:
+    """Make the error for a name that another tool server of the user's has."""
+    return NameTaken("You have a tool server of this name; choose another, or remove that one first.")
+
+
+def too_many_servers() -> StateConflict:
+    """Make the error for a user with as many tool servers as it may have."""
+    return StateConflict(f"You have {MAX_SERVERS} tool servers, the most that you may; remove one first.")

@@ -1,0 +1,86 @@
+"""What tool servers have in common: the operator's catalog, the bounds, and the way to each."""
+
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from weakref import WeakValueDictionary
+
+import orjson
+
+from actors.egress.aiohttp_session import Outbound
+from actors.errors import EngineFailed, NotFound
+from actors.sealing import Sealer, WrongMasterKey
+from actors.tools.connection import Connection
+from actors.tools.http import HttpLine, stream_pace
+from actors.tools.limits import Flow, ProcessSlots, ToolLimits
+from actors.tools.stdio import ProcessLine, StdioServer
+from persistence.tool_servers import ToolServerRow
+
+BUILT_IN = "parley"
+"""The catalog's entry that every gateway has."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOptions:
+    """What the operator decides of tool servers.
+
+    Args:
+        catalog: the stdio servers that users may install, by name.
+        limits: their bounds.
+    """
+
+    catalog: Mapping[str, StdioServer] = field(default_factory=dict[str, StdioServer])
+    limits: ToolLimits = field(default_factory=ToolLimits)
+
+
+class ToolServers:
+    """Opens lines to tool servers, within the operator's bounds."""
+
+    def __init__(self, options: ToolOptions, sealer: Sealer, outbound: Outbound) -> None:
+        self.options = options
+        self.outbound = outbound
+        self.limits = options.limits
+        self.slots = ProcessSlots(options.limits)
+        self.links: set[Connection] = set()
+        """Every connection there is."""
+        self._streams: WeakValueDictionary[str, Flow] = WeakValueDictionary()  # of each user with a line of a URL
+        self._sealer = sealer
+
+    def close(self) -> None:
+        """Begin to close every connection, as the gateway stops; calls under way fail."""
+        for link in list(self.links):
+            link.give_way("it was closed, as the gateway stops")
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        return self.outbound.tls()
+
+    def seal(self, server_id: str, headers: Mapping[str, str]) -> bytes | None:
+        """Seal the headers of a tool server, if it has any."""
+        return self._sealer.seal(orjson.dumps(dict(headers)), _purpose(server_id)) if headers else None
+
+    def line_to(self, server: ToolServerRow) -> ProcessLine | HttpLine:
+        """Make the line to a tool server; nothing is opened yet.
+
+        Raises:
+            NotFound: the operator has taken its entry out of the catalog.
+            EngineFailed: its headers can't be unsealed.
+        """
+        if server.url is None:
+            entry = self.options.catalog.get(server.entry or "")
+            if entry is None:
+                raise NotFound(f"The gateway's catalog has no server {server.entry} any more; remove {server.name}.")
+            return ProcessLine(entry)
+        headers: dict[str, str] = {}
+        if server.headers is not None:
+            try:
+                headers = orjson.loads(self._sealer.open(server.headers, _purpose(server.id)))
+            except WrongMasterKey:
+                raise EngineFailed(f"The headers of {server.name} can't be read; install it anew.") from None
+        lines = self._streams.setdefault(server.user_id, stream_pace())
+        return HttpLine(server.url, headers, self.limits, lines, self._tls, self.outbound, server.user_id)
+
+
+def _purpose(server_id: str) -> str:
+    return f"mcp {server_id}"

@@ -1,0 +1,43 @@
+"""What tool servers offer and answer, as plain values."""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOffer:
+    """A tool that a user may call; `input_schema` is JSON Schema. `name` is the server's own or `server.tool`."""
+
+    name: str
+    description: str
+    input_schema: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool answered: MCP content blocks as JSON, and whether the tool itself says that it failed."""
+
+    content: list[dict[str, Any]]
+    is_error: bool = False
+    quoted: tuple[int, ...] = ()
+    """Places of memories whose texts stand in it (see `actors/idempotency/records.py`)."""
+
+    @property
+    def text(self) -> str:
+        """The texts of it, for a model; what is no text is named in brackets."""
+        return "\n".join(_text_of(block) for block in self.content)
+
+
+def text_result(text: str, *, is_error: bool = False) -> ToolResult:
+    """Make a result of one text."""
+    return ToolResult([{"type": "text", "text": text}], is_error)
+
+
+def _text_of(block: dict[str, Any]) -> str:
+    kind = block.get("type")
+    if kind == "text":
+        return str(block.get("text", ""))
+    resource: dict[str, Any] = block.get("resource") or {}
+    if kind == "resource" and "text" in resource:
+        return str(resource["text"])
+    return f"[{kind} {block.get('mimeType') or block.get('uri') or ''}]".replace(" ]", "]")

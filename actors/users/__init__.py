@@ -1,0 +1,1 @@
+"""Users: accounts, passwords, rosters and credentials."""

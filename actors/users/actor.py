@@ -1,0 +1,521 @@
+"""The user actor: what a user's sessions share (password, roster, plan), and what it makes."""
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from actors.agents.messages import StandingChanged, UserGone
+from actors.errors import NameTaken, NeedsPlan, NotFound, NotPermitted, StateConflict, WrongPassword
+from actors.ids import Clock, new_id
+from actors.plans import PLANS, daily_limit
+from actors.quotas.actor import PlanChanged
+from actors.runtime.actor import Ask, AsyncFuture, handles
+from actors.runtime.durable import DurableActor
+from actors.runtime.local_directory import Directory
+from actors.users.held_credentials import HeldCredentials
+from actors.webhooks import dispatcher
+from actors.webhooks.outbox import Outbox
+from persistence import agents, banks, credentials, domains, idempotency_records, logon_places, users
+from persistence.agents import AgentRow
+from persistence.banks import BankRow
+from persistence.credentials import SessionRow
+from persistence.domains import DomainRow, ZoneRow
+from persistence.store import FOREIGN_KEY, ROWS, Store
+from persistence.users import NO_PASSWORD, UserRow
+
+LOBBY = "lobby"
+"""The zone that each domain is made with, and that can't be destroyed."""
+
+PREMIUM_NAME_CHARS = 4
+"""Names of so many characters or fewer are for plans with premium names (product 1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadUser(Ask[UserRow]):
+    """Answer the user as it is now, its password's hash included: for flows, never for clients."""
+
+
+class SessionOpened(NamedTuple):
+    """A session was started, and those of `ended` ended for it."""
+
+    session: SessionRow
+    ended: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSessions(Ask[tuple[str, ...]]):
+    """Answer the ids of the stored sessions that count, the oldest first; some may have ended unseen."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSession(Ask[SessionOpened]):
+    """Start a session, if the password is still the one that was verified.
+
+    Above the cap the oldest end with it. `place` is the digest of where the log-on comes from, `gone` are sessions
+    that were counted and have ended.
+    """
+
+    verified_hash: str
+    token_hash: bytes
+    place: bytes
+    gone: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateUser(Ask[UserRow]):
+    """Change the members given; a new password ends every session but the one that sent this."""
+
+    session_id: str
+    description: str | None
+    profile: str | None
+    secret_hash: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RevokeSessions(Ask[None]):
+    """End every session of the user but one."""
+
+    kept_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class DestroyUser(Ask[None]):
+    """Remove the user and all it owns, if the password is still the one that was verified.
+
+    `met_agents`: the agents it has conversations with, whose message counts change with it.
+    """
+
+    verified_hash: str
+    met_agents: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetPlan(Ask[UserRow]):
+    """Put the user on a plan; `limit` is for enterprise only, in requests a day."""
+
+    plan: str
+    limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateKey(Ask[SessionRow]):
+    """Make an API key of this user's, if its plan has them; `lives_ms` None is for ever."""
+
+    name: str
+    prefix: str
+    token_hash: bytes
+    lives_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RevokeKey(Ask[None]):
+    """End one of the user's API keys."""
+
+    key_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateAgent(Ask[AgentRow]):
+    """Make an agent that this user owns."""
+
+    name: str
+    description: str
+    profile: str | None
+    access: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateDomain(Ask[DomainRow]):
+    """Make a domain that an agent of this user's founds."""
+
+    founder_id: str
+    founder: str
+    name: str
+    description: str
+    profile: str | None
+    access: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateBank(Ask[BankRow]):
+    """Make a bank that this user owns, with one of its agents as admin."""
+
+    name: str
+    description: str | None
+    access: str
+    agent_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddToRoster(Ask[None]):
+    """Put another's agent on the roster; one that is there already stays."""
+
+    agent_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveFromRoster(Ask[None]):
+    """Take an agent off the roster and out of the user's selections."""
+
+    agent_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class OnRoster(Ask[bool]):
+    """Tell whether an agent is on the roster."""
+
+    agent_id: str
+
+
+def require_name_allowed(name: str, plan: str) -> None:
+    """Refuse a premium name to a plan without them.
+
+    Raises:
+        NeedsPlan: the name is too short for this plan.
+    """
+    if len(name) <= PREMIUM_NAME_CHARS and not PLANS[plan].premium_names:
+        raise NeedsPlan(
+            f"Names of {PREMIUM_NAME_CHARS} characters or fewer are for the plans scale and enterprise; "
+            "take a longer name, or ask the operator for such a plan."
+        )
+
+
+def require_entitled(plan: str) -> None:
+    """Refuse what takes an active entitlement.
+
+    Raises:
+        NeedsPlan: the plan has none.
+    """
+    if not PLANS[plan].entitled:
+        raise NeedsPlan("API keys are for the plans builder, scale and enterprise; ask the operator for one of them.")
+
+
+def no_such_key() -> NotFound:
+    """Make the error for an API key that is not there, or another user's."""
+    return NotFound("You have no API key of this id; list yours with GET /api/api-keys.")
+
+
+def name_taken() -> NameTaken:
+    """Make the error for a name that another entity of the kind has."""
+    return NameTaken("This name is taken (case makes no difference); choose another.")
+
+
+def agent_is_gone() -> NotFound:
+    """Make the error for an agent that was destroyed just now."""
+    return NotFound("This agent is gone; name another as target.agent.")
+
+
+def no_such_user() -> NotFound:
+    """Make the error for a user that is not there."""
+    return NotFound("There is no such user; check the name.")
+
+
+class UserActor(DurableActor):
+    """Owns one user; its key is the user's id."""
+
+    kind = "user"
+    __slots__ = ("_clock", "_directory", "_held", "_outbox", "_roster", "_user")
+
+    def __init__(self, key: str, store: Store, clock: Clock, directory: Directory, outbox: Outbox) -> None:
+        super().__init__(key, store)
+        self._clock = clock
+        self._directory = directory
+        self._outbox = outbox
+        self._user: UserRow | None = None
+        self._roster: set[str] = set()
+        self._held = HeldCredentials()
+
+    async def on_begin(self) -> None:
+        """Load the user, its roster, and the ids of its credentials.
+
+        Raises:
+            NotFound: there is no such user.
+        """
+        found = await self.store.fetch(users.by_id(self.key))
+        if not found:
+            raise no_such_user()
+        self._user = found[0]
+        self._roster = set(await self.store.fetch(users.roster(self.key)))
+        self._held.load(await self.store.fetch(credentials.ids_of_user(self.key)))
+
+    @property
+    def _live(self) -> UserRow:
+        """The user, while it is not destroyed."""
+        if self._user is None:
+            raise no_such_user()
+        return self._user
+
+    @handles(ReadUser)
+    def _read(self, _: ReadUser) -> UserRow:
+        return self._live
+
+    @handles(OpenSession)
+    def _open_session(self, message: OpenSession) -> AsyncFuture[SessionOpened]:
+        user = self._live
+        if user.secret_hash != message.verified_hash:
+            raise wrong_password()
+        now = self._clock()
+        session = SessionRow(new_id("ses"), user.id, user.name, message.token_hash, now, now)
+        ended = self._held.begin_session(session.id, message.gone)  # where this is refused, nobody is left to count
+
+        def applied() -> None:
+            self._held.session_stored(session.id)
+            self._directory.evict("session", ended)
+
+        return self.commit(
+            credentials.insert(session),
+            *((credentials.delete_several(ended),) if ended else ()),
+            *logon_places.put(user.id, message.place, now),
+            reply=lambda: SessionOpened(session, ended),
+            applied=applied,
+            refusals={FOREIGN_KEY: wrong_password},
+        )
+
+    @handles(ReadSessions)
+    def _read_sessions(self, _: ReadSessions) -> tuple[str, ...]:
+        return self._held.stored_sessions
+
+    @handles(UpdateUser)
+    def _update(self, message: UpdateUser) -> AsyncFuture[UserRow]:
+        user = self._live
+        if message.secret_hash is not None and user.secret_hash == NO_PASSWORD:
+            raise NotPermitted("The user of a sandbox key has no password; register with US_Create to have one.")
+        self._user = user = replace(
+            user,
+            description=message.description or user.description,
+            profile=message.profile or user.profile,
+            secret_hash=message.secret_hash or user.secret_hash,
+        )
+        writes = [users.update(user)]
+        if message.secret_hash is None:
+            return self.commit(*writes, reply=lambda: user)
+        writes.append(credentials.delete_others(user.id, message.session_id))
+        self._held.keep_session(message.session_id)
+        return self.commit(*writes, reply=lambda: user, applied=lambda: self._evict_sessions(message.session_id))
+
+    @handles(RevokeSessions)
+    def _revoke(self, message: RevokeSessions) -> AsyncFuture[None]:
+        user = self._live
+        self._held.keep_session(message.kept_id)
+        return self.commit(
+            credentials.delete_others(user.id, message.kept_id),
+            applied=lambda: self._evict_sessions(message.kept_id),
+        )
+
+    @handles(DestroyUser)
+    def _destroy(self, message: DestroyUser) -> AsyncFuture[None]:
+        user = self._live
+        if user.secret_hash != message.verified_hash:
+            raise wrong_password()
+        self._user = None
+
+        def applied() -> None:
+            self._evict_credentials()
+            self._directory.evict("quota", (user.id,))
+            self._directory.evict_concerning("agent", user.id)
+            self._directory.evict_concerning("domain", user.id)
+            self._directory.evict_concerning("bank", user.id)
+            self._directory.evict_concerning("mcp", user.id)
+            self._directory.evict("library", (user.id,))
+            for agent_id in message.met_agents:
+                self._directory.tell("agent", agent_id, UserGone(user.id))
+            self._directory.evict("webhooks", (user.id,))
+            self._directory.tell(dispatcher.KIND, dispatcher.KEY, dispatcher.UserGone(user.id))
+            self.retire()
+
+        return self.commit(
+            *domains.leave_all_of(user.id),
+            *agents.destroy_all_of(user.id, self._clock()),
+            users.delete(user.id),
+            idempotency_records.delete_of_user(user.id),
+            applied=applied,
+        )
+
+    @handles(SetPlan)
+    def _set_plan(self, message: SetPlan) -> AsyncFuture[UserRow]:
+        before = self._live
+        self._user = user = replace(before, plan=message.plan, plan_limit=message.limit, development_plan=False)
+        if (user.plan, user.plan_limit) == (before.plan, before.plan_limit):
+            return self.commit(users.update(user), reply=lambda: user)
+        data = {
+            "user_id": user.id,
+            "from": before.plan,
+            "to": user.plan,
+            "limit": daily_limit(user.plan, user.plan_limit),
+        }
+
+        def applied() -> None:
+            self._outbox.stored()
+            self._directory.tell("quota", user.id, PlanChanged(user.plan, user.plan_limit))
+
+        event = self._outbox.emit(user.id, "billing.plan.changed", data)
+        return self.commit(users.update(user), *event, reply=lambda: user, applied=applied)
+
+    @handles(CreateKey)
+    def _create_key(self, message: CreateKey) -> AsyncFuture[SessionRow]:
+        user = self._live
+        require_entitled(user.plan)
+        now = self._clock()
+        key = SessionRow(
+            id=new_id("key"),
+            user_id=user.id,
+            user_name=user.name,
+            token_hash=message.token_hash,
+            created_at=now,
+            last_used_at=0,
+            kind="key",
+            name=message.name,
+            prefix=message.prefix,
+            expires_at=None if message.lives_ms is None else now + message.lives_ms,
+        )
+        self._held.begin_key(key.id)  # where this is refused, nobody is left to count
+        return self.commit(credentials.insert(key), reply=lambda: key, refusals={FOREIGN_KEY: no_such_user})
+
+    @handles(RevokeKey)
+    def _revoke_key(self, message: RevokeKey) -> AsyncFuture[None]:
+        def applied() -> None:
+            self._held.key_revoked(message.key_id)
+            self._directory.evict("key", (message.key_id,))
+
+        return self.commit(
+            credentials.delete_key(message.key_id, self._live.id),
+            applied=applied,
+            refusals={ROWS: no_such_key},
+        )
+
+    @handles(CreateAgent)
+    def _create_agent(self, message: CreateAgent) -> AsyncFuture[AgentRow]:
+        user = self._live
+        require_name_allowed(message.name, user.plan)
+        now = self._clock()
+        agent = AgentRow(
+            id=new_id("agt"),
+            owner_id=user.id,
+            owner=user.name,
+            name=message.name,
+            description=message.description,
+            profile=message.profile,
+            access=message.access,
+            online=False,
+            created_at=now,
+            updated_at=now,
+        )
+        return self.commit(
+            agents.insert(agent),
+            *self._outbox.emit(user.id, *deployment_event("created", agent), at=now),
+            reply=lambda: agent,
+            applied=self._outbox.stored,
+            refusals={"agents.name_key": name_taken, FOREIGN_KEY: no_such_user},
+        )
+
+    @handles(CreateDomain)
+    def _create_domain(self, message: CreateDomain) -> AsyncFuture[DomainRow]:
+        user = self._live
+        require_name_allowed(message.name, user.plan)
+        now = self._clock()
+        domain = DomainRow(
+            id=new_id("dom"),
+            owner_id=user.id,
+            owner=user.name,
+            founder_id=message.founder_id,
+            founder=message.founder,
+            name=message.name,
+            description=message.description,
+            profile=message.profile,
+            access=message.access,
+            created_at=now,
+            updated_at=now,
+        )
+        return self.commit(
+            domains.insert(domain),
+            domains.put_membership(domain.id, domain.founder_id, "member", now),
+            domains.insert_zone(domain.id, ZoneRow(new_id("zon"), LOBBY, now)),
+            reply=lambda: domain,
+            refusals={"domains.name_key": name_taken, ROWS: agent_is_gone},
+        )
+
+    @handles(CreateBank)
+    def _create_bank(self, message: CreateBank) -> AsyncFuture[BankRow]:
+        user = self._live
+        require_name_allowed(message.name, user.plan)
+        now = self._clock()
+        bank = BankRow(
+            number=0,
+            id=new_id("bnk"),
+            owner_id=user.id,
+            owner=user.name,
+            name=message.name,
+            description=message.description,
+            access=message.access,
+            memories=0,
+            created_at=now,
+            updated_at=now,
+        )
+        return self.commit(
+            banks.insert(bank),
+            banks.attach(bank.id, message.agent_id, "admin", now),
+            reply=lambda: bank,
+            applied=lambda: self._directory.tell("agent", message.agent_id, StandingChanged(has_banks=True)),
+            refusals={"banks.name_key": name_taken, FOREIGN_KEY: no_such_user, ROWS: agent_is_gone},
+        )
+
+    @handles(AddToRoster)
+    def _add_to_roster(self, message: AddToRoster) -> AsyncFuture[None] | None:
+        user = self._live
+        if message.agent_id in self._roster:
+            return None
+        self._roster.add(message.agent_id)
+        return self.commit(users.add_to_roster(user.id, message.agent_id, self._clock()))
+
+    @handles(RemoveFromRoster)
+    def _remove_from_roster(self, message: RemoveFromRoster) -> AsyncFuture[None]:
+        user = self._live
+        if message.agent_id not in self._roster:
+            raise StateConflict("This agent is not on your roster, so there is nothing to take off.")
+        self._roster.remove(message.agent_id)
+        return self.commit(
+            users.remove_from_roster(user.id, message.agent_id),
+            credentials.unselect_agent(message.agent_id, user.id),
+            applied=self._evict_credentials,
+        )
+
+    @handles(OnRoster)
+    def _on_roster(self, message: OnRoster) -> bool:
+        return message.agent_id in self._roster
+
+    def _evict_sessions(self, kept_id: str = "") -> None:
+        """Stop the live sessions of this user, but one: their rows went or changed with a unit of the user's."""
+        self._directory.evict_concerning("session", self.key, but=kept_id)
+
+    def _evict_credentials(self) -> None:
+        """Stop all its live sessions and keys."""
+        self._evict_sessions()
+        self._directory.evict_concerning("key", self.key)
+
+    @property
+    def title(self) -> str | None:
+        """The user's name."""
+        return self._user and self._user.name
+
+    def snapshot(self) -> dict[str, Any]:
+        """Show plan and roster; never the password's hash."""
+        user = self._user
+        if user is None:
+            return {"destroyed": True}
+        return {"name": user.name, "plan": user.plan, "plan_limit": user.plan_limit, "roster": len(self._roster)}
+
+
+def deployment_event(action: str, agent: AgentRow) -> tuple[str, dict[str, Any]]:
+    """Make type and data of the event of an agent's creation, change or end (product 7)."""
+    data = {
+        "user_id": agent.owner_id,
+        "deployment_id": agent.id,
+        "action": action,
+        "agent": agent.name,
+        "data": dict[str, Any](),
+    }
+    return f"agent.deployment.{action}", data
+
+
+def wrong_password() -> WrongPassword:
+    """Make the one error for an unknown user and for a wrong password."""
+    return WrongPassword("The user name or the password is wrong; check both.")

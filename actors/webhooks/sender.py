@@ -1,0 +1,143 @@
+"""One attempt of a delivery: an HTTP POST, and what it came to."""
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+from functools import lru_cache
+from time import perf_counter
+from typing import Literal, NamedTuple
+
+import aiohttp
+from yarl import URL
+
+from actors.egress.aiohttp_session import EgressRefused, Outbound, looked_up_for
+
+MAX_BODY_BYTES = 65_536
+"""So much of an answer's body is read, so that the connection can be used again; a longer one is cut off."""
+BODY_S = 2.0
+"""How long the body is waited for once the status is there; the status alone decides."""
+EXCERPT_BYTES = 1_024
+"""So much of an answer's body is kept in the log."""
+
+Failure = Literal[
+    "address_refused",
+    "dns_failure",
+    "connection_refused",
+    "connection_reset",
+    "connection_failed",
+    "tls_error",
+    "timeout",
+    "invalid_response",
+    "redirect",
+    "http_status",
+]
+"""Why an attempt failed; a stable code of the log. `http_status`: the receiver answered, but not 2xx."""
+
+
+class Outcome(NamedTuple):
+    """What an attempt came to; `error` is None exactly when the receiver answered 2xx."""
+
+    status: int | None
+    latency_ms: int
+    error: Failure | None
+    response: str | None
+    retry_after: str | None = None
+
+
+class Sender:
+    """Posts deliveries; one for all endpoints, so that connections are kept."""
+
+    def __init__(self, outbound: Outbound, timeout_s: float) -> None:
+        self._outbound = outbound
+        self._session = outbound.session(timeout_s=timeout_s)
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._session.close()
+
+    async def post(self, user_id: str, url: str, headers: Mapping[str, str], body: bytes) -> Outcome:
+        """Make one attempt for a user; whatever happens, it is told as an outcome."""
+        looked_up_for.set(user_id)
+        if self._outbound.url_refusal(url) is not None:
+            return Outcome(None, 0, "address_refused", None)
+        started = perf_counter()
+        status: int | None = None
+        error: Failure | None = None
+        excerpt: str | None = None
+        retry_after: str | None = None
+        try:
+            async with self._session.post(_parsed(url), data=body, headers=headers, allow_redirects=False) as response:
+                status = response.status
+                retry_after = response.headers.get("Retry-After")
+                excerpt = await _excerpt(response)
+        except Exception as raised:
+            if status is None:
+                error = why(raised)
+        if status is not None:
+            error = None if 200 <= status < 300 else "redirect" if 300 <= status < 400 else "http_status"
+        return Outcome(status, round((perf_counter() - started) * 1000), error, excerpt, retry_after)
+
+
+@lru_cache(maxsize=4_096)
+def _parsed(url: str) -> URL:
+    return URL(url, encoded=True)  # as it was checked, with nothing requoted
+
+
+async def _excerpt(response: aiohttp.ClientResponse) -> str | None:
+    """Read a bounded part of the body and keep its beginning; a body that goes on costs its connection."""
+    content = response.content
+    if content.is_eof():  # the usual answer is short and came in one piece
+        return _text(content.read_nowait())
+    kept = b""
+    read = 0
+    try:
+        async with asyncio.timeout(BODY_S):
+            while read <= MAX_BODY_BYTES:
+                piece = await content.readany()
+                if not piece:
+                    break
+                if len(kept) < EXCERPT_BYTES:
+                    kept += piece[: EXCERPT_BYTES - len(kept)]
+                read += len(piece)
+            else:
+                response.close()
+    except (TimeoutError, aiohttp.ClientError, OSError):
+        response.close()
+    return _text(kept)
+
+
+def _text(body: bytes) -> str | None:
+    return body[:EXCERPT_BYTES].decode("utf-8", "replace").replace("\0", "\ufffd") or None
+
+
+def why(raised: Exception) -> Failure:
+    """Name what kept a request from being answered."""
+    match raised:
+        case TimeoutError():
+            return "timeout"
+        case aiohttp.ClientConnectorDNSError():
+            return "dns_failure"
+        case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError() | ssl.SSLError():
+            return "tls_error"
+        case aiohttp.ClientConnectorError():
+            return _of_connecting(raised.os_error)
+        case aiohttp.InvalidURL():
+            return "address_refused"
+        case aiohttp.ServerDisconnectedError() | aiohttp.ClientOSError() | ConnectionError():
+            return "connection_reset"
+        case aiohttp.ClientResponseError() | aiohttp.ClientPayloadError():
+            return "invalid_response"
+        case _:
+            return "connection_failed"
+
+
+def _of_connecting(error: OSError) -> Failure:
+    match error:
+        case EgressRefused():
+            return "address_refused"
+        case ConnectionRefusedError():
+            return "connection_refused"
+        case ConnectionError():
+            return "connection_reset"
+        case _:
+            return "connection_failed"

@@ -1,0 +1,1 @@
+"""SQLite: the store in one file, its writer and its migrations."""

@@ -1,0 +1,227 @@
+"""SQLite: connections, migrations, and the `Store` made of one writer and a few readers."""
+
+import asyncio
+import fcntl
+import itertools
+import logging
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Self, TypeVar
+
+import aiosqlite
+
+from persistence.sqlite.unusable import unusable_database, unusable_file
+from persistence.sqlite.writer import Writer
+from persistence.store import (
+    Query,
+    Settled,
+    StoreError,
+    StoreLocked,
+    StoreStats,
+    StoreTooNew,
+    StoreUnavailable,
+    Unit,
+    Write,
+)
+
+T = TypeVar("T")
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+READERS = 2
+CHECK = "UPDATE health SET checks = checks + 1"
+"""Changes nothing that matters, to see whether a commit succeeds."""
+
+log = logging.getLogger("parley.store")
+
+
+class SqliteStore:
+    """A `Store` in one SQLite file, in WAL mode with `synchronous=FULL`: a commit that returned is on disk.
+
+    Use `await SqliteStore.open(path)`; the file and its folder are made when absent.
+    """
+
+    def __init__(self, path: Path, lock: IO[bytes], writer: Writer, connections: list[aiosqlite.Connection]) -> None:
+        self._path = path
+        self._lock = lock
+        self._writer = writer
+        self._connections = connections  # the writer's first, then the readers
+        self._readers: Iterator[aiosqlite.Connection] = itertools.cycle(connections[1:])
+
+    @classmethod
+    async def open(cls, path: Path, *, before_commit: Callable[[], None] | None = None) -> Self:
+        """Open the database, bring its schema up to date and start the writer.
+
+        Raises:
+            StoreLocked: another process has it open.
+            StoreTooNew: a newer version of the code wrote it.
+            StoreError: its files can't be used; the message says why and what to do.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(unusable_file(path.parent, error)) from error
+        lock = _lock(path)
+        connections: list[aiosqlite.Connection] = []
+        try:
+            # aiosqlite's thread outlives the loop where connecting fails, so that is tried before
+            await asyncio.to_thread(lambda: sqlite3.connect(path).close())
+            for _ in range(1 + READERS):
+                connection = aiosqlite.connect(path, isolation_level=None, cached_statements=512)
+                connections.append(await connection)
+                await _set_up(connection)
+                if len(connections) == 1:
+                    await migrate(connection)
+                    await connection.execute(CHECK)  # SQLite opens what may only be read without a word
+                else:
+                    await connection.execute("PRAGMA query_only = ON")
+        except BaseException as error:
+            # aiosqlite's threads keep the process alive until they are closed
+            for connection in connections:
+                await connection.close()
+            lock.close()
+            if isinstance(error, sqlite3.Error):
+                raise StoreError(unusable_database(path, error)) from error
+            raise
+        return cls(path, lock, Writer(connections[0], before_commit), connections)
+
+    @property
+    def description(self) -> str:
+        """Name the file and its mode."""
+        return f"sqlite {self._path}"
+
+    def submit(self, unit: Unit, settled: Settled) -> None:
+        """Queue a unit for the next commit; see `Store.submit`."""
+        self._writer.submit(unit, settled)
+
+    async def commit(self, unit: Unit) -> None:
+        """Submit a unit and wait until it is durable; see `Store.commit`."""
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def settled(error: Exception | None) -> None:
+            if future.done():
+                return
+            if error is None:
+                future.set_result(None)
+            else:
+                future.set_exception(error)
+
+        self._writer.submit(unit, settled)
+        await future
+
+    async def fetch(self, query: Query[T]) -> list[T]:
+        """Run a read on one of the readers; see `Store.fetch`."""
+        try:
+            rows = await next(self._readers).execute_fetchall(query.sql, query.params)
+        except (sqlite3.Error, ValueError) as error:
+            log.error("a read failed: %s", error)
+            raise StoreUnavailable(str(error)) from error
+        return [query.build(tuple(row)) for row in rows]
+
+    def forget(self, incarnation: int) -> None:
+        """Drop the fence of a stopped incarnation; see `Store.forget`."""
+        self._writer.forget(incarnation)
+
+    def stats(self) -> StoreStats:
+        """Tell what the writer did so far; see `Store.stats`."""
+        return StoreStats(self._writer.depth, self._writer.units, self._writer.batches)
+
+    async def writable(self) -> bool:
+        """Commit a row of its own and tell whether that went well."""
+        try:
+            await self.commit(Unit((Write(CHECK, ()),)))
+        except StoreUnavailable:
+            return False
+        return True
+
+    async def clear_log(self) -> bool:
+        """Fold the WAL into the file and cut it to nothing; False while a reader holds on to it."""
+        try:
+            ((busy, *_),) = await self._connections[0].execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.Error as error:
+            raise StoreUnavailable(str(error)) from error
+        return busy == 0
+
+    async def close(self) -> None:
+        """Commit what waits and close every connection; the last one folds the WAL into the file."""
+        await self._writer.close()
+        for connection in reversed(self._connections):
+            await connection.close()
+        self._lock.close()
+
+
+async def _set_up(connection: aiosqlite.Connection) -> None:
+    for pragma in (
+        "journal_mode = WAL",
+        "synchronous = FULL",
+        "foreign_keys = ON",
+        "busy_timeout = 5000",
+        "cache_size = -32000",
+        "temp_store = MEMORY",
+        "secure_delete = ON",  # what is erased is overwritten with zeros
+    ):
+        await connection.execute(f"PRAGMA {pragma}")
+
+
+def _lock(path: Path) -> IO[bytes]:
+    """Hold the database for this process: two of them would run two actors of one key."""
+    place = path.with_name(path.name + ".lock")
+    try:
+        lock = open(place, "ab")  # noqa: SIM115 - held until close
+    except OSError as error:
+        raise StoreError(unusable_file(place, error)) from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        raise StoreLocked(
+            f"{path} is in use by another process; stop that one or set another PARLEY_DATA_DIR"
+        ) from None
+    except OSError as error:
+        lock.close()
+        raise StoreError(unusable_file(place, error)) from error
+    return lock
+
+
+async def migrate(connection: aiosqlite.Connection, folder: Path = MIGRATIONS) -> int:
+    """Apply each numbered migration that the database lacks, each in a transaction; return its version.
+
+    Files are named `0001_what.sql`; the database keeps its version in `PRAGMA user_version`.
+
+    Raises:
+        StoreTooNew: the database's version is higher than any file's.
+    """
+    migrations = {int(file.name.split("_", maxsplit=1)[0]): file for file in sorted(folder.glob("*.sql"))}
+    newest = max(migrations, default=0)
+    row = await (await connection.execute("PRAGMA user_version")).fetchone()
+    version = int(row[0]) if row is not None else 0
+    if version > newest:
+        raise StoreTooNew(
+            f"the database is at schema version {version}, this code knows {newest}: "
+            "start the newer Parley that wrote it"
+        )
+    for number in range(version + 1, newest + 1):
+        await connection.execute("BEGIN IMMEDIATE")
+        try:
+            for statement in _statements(migrations[number].read_text(encoding="utf-8")):
+                await connection.execute(statement)
+            await connection.execute(f"PRAGMA user_version = {number}")
+        except BaseException:
+            await connection.rollback()
+            raise
+        await connection.commit()
+    if 0 < version < newest:  # a new database is nothing to tell of
+        log.info("schema brought from version %d to %d", version, newest)
+    return newest
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Split a script into statements; `executescript` would commit the open transaction."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+    if any(line.strip() and not line.lstrip().startswith("--") for line in statement.splitlines()):
+        raise ValueError(f"a migration ends in an unfinished statement: {statement.strip()[:80]}")

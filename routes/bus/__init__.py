@@ -1,0 +1,1 @@
+"""The command bus: commands, chat events and zone streams."""

@@ -1,0 +1,71 @@
+"""A stream's way to its reader: what was missed, then what happens, as server-sent events on Sanic's connection."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from sanic import Request
+
+from actors.domains.streams import Stream
+
+HEARTBEAT_S = 15.0
+"""A stream sends a comment so often (product 4)."""
+SLOW_S = 60.0
+"""A stream whose reader takes nothing for so long is cut off."""
+
+_framed: tuple[bytes, bytes] = b"", b""
+
+
+async def send_stream(request: Request, response: Any, stream: Stream) -> None:
+    """Send events until the reader goes away or its stream ends; `response` is one that Sanic has begun."""
+    reader, now = stream.reader, asyncio.get_running_loop().time
+
+    async def send(block: bytes) -> None:
+        async with asyncio.timeout(SLOW_S):
+            await response.send(block)
+
+    try:
+        await send(b": a stream of Parley's\n\n")  # so that the headers go out at once
+        async for block in stream.missed:
+            await send(block)
+        reader.passes_to(_straight_to(request))
+        used = now()
+        while (block := await reader.next(min(HEARTBEAT_S, stream.use_every_s))) is not None:
+            if now() >= used + stream.use_every_s:
+                used = now()
+                await stream.use()
+            await send(block or b": still here\n\n")
+        await response.eof()
+    except TimeoutError:  # it doesn't read at all, so it can't be told either
+        transport: Any = request.transport
+        transport.abort()
+
+
+def _straight_to(request: Request) -> Callable[[bytes], bool]:
+    """Make the short way to a connection: one write, without a turn of the reader's task for each of many readers.
+
+    It refuses what the connection can't take at once.
+    """
+    transport: Any = request.transport
+    can_write: asyncio.Event = transport.get_protocol()._can_write
+    framed = _as_it_is if request.version == "1.0" else _as_chunk
+
+    def write(block: bytes) -> bool:
+        if not can_write.is_set() or transport.is_closing():
+            return False
+        transport.write(framed(block))
+        return True
+
+    return write
+
+
+def _as_it_is(block: bytes) -> bytes:
+    return block
+
+
+def _as_chunk(block: bytes) -> bytes:
+    """Frame a block as Sanic does (RFC 9112, 7.1): once for all readers that are handed the same."""
+    global _framed
+    if _framed[0] is not block:
+        _framed = block, b"%x\r\n%b\r\n" % (len(block), block)
+    return _framed[1]

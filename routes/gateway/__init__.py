@@ -1,0 +1,1 @@
+"""The gateway routes under /api and /debug."""

@@ -1,0 +1,116 @@
+"""GET /api/audit: who changed what (product 7)."""
+
+import base64
+import binascii
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+
+import orjson
+from pydantic import BaseModel, BeforeValidator, Field
+
+from actors.commands import audit
+from actors.errors import InvalidField
+from actors.ids import iso
+from persistence.audit import AuditRow
+from routes.gateway.route import Reply, Route, RouteCall
+from routes.openapi.schemas import TIME, array, nullable, number, record, text
+
+NEWEST = 2**62
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _iso_only(value: Any) -> Any:
+    """Refuse what pydantic would take for a number of seconds."""
+    if isinstance(value, str) and not re.match(r"\d{4}-\d\d-\d\d", value):
+        raise ValueError("send a time as 2026-11-20T10:00:00Z")
+    return value
+
+
+class AuditAsked(BaseModel):
+    """Query of the audit log."""
+
+    since: Annotated[datetime, BeforeValidator(_iso_only)] | None = Field(
+        None, description="Only entries of this time (ISO 8601; UTC where it names no zone) and later."
+    )
+    service: str | None = Field(None, max_length=100, description="Only entries of this service or operation.")
+    limit: int = Field(50, ge=1, le=200, description="Entries on a page.")
+    cursor: str | None = Field(None, max_length=100, description="`next` of the page before.")
+
+
+async def read(request: RouteCall) -> Reply:
+    """Read a page of the log, the newest first."""
+    asked: AuditAsked = request.query
+    since = 0 if asked.since is None else _ms(asked.since)
+    rows = await audit.read(request.call, since, asked.service or None, _place(asked.cursor), asked.limit)
+    shown = rows[: asked.limit]
+    following = _cursor(shown[-1].place) if len(rows) > asked.limit else None
+    return Reply({"entries": [_entry(row) for row in shown], "next": following})
+
+
+def _entry(row: AuditRow) -> dict[str, Any]:
+    return {
+        "time": iso(row.at),
+        "credential_id": row.credential_id,
+        "address": row.address,
+        "service": row.service,
+        "target": orjson.loads(row.target),
+        "internal_code": row.internal_code,
+        "request_id": row.request_id,
+    }
+
+
+def _ms(at: datetime) -> int:
+    """Count ms since the epoch; a time without a zone is UTC, whatever the machine is set to."""
+    return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - EPOCH) // timedelta(milliseconds=1)
+
+
+def _cursor(place: int) -> str:
+    return base64.urlsafe_b64encode(str(place).encode()).decode()
+
+
+def _place(cursor: str | None) -> int:
+    """Read a cursor.
+
+    Raises:
+        InvalidField: it is none that this route made.
+    """
+    if not cursor:
+        return NEWEST
+    try:
+        text = base64.urlsafe_b64decode(cursor.encode()).decode()
+    except (ValueError, binascii.Error):
+        text = ""
+    if not text.isascii() or not text.isdecimal() or len(text) > 18:
+        raise InvalidField("Invalid value of cursor: send `next` of the page before, unchanged.")
+    return int(text)
+
+
+ROUTES = (
+    Route(
+        "GET",
+        "/api/audit",
+        "readAudit",
+        "Gateway",
+        "Read the audit log, the newest first; for the plans scale and enterprise.",
+        read,
+        reply=record(
+            "A page of the log.",
+            entries=array(
+                record(
+                    "A change, or an attempt at one.",
+                    time=TIME,
+                    credential_id=text("The session or API key that it came with."),
+                    address=text(),
+                    service=text("The service, or a gateway route's operation."),
+                    target={"type": "object", "description": "The names or ids that it was about."},
+                    internal_code=number("0 for success."),
+                    request_id=text(),
+                )
+            ),
+            next=nullable(text("The cursor of the next page.")),
+        ),
+        query=AuditAsked,
+        errors=(403,),
+    ),
+)

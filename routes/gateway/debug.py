@@ -1,0 +1,131 @@
+"""Live actors, for maintainers (product 8)."""
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from operator import attrgetter
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from actors.errors import InvalidField, NotFound
+from actors.runtime.local_directory import ActorStatus
+from actors.slices import Steps, sliced
+from routes.gateway.route import Reply, Route, RouteCall
+from routes.openapi.schemas import array, record, ref
+
+AT_A_TIME = 200
+"""Actors that are looked at in one go."""
+
+Order = Literal[
+    "kind",
+    "-kind",
+    "name",
+    "-name",
+    "mailbox",
+    "-mailbox",
+    "handled",
+    "-handled",
+    "age_s",
+    "-age_s",
+    "idle_s",
+    "-idle_s",
+]
+
+
+class ActorsAsked(BaseModel):
+    """Query of the list of actors."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    kind: str | None = Field(None, description="Only actors of this kind; `counts` names all kinds.")
+    name: str | None = Field(
+        None, max_length=64, description="Only actors whose name begins like this, without regard to case."
+    )
+    sort: Order | None = Field(
+        None,
+        description="The member by which they are sorted, the smallest first; with `-` before it, the largest first. "
+        "Absent: in the order in which they were activated.",
+    )
+    limit: int = Field(1_000, ge=1, le=1_000, description="Actors listed, the first of that order.")
+
+
+async def list_actors(request: RouteCall) -> Reply:
+    """List live actors."""
+    directory, asked = request.call.core.directory, request.query
+    counts = directory.count_by_kind()
+    kind: str | None = asked.kind or None
+    if kind is not None and kind not in counts:
+        raise InvalidField(f"Invalid value of kind: it must be one of {', '.join(sorted(counts))}.")
+    first = first_of(directory.statuses(kind), asked.name or "", asked.sort, asked.limit)
+    return Reply({"counts": counts, "actors": await sliced(first)})
+
+
+def first_of(found: Iterable[ActorStatus], name: str, sort: Order | None, limit: int) -> Steps[list[dict[str, Any]]]:
+    """Take the first actors of an order whose name begins so; what can't be among them is let go of on the way."""
+    first: list[ActorStatus] = []
+    beginning = name.casefold()
+    left = iter(found)
+    while some := list(islice(left, AT_A_TIME)):  # the name is looked at here, or a rare one were sought in one step
+        first += [status for status in some if _folded_name(status).startswith(beginning)] if beginning else some
+        if sort is not None and len(first) >= 2 * limit:
+            first = _sorted(first, sort)[:limit]
+        elif sort is None and len(first) >= limit:
+            break
+        yield
+    first = (_sorted(first, sort) if sort else first)[:limit]
+    shown: list[dict[str, Any]] = []
+    for status in first:
+        shown.append(_shown(status))
+        if not len(shown) % AT_A_TIME:
+            yield
+    return shown
+
+
+def _sorted(found: list[ActorStatus], sort: Order) -> list[ActorStatus]:
+    """Sort actors; those that are alike stay in the order of their activation."""
+    member = sort.removeprefix("-")
+    by: Callable[[ActorStatus], Any] = _folded_name if member == "name" else attrgetter(member)
+    return sorted(found, key=by, reverse=sort.startswith("-"))
+
+
+def _folded_name(status: ActorStatus) -> str:
+    return (status.name or "").casefold()
+
+
+def _shown(status: ActorStatus) -> dict[str, Any]:
+    return {name: getattr(status, name) for name in ActorStatus.__slots__}
+
+
+async def read_actor(request: RouteCall) -> Reply:
+    """Look into one live actor."""
+    found = request.call.core.directory.inspect(request.params["kind"], request.params["key"])
+    if found is None:
+        raise NotFound("No such actor is live now; list those that are with GET /debug/actors.")
+    status, state = found
+    return Reply(_shown(status) | {"state": state})
+
+
+ROUTES = (
+    Route(
+        "GET",
+        "/debug/actors",
+        "listActors",
+        "Internal",
+        "List the live actors.",
+        list_actors,
+        reply=record("Live actors.", counts={"type": "object"}, actors=array(ref("Actor"))),
+        query=ActorsAsked,
+        entrance="internal",
+    ),
+    Route(
+        "GET",
+        "/debug/actors/{kind}/{key}",
+        "getActor",
+        "Internal",
+        "Look into one live actor.",
+        read_actor,
+        reply=ref("Actor"),
+        errors=(404,),
+        entrance="internal",
+    ),
+)

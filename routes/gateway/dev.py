@@ -1,0 +1,73 @@
+"""Mock routes for development: there only where DEV_MOCKS_ENABLED is set (spec 4.3)."""
+
+import uuid
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import Field
+
+from actors.calls.request import BlankIsMissing, Body, RequiredReference
+from actors.errors import InvalidField, NotFound
+from persistence import users
+from persistence.store import Unit
+from routes.gateway.route import Reply, Route, RouteCall
+from routes.openapi.schemas import record, text
+
+MAX_DATA_BYTES = 250_000
+"""Bytes of `data` as JSON: with what else an event says, its body stays within 256 KiB."""
+
+
+class MockDeployment(Body):
+    """Body of the mock of a deployment."""
+
+    user_id: RequiredReference = Field(description="Whom it concerns: a user's id.")
+    action: Annotated[Literal["created", "updated", "deleted"], BlankIsMissing]
+    deployment_id: RequiredReference
+    data: dict[str, Any] = Field(default_factory=dict, description="Free-form.")
+
+
+async def mock_agent_deployment(request: RouteCall) -> Reply:
+    """Emit the event of a deployment that never was."""
+    core, sent = request.call.core, request.body
+    if len(orjson.dumps(sent.data)) > MAX_DATA_BYTES:
+        raise InvalidField(f"Invalid value of data: it is larger than {MAX_DATA_BYTES:,} bytes as JSON.")
+    if not await core.store.fetch(users.by_id(sent.user_id)):
+        raise NotFound("There is no user of this id; `user_id` is the `usr_` id that US_Read answers, not the name.")
+    event_id = str(uuid.uuid4())
+    told = {
+        "user_id": sent.user_id,
+        "deployment_id": sent.deployment_id,
+        "action": sent.action,
+        "agent": None,
+        "data": sent.data,
+    }
+    writes = core.outbox.emit(sent.user_id, f"agent.deployment.{sent.action}", told, event_id=event_id)
+    await core.store.commit(Unit(writes))
+    core.outbox.stored()
+    return Reply({"event_id": event_id}, HTTPStatus.ACCEPTED)
+
+
+ROUTES = (
+    Route(
+        "POST",
+        "/api/dev/mock-agent-deployment",
+        "mockAgentDeployment",
+        "Internal",
+        "Emit a deployment event of a user's; there only where DEV_MOCKS_ENABLED is set.",
+        mock_agent_deployment,
+        reply=record("The event.", event_id=text(format="uuid")),
+        status=HTTPStatus.ACCEPTED,
+        body=MockDeployment,
+        errors=(404,),
+        entrance="internal",
+        mutates=True,
+        example={
+            "user_id": "usr_019a8b1c2d3e7000800000000000000a",
+            "action": "updated",
+            "deployment_id": "deployment-7",
+            "data": {"version": "2"},
+        },
+        mock=True,
+    ),
+)

@@ -1,0 +1,102 @@
+"""Documents: handing in what MB_Load takes into a bank (product 8)."""
+
+from http import HTTPStatus
+from typing import Annotated, Any, Literal
+
+import orjson
+from pydantic import Field, StringConstraints
+
+from actors.calls.request import BlankIsMissing, Body, RequiredReference
+from actors.commands import documents
+from actors.errors import InvalidField
+from actors.records import document_record
+from persistence.documents import DocumentRow
+from routes.gateway.route import Reply, Route, RouteCall
+from routes.openapi.schemas import TIME, ident, nullable, number, record, ref, text
+
+MAX_CHARS = 500_000
+"""Characters of a document."""
+
+MAX_METADATA_BYTES = 4_096
+
+MediaType = Literal["text/plain", "text/markdown", "application/json", "text/html"]
+_NO_NUL = r"^[^\x00]*$"
+
+DOCUMENT = record(
+    "A document that was handed in.",
+    id=ident("doc"),
+    name=text(),
+    media_type=text(enum=["text/plain", "text/markdown", "application/json", "text/html"]),
+    metadata=nullable({"type": "object"}),
+    size=number("Its characters as they were sent."),
+    status=text(enum=["queued", "processing", "ready", "failed"]),
+    error=nullable(text("Why it failed.")),
+    parts=number("How many memories MB_Load makes of it, once it is ready."),
+    created_at=TIME,
+    updated_at=TIME,
+)
+
+
+class Document(Body):
+    """A document to hand in."""
+
+    name: RequiredReference = Field(description="The name by which MB_Load takes it, 1 to 200 characters.")
+    content: Annotated[
+        Annotated[str, StringConstraints(min_length=1, max_length=MAX_CHARS, pattern=_NO_NUL)], BlankIsMissing
+    ] = Field(description="Its text, 1 to 500,000 characters.")
+    media_type: MediaType = "text/plain"
+    metadata: dict[str, Any] | None = Field(None, description="Your own notes on it, to 4,096 bytes of JSON.")
+
+
+async def add_document(request: RouteCall) -> Reply:
+    """Queue a document."""
+    sent: Document = request.body
+    if sent.metadata is not None and len(orjson.dumps(sent.metadata)) > MAX_METADATA_BYTES:
+        raise InvalidField(f"Invalid value of metadata: it is larger than {MAX_METADATA_BYTES:,} bytes as JSON.")
+    if sent.media_type == "application/json":
+        try:
+            orjson.loads(sent.content)
+        except orjson.JSONDecodeError as error:
+            raise InvalidField(f"Invalid value of content: it is not JSON: {error}.") from None
+    return await documents.add(request.call, sent.name, sent.content, sent.media_type, sent.metadata, _accepted)
+
+
+def _accepted(document: DocumentRow) -> Reply:
+    return Reply(document_record(document), HTTPStatus.ACCEPTED)
+
+
+async def read_document(request: RouteCall) -> Reply:
+    """Tell what became of a document."""
+    return Reply(await documents.read(request.call, request.params["id"]))
+
+
+ROUTES = (
+    Route(
+        "POST",
+        "/api/documents",
+        "addDocument",
+        "Documents",
+        "Hand in a document; MB_Load takes it into a bank by its name once it is ready.",
+        add_document,
+        reply=ref("IngestedDocument"),
+        status=HTTPStatus.ACCEPTED,
+        body=Document,
+        errors=(404,),
+        mutates=True,
+        example={
+            "name": "Observing plan",
+            "content": "# Tonight\n\nJupiter rises at nine.",
+            "media_type": "text/markdown",
+        },
+    ),
+    Route(
+        "GET",
+        "/api/documents/{id}",
+        "getDocument",
+        "Documents",
+        "Tell what became of a document.",
+        read_document,
+        reply=ref("IngestedDocument"),
+        errors=(404,),
+    ),
+)

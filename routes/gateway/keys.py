@@ -1,0 +1,133 @@
+"""Routes of API keys and sandbox keys (product 8)."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from actors.calls.request import Body, RequiredReference
+from actors.commands import keys
+from actors.ids import iso
+from actors.records import key_record, window_of
+from actors.users.actor import RevokeKey
+from routes.gateway.route import Reply, Route, RouteCall
+from routes.openapi.schemas import PLAN, TIME, array, ident, nullable, number, record, text
+
+MAX_DAYS = 3650
+
+
+class NewKey(Body):
+    """Body of a new API key."""
+
+    name: RequiredReference = Field(description="What it is for, 1 to 200 characters.")
+    expires_in_days: Annotated[int, Field(ge=1, le=MAX_DAYS)] | None = Field(
+        None, description="Days from now until it ends; it doesn't when absent."
+    )
+
+
+async def create(request: RouteCall) -> Reply:
+    """Make an API key and show it, this once."""
+    body: NewKey = request.body
+    call = request.call
+    message, key = await keys.create_key(call, body.name, body.expires_in_days)
+
+    def created(row: Any) -> Reply:
+        shown = key_record(row)
+        return Reply({"id": shown.pop("id"), "name": shown.pop("name"), "key": key, **shown}, 201)
+
+    return await call.carry_out("user", call.user.user_id, message, created)
+
+
+async def list_keys(request: RouteCall) -> Reply:
+    """List the API keys."""
+    rows = await keys.list_keys(request.call)
+    listed = [key_record(row) | {"last_used_at": iso(row.last_used_at) if row.last_used_at else None} for row in rows]
+    return Reply({"api_keys": listed})
+
+
+async def revoke(request: RouteCall) -> Reply:
+    """End an API key at once."""
+    call, key_id = request.call, request.params["id"]
+    reply = await call.carry_out("user", call.user.user_id, RevokeKey(key_id), lambda _: Reply(status=204))
+    keys.end_streams_of(call, key_id)
+    return reply
+
+
+async def issue_sandbox_key(request: RouteCall) -> Reply:
+    """Issue a sandbox key."""
+    row, key, standing = await keys.issue_sandbox_key(request.call)
+    body = {
+        "id": row.id,
+        "key": key,
+        "plan": standing.plan,
+        "limit": standing.limit,
+        "window": window_of(standing),
+    }
+    return Reply(body, 201)
+
+
+_KEY = {
+    "id": ident("key"),
+    "name": text(),
+    "prefix": text("Its first characters, to know it by.", example="plk_0aB1"),
+    "created_at": TIME,
+    "expires_at": nullable(TIME),
+}
+_SECRET = text("The key; it is shown this once.", pattern="^pl[kx]_[0-9A-Za-z]{38}$")
+
+ROUTES = (
+    Route(
+        "POST",
+        "/api/dev/sandbox-key",
+        "issueSandboxKey",
+        "API Keys",
+        "Issue a sandbox key: 100 requests a day as a throw-away user.",
+        issue_sandbox_key,
+        reply=record(
+            "A sandbox key.",
+            id=ident("key"),
+            key=_SECRET,
+            plan=PLAN,
+            limit=number("Requests a day."),
+            window=text("The day that counts now.", format="date"),
+        ),
+        status=201,
+        errors=(403, 429),
+        entrance="open",
+        mutates=True,
+    ),
+    Route(
+        "POST",
+        "/api/api-keys",
+        "createApiKey",
+        "API Keys",
+        "Make an API key; needs a session and an entitlement.",
+        create,
+        reply=record("An API key, shown this once.", **_KEY, key=_SECRET),
+        status=201,
+        body=NewKey,
+        errors=(403, 409),
+        mutates=True,
+        example={"name": "nightly job", "expires_in_days": 90},
+    ),
+    Route(
+        "GET",
+        "/api/api-keys",
+        "listApiKeys",
+        "API Keys",
+        "List the API keys; needs a session and an entitlement.",
+        list_keys,
+        reply=record("The API keys.", api_keys=array(record("An API key.", **_KEY, last_used_at=nullable(TIME)))),
+        errors=(403,),
+    ),
+    Route(
+        "DELETE",
+        "/api/api-keys/{id}",
+        "revokeApiKey",
+        "API Keys",
+        "Revoke an API key, at once.",
+        revoke,
+        status=204,
+        errors=(404,),
+        mutates=True,
+    ),
+)

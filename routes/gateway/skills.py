@@ -1,0 +1,158 @@
+"""Skills: listing, installing and removing one's own (product 8)."""
+
+from http import HTTPStatus
+from typing import Annotated
+
+from pydantic import StringConstraints
+
+from actors.calls.known_members import Members
+from actors.calls.request import Body, checked
+from actors.commands import skills
+from actors.errors import InvalidField, MissingField, WrongMediaType
+from actors.library.skill import MAX_SKILL_FILE_BYTES
+from actors.records import skill_record
+from persistence.skills import SkillRow
+from routes.gateway.route import Reply, Route, RouteCall
+from routes.http.bodies import json_object, received_body, whole_header
+from routes.http.multipart import Part, read_form
+from routes.openapi.schemas import TIME, array, nullable, record, ref, text
+
+SKILL = record(
+    "An installed skill, in the Agent Skills format.",
+    name=text(pattern="^[a-z0-9]+(-[a-z0-9]+)*$", example="meeting-notes"),
+    description=text("What it does and when to use it."),
+    license=nullable(text()),
+    compatibility=nullable(text("What it needs of its environment.")),
+    metadata={"type": "object", "additionalProperties": {"type": "string"}},
+    allowed_tools=array(text()),
+    files=array(text("The path of a file beside SKILL.md.")),
+    installed_at=TIME,
+)
+
+
+class SkillInstallation(Body):
+    """What to install: a skill of the operator's catalog by its name, or the text of a SKILL.md."""
+
+    name: Annotated[str, StringConstraints(max_length=200)] | None = None
+    content: Annotated[str, StringConstraints(max_length=MAX_SKILL_FILE_BYTES)] | None = None
+
+
+_MULTIPART = Members(("file",))
+
+_BODY = {
+    "required": True,
+    "content": {
+        "application/json": {
+            "schema": {
+                "type": "object",
+                "description": "Exactly one of the two.",
+                "additionalProperties": False,
+                "properties": {
+                    "name": nullable(text("A skill of the operator's catalog.", maxLength=200)),
+                    "content": nullable(text("A SKILL.md.", maxLength=MAX_SKILL_FILE_BYTES)),
+                },
+            },
+            "example": {"name": "meeting-notes"},
+        },
+        "multipart/form-data": {
+            "schema": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["file"],
+                "properties": {"file": text("A zip with the skill's folder in it.", format="binary")},
+            }
+        },
+    },
+}
+
+
+async def list_skills(request: RouteCall) -> Reply:
+    """List the caller's skills."""
+    return Reply({"skills": await skills.list_skills(request.call)})
+
+
+async def install_skill(request: RouteCall) -> Reply:
+    """Install a skill: from the catalog, a text or a zip."""
+    call = request.call
+    body = await received_body(request.request)
+    media_type = whole_header(request.request, "content-type")
+    if media_type is not None and media_type.partition(";")[0].strip().lower() == "multipart/form-data":
+        return await skills.install_zip(call, _file_of(read_form(body, media_type)), _installed)
+    try:
+        sent = json_object(body or b"{}", media_type, request.request.app.config.REQUEST_MAX_SIZE)
+    except WrongMediaType:
+        raise WrongMediaType("Send application/json, or multipart/form-data with a zip as `file`.") from None
+    asked = checked(SkillInstallation, sent)
+    if asked.name and asked.content:
+        raise InvalidField("Invalid value of name: send `name` or `content`, not both.")
+    if asked.content:
+        return await skills.install_text(call, asked.content, _installed)
+    if asked.name:
+        return await skills.install_from_catalog(call, asked.name, _installed)
+    raise MissingField("missing name field: send `name`, or `content`, or a zip as the multipart field `file`.")
+
+
+def _file_of(form: list[Part]) -> bytes:
+    """Take the file out of a form.
+
+    Raises:
+        MissingField, InvalidField: there is not exactly one.
+    """
+    sent = [part.content for part in form if part.name == "file" and part.is_file]
+    if not sent:
+        raise MissingField("missing file field: send the zip as the multipart field `file`, with a file name.")
+    _MULTIPART.require_known(dict.fromkeys(part.name for part in form))
+    if len(sent) > 1:
+        raise InvalidField("Invalid value of file: send one zip.")
+    return sent[0]
+
+
+def _installed(skill: SkillRow) -> Reply:
+    return Reply(skill_record(skill), HTTPStatus.CREATED)
+
+
+async def uninstall_skill(request: RouteCall) -> Reply:
+    """Remove one of the caller's skills."""
+    return await skills.uninstall(request.call, request.params["name"], _uninstalled)
+
+
+def _uninstalled(_: None) -> Reply:
+    return Reply(status=HTTPStatus.NO_CONTENT)
+
+
+ROUTES = (
+    Route(
+        "GET",
+        "/api/skills",
+        "listSkills",
+        "Skills",
+        "List the skills that you have installed for your agents.",
+        list_skills,
+        reply=record("Installed skills, by name.", skills=array(ref("Skill"))),
+    ),
+    Route(
+        "POST",
+        "/api/skills/install",
+        "installSkill",
+        "Skills",
+        "Install a skill: of the operator's catalog, a SKILL.md, or a zip.",
+        install_skill,
+        reply=ref("Skill"),
+        status=HTTPStatus.CREATED,
+        errors=(404, 409),
+        mutates=True,
+        reads_body=True,
+        described_body=_BODY,
+    ),
+    Route(
+        "DELETE",
+        "/api/skills/{name}",
+        "uninstallSkill",
+        "Skills",
+        "Remove an installed skill.",
+        uninstall_skill,
+        status=HTTPStatus.NO_CONTENT,
+        errors=(404,),
+        mutates=True,
+    ),
+)

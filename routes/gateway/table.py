@@ -1,0 +1,26 @@
+"""ROUTES: every gateway route that is declared as data; a group's file holds its own. SCHEMAS: what they refer to."""
+
+from routes.gateway import audit, billing, debug, dev, documents, keys, rules, skills, tools, webhooks
+
+ROUTES = (
+    *keys.ROUTES,
+    *webhooks.ROUTES,
+    *tools.ROUTES,
+    *skills.ROUTES,
+    *documents.ROUTES,
+    *rules.ROUTES,
+    *audit.ROUTES,
+    *billing.ROUTES,
+    *debug.ROUTES,
+    *dev.ROUTES,
+)
+
+ROUTE_TAGS = tuple(dict.fromkeys(["Gateway", *(route.tag for route in ROUTES)]))
+"""Their groups in the document."""
+
+SCHEMAS = {
+    **webhooks.SCHEMAS,
+    **tools.SCHEMAS,
+    "Skill": skills.SKILL,
+    "IngestedDocument": documents.DOCUMENT,
+}

@@ -1,0 +1,1 @@
+"""HTTP: heads, bodies, addresses, answers, errors and the access log, for every route alike."""

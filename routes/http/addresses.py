@@ -1,0 +1,61 @@
+"""The address that a request comes from, behind proxies that are trusted or not (product 2)."""
+
+from collections.abc import Callable, Sequence
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+from actors.addresses import plain_address
+
+Network = IPv4Network | IPv6Network
+
+
+def client_address(peer: str, header: Callable[[str], str | None], trusted: Sequence[Network]) -> str:
+    """Tell who sent a request that `peer` handed over: the nearest address that is no trusted proxy.
+
+    `Forwarded` (RFC 7239) or else `X-Forwarded-For` is read from its end, and only as far as trusted proxies wrote it;
+    `header` returns one, its lines joined by commas. Text that is no address (`unknown`, a name) ends it: the caller is
+    then whoever wrote that.
+    """
+    address = _parse(peer.partition("%")[0]) if ":" in peer else peer  # one address is one caller, however written
+    if not trusted or not _is_trusted(address, trusted):
+        return str(address or peer)
+    for hop in reversed(_hops(header("forwarded"), header("x-forwarded-for"))):
+        sender = _parse(hop)
+        if sender is None:
+            break
+        address = sender
+        if not _is_trusted(sender, trusted):
+            break
+    return str(address)
+
+
+def _hops(forwarded: str | None, forwarded_for: str | None) -> list[str]:
+    """List the senders that the forwarding headers name, the nearest last."""
+    if forwarded:
+        hops: list[str] = []
+        for element in forwarded.split(","):
+            for pair in element.split(";"):
+                name, _, value = pair.strip().partition("=")
+                if name.lower() == "for":
+                    hops.append(_without_port(value.strip('"')))
+        return hops
+    return [_without_port(hop.strip()) for hop in (forwarded_for or "").split(",") if hop.strip()]
+
+
+def _without_port(hop: str) -> str:
+    if hop.startswith("["):
+        return hop[1:].partition("]")[0]
+    return hop.partition(":")[0] if hop.count(":") == 1 else hop
+
+
+def _is_trusted(address: str | IPv4Address | IPv6Address | None, trusted: Sequence[Network]) -> bool:
+    parsed = _parse(address) if isinstance(address, str) else address
+    return parsed is not None and any(parsed in network for network in trusted)
+
+
+def _parse(address: str) -> IPv4Address | IPv6Address | None:
+    if "%" in address:  # a zone id is any text, and means something on the sender's machine only
+        return None
+    try:
+        return plain_address(ip_address(address))
+    except ValueError:
+        return None

@@ -1,0 +1,65 @@
+"""The one handler of everything that goes wrong outside the command bus's own flow (design 4)."""
+
+import logging
+
+from sanic import HTTPResponse, Request
+from sanic.exceptions import (
+    MethodNotAllowed,
+    NotFound,
+    PayloadTooLarge,
+    RequestCancelled,
+    RequestTimeout,
+    SanicException,
+    ServiceUnavailable,
+)
+from sanic.handlers import ErrorHandler
+
+from actors import errors
+from persistence.store import StoreUnavailable
+from routes.http.answers import bus_error, gateway_error, request_id_of
+
+log = logging.getLogger("parley.http")
+
+
+class Faults(ErrorHandler):
+    """Turns every exception into the one error shape, Sanic's own included."""
+
+    def __init__(self, bus_prefix: str) -> None:
+        super().__init__()
+        self._bus_prefix = bus_prefix
+
+    def default(self, request: Request, exception: Exception) -> HTTPResponse:
+        """Answer an exception: as a TPSResponse under the bus's path, else with the status object alone."""
+        error = as_service_error(exception)
+        extra: dict[str, str] = {}
+        if isinstance(exception, MethodNotAllowed):
+            extra["Allow"] = exception.headers.get("Allow", "")
+        if request.path.startswith(self._bus_prefix):
+            return bus_error(request_id_of(request), None, error, extra=extra).response()
+        return gateway_error(request, error, extra)
+
+
+def as_service_error(exception: BaseException) -> errors.ServiceError:
+    """Name what an exception means to the caller; what nobody foresaw is logged and answered 5000."""
+    match exception:
+        case errors.ServiceError():
+            return exception
+        case StoreUnavailable():
+            return errors.StorageUnavailable("The gateway's storage is unavailable, so nothing was done; try again.")
+        case NotFound():
+            return errors.NoSuchRoute("There is no such route; see /docs for all of them.")
+        case MethodNotAllowed():
+            return errors.WrongMethod("This route does not take this method; see Allow and /docs.")
+        case PayloadTooLarge():
+            return errors.BodyTooLarge("The body is larger than this gateway takes; send less.")
+        case RequestTimeout():
+            return errors.RequestTimeout("The request did not arrive in time; send it whole, at once.")
+        case ServiceUnavailable():
+            return errors.Overloaded("The gateway did not answer in time; try again.")
+        case RequestCancelled():  # the client went away: nobody reads the answer
+            return errors.RequestTimeout("The client closed the connection.")
+        case SanicException() if exception.status_code < 500:
+            return errors.MalformedBody(f"The request is not one that the gateway understands: {exception}.")
+        case _:
+            log.error("a request failed", exc_info=exception)
+            return errors.InternalError("The gateway failed on this request; it has been logged. Try again.")

@@ -1,0 +1,212 @@
+"""The fast path: plain requests reach the command bus without passing through Sanic (docs/decisions.md).
+
+Sanic's way from the socket to a handler and back takes longer than most commands do. A request that arrives whole and
+asks for nothing out of the ordinary is taken here; all others (other routes, half-sent, pipelined or chunked ones,
+streamed answers, doubtful heads, connections to be closed) go Sanic's way. `CommandBus.serve` carries out both.
+"""
+
+import logging
+from collections.abc import Coroutine, Iterator
+from functools import lru_cache
+from time import monotonic
+from typing import Any
+
+from sanic.http import Stage
+from sanic.server import HttpProtocol
+
+from routes.bus.bus import CommandBus
+from routes.http.answers import BusAnswer
+from routes.http.background import Work
+from routes.http.connections import Connections
+from routes.http.head import BadHead, read_head
+from routes.http.strict_http import StrictHttp
+
+UNUSUAL = frozenset(("transfer-encoding", "expect", "upgrade"))
+"""Headers that change how a request is read or answered."""
+MAX_HEAD_BYTES = 8_192
+MAX_LENGTH_DIGITS = 9
+HEADS_REMEMBERED = 256
+"""Heads that need not be read anew: a client sends the same one again and again. At most 2 MiB."""
+
+log = logging.getLogger("parley.fastpath")
+
+_Connection: Any = HttpProtocol  # Sanic leaves most of its attributes without types
+
+
+class FastPath(_Connection):
+    """A connection: Sanic's, with the fast path in front.
+
+    While a request is under way here, Sanic's stage says so: its time-outs and its orderly stop hold for both ways.
+    """
+
+    HTTP_CLASS = StrictHttp
+    __slots__ = ("_bus", "_caller", "_connections", "_gone", "_serving", "_work")
+    recv_buffer: bytearray
+
+    def __init__(self, **options: Any) -> None:
+        _Connection.__init__(self, **options)
+        self._bus: CommandBus = self.app.ctx.bus
+        self._work: Work = self.app.ctx.work
+        self._connections: Connections = self.app.ctx.connections
+        self._caller: str | None = None  # whom the connection is counted for
+        self._serving: Coroutine[Any, Any, BusAnswer | None] | None = None
+        self._gone = False  # the client has closed the connection
+
+    def connection_made(self, transport: Any) -> None:
+        """Count the connection; close it at once, without an answer, where its address has too many."""
+        peer: tuple[str, int] | None = transport.get_extra_info("peername")  # None where it is gone already
+        self._caller = self._connections.admit(peer[0]) if peer else None
+        if self._caller is None:
+            transport.abort()
+        else:
+            _Connection.connection_made(self, transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Serve a whole plain request at once; leave to Sanic whatever else comes."""
+        if self._serving is not None:
+            self._hold(data)
+            return
+        found = plain_request(data) if self._is_idle() else None
+        serving = self._bus.begin(*found, self.conn_info.client_ip) if found else None
+        if serving is None:
+            _Connection.data_received(self, data)
+            return
+        self._time = monotonic()
+        self._serving = serving
+        self._go_on()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Carry on what is under way and write nothing: a command may have to do more after its commit."""
+        if self._caller is None:
+            return  # it was refused
+        self._connections.release(self._caller)
+        _Connection.connection_lost(self, exc)
+        self._gone = True
+        if self._serving is not None:
+            self._work.add(self)
+
+    def log_refused_head(self, request_id: str, status: int, code: int, seconds: float) -> None:
+        """Log a request whose head was refused, in one line that repeats nothing of it."""
+        self._bus.refused(request_id, status, code, seconds, self.conn_info.client_ip)
+
+    def _is_idle(self) -> bool:
+        """Tell whether Sanic waits for a request on this connection and has no byte of it yet."""
+        http = self.http
+        return (
+            http is not None
+            and http.stage is Stage.IDLE
+            and http.keep_alive
+            and not self.recv_buffer
+            and not self._data_received.is_set()
+            and self._can_write.is_set()  # Sanic waits for a slow reader
+        )
+
+    def _hold(self, data: bytes) -> None:
+        """Keep what is pipelined behind a request under way; a client that sends too much is read no further."""
+        self.recv_buffer += data
+        if len(self.recv_buffer) >= self.app.config.REQUEST_BUFFER_SIZE:
+            self.transport.pause_reading()
+
+    def _go_on(self, _: object = None) -> None:
+        """Carry the request on until it waits for something, or is answered.
+
+        What a task would do, without the three turns of the loop that one takes.
+        """
+        serving = self._serving
+        assert serving is not None
+        try:
+            awaited: Any = serving.send(None)
+        except StopIteration as end:
+            self._answer(end.value)
+            return
+        except Exception:
+            log.exception("a request failed on its way")
+            self._done()
+            self.abort()
+            return
+        if not self._gone:
+            self._http.stage = Stage.HANDLER
+        if awaited is None:
+            self.loop.call_soon(self._go_on)
+        else:
+            awaited._asyncio_future_blocking = False
+            awaited.add_done_callback(self._go_on)
+
+    def _done(self) -> None:
+        self._serving = None
+        if self._gone:
+            self._work.discard(self)
+
+    def _answer(self, answer: BusAnswer) -> None:
+        if self._gone:
+            self._done()
+            return
+        held = answer.held
+        if held is not None:
+            held.then(lambda _: self._release(answer))
+            return
+        self.transport.write(answer.wire())
+        if answer.rest:
+            self._http.stage = Stage.HANDLER
+            self._write_on(iter(answer.rest))
+        else:
+            self._answered()
+
+    def _write_on(self, pieces: Iterator[bytes]) -> None:
+        """Write the rest of a long answer, a piece in a turn of the loop."""
+        piece = None if self._gone else next(pieces, None)
+        if piece is None:
+            self._answered()
+        else:
+            self.transport.write(piece)
+            self.loop.call_soon(self._write_on, pieces)
+
+    def _answered(self) -> None:
+        """Be ready for the next request, which may be here already."""
+        self._done()
+        if self._gone:
+            return
+        self._http.stage = Stage.IDLE
+        self._time = monotonic()
+        if self.recv_buffer:
+            held = bytes(self.recv_buffer)
+            self.recv_buffer.clear()
+            self.transport.resume_reading()
+            self.data_received(held)
+
+    def _release(self, answer: BusAnswer) -> None:
+        """Send what was held back."""
+        self._answer(answer.released())
+
+
+def plain_request(data: bytes) -> tuple[str, dict[str, str], bytes] | None:
+    """Take a request apart: its request line, its headers by names in lower case, its body.
+
+    None unless `data` is one whole request and nothing in its head leaves a doubt of what it means (RFC 9112); what
+    is taken here, Sanic would read just so. The headers may be those of other requests, too: not to be changed.
+    """
+    end = data.find(b"\r\n\r\n")
+    if not 0 < end <= MAX_HEAD_BYTES:
+        return None
+    head = _plain_head(data[:end])
+    if head is None or len(data) - end - 4 != head[2]:
+        return None
+    return head[0], head[1], data[end + 4 :]
+
+
+@lru_cache(maxsize=HEADS_REMEMBERED)
+def _plain_head(head: bytes) -> tuple[str, dict[str, str], int] | None:
+    """Take a head apart, and tell how long the body is; None where it leaves a doubt."""
+    if not head.isascii():
+        return None
+    try:
+        read = read_head(head)
+    except BadHead:
+        return None  # Sanic's way answers it
+    headers = read.headers
+    length = headers.get("content-length", "")
+    if not 0 < len(length) <= MAX_LENGTH_DIGITS or len(headers) != len(read.fields):
+        return None
+    if headers.get("connection", "keep-alive").lower() != "keep-alive" or not UNUSUAL.isdisjoint(headers):
+        return None
+    return read.line, headers, int(length)

@@ -1,0 +1,31 @@
+"""The door of the internal routes: who knows the operator's secret comes in."""
+
+import hmac
+
+from sanic import Request
+from sanic.exceptions import NotFound
+
+from actors.errors import InvalidCredential, NoCredential
+from routes.http.bodies import header
+
+
+class InternalDoor:
+    """Guards the internal routes with X-Internal-Secret: 404 while there is none, 401 without the right one."""
+
+    def __init__(self, secret: str | None) -> None:
+        self._secret = None if secret is None else secret.encode()
+
+    def check(self, request: Request) -> None:
+        """Let in who knows the secret.
+
+        Raises:
+            NotFound: there is no secret.
+            NoCredential, InvalidCredential: none was sent, or a wrong one.
+        """
+        if self._secret is None:
+            raise NotFound("")  # answered as any other path that is not there
+        sent = header(request, "x-internal-secret")
+        if not sent:
+            raise NoCredential("This is an internal route: send X-Internal-Secret.")
+        if not hmac.compare_digest(sent.encode("utf-8", "surrogateescape"), self._secret):
+            raise InvalidCredential("X-Internal-Secret is wrong.")

@@ -1,0 +1,202 @@
+"""Sanic's HTTP/1.1, with heads and chunks checked before Sanic parses them, and a time limit on what arrives.
+
+Its answers have a Date, and those to HTTP/1.0 no chunks.
+"""
+
+import asyncio
+import re
+from contextlib import suppress
+from time import monotonic
+from typing import Any, NoReturn
+
+from sanic.exceptions import BadRequest
+from sanic.headers import format_http1_response
+from sanic.http import Http, Stage
+
+from actors.errors import BodyTooLarge, RequestTimeout, ServiceError
+from routes.http.answers import http_date, request_id_of
+from routes.http.bodies import MAX_DISCARDED_BYTES
+from routes.http.head import read_head, require_whole_lines, target_of
+
+LINGER_S = 1.0
+"""How long a refused connection is read on, so that the answer is not lost (RFC 9112, 9.6)."""
+MAX_CHUNK_LINE_BYTES = 256
+MAX_EXTENSION_BYTES = 16_384
+"""What all chunk lines of a body may hold together beside their sizes (RFC 9112, 7.1.1 asks for a limit)."""
+CHUNKS_A_STEP = 256
+"""After so many chunks the loop turns once: a body of one-byte chunks must not hold up others."""
+
+_TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_QUOTED = rb'"(?:[\t !#-\[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"'
+_CHUNK_LINE = re.compile(  # RFC 9112, 7.1: 1*HEXDIG, then extensions
+    rb"([0-9A-Fa-f]{1,16})((?:[ \t]*;[ \t]*%b(?:[ \t]*=[ \t]*(?:%b|%b))?)*)" % (_TOKEN, _TOKEN, _QUOTED)
+)
+
+_Http: Any = Http  # Sanic leaves most of its attributes without types
+
+
+class StrictHttp(_Http):
+    """One connection's requests that the fast path doesn't take.
+
+    A head has the request time-out in all from its first byte, a body has it again from the end of the head.
+    """
+
+    __slots__ = ("_begun", "_chunks", "_deadline", "_extension_bytes", "_refusal", "_waited")
+    request_body: Any
+    response_func: Any
+    recv_buffer: bytearray
+
+    def __init__(self, protocol: Any) -> None:
+        _Http.__init__(self, protocol)
+        self._deadline: float | None = None
+        self._begun = 0.0
+        self._chunks = 0
+        self._extension_bytes = 0
+        self._refusal: ServiceError | None = None
+        self._waited = False
+        self._receive_more = self._receive_in_time
+
+    def init_for_request(self) -> None:
+        """Begin to wait for a request: that has no time limit here but the one of idle connections."""
+        _Http.init_for_request(self)
+        self._deadline = None
+        self._chunks = self._extension_bytes = 0
+
+    async def http1_request_header(self) -> None:
+        """Receive a head, check it, and hand it to Sanic in one canonical form.
+
+        Raises:
+            BadHead: RFC 9112 lets a server refuse it.
+            BodyTooLarge: it is longer than heads may be.
+            RequestTimeout: it did not arrive in time.
+        """
+        self._begun = monotonic()
+        self._set_deadline()
+        buffer = self.recv_buffer
+        if not self._waited:  # it was pipelined, and many must not become one step of the loop
+            await asyncio.sleep(0)
+        self._waited = False
+        try:
+            end = await self._head_end()
+            buffer[:end] = read_head(bytes(buffer[:end])).wire()
+        except ServiceError as error:
+            self._refusal = error
+            self.url = target_of(bytes(buffer[: self.HEADER_MAX_SIZE]))  # the answer has the shape of its path
+            raise
+        await _Http.http1_request_header(self)
+        self.upgrade_websocket = False  # there are none here, and Sanic would drop its time-outs
+        self._set_deadline()
+
+    async def read(self) -> bytes | None:
+        """Read a piece of the body.
+
+        Raises:
+            BadRequest: its chunks are not those of RFC 9112, 7.1.
+            RequestTimeout: it did not arrive in time.
+        """
+        if self.request_body == "chunked" and not self.request_bytes_left:
+            await self._require_chunk_line()
+        return await _Http.read(self)
+
+    async def http1_response_header(self, data: bytes, end_stream: bool) -> None:
+        """Send the head of an answer, and what there is of its body."""
+        answer = self.response
+        answer.headers["date"] = http_date()
+        streamed = not end_stream and not getattr(answer, "body", None) and "content-length" not in answer.headers
+        if streamed and self.request.version == "1.0":
+            await self._answer_until_close(data)
+        else:
+            await _Http.http1_response_header(self, data, end_stream)
+
+    async def _answer_until_close(self, data: bytes) -> None:
+        """Begin a streamed answer to HTTP/1.0, which knows no chunks: it ends with the connection (RFC 9112, 6.3)."""
+        answer = self.response
+        self.keep_alive = False
+        answer.headers["connection"] = "close"
+        await self._send(format_http1_response(answer.status, answer.processed_headers) + data)
+        self.response_func = self._send_as_it_is
+        self.stage = Stage.RESPONSE
+
+    async def _send_as_it_is(self, data: bytes, end_stream: bool) -> None:
+        if data:
+            await self._send(data)
+        if end_stream:
+            self.response_func = None
+            self.stage = Stage.IDLE
+
+    async def error_response(self, exception: Exception) -> None:
+        """Answer an error; after a refused head, also log it in one line and see to it that the answer arrives."""
+        await _Http.error_response(self, exception)
+        if self._refusal is not None:
+            seconds = monotonic() - self._begun
+            status = self.response.status if self.response else 0
+            self.protocol.log_refused_head(request_id_of(self.request), status, self._refusal.internal_code, seconds)
+            await self._linger()
+
+    def _set_deadline(self) -> None:
+        """Give what comes next the request time-out."""
+        self._deadline = asyncio.get_running_loop().time() + self.protocol.request_timeout
+
+    async def _receive_in_time(self) -> None:
+        """Wait for more bytes of a request, or for its first ones."""
+        try:
+            async with asyncio.timeout_at(self._deadline):
+                self._waited = True
+                await self.protocol.receive_more()
+        except TimeoutError:
+            self.keep_alive = False
+            self.request_body = None  # nor wait for the rest of it after the answer
+            if self.stage is Stage.IDLE:  # answered already, it was read only to be dropped
+                raise BadRequest from None
+            raise RequestTimeout("The request did not arrive in time; send it whole, at once.") from None
+
+    async def _head_end(self) -> int:
+        """Receive until a head is whole; return where it ends."""
+        buffer = self.recv_buffer
+        seen = 0
+        while True:
+            while not seen and buffer.startswith(b"\r\n"):
+                del buffer[:2]  # empty lines before a request are ignored (RFC 9112, 2.2)
+            end = buffer.find(b"\r\n\r\n", max(0, seen - 3))
+            require_whole_lines(buffer, max(0, seen - 1), len(buffer) if end < 0 else end)
+            if (len(buffer) if end < 0 else end) >= self.HEADER_MAX_SIZE:
+                raise BodyTooLarge(
+                    f"The request's head is larger than the {self.HEADER_MAX_SIZE:,} bytes that this gateway takes."
+                )
+            if end >= 0:
+                return end
+            seen = 0 if bytes(buffer) in {b"", b"\r"} else len(buffer)
+            await self._receive_more()
+
+    async def _require_chunk_line(self) -> None:
+        """Receive the line before a chunk, with the CR LF that ended the last one, and check it."""
+        buffer = self.recv_buffer
+        while (end := buffer.find(b"\r\n", 2, MAX_CHUNK_LINE_BYTES)) < 0:
+            if len(buffer) >= MAX_CHUNK_LINE_BYTES:
+                self._refuse_chunks()
+            await self._receive_more()
+        line = _CHUNK_LINE.fullmatch(buffer, 2, end) if buffer.startswith(b"\r\n") else None
+        self._extension_bytes += len(line[2]) if line else 0
+        if line is None or self._extension_bytes > MAX_EXTENSION_BYTES:
+            self._refuse_chunks()
+        self._chunks += 1
+        if not self._chunks % CHUNKS_A_STEP:
+            await asyncio.sleep(0)
+
+    def _refuse_chunks(self) -> NoReturn:
+        self.keep_alive = False
+        self.request_body = None  # where it ends, nobody can tell
+        raise BadRequest("Bad chunked encoding")
+
+    async def _linger(self) -> None:
+        transport: Any = self.protocol.transport
+        if transport is None or transport.is_closing():
+            return
+        transport.write_eof()
+        buffer = self.recv_buffer
+        left = MAX_DISCARDED_BYTES
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LINGER_S):
+                while (left := left - len(buffer)) > 0:
+                    buffer.clear()
+                    await self.protocol.receive_more()

@@ -1,0 +1,52 @@
+"""The `groups` of /mcp: the tools that a connection is offered."""
+
+from collections.abc import Mapping, Sequence
+
+from actors.commands.table import GROUPS
+from actors.errors import InvalidField
+from routes.mcp.tools import TOOLS
+
+PARAMETER = "groups"
+_SECRET = "vx.secret"
+_KNOWN = ", ".join(GROUPS)
+
+WITH_PASSWORD = frozenset(service for service, command in TOOLS.items() if _SECRET in command.uses)
+"""Services that take a password: a model must not be asked for one unless the group `user` was named."""
+
+
+def groups_of(query: Mapping[str, Sequence[str]]) -> frozenset[str]:
+    """Return the groups that the query of a request names; none where all are meant.
+
+    Raises:
+        InvalidField: it names a group that is none, or another parameter: a misspelt one must not widen the list.
+    """
+    for name in query:
+        if name != PARAMETER:
+            raise InvalidField(
+                f"Unknown query parameter {_shown(name)}: /mcp takes only `groups`, as in ?groups=agent,bank."
+            )
+    named = [name.strip() for value in query.get(PARAMETER, ()) for name in value.split(",")]
+    for name in named:
+        if name not in GROUPS:
+            raise InvalidField(f"Unknown group {_shown(name)}: the groups are {_KNOWN}; separate several by commas.")
+    return frozenset(named)
+
+
+def is_offered(service: str, groups: frozenset[str]) -> bool:
+    """Tell whether a tool is listed and may be called where these groups were named."""
+    if not groups:
+        return service not in WITH_PASSWORD
+    return TOOLS[service].group in groups
+
+
+def why_not_offered(service: str, groups: frozenset[str]) -> str:
+    """Say how a tool can be had that is not offered where these groups were named."""
+    group = TOOLS[service].group
+    if service in WITH_PASSWORD:
+        return f"{service} takes a password, so it is offered only at /mcp?groups={group}: connect there to call it."
+    named = ", ".join(sorted(groups))
+    return f"{service} is not in {named}, the groups that this connection asked for: add {group} to ?groups=."
+
+
+def _shown(name: str) -> str:
+    return repr(name[:64])

@@ -1,0 +1,140 @@
+"""The MCP SDK's server behind /mcp: stateless, with JSON answers, and a tool per command.
+
+Its session manager is entered once, in one task, which begins with the first request: the SDK takes 0.4 s and 20 MB.
+A call of a tool is carried out by the command bus, as if it had come to the command's alias.
+"""
+
+import asyncio
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from actors.commands.table import COMMANDS
+from routes.bus.bus import CommandBus
+from routes.http.bodies import next_turn
+from routes.mcp.asgi_bridge import SCOPE_KEY, Exchange
+from routes.mcp.groups import is_offered, why_not_offered
+from routes.mcp.tools import TOOLS, members_of_tool, tool_definitions
+
+if TYPE_CHECKING:
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
+
+_INSTRUCTIONS = (
+    "Parley is a gateway for workspaces of AI agents; every tool is a command. Tools need a credential in the HTTP "
+    "request: `Authorization: Bearer <session token>` or `X-Api-Key`. Tools that take a password are offered only at "
+    "/mcp?groups=user: register there with US_Create, log on with US_LogOn, and connect again with the token."
+)
+_LISTS_ARE_FRESH_MS = 3_600_000
+"""A list changes with the gateway's version only, so clients need not ask for it before each call."""
+
+
+class McpHost:
+    """Runs the SDK's session manager and answers for the tools."""
+
+    def __init__(self, bus: CommandBus, max_body_bytes: int, version: str) -> None:
+        self._bus = bus
+        self._max_body_bytes = max_body_bytes
+        self._version = version
+        self._manager: StreamableHTTPSessionManager | None = None
+        self._ready: asyncio.Future[None] | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def manager(self) -> "StreamableHTTPSessionManager":
+        """Return the session manager, which runs in a task of its own from the first request on."""
+        if self._ready is None:
+            self._ready = asyncio.get_running_loop().create_future()
+            self._task = asyncio.create_task(self._run(self._ready), name="mcp server")
+        await asyncio.shield(self._ready)
+        assert self._manager is not None
+        return self._manager
+
+    async def stop(self) -> None:
+        """End the task."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait((self._task,))
+
+    async def _run(self, ready: "asyncio.Future[None]") -> None:
+        try:
+            for module in ("mcp.server.lowlevel.server", "mcp.server.streamable_http_manager"):
+                await asyncio.to_thread(importlib.import_module, module)
+            from mcp.server.caching import CacheHint  # noqa: PLC0415
+            from mcp.server.lowlevel.server import Server  # noqa: PLC0415
+            from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415
+            from mcp_types import ListToolsResult  # noqa: PLC0415
+
+            tools = ListToolsResult.model_validate({"tools": tool_definitions()}).tools
+            schemas = {tool.name: tool.input_schema for tool in tools}
+            fresh = CacheHint(_LISTS_ARE_FRESH_MS, "public")
+
+            async def list_tools(
+                context: "ServerRequestContext[Any]", _: "PaginatedRequestParams | None"
+            ) -> "ListToolsResult":
+                groups = _exchange_of(context).groups
+                return ListToolsResult(tools=[tool for tool in tools if is_offered(tool.name, groups)])
+
+            server: Server[Any] = Server(
+                "parley",
+                version=self._version,
+                instructions=_INSTRUCTIONS,
+                cache_hints={"tools/list": fresh, "server/discover": fresh},
+                get_tool_input_schema=schemas.get,
+                on_list_tools=list_tools,
+                on_call_tool=self._call_tool,
+            )
+            manager = StreamableHTTPSessionManager(
+                server, json_response=True, stateless=True, max_request_body_size=self._max_body_bytes
+            )
+            async with manager.run():
+                self._manager = manager
+                ready.set_result(None)
+                await asyncio.Event().wait()
+        except Exception as error:
+            if ready.done():
+                raise
+            ready.set_exception(error)
+        finally:
+            self._ready = None  # the next request starts it again
+
+    async def _call_tool(
+        self, context: "ServerRequestContext[Any]", params: "CallToolRequestParams"
+    ) -> "CallToolResult":
+        from mcp.shared.exceptions import MCPError  # noqa: PLC0415
+        from mcp_types import INVALID_PARAMS, CallToolResult, TextContent  # noqa: PLC0415
+
+        exchange = _exchange_of(context)
+        command = TOOLS.get(params.name)
+        if command is None:
+            streams = " (it streams without end: read the zone with ZN_Read)" if params.name in COMMANDS else ""
+            raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name[:100]}{streams}")
+        if not is_offered(command.service, exchange.groups):
+            raise MCPError(INVALID_PARAMS, why_not_offered(command.service, exchange.groups))
+        bus_request = exchange.request
+        await next_turn(exchange.body)
+        try:
+            arguments = params.arguments if exchange.arguments is None else exchange.arguments
+            bus_request.body = orjson.dumps(arguments or {})
+        except TypeError:  # a number beyond 64 bits, a text that is no Unicode
+            bus_request.body = b"?"
+        bus_request.members = members_of_tool(command.service)
+        await next_turn(bus_request.body)
+        answer = await self._bus.serve(bus_request, command)
+        assert answer is not None  # only a stream has none
+        exchange.answer, exchange.service = answer, command.service
+        if answer.rest:  # too long for the SDK to write: put in by `send_long_answer`
+            return CallToolResult(content=[TextContent(type="text", text="")], structured_content={}, is_error=False)
+        text = answer.body.decode()
+        value: dict[str, Any] = orjson.loads(answer.body)
+        return CallToolResult(
+            content=[TextContent(type="text", text=text)],
+            structured_content=value,
+            is_error=not value["status"]["success"],
+        )
+
+
+def _exchange_of(context: "ServerRequestContext[Any]") -> Exchange:
+    request: Any = context.request
+    return request.scope[SCOPE_KEY]

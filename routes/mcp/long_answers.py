@@ -1,0 +1,32 @@
+"""Long messages and answers of /mcp, which go around the SDK: it would read and write them in one step of the loop."""
+
+from typing import Any, cast
+
+import orjson
+from sanic import HTTPResponse, Request
+
+from actors.slices import sliced
+from routes.http.answers import BusAnswer
+from routes.http.pieces import Insertions, send_pieces
+from routes.mcp.asgi_bridge import Exchange
+
+
+def without_arguments(message: dict[str, Any], exchange: Exchange) -> bytes:
+    """Take the arguments out of the call of a tool; return what is left of the message."""
+    params: Any = message.get("params")
+    if message.get("method") == "tools/call" and isinstance(params, dict):
+        called = cast(dict[str, Any], params)
+        if isinstance(called.get("arguments"), dict):
+            exchange.arguments = called["arguments"]
+            message = message | {"params": called | {"arguments": {}}}
+    return orjson.dumps(message)
+
+
+async def send_long_answer(request: Request, response: HTTPResponse, answer: BusAnswer) -> None:
+    """Send what the SDK made of a tool's call, with the bus's answer where it has none yet."""
+    message: Any = orjson.loads(response.body or b"")
+    insertions = Insertions()
+    result = message["result"]
+    result["content"][0]["text"], result["structuredContent"] = insertions.as_text, insertions.as_value
+    pieces = await sliced(insertions.inserted(orjson.dumps(message), (answer.body, *answer.rest)))
+    await send_pieces(request, HTTPResponse(None, response.status, response.headers, response.content_type), pieces)

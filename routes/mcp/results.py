@@ -1,0 +1,53 @@
+"""The results of the MCP tools as JSON Schema 2020-12: each the TPSResponse of its command."""
+
+from typing import Any, cast
+
+from actors.commands.table import Command
+from routes.openapi.schemas import HEADER, RECORDS, STATUS, Schema, array, number, record
+
+_DROPPED = ("example", "nullable")
+"""Words of OpenAPI 3.0 that JSON Schema does not have."""
+
+
+def output_schema(command: Command) -> Schema:
+    """Describe the TPSResponse of a command, without references; an error's has empty lists."""
+    code = {"internal_code": number("0 on success.")}
+    status: Schema = {**STATUS}
+    status["properties"] = {**status["properties"], **code}
+    answer = record(
+        "The command's answer.",
+        header=HEADER,
+        status=status,
+        profile=_records(command.profile),
+        content=_records(command.content[0] if command.content else None),
+    )
+    return json_schema(answer)
+
+
+def _records(kind: str | None) -> Schema:
+    if kind is None:
+        return array({"type": "object"}) | {"maxItems": 0}
+    return array(RECORDS[kind][1])
+
+
+def json_schema(described: Schema) -> Schema:
+    """Turn a schema of OpenAPI 3.0's dialect without references into JSON Schema 2020-12."""
+    made = _translated(described)
+    if described.get("nullable"):
+        made["type"] = [made["type"], "null"]
+        if "enum" in made:
+            made["enum"] = [*made["enum"], None]
+    return made
+
+
+def _translated(described: Schema) -> Schema:
+    made: Schema = {}
+    for word, value in described.items():
+        if word == "properties":
+            members = cast(dict[str, Schema], value)
+            made[word] = {name: json_schema(member) for name, member in members.items()}
+        elif isinstance(value, dict):
+            made[word] = json_schema(cast(dict[str, Any], value))
+        elif word not in _DROPPED:
+            made[word] = value
+    return made

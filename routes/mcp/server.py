@@ -1,0 +1,205 @@
+"""POST /mcp: the gateway as an MCP server (product 8).
+
+This is Sanic's side: checks, counting and logs. The SDK behind it, and the tools, are `McpHost`'s.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from time import perf_counter
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+import orjson
+from sanic import Blueprint, HTTPResponse, Request
+
+from actors.calls.call import Call
+from actors.core import Core
+from actors.errors import InvalidField, MalformedBody, NoCredential, NotPermitted
+from routes.bus.bus import BusRequest, CommandBus
+from routes.http.access_log import AccessLog
+from routes.http.addresses import Network, client_address
+from routes.http.answers import JsonAnswer, credential_of, gateway_error, quota_headers, request_id_of
+from routes.http.bodies import LONG_BODY_BYTES, next_turn, received_body, require_json, require_size, whole_header
+from routes.http.errors import as_service_error
+from routes.http.metrics import RequestMetrics
+from routes.mcp.asgi_bridge import PATH, Exchange, through_asgi
+from routes.mcp.groups import groups_of, is_offered
+from routes.mcp.host import McpHost
+from routes.mcp.long_answers import send_long_answer, without_arguments
+from routes.mcp.tools import TOOLS
+
+NAME = "mcp"
+"""What logs and metrics call requests that call no tool; a call of a tool is its command's."""
+
+LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+_NOT_PASSED_ON = ("accept", "last-event-id", "content-type")
+"""Headers that say how MCP is spoken, not what the command is to do."""
+
+
+class McpServer:
+    """Serves POST /mcp."""
+
+    def __init__(
+        self,
+        core: Core,
+        bus: CommandBus,
+        metrics: RequestMetrics,
+        access_log: AccessLog,
+        trusted_proxies: Sequence[Network],
+        max_body_bytes: int,
+        hosts: Sequence[str],
+        version: str,
+    ) -> None:
+        self._core = core
+        self._metrics = metrics
+        self._access_log = access_log
+        self._trusted_proxies = trusted_proxies
+        self._max_body_bytes = max_body_bytes
+        self._hosts = frozenset((*LOCAL_HOSTS, *hosts))
+        self._host = McpHost(bus, max_body_bytes, version)
+
+    def blueprint(self) -> Blueprint:
+        """Make the route."""
+        blueprint = Blueprint("mcp")
+        blueprint.add_route(self._respond, PATH, methods=["POST"], name="mcp", ignore_body=True)
+        blueprint.listener("after_server_stop")(self._stop)  # pyright: ignore[reportUnknownMemberType]
+        return blueprint
+
+    async def _stop(self, *_: Any) -> None:
+        await self._host.stop()
+
+    async def _respond(self, request: Request) -> HTTPResponse | None:
+        started = perf_counter()
+        connection: Any = request.conn_info
+        address = client_address(connection.client_ip, partial(whole_header, request), self._trusted_proxies)
+        headers: Any = request.headers
+        header = cast(Mapping[str, str], headers)
+
+        def passed_on(name: str) -> str | None:
+            return None if name in _NOT_PASSED_ON else header.get(name)
+
+        request_id = request_id_of(request)
+        call = Call(self._core, request_id, address, service=NAME)
+        exchange = Exchange(BusRequest(passed_on, request_id, address), call)
+        code, status = 0, 500
+        try:
+            self._check_origin(header)
+            body = exchange.body = await received_body(request)
+            response = await self._answered(request, body, exchange)
+            await call.counted()
+            status = response.status
+            code = 0 if status < 400 else MalformedBody.internal_code
+            if exchange.answer is not None and exchange.answer.rest and status < 400:
+                await send_long_answer(request, response, exchange.answer)
+                return None
+            return response
+        except Exception as raised:
+            error = as_service_error(raised)
+            code, status = error.internal_code, error.http_code
+            return gateway_error(request, error, quota_headers(call))
+        finally:
+            if exchange.answer is None:  # else the bus has counted and logged it
+                seconds = perf_counter() - started
+                self._metrics.observe(NAME, code, seconds)
+                user = call.caller.user_name if call.caller else None
+                self._access_log.write(request_id, NAME, status, code, seconds, user, address)
+
+    def _check_origin(self, headers: Mapping[str, str]) -> None:
+        """Refuse a browser's page that is not of this gateway's own: its name may be made to lead here (DNS rebinding).
+
+        Raises:
+            NotPermitted: the request comes from a page elsewhere.
+        """
+        origin = headers.get("origin")
+        if origin is None:
+            return
+        with suppress(ValueError):
+            parts = urlsplit(origin)
+            if parts.hostname in self._hosts and parts.netloc == headers.get("host"):
+                return
+        raise NotPermitted("This comes from a web page of another origin; MCP clients outside of browsers send none.")
+
+    async def _answered(self, request: Request, body: bytes, exchange: Exchange) -> HTTPResponse:
+        """Check the credential and count the request, let the SDK answer, and add the headers of the bus or the count.
+
+        Raises:
+            BodyTooLarge, WrongMediaType: the body is not one that the gateway takes.
+            NoCredential, InvalidCredential: the tool that is called needs one, or the one that was sent is none.
+            QuotaExceeded: the user has no request left today, and no tool is called that could say so.
+        """
+        require_size(body, self._max_body_bytes)
+        require_json(whole_header(request, "content-type"))
+        try:
+            message: Any = orjson.loads(body)
+        except orjson.JSONDecodeError as error:
+            return _refused(PARSE_ERROR, f"The body is not JSON in valid Unicode: {error}")
+        if not isinstance(message, dict):
+            return _refused(INVALID_REQUEST, "Send one message of JSON-RPC, an object; MCP has no batches.")
+        number: Any = cast(dict[str, Any], message).get("id", 0)
+        if not isinstance(number, str | int) or isinstance(number, bool):  # else the SDK takes it as a notification
+            return _refused(INVALID_REQUEST, "The id of a request is a text or a whole number.")
+        if not _is_message(cast(dict[str, Any], message)):  # the SDK's own answer is a page of its schemas' errors
+            return _refused(
+                INVALID_REQUEST,
+                'Send a message of JSON-RPC: {"jsonrpc": "2.0", "id": 1, "method": "...", "params": {}}.',
+            )
+        query: Any = request.get_args(keep_blank_values=True)
+        try:
+            exchange.groups = groups_of(dict(query))
+        except InvalidField as error:
+            return _refused(INVALID_REQUEST, error.note, cast(dict[str, Any], message).get("id"))
+        credential = credential_of(exchange.request.header)
+        tool = _tool_called(message, exchange.groups)
+        if tool is None:
+            if credential is not None:
+                await exchange.call.admit(credential)
+        elif credential is None and not TOOLS[tool].public:
+            raise NoCredential(
+                f"{tool} needs a credential: log on with US_LogOn (at /mcp?groups=user), and connect again with "
+                "`Authorization: Bearer ...`."
+            )
+        if len(body) > LONG_BODY_BYTES:
+            await next_turn(body)
+            body = without_arguments(cast(dict[str, Any], message), exchange)
+            if len(body) > LONG_BODY_BYTES:
+                return _refused(
+                    INVALID_REQUEST,
+                    "The message is too long; only the arguments of a tool may be long.",
+                    cast(dict[str, Any], message).get("id"),
+                )
+        manager = await self._host.manager()
+        response = await through_asgi(manager.handle_request, request, body, exchange)
+        answer = exchange.answer
+        if answer is not None and answer.status == 401 and not TOOLS[exchange.service].public:
+            return answer.response()  # MCP wants a wrong credential to be refused by HTTP
+        for name, value in (answer.headers if answer is not None else quota_headers(exchange.call)).items():
+            response.headers[name] = value
+        response.headers["X-Request-Id"] = request_id_of(request)
+        return response
+
+
+def _is_message(message: dict[str, Any]) -> bool:
+    """Say whether an object is a request, a notification or a response by its outermost members."""
+    if message.get("jsonrpc") != "2.0":
+        return False
+    if "result" in message or "error" in message:
+        return True
+    return isinstance(message.get("method"), str) and isinstance(message.get("params", {}), dict | None)
+
+
+def _tool_called(message: Any, groups: frozenset[str]) -> str | None:
+    """Name the tool that a message calls, where there is one of that name and it is offered."""
+    match message:
+        case {"method": "tools/call", "params": {"name": str(name)}}:
+            return name if name in TOOLS and is_offered(name, groups) else None
+        case _:
+            return None
+
+
+def _refused(code: int, what: str, number: str | int | None = None) -> HTTPResponse:
+    """Answer what is no message, or not at this address, as JSON-RPC has it."""
+    error = {"code": code, "message": what}
+    return JsonAnswer(orjson.dumps({"jsonrpc": "2.0", "id": number, "error": error}), 400)

@@ -1,0 +1,144 @@
+"""The OpenAPI 3.0.3 document, built from the commands table and the models; served, and committed as openapi.json.
+
+`python -m routes.openapi --check` fails when the committed file differs from the code; `--write` renews it.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import orjson
+import yaml
+from sanic import Blueprint, HTTPResponse, Request
+
+from routes.gateway.table import ROUTES, SCHEMAS
+from routes.openapi.commands import LAST_EVENT_ID_PARAMETER, command_paths, command_schemas
+from routes.openapi.errors import ERROR, RATE_LIMIT_HEADERS, refusal_responses
+from routes.openapi.introduction import introduction, tags
+from routes.openapi.open_routes import mcp_path, open_paths
+from routes.openapi.operations import IDEMPOTENCY_PARAMETER, route_paths, route_schemas
+from routes.openapi.schemas import HEADER, RECORDS, STATUS, Schema, nullable, number, record, text
+
+VERSION = "2026-03-19"
+FILE = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"
+
+
+def document(brand: str = "Svc") -> Schema:
+    """Build the whole document for a gateway whose command bus has this brand in its path."""
+    bus = f"/demo/v1/{brand}/tps"
+    paths = command_paths(bus) | open_paths() | route_paths(ROUTES) | mcp_path()
+    return {
+        "openapi": "3.0.3",
+        "info": {
+            "title": "Parley",
+            "version": VERSION,
+            "description": introduction(bus),
+            "contact": {"name": "The operator of this gateway"},
+            "license": {"name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0"},
+        },
+        "servers": [{"url": "/", "description": "The gateway that serves this document."}],
+        "tags": tags(),
+        "paths": paths,
+        "components": {
+            "securitySchemes": {
+                "bearer": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "A session token, from US_LogOn.",
+                },
+                "apiKey": {"type": "apiKey", "in": "header", "name": "X-Api-Key", "description": "An API key."},
+                "internalSecret": {
+                    "type": "apiKey",
+                    "in": "header",
+                    "name": "X-Internal-Secret",
+                    "description": "The operator's secret (INTERNAL_SECRET); without one these routes are not there.",
+                },
+            },
+            "parameters": {
+                "IdempotencyKey": IDEMPOTENCY_PARAMETER,
+                "LastEventId": LAST_EVENT_ID_PARAMETER,
+            },
+            "headers": RATE_LIMIT_HEADERS,
+            "responses": _used(refusal_responses(), "responses", paths),
+            "schemas": _schemas(),
+        },
+    }
+
+
+def _used(components: Schema, kind: str, where: Schema) -> Schema:
+    """Return the components that something refers to."""
+    written = orjson.dumps(where).decode()
+    return {name: value for name, value in components.items() if f'"#/components/{kind}/{name}"' in written}
+
+
+def _schemas() -> Schema:
+    schemas: Schema = {"Status": STATUS, "Header": HEADER, "Error": ERROR}
+    schemas |= command_schemas() | route_schemas(ROUTES) | dict(RECORDS.values()) | SCHEMAS
+    schemas["Health"] = record(
+        "How the gateway is.",
+        status=text(enum=["ok", "unavailable"]),
+        version=text(),
+        uptime_s={"type": "number"},
+        storage=text(enum=["ok", "unavailable"]),
+        actors=number(),
+    )
+    schemas["Actor"] = record(
+        "A live actor; times in seconds.",
+        kind=text(),
+        key=text(),
+        name=nullable(text()),
+        life=text(enum=["starting", "live", "engaged", "stopping", "stopped"]),
+        mailbox=number("Messages that wait."),
+        handled=number("Messages handled so far."),
+        age_s={"type": "number"},
+        idle_s={"type": "number"},
+        incarnation=number("Counts the actors that this process started."),
+    )
+    return schemas
+
+
+# serving and checking
+
+
+def as_json(brand: str = "Svc") -> bytes:
+    """Write the document as it is committed: indented JSON with a last line break."""
+    return orjson.dumps(document(brand), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def as_yaml(brand: str = "Svc") -> bytes:
+    """Write the document as YAML."""
+    return yaml.safe_dump(document(brand), sort_keys=False, allow_unicode=True).encode()
+
+
+def openapi_blueprint(brand: str) -> Blueprint:
+    """Make the routes of the document."""
+    blueprint = Blueprint("openapi", url_prefix="/api/tps")
+    documents = {"openapi.json": (as_json(brand), "application/json")}
+    documents["openapi.yaml"] = (as_yaml(brand), "application/yaml")
+
+    @blueprint.get("/openapi.json")
+    async def openapi_json(_: Request) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
+        body, media_type = documents["openapi.json"]
+        return HTTPResponse(body, content_type=media_type)
+
+    @blueprint.get("/openapi.yaml")
+    async def openapi_yaml(_: Request) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
+        body, media_type = documents["openapi.yaml"]
+        return HTTPResponse(body, content_type=media_type)
+
+    return blueprint
+
+
+def main() -> int:
+    """Check or renew the committed document."""
+    parser = argparse.ArgumentParser(description="Keep docs/openapi.json in step with the code.")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--check", action="store_true", help="fail when the file differs from the code")
+    what.add_argument("--write", action="store_true", help="renew the file")
+    if parser.parse_args().write:
+        FILE.write_bytes(as_json())
+        return 0
+    if not FILE.exists() or FILE.read_bytes() != as_json():
+        print("docs/openapi.json differs from the code: run `make openapi` and commit it.", file=sys.stderr)
+        return 1
+    return 0

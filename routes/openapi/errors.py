@@ -1,0 +1,186 @@
+"""Refusals in the OpenAPI document: a response per HTTP status, with examples that are real errors."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+
+from actors.errors import (
+    BodyTooLarge,
+    EngineFailed,
+    InternalError,
+    InvalidCredential,
+    InvalidField,
+    MalformedBody,
+    MissingField,
+    NameTaken,
+    NeedsPlan,
+    NoCredential,
+    NotAvailable,
+    NotFound,
+    NothingSelected,
+    NotImplementedYet,
+    NotPermitted,
+    Overloaded,
+    QuotaExceeded,
+    RequestTimeout,
+    ServiceError,
+    StateConflict,
+    StorageUnavailable,
+    TooManyAttempts,
+    UnknownService,
+    WrongMediaType,
+    WrongPassword,
+)
+from routes.http.answers import bus_status, status_of, tps_body
+from routes.openapi.schemas import Schema, number, record, ref
+
+RATE_LIMIT_HEADERS: Schema = {
+    "RateLimit-Policy": {
+        "description": 'The quota of a day, on a plan that has one: `"day";q=<limit>;w=86400`.',
+        "schema": {"type": "string", "example": '"day";q=100;w=86400'},
+    },
+    "RateLimit": {
+        "description": 'What is left of it: `"day";r=<remaining>;t=<seconds until 00:00 UTC>`.',
+        "schema": {"type": "string", "example": '"day";r=99;t=3600'},
+    },
+}
+RATE_LIMIT: Schema = {name: {"$ref": f"#/components/headers/{name}"} for name in RATE_LIMIT_HEADERS}
+"""The headers of an answer to a request that was counted."""
+
+RETRY_AFTER: Schema = {"Retry-After": {"description": "Seconds to wait.", "schema": number(minimum=1)}}
+
+ERROR: Schema = record("An error of a route beside the command bus.", status=ref("Status"))
+
+_OF_ANY = (
+    MalformedBody("The body is JSON but not an object; send {...}."),
+    MissingField("missing name field: send a text as `name`."),
+    InvalidField("Unknown member nmae (the nearest known one is name). Correct it or leave it out; nothing was done."),
+    BodyTooLarge("The body is larger than the 1,048,576 bytes that this gateway takes; send less."),
+    RequestTimeout("The request did not arrive in time; send it whole, at once."),
+    WrongMediaType("Send the body as Content-Type: application/json."),
+    NoCredential("Send a session token as `Authorization: Bearer ...` or an API key as `X-Api-Key`."),
+    InvalidCredential("This session has ended; log on again with US_LogOn."),
+    NotPermitted("You may see this but not do that; ask its owner."),
+    NeedsPlan("Your plan does not include this; change to a higher one."),
+    NotFound("There is none of this name that you may see; list those that there are."),
+    NameTaken("This name is taken; choose another."),
+    StateConflict("This Idempotency-Key was used for another body; use a new one."),
+    QuotaExceeded("The 100 requests a day of the plan free are used up until 00:00 UTC; wait, or change the plan."),
+    TooManyAttempts("Too many tries from this address; wait a few minutes, then try again."),
+    InternalError("The gateway failed to do this; try again, and tell its operator the request id."),
+    EngineFailed("The tool server failed; try again, or look at its log."),
+    StorageUnavailable("The storage is unavailable; try again."),
+    Overloaded("Too much waits already; try again."),
+)
+_OF_COMMANDS = (
+    UnknownService("There is no service AP_Caht; see /docs for those that there are."),
+    MissingField("missing description field: send a text as `vx.description`."),
+    InvalidField(
+        "Unknown member vx.nmae (the nearest known one is vx.name). Correct it or leave it out; nothing was done."
+    ),
+    NotAvailable("The service DEFAULT exists but is not available; see /docs."),
+    WrongPassword("Wrong user name or password."),
+    NotPermitted("Only the owner of scout may do this with it; ask lovelace."),
+    NotFound("There is no agent of this name that you may see; list yours with AP_List."),
+    StateConflict("scout is offline; its owner logs it on with AP_LogOn."),
+    NothingSelected("No agent is selected: name one as target.agent, or select one with AP_Select."),
+    EngineFailed("The chat engine failed; try again."),
+)
+_OF_ROUTES = (NotImplementedYet("Rules are not implemented yet."),)
+
+
+def _examples(*errors: ServiceError) -> list[ServiceError]:
+    """Return an error of each class; of two of one class the later."""
+    by_class = {type(error): error for error in errors}
+    return sorted(by_class.values(), key=lambda error: error.internal_code)
+
+
+COMMAND_ERRORS = _examples(*_OF_ANY, *_OF_COMMANDS)
+ROUTE_ERRORS = _examples(*_OF_ANY, *_OF_ROUTES)
+
+_COMMAND_RESPONSES = {
+    400: ("Refused", "The request is wrong, or the command was refused; `status` says why."),
+    401: ("Unauthorized", "No credential, or not a valid one."),
+    408: ("Late", "The request did not arrive in time."),
+    415: ("NotJson", "The media type is not application/json."),
+    429: ("TooMany", "Too many requests; `Retry-After` says when to try again."),
+    500: ("Failed", "The gateway could not carry it out."),
+}
+"""How a command may be refused, by HTTP status: the name of the response in the document, and its description."""
+
+_ROUTE_RESPONSES = {
+    400: "The request is wrong.",
+    401: "No credential, or not a valid one.",
+    403: "Not permitted, or not on this plan.",
+    404: "There is no such thing, or none that you may see.",
+    408: "The request did not arrive in time.",
+    409: "Its state does not allow it, or the name or Idempotency-Key is taken.",
+    413: "The body is too large.",
+    415: "The media type is not one that this route takes.",
+    429: "Too many requests; `Retry-After` says when to try again.",
+    501: "Not implemented yet.",
+    502: "The tool server failed.",
+    503: "The gateway can't do this now; `Retry-After` says when to try again.",
+}
+"""How a route beside the command bus may be refused, by HTTP status."""
+
+
+def command_refusals() -> Schema:
+    """Refer to the responses that every command may give, by status."""
+    return {str(status): _response_ref(name) for status, (name, _) in _COMMAND_RESPONSES.items()}
+
+
+def route_refusals(statuses: Iterable[int], *, counted: bool) -> Schema:
+    """Refer to the responses of these statuses; `counted`: the route's requests count against the day's quota."""
+    return {str(status): _response_ref(_route_response(status, counted)) for status in sorted(statuses)}
+
+
+def refusal_responses() -> Schema:
+    """Describe every refusal, by the name that operations refer to."""
+    responses: Schema = {}
+    for status, (name, description) in _COMMAND_RESPONSES.items():
+        examples = {type(error).__name__: _of_command(error) for error in COMMAND_ERRORS if bus_status(error) == status}
+        headers = RETRY_AFTER if status in (429, 500) else {}
+        responses[name] = _refusal(description, "TPSResponse", examples, headers | _limits(status, counted=True))
+    for status, description in _ROUTE_RESPONSES.items():
+        errors = (error for error in ROUTE_ERRORS if error.http_code == status)
+        examples = {type(error).__name__: {"status": status_of(error)} for error in errors}
+        for counted in (True, False):
+            headers = RETRY_AFTER if status in (429, 503) else {}
+            name = _route_response(status, counted)
+            responses[name] = _refusal(description, "Error", examples, headers | _limits(status, counted=counted))
+    return responses
+
+
+def _response_ref(name: str) -> Schema:
+    return {"$ref": f"#/components/responses/{name}"}
+
+
+def _route_response(status: int, counted: bool) -> str:
+    return f"Error{status}" if counted and status != 401 else f"Error{status}Uncounted"
+
+
+def _limits(status: int, *, counted: bool) -> Schema:
+    return RATE_LIMIT if counted and status != 401 else {}
+
+
+def _refusal(description: str, schema: str, examples: dict[str, Any], headers: Schema) -> Schema:
+    shown = {name: {"summary": _summary(value), "value": value} for name, value in examples.items()}
+    content = {"application/json": {"schema": ref(schema), "examples": shown}}
+    return {"description": description, "content": content} | ({"headers": headers} if headers else {})
+
+
+def _summary(value: dict[str, Any]) -> str:
+    status: dict[str, Any] = value["status"]
+    return f"{status['internal_code']} ({status['http_code']})"
+
+
+def _of_command(error: ServiceError) -> Any:
+    body = tps_body("AP_Chat", "0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0f9", _CONTEXT, status=status_of(error))
+    answer = orjson.loads(body)
+    answer["header"]["time"] = "2026-11-20T10:00:00.000Z"
+    return answer
+
+
+_CONTEXT: dict[str, str | None] = {"user": "lovelace", "agent": "scout", "domain": None, "zone": None}

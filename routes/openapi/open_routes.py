@@ -1,0 +1,139 @@
+"""The OpenAPI document's part on routes that no table declares: health, documents, metrics and MCP."""
+
+from actors.commands.table import GROUPS
+from routes.openapi.errors import RATE_LIMIT, route_refusals
+from routes.openapi.operations import CREDENTIALS, OPEN_TO_ALL, json_body, operation, reply
+from routes.openapi.schemas import Schema, array, record, ref, text
+
+_REFUSALS = route_refusals((400,), counted=False)
+"""A request whose head breaks the rules of HTTP is refused everywhere."""
+
+
+def mcp_path() -> Schema:
+    """Describe the gateway's own MCP server."""
+    message = {"type": "object", "description": "A message of JSON-RPC 2.0."}
+    statuses = {
+        "400": ("No JSON-RPC message, an unknown version or an unknown group; the body is a JSON-RPC error.", message),
+        "401": ("The tool needs a credential, or the one that was sent is none.", {"type": "object"}),
+        "404": ("No such method; the body is a JSON-RPC error.", message),
+        "406": ("The client takes no application/json.", message),
+    }
+    described = operation(
+        "MCP",
+        "mcp",
+        "Speak MCP (streamable HTTP, stateless): a tool per service, which answers its TPSResponse.",
+        "Listing tools is open to all. A call of a tool needs a credential, unless its command needs none, and counts "
+        "as one request of the day.",
+        {
+            "200": reply("The answer to a request.", message) | {"headers": RATE_LIMIT},
+            "202": {"description": "A notification was taken."},
+        }
+        | {status: reply(description, schema) for status, (description, schema) in statuses.items()}
+        | route_refusals((403, 408, 413, 415), counted=False)
+        | route_refusals((429,), counted=True),  # where the message calls no tool
+    )
+    example: Schema = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "US_Read", "arguments": {}},
+    }
+    groups: Schema = {
+        "name": "groups",
+        "in": "query",
+        "description": "Offer only the tools of these groups, separated by commas. Without it all are offered but "
+        "those that take a password, which need the group `user`.",
+        "style": "form",
+        "explode": False,
+        "schema": array(text(enum=list(GROUPS))) | {"minItems": 1},
+    }
+    more: Schema = {
+        "security": [*CREDENTIALS, {}],
+        "parameters": [groups],
+        "requestBody": json_body(message, example),
+    }
+    return {"/mcp": {"post": described | more}}
+
+
+_WELCOME = record(
+    "What this is, and where to go on.",
+    name=text(example="Parley"),
+    version=text("Of the gateway.", example="0.1.0"),
+    links=record(
+        "Paths of this gateway.",
+        docs=text("The documentation, as a page."),
+        health=text("Whether the gateway can do its work."),
+        openapi=text("This document."),
+        bus=text("The command bus."),
+    ),
+)
+
+
+def open_paths() -> Schema:
+    """Describe the routes of the document itself, of health and of metrics."""
+    health = ref("Health")
+    return {
+        "/api/health": {
+            "get": operation(
+                "Gateway",
+                "getHealth",
+                "Tell whether the gateway can do its work.",
+                OPEN_TO_ALL,
+                {"200": reply("It can.", health), "503": reply("The storage takes no writes.", health)} | _REFUSALS,
+            )
+        },
+        "/api/tps/openapi.json": {
+            "get": operation(
+                "Gateway",
+                "getOpenapiJson",
+                "This document as JSON.",
+                OPEN_TO_ALL,
+                {"200": reply("The document.", {"type": "object"})} | _REFUSALS,
+            )
+        },
+        "/api/tps/openapi.yaml": {
+            "get": operation(
+                "Gateway",
+                "getOpenapiYaml",
+                "This document as YAML.",
+                OPEN_TO_ALL,
+                {"200": reply("The document.", {"type": "object"}, "application/yaml")} | _REFUSALS,
+            )
+        },
+        "/": {
+            "get": operation(
+                "Gateway",
+                "getWelcome",
+                "Say what this is and where its documentation is; as a page where HTML is accepted.",
+                OPEN_TO_ALL,
+                {
+                    "200": {
+                        "description": "The welcome.",
+                        "content": {
+                            "application/json": {"schema": _WELCOME},
+                            "text/html; charset=utf-8": {"schema": text()},
+                        },
+                    }
+                }
+                | _REFUSALS,
+            )
+        },
+        "/docs": {
+            "get": operation(
+                "Gateway",
+                "getDocs",
+                "This document as a page.",
+                OPEN_TO_ALL,
+                {"200": reply("The page.", text(), "text/html; charset=utf-8")} | _REFUSALS,
+            )
+        },
+        "/metrics": {
+            "get": operation(
+                "Gateway",
+                "getMetrics",
+                "What the gateway counts, as Prometheus text.",
+                OPEN_TO_ALL,
+                {"200": reply("The metrics.", text(), "text/plain; version=0.0.4; charset=utf-8")} | _REFUSALS,
+            )
+        },
+    }

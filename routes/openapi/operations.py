@@ -1,0 +1,169 @@
+"""The gateway routes' part of the OpenAPI document, from their tables; and models in OpenAPI 3.0's dialect."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
+
+from pydantic import BaseModel
+
+from routes.gateway.route import Entrance, Route
+from routes.openapi.errors import RATE_LIMIT, route_refusals
+from routes.openapi.schemas import Schema, ref, text
+
+OPEN_TO_ALL = "Needs no credential and is not counted."
+CREDENTIALS: list[Schema] = [{"bearer": []}, {"apiKey": []}]
+IDEMPOTENCY_KEY: Schema = {"$ref": "#/components/parameters/IdempotencyKey"}
+IDEMPOTENCY_PARAMETER: Schema = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "schema": text(minLength=1, maxLength=255, pattern="^[!-~]+$"),
+    "description": "Carry this out once in 24 hours: a repeat with the same key gets the first answer, marked "
+    "`Idempotency-Replayed: true`.",
+}
+
+_SECURITY: dict[Entrance, list[Schema]] = {"member": CREDENTIALS, "internal": [{"internalSecret": []}], "open": []}
+_DESCRIPTIONS: dict[Entrance, str] = {
+    "member": "Takes a session token or an API key, and counts as one request of the day.",
+    "internal": "For the operator: takes the gateway's secret in `X-Internal-Secret`. Not there while none is set.",
+    "open": OPEN_TO_ALL,
+}
+_REFUSALS: dict[Entrance, tuple[int, ...]] = {
+    "member": (401, 429, 503),
+    "internal": (401, 404, 503),
+    "open": (400, 503),
+}
+_OF_A_BODY = (400, 408, 413, 415)
+
+ID_IN_PATH = r"^[A-Za-z0-9_.-]{1,64}$"
+
+
+def route_paths(routes: Iterable[Route]) -> Schema:
+    """Describe the routes, by path and method."""
+    paths: Schema = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _of_route(route)
+    return paths
+
+
+def route_schemas(routes: Iterable[Route]) -> Schema:
+    """Describe the models of the routes' bodies, by name."""
+    schemas: Schema = {}
+    for route in routes:
+        if route.body is not None:
+            schemas |= model_schemas(route.body)
+    return schemas
+
+
+def _of_route(route: Route) -> Schema:
+    success = {"description": "Done."} if route.reply is None else reply("Done.", route.reply)
+    empty: Schema = {"204": {"description": "Done; there is nothing to show."}} if route.may_be_empty else {}
+    refusals = {*_REFUSALS[route.entrance], *route.errors}
+    takes_key = route.method == "POST" and route.mutates and route.entrance == "member"
+    if takes_key:
+        refusals |= {400, 409}  # no such key, or one that was used for something else
+    if route.body is not None or route.reads_body:
+        refusals.update(_OF_A_BODY)
+    elif route.method in ("POST", "PUT"):
+        refusals |= {408, 413}  # a body that may come is received, though nothing looks at it
+    if route.query is not None:
+        refusals.add(400)
+    counted = route.entrance == "member"
+    if route.status >= 400:  # a placeholder, which is always refused
+        responses = route_refusals((route.status,), counted=counted)
+    else:
+        responses = {str(int(route.status)): success} | empty
+        if counted:
+            responses = {status: response | {"headers": RATE_LIMIT} for status, response in responses.items()}
+    responses |= route_refusals(refusals, counted=counted)
+    described = operation(
+        route.tag, route.name, route.summary, _DESCRIPTIONS[route.entrance], responses, _SECURITY[route.entrance]
+    )
+    parameters = [*_path_parameters(route), *_query_parameters(route)]
+    if takes_key:
+        parameters.append(IDEMPOTENCY_KEY)
+    if parameters:
+        described["parameters"] = parameters
+    if route.body is not None:
+        described["requestBody"] = json_body(ref(route.body.__name__), route.example)
+    elif route.described_body is not None:
+        described["requestBody"] = route.described_body
+    return described
+
+
+def _path_parameters(route: Route) -> list[Schema]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": text(pattern=ID_IN_PATH)}
+        for name in re.findall(r"{(\w+)}", route.path)
+    ]
+
+
+def _query_parameters(route: Route) -> list[Schema]:
+    if route.query is None:
+        return []
+    properties = openapi_30(route.query.model_json_schema())["properties"]
+    return [
+        {"name": name, "in": "query", "schema": schema, "description": schema.pop("description", "")}
+        for name, schema in properties.items()
+    ]
+
+
+def operation(
+    tag: str, name: str, summary: str, description: str, responses: Schema, security: Sequence[Schema] = ()
+) -> Schema:
+    """Describe an operation; open to all unless `security` says otherwise."""
+    return {
+        "tags": [tag],
+        "operationId": name,
+        "summary": summary,
+        "description": description,
+        "security": [*security],
+        "responses": responses,
+    }
+
+
+def reply(description: str, schema: Schema, media_type: str = "application/json") -> Schema:
+    """Describe a response."""
+    return {"description": description, "content": {media_type: {"schema": schema}}}
+
+
+def json_body(schema: Schema, example: object = None) -> Schema:
+    """Describe a JSON body; required where an example shows one."""
+    media: Schema = {"schema": schema}
+    body: Schema = {"content": {"application/json": media}}
+    if example is not None:
+        media["example"] = example
+        body["required"] = True
+    return body
+
+
+def model_schemas(model: type[BaseModel]) -> Schema:
+    """Describe a model and those that it is made of, by name."""
+    generated = model.model_json_schema(ref_template="#/components/schemas/{model}")
+    parts = {name: openapi_30(schema) for name, schema in generated.pop("$defs", {}).items()}
+    return parts | {model.__name__: openapi_30(generated)}
+
+
+def openapi_30(value: Any) -> Any:
+    """Turn pydantic's JSON Schema into OpenAPI 3.0's dialect: `nullable` for a union with null, no titles, no nulls."""
+    if isinstance(value, list):
+        return [openapi_30(item) for item in cast(list[Any], value)]
+    if not isinstance(value, dict):
+        return value
+    schema = cast(dict[str, Any], value)
+    made: Schema = {
+        key: openapi_30(item)
+        for key, item in schema.items()
+        if not (key == "title" and isinstance(item, str)) and not (key == "default" and item is None)
+    }
+    branches: list[Schema] = made.get("anyOf") or []
+    if {"type": "null"} in branches:
+        (branch,) = [branch for branch in branches if branch != {"type": "null"}]
+        del made["anyOf"]
+        # a reference allows no siblings in 3.0, and `nullable` has no meaning without a type
+        inner = {"type": "object", "allOf": [branch]} if "$ref" in branch else branch
+        made = {**inner, **made, "nullable": True}
+        if "enum" in made:
+            made["enum"] = [*made["enum"], None]
+            if isinstance(schema.get("title"), str):
+                made["title"] = schema["title"]  # generators would number the types that they make of it
+    return made

@@ -1,0 +1,305 @@
+"""JSON Schemas of records and answers, in OpenAPI 3.0's dialect (product 1, "Records")."""
+
+from typing import Any
+
+from actors.calls.request import NAME_PATTERN
+from actors.errors import ServiceError
+
+Schema = dict[str, Any]
+
+
+def text(description: str = "", **more: Any) -> Schema:
+    """Describe a string."""
+    return {"type": "string", **({"description": description} if description else {}), **more}
+
+
+def number(description: str = "", **more: Any) -> Schema:
+    """Describe an integer."""
+    return {"type": "integer", **({"description": description} if description else {}), **more}
+
+
+def flag(description: str = "") -> Schema:
+    """Describe a boolean."""
+    return {"type": "boolean", **({"description": description} if description else {})}
+
+
+def nullable(schema: Schema) -> Schema:
+    """Allow null: OpenAPI 3.0 has no null type."""
+    return {**schema, "nullable": True}
+
+
+def record(description: str, /, **properties: Schema) -> Schema:
+    """Describe an object all of whose members are always there."""
+    return {
+        "type": "object",
+        "description": description,
+        "required": list(properties),
+        "properties": properties,
+    }
+
+
+def ref(name: str) -> Schema:
+    """Refer to a schema of the document."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def array(items: Schema) -> Schema:
+    """Describe a list."""
+    return {"type": "array", "items": items}
+
+
+TIME = text(format="date-time", example="2026-11-20T10:00:00.000Z")
+PLAN = text(enum=["free", "builder", "scale", "enterprise"])
+ACCESS = text(
+    "`public`: everyone; `domain`, `bank`: those who share one; `agent`: the owner alone.",
+    enum=["public", "domain", "bank", "agent"],
+)
+
+
+def ident(prefix: str) -> Schema:
+    """Describe an identifier: its prefix and a sortable unique part."""
+    return text(pattern=f"^{prefix}_[0-9a-f]{{32}}$")
+
+
+NAME = text(pattern=NAME_PATTERN, example="lovelace")
+
+_MEMORY = {
+    "id": ident("mem"),
+    "name": text(),
+    "text": nullable(text("Null when censored.")),
+    "author": nullable(text("The agent that loaded it; null when that is gone.")),
+    "censored": flag(),
+    "created_at": TIME,
+    "updated_at": TIME,
+}
+
+RECORDS: dict[str, tuple[str, Schema]] = {
+    "own_user": (
+        "OwnUser",
+        record(
+            "A user as it sees itself.",
+            id=ident("usr"),
+            name=NAME,
+            description=nullable(text()),
+            profile=nullable(text()),
+            plan=PLAN,
+            created_at=TIME,
+            quota=record(
+                "Requests of this UTC day; null where the plan has no limit.",
+                limit=nullable(number()),
+                used=number(),
+                remaining=nullable(number()),
+                resets_at=TIME,
+                window=text(format="date"),
+            ),
+            counts=record("What the user owns.", agents=number(), domains=number(), banks=number(), api_keys=number()),
+        ),
+    ),
+    "session": (
+        "Session",
+        record(
+            "A log-on of a user.",
+            id=ident("ses"),
+            created_at=TIME,
+            last_used_at=TIME,
+            expires_at=TIME,
+            current=flag("Whether this request came with it."),
+        ),
+    ),
+    "token": (
+        "Token",
+        record(
+            "A session token, shown this once.",
+            token=text("Send it as `Authorization: Bearer ...`.", pattern="^pls_[0-9A-Za-z]{38}$"),
+            token_type=text(enum=["Bearer"]),
+            expires_at=TIME,
+        ),
+    ),
+    "agent": (
+        "Agent",
+        record(
+            "An agent.",
+            id=ident("agt"),
+            name=NAME,
+            owner=text("The owner's name."),
+            description=text(),
+            profile=nullable(text()),
+            access=ACCESS,
+            state=text(enum=["online", "offline"]),
+            created_at=TIME,
+            updated_at=TIME,
+        ),
+    ),
+    "standing": (
+        "AgentStanding",
+        record(
+            "What an agent is part of.",
+            state=text(enum=["online", "offline"]),
+            domains=array(text()),
+            banks=array(text()),
+            offers=array(
+                record(
+                    "A bank that the agent is offered; MB_Accept takes it, MB_Unload declines it.",
+                    bank=NAME,
+                    owner=text("The name of the bank's owner."),
+                    permission=text(enum=["read", "write", "admin"]),
+                    since=TIME,
+                )
+            )
+            | {"description": "Banks that it is offered; shown to its owner only, else empty."},
+            messages=number("Messages in its conversations.", minimum=0),
+        ),
+    ),
+    "domain": (
+        "Domain",
+        record(
+            "A workspace of agents.",
+            id=ident("dom"),
+            name=NAME,
+            owner=text("The name of the founder's owner."),
+            founder=text("The name of the agent that founded it."),
+            description=text(),
+            profile=nullable(text()),
+            access=ACCESS,
+            created_at=TIME,
+            updated_at=TIME,
+        ),
+    ),
+    "membership": (
+        "Membership",
+        record(
+            "Where an agent stands in a domain.",
+            agent=text("The agent's name."),
+            state=text(enum=["invited", "member", "banned"]),
+            founder=flag("Whether the agent founded the domain."),
+            since=TIME,
+        ),
+    ),
+    "zone": (
+        "Zone",
+        record(
+            "A stream of messages in a domain.",
+            id=ident("zon"),
+            name=NAME,
+            domain=text("The domain's name."),
+            messages=number("Messages in it.", minimum=0),
+            last_seq=number("The seq of the last one, 0 where there is none.", minimum=0),
+            created_at=TIME,
+        ),
+    ),
+    "bank": (
+        "Bank",
+        record(
+            "A memory bank.",
+            id=ident("bnk"),
+            name=NAME,
+            owner=text("The owner's name."),
+            description=nullable(text()),
+            access=ACCESS,
+            memories=number("How many it holds.", minimum=0),
+            created_at=TIME,
+            updated_at=TIME,
+        ),
+    ),
+    "attachment": (
+        "Attachment",
+        record(
+            "What an agent may do in a bank, or is offered to be allowed there.",
+            agent=text("The agent's name."),
+            permission=text(enum=["none", "read", "write", "admin"]),
+            state=text("`offered` until the agent's owner accepts it.", enum=["offered", "attached"]),
+            since=TIME,
+        ),
+    ),
+    "removed": ("RemovedMemories", record("What was removed.", memories=number("The number of memories that went."))),
+    "memory": ("Memory", record("A named text in a bank.", **_MEMORY)),
+    "recalled": (
+        "RecalledMemory",
+        record(
+            "A memory that was found.",
+            **_MEMORY,
+            score={"type": "number", "description": "Higher fits better; orders the memories of one answer."},
+            answers=flag("Whether it answers the text as a question: a chat quotes such memories only."),
+        ),
+    ),
+    "message": (
+        "Message",
+        record(
+            "A message of a conversation.",
+            id=ident("msg"),
+            role=text(enum=["user", "agent"]),
+            name=text("The name of who said it, then."),
+            content=text(),
+            at=TIME,
+            zone=nullable(text()),
+            seq=number("Its place in the conversation, without gaps.", minimum=1),
+            sources=array(
+                {
+                    "type": "object",
+                    "description": "What a reply was based on: a bank's memory, a message, or the profile.",
+                    "required": ["quote"],
+                    "properties": {
+                        "bank": text("The bank's name."),
+                        "conversation": text("Whose conversation it is of."),
+                        "profile": text("The agent's name."),
+                        "name": text("The memory's name."),
+                        "id": text("The message's or agent's id."),
+                        "quote": text("The words that were used."),
+                    },
+                }
+            ),
+        ),
+    ),
+}
+"""Record kinds of the commands table, each with its schema's name and schema."""
+
+
+def all_codes() -> list[int]:
+    """List every internal code, in order."""
+    return [0, *sorted({error.internal_code for error in ServiceError.__subclasses__()})]
+
+
+STATUS = {
+    "type": "object",
+    "description": "The outcome. `note` is there on errors and says what to do.",
+    "required": ["success", "internal_code", "http_code"],
+    "properties": {
+        "success": flag(),
+        "internal_code": number("0, or what went wrong.", enum=all_codes()),
+        "http_code": number("The precise HTTP code.", minimum=200, maximum=599),
+        "note": text(),
+    },
+}
+
+HEADER = record(
+    "Which request this answers.",
+    service=nullable(text()),
+    request_id=text("`X-Request-Id` of the request, or one that was made."),
+    time=TIME,
+    context=record(
+        "The names selected after the command.",
+        user=nullable(text()),
+        agent=nullable(text()),
+        domain=nullable(text()),
+        zone=nullable(text()),
+    ),
+    next=nullable(text("Cursor of the next page, on lists.")),
+)
+
+
+TPS_RESPONSE = record(
+    "The answer of a command; each has a schema of its own, which says what its lists hold.",
+    header=ref("Header"),
+    status=ref("Status"),
+    profile=array({"type": "object", "description": "A record."}),
+    content=array({"type": "object", "description": "A record."}),
+)
+
+
+def command_response(description: str, profile: Schema | None, content: Schema | None) -> Schema:
+    """Describe a TPSResponse whose lists hold such records; None stands for a list that is always empty."""
+    lists = {
+        name: array({"type": "object"}) | {"maxItems": 0} if items is None else array(items)
+        for name, items in (("profile", profile), ("content", content))
+    }
+    return record(description, header=ref("Header"), status=ref("Status"), **lists)

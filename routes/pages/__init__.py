@@ -1,0 +1,1 @@
+"""Pages: health, documentation and the welcome page."""

@@ -1,0 +1,112 @@
+"""The API documentation page: Swagger UI over the gateway's own OpenAPI document, with no other host."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import cast
+
+from sanic import Blueprint, HTTPResponse, Request
+from sanic.exceptions import NotFound
+
+CONSOLE = Path(__file__).resolve().parents[2] / "console"
+
+_JAVASCRIPT = "text/javascript; charset=utf-8"
+_ASSETS = {
+    "swagger-ui/swagger-ui-bundle.js": _JAVASCRIPT,
+    "swagger-ui/swagger-ui.css": "text/css; charset=utf-8",
+    "swagger-ui/favicon-32x32.png": "image/png",
+    "docs/page.js": _JAVASCRIPT,
+}
+
+_PAGE_HEADERS = {
+    # Swagger UI sets style attributes and draws its icons from data: addresses; it needs nothing else.
+    "Content-Security-Policy": (
+        "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+        "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+_REVALIDATE = "no-cache"
+_FOR_A_YEAR = "public, max-age=31536000, immutable"
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file of the page, held in memory: the version is a hash of its content."""
+
+    name: str
+    content_type: str
+    body: bytes
+    version: str
+
+    @property
+    def path(self) -> str:
+        """Where it is served."""
+        return f"/docs/assets/{self.name}"
+
+    @property
+    def address(self) -> str:
+        """Its path with its version, so that a browser may keep it for good."""
+        return f"{self.path}?v={self.version}"
+
+
+def docs_blueprint(more: Iterable[Asset] = ()) -> Blueprint:
+    """Serve GET /docs and the files it needs, and the files of other pages beside them."""
+    assets = [load_asset(CONSOLE / file, content_type) for file, content_type in _ASSETS.items()]
+    by_name = {asset.name: asset for asset in (*assets, *more)}
+    page = with_versions((CONSOLE / "docs" / "page.html").read_text(encoding="utf-8"), assets)
+    page_etag = etag(version_of(page))
+    blueprint = Blueprint("docs", url_prefix="/docs")
+
+    @blueprint.get("/")
+    async def show_page(request: Request) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
+        headers = _PAGE_HEADERS | {"Cache-Control": _REVALIDATE, "ETag": page_etag}
+        return unless_held(request, page, "text/html; charset=utf-8", headers)
+
+    @blueprint.get("/assets/<name:str>")
+    async def serve_asset(request: Request, name: str) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
+        asset = by_name.get(name)
+        if asset is None:
+            raise NotFound(f"no file {name}")
+        this_version = request.args.get("v") == asset.version
+        headers = {
+            "Cache-Control": _FOR_A_YEAR if this_version else _REVALIDATE,
+            "ETag": etag(asset.version),
+            "X-Content-Type-Options": "nosniff",
+        }
+        return unless_held(request, asset.body, asset.content_type, headers)
+
+    return blueprint
+
+
+def load_asset(file: Path, content_type: str) -> Asset:
+    """Read a file of a page."""
+    body = file.read_bytes()
+    return Asset(file.name, content_type, body, version_of(body))
+
+
+def with_versions(html: str, assets: Iterable[Asset]) -> bytes:
+    """Name each asset in a page by its address with its version."""
+    for asset in assets:
+        html = html.replace(f'"{asset.path}"', f'"{asset.address}"')
+    return html.encode()
+
+
+def version_of(body: bytes) -> str:
+    """Return a short hash of a file's content."""
+    return sha256(body).hexdigest()[:16]
+
+
+def etag(version: str) -> str:
+    """Write a version as an ETag."""
+    return f'"{version}"'
+
+
+def unless_held(request: Request, body: bytes, content_type: str, headers: dict[str, str]) -> HTTPResponse:
+    """Answer with the body, or 304 when the client says it holds this very one."""
+    held = cast("str", request.headers.get("if-none-match", ""))
+    if headers["ETag"] in held or held == "*":
+        return HTTPResponse(status=304, headers=headers)
+    return HTTPResponse(body, headers=headers, content_type=content_type)

@@ -1,0 +1,71 @@
+"""GET /: a welcome that leads to the documentation, as a page for browsers and as JSON for programs."""
+
+import re
+from typing import cast
+
+import orjson
+from sanic import Blueprint, HTTPResponse, Request
+
+from routes.pages.docs import CONSOLE, Asset, etag, load_asset, unless_held, version_of, with_versions
+
+_ASSETS = {
+    "welcome/welcome.css": "text/css; charset=utf-8",
+    "welcome/icon.svg": "image/svg+xml",
+}
+_HEADERS = {
+    # An answer for one Accept must not be shown to another; the page needs its own style and icon, nothing else.
+    "Vary": "Accept",
+    "Cache-Control": "no-cache",
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'none'"
+    ),
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+_WEIGHT = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?", re.ASCII)
+_HTML = "text/html"
+_JSON = "application/json"
+
+
+def welcome_assets() -> list[Asset]:
+    """Load the files of the page, which the documentation's blueprint serves beside its own."""
+    return [load_asset(CONSOLE / file, content_type) for file, content_type in _ASSETS.items()]
+
+
+def welcome_blueprint(version: str, brand: str) -> Blueprint:
+    """Serve GET and HEAD of `/`."""
+    bus = f"/demo/v1/{brand}/tps"
+    html = (CONSOLE / "welcome" / "page.html").read_text(encoding="utf-8")
+    html = html.replace("{version}", version).replace("{bus}", bus)
+    page = with_versions(html, welcome_assets())
+    links = {"docs": "/docs", "health": "/api/health", "openapi": "/api/tps/openapi.json", "bus": bus}
+    told = orjson.dumps({"name": "Parley", "version": version, "links": links})
+    blueprint = Blueprint("welcome")
+
+    @blueprint.route("/", methods=("GET", "HEAD"))
+    async def welcome(request: Request) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
+        body, content_type = (page, f"{_HTML}; charset=utf-8") if wants_page(request) else (told, _JSON)
+        return unless_held(request, body, content_type, _HEADERS | {"ETag": etag(version_of(body))})
+
+    return blueprint
+
+
+def wants_page(request: Request) -> bool:
+    """Tell whether a client names HTML among what it accepts, and JSON not before it.
+
+    Browsers name it. Programs that accept anything (`*/*`), or say nothing, are answered JSON.
+    """
+    accepted = cast("str", request.headers.get("accept", ""))
+    html = _weight(accepted, _HTML)
+    return html > 0 and html >= _weight(accepted, _JSON)
+
+
+def _weight(accepted: str, media_type: str) -> float:
+    """Read the weight of a media type in an Accept header; 0 where the header doesn't name it or makes no sense."""
+    for part in accepted.split(","):
+        name, *parameters = (text.strip().lower() for text in part.split(";"))
+        if name == media_type:
+            weights = [text[2:] for text in parameters if text.startswith("q=")]
+            return 1 if not weights else float(weights[0]) if _WEIGHT.fullmatch(weights[0]) else 0
+    return 0

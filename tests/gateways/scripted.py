@@ -1,0 +1,50 @@
+"""A gateway whose chat engine does what the message says, a word at a time.
+
+`say:TEXT` yields a piece, `wait:PATH` waits until that file is there (and makes PATH.reached), `recall:WORD` names the
+memories that it was given, `fail` raises, and `failonce:PATH` raises unless that file is there (and makes it).
+"""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import server
+from actors.engines.turn import Turn
+
+
+class ScriptedEngine:
+    name = "scripted"
+
+    async def stream(self, turn: Turn) -> AsyncIterator[str]:
+        for step in turn.message.split():
+            verb, _, argument = step.partition(":")
+            if verb == "say":
+                yield argument
+            elif verb == "wait":
+                await _wait_for(Path(argument))
+            elif verb == "recall":
+                yield ", ".join(memory.name for memory in turn.memories)
+            elif verb == "failonce" and Path(argument).exists():
+                continue
+            else:
+                if verb == "failonce":
+                    Path(argument).touch()
+                raise RuntimeError(f"the engine was told to {verb}")
+
+
+async def _wait_for(gate: Path) -> None:
+    gate.with_name(f"{gate.name}.reached").touch()
+    while not gate.exists():
+        await asyncio.sleep(0.01)
+
+
+class ScriptedGateway(server.Gateway):
+    async def start(self, **_: Any) -> None:
+        await super().start(engine=ScriptedEngine())
+
+
+if __name__ == "__main__":
+    server.Gateway = ScriptedGateway
+    sys.exit(server.main())

@@ -1,0 +1,98 @@
+"""A gateway that measures each step of its loop, in processor time of the loop's thread.
+
+It runs on asyncio's own loop, whose every step (a protocol's callback, a task's step, a timer) is one `Handle._run`.
+Other threads' work and the time that the system takes the processor away don't count; the garbage collector's is
+counted by itself, since any allocation may start it. A connection to the Unix socket STEPS_SOCKET is answered with the
+longest steps since the last one, as JSON: `steps` (milliseconds and what ran, longest first) and `collection`.
+"""
+
+import asyncio
+import gc
+import os
+import signal
+from asyncio.events import Handle
+from heapq import nlargest
+from time import thread_time
+from typing import Any
+
+import orjson
+
+from config.settings import load_settings
+from config.tuning import allow_many_connections, tune
+from server import Gateway, greet, set_up_logging
+
+SHOWN = 5
+
+
+class Steps:
+    """The longest steps since the last look."""
+
+    def __init__(self) -> None:
+        self._longest: list[tuple[float, str]] = []
+        self._collection = 0.0
+        self._collecting = 0.0  # within the step under way
+        self._since = 0.0
+
+    def install(self) -> None:
+        """Measure all that asyncio's loop runs from now on."""
+        handles: Any = Handle
+        run = handles._run
+
+        def measured(handle: Handle) -> None:
+            what = handle
+            self._collecting = 0.0
+            started = thread_time()
+            run(handle)
+            self._note(thread_time() - started - self._collecting, what)
+
+        handles._run = measured
+        gc.callbacks.append(self._collected)
+
+    def _note(self, seconds: float, handle: Handle) -> None:
+        if len(self._longest) < SHOWN or seconds > self._longest[-1][0]:
+            callback: Any = handle._callback
+            task = getattr(callback, "__self__", None)
+            what = repr(task if isinstance(task, asyncio.Task) else callback)
+            self._longest = nlargest(SHOWN, [*self._longest, (seconds, what)])
+
+    def _collected(self, phase: str, _: object) -> None:
+        if phase == "start":
+            self._since = thread_time()
+            return
+        seconds = thread_time() - self._since
+        self._collecting += seconds
+        self._collection = max(self._collection, seconds)
+
+    def taken(self) -> bytes:
+        """Tell the longest steps, and forget them."""
+        steps = [[round(seconds * 1000, 2), what[:300]] for seconds, what in self._longest]
+        collection = round(self._collection * 1000, 2)
+        self._longest, self._collection = [], 0.0
+        return orjson.dumps({"steps": steps, "collection": collection})
+
+
+async def main() -> None:
+    steps = Steps()
+
+    async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(steps.taken())
+        writer.close()
+
+    stopping = asyncio.Event()
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
+    settings = load_settings(os.environ)
+    set_up_logging(settings)
+    gateway = Gateway(settings)
+    await gateway.start()
+    server = await asyncio.start_unix_server(answer, os.environ["STEPS_SOCKET"])
+    steps.install()
+    print(greet(gateway), flush=True)  # noqa: T201
+    await stopping.wait()
+    server.close()
+    await gateway.stop()
+
+
+if __name__ == "__main__":
+    tune()
+    allow_many_connections()
+    asyncio.run(main())

@@ -1,0 +1,191 @@
+"""A real store on a disk that can be held up and made to fail, and an actor that counts on it."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from actors.errors import NameTaken, NotFound
+from actors.runtime.actor import Ask, AsyncFuture, handles
+from actors.runtime.durable import DurableActor
+from persistence.sqlite.store import SqliteStore
+from persistence.store import Query, Store, Unit, Write
+
+
+class DiskFull(OSError):
+    """What the disk of a test fails with."""
+
+
+@dataclass
+class Disk:
+    """What the writer's thread meets before each COMMIT."""
+
+    fails: Callable[[], bool] = lambda: False
+    commits: int = 0
+    _free: threading.Event = field(default_factory=threading.Event)
+    _reached: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self._free.set()
+
+    def before_commit(self) -> None:
+        """Run in the writer's thread: wait while held, then fail or not."""
+        self.commits += 1
+        self._reached.set()
+        assert self._free.wait(30), "a test held the disk and never let go of it"
+        if self.fails():
+            raise DiskFull("no space left on this disk")
+
+    def hold(self) -> None:
+        """Let no batch pass from now on."""
+        self._reached.clear()
+        self._free.clear()
+
+    async def reached(self) -> None:
+        """Wait until a batch stands at its COMMIT."""
+        assert await asyncio.to_thread(self._reached.wait, 30)
+
+    def let_go(self, *, failing: bool = False) -> None:
+        """Let the batch that is held pass, or fail; those after it pass."""
+        if failing:
+            self.fail_next()
+        self._free.set()
+
+    def fail_next(self, batches: int = 1) -> None:
+        """Fail so many batches from now on, then none."""
+        left = iter(range(batches))
+        self.fails = lambda: next(left, None) is not None
+
+
+TABLES = (
+    "CREATE TABLE counters (key TEXT PRIMARY KEY, n INTEGER NOT NULL) STRICT",
+    "CREATE TABLE increments (key TEXT NOT NULL, by_n INTEGER NOT NULL CHECK (by_n > 0)) STRICT",
+    "CREATE TABLE names (name TEXT PRIMARY KEY, key TEXT NOT NULL REFERENCES counters (key)) STRICT",
+)
+
+
+@asynccontextmanager
+async def open_store(folder: Path, disk: Disk | None = None, name: str = "test.db") -> AsyncIterator[SqliteStore]:
+    """Open a store with the tables of the counters beside the gateway's own."""
+    store = await SqliteStore.open(folder / name, before_commit=disk.before_commit if disk else None)
+    if not await rows(store, "SELECT 1 FROM sqlite_schema WHERE name = 'counters'"):
+        await store.commit(Unit(tuple(Write(sql, ()) for sql in TABLES)))
+    try:
+        yield store
+    finally:
+        if disk:
+            disk.let_go()
+        await store.close()
+
+
+async def rows(store: Store, sql: str, *params: Any) -> list[tuple[Any, ...]]:
+    """Read committed rows."""
+    return await store.fetch(Query(sql, params, lambda row: row))
+
+
+async def value(store: Store, sql: str, *params: Any) -> Any:
+    """Read the one value of the one row."""
+    ((found,),) = await rows(store, sql, *params)
+    return found
+
+
+def traces(data: Path, word: str) -> list[str]:
+    """Tell which of the files of a data folder hold a word."""
+    return [file.name for file in data.iterdir() if word.encode() in file.read_bytes()]
+
+
+async def erased(data: Path, word: str, *, within_s: float) -> None:
+    """Wait until no file of a data folder holds a word."""
+    async with asyncio.timeout(within_s):
+        while traces(data, word):
+            await asyncio.sleep(0.2)
+
+
+async def spin(steps: int = 20) -> None:
+    """Let the event loop take some steps, so that whatever can happen at once has happened."""
+    for _ in range(steps):
+        await asyncio.sleep(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Increment(Ask[int]):
+    """Count one up, as one unit of two rows; answers the new count."""
+
+    by_n: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCount(Ask[int]):
+    """Answer the count in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefuseWithCount(Ask[None]):
+    """Refuse, with the count in memory in the note."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakeName(Ask[tuple[str, int]]):
+    """Take a name that may be another's; answers it with the count in memory."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Incarnation(Ask[int]):
+    """Answer which incarnation handles this."""
+
+
+class Counter(DurableActor):
+    """Counts in memory first; the store follows with the value, which is where an unfenced writer goes wrong."""
+
+    kind = "counter"
+
+    def __init__(self, key: str, store: Store) -> None:
+        super().__init__(key, store)
+        self.n = 0
+        self.name: str | None = None
+
+    async def on_begin(self) -> None:
+        found = await rows(self.store, "SELECT n FROM counters WHERE key = ?", self.key)
+        self.n = found[0][0] if found else 0
+
+    @handles(Increment)
+    def _increment(self, message: Increment) -> AsyncFuture[int]:
+        self.n = n = self.n + 1
+        return self.commit(
+            Write(
+                "INSERT INTO counters (key, n) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET n = excluded.n",
+                (self.key, n),
+            ),
+            Write("INSERT INTO increments (key, by_n) VALUES (?, ?)", (self.key, message.by_n)),
+            reply=lambda: n,
+        )
+
+    @handles(ReadCount)
+    def _read(self, _: ReadCount) -> int:
+        return self.n
+
+    @handles(RefuseWithCount)
+    def _refuse(self, _: RefuseWithCount) -> None:
+        raise NotFound(f"there are {self.n}")
+
+    @handles(TakeName)
+    def _take_name(self, message: TakeName) -> AsyncFuture[tuple[str, int]]:
+        def applied() -> None:
+            self.name = message.name
+
+        n = self.n  # as it is now: a later count may fail to be stored
+        return self.commit(
+            Write("INSERT INTO names (name, key) VALUES (?, ?)", (message.name, self.key)),
+            reply=lambda: (message.name, n),
+            applied=applied,
+            refusals={"names.name": lambda: NameTaken(f"{message.name} is taken")},
+        )
+
+    @handles(Incarnation)
+    def _incarnation(self, _: Incarnation) -> int:
+        return self.incarnation

@@ -1,0 +1,202 @@
+"""The real gateway in a process of its own, and a small client for it: what most tests stand on."""
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import aiohttp
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+INTERNAL_SECRET = "internal-secret-of-the-tests"
+MAKE_RUN = ("make", "--no-print-directory", "run", "RUNTIME=", f"PY={sys.executable}")
+"""`make run`, with the Python of the tests, which are set up already."""
+
+PASSWORD = "correct horse battery"
+BUS = "/demo/v1/Svc/tps"
+
+
+@dataclass(slots=True)
+class Answer:
+    """An HTTP answer: its status, headers and decoded body."""
+
+    http: int
+    headers: Mapping[str, str]
+    body: Any
+
+    @property
+    def code(self) -> int:
+        """The internal code."""
+        return self.body["status"]["internal_code"]
+
+    @property
+    def note(self) -> str:
+        return self.body["status"].get("note", "")
+
+    @property
+    def profile(self) -> list[dict[str, Any]]:
+        return self.body["profile"]
+
+    @property
+    def content(self) -> list[dict[str, Any]]:
+        return self.body["content"]
+
+    @property
+    def next(self) -> str | None:
+        return self.body["header"]["next"]
+
+    @property
+    def context(self) -> dict[str, str | None]:
+        return self.body["header"]["context"]
+
+    def ok(self) -> Self:
+        """Insist on success."""
+        assert self.body["status"] == {"success": True, "internal_code": 0, "http_code": 200}, self.body
+        assert self.http == 200
+        return self
+
+    def refused(self, code: int, http_code: int) -> Self:
+        """Insist on a refusal with this internal code and precise HTTP code."""
+        status = self.body["status"]
+        assert (status["success"], status["internal_code"], status["http_code"]) == (False, code, http_code), self.body
+        assert status["note"]
+        return self
+
+
+class Client:
+    """Sends commands, as one user where it has a token."""
+
+    def __init__(self, http: aiohttp.ClientSession, base: str, token: str | None = None, name: str = "") -> None:
+        self.http = http
+        self.base = base
+        self.token = token
+        self.name = name
+
+    def headers(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
+        sent = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        return sent | dict(more or {})
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        json: Any = None,
+        data: Any = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        """Send any request; a `json` of None sends no body."""
+        async with self.http.request(
+            method, self.base + path, json=json, data=data, headers=self.headers(headers)
+        ) as response:
+            text = await response.read()
+            is_json = response.content_type == "application/json"
+            return Answer(response.status, response.headers, await response.json() if is_json else text.decode())
+
+    async def command(self, service: str, *, headers: Mapping[str, str] | None = None, **body: Any) -> Answer:
+        """Send a command to the bus: `command("AP_Read", target={"agent": "scout"})`."""
+        return await self.request("POST", BUS, json={"service": service, **body}, headers=headers)
+
+    async def alias(self, path: str, *, headers: Mapping[str, str] | None = None, **body: Any) -> Answer:
+        """Send a command to an alias: `alias("/agent/read", target={"agent": "scout"})`."""
+        return await self.request("POST", BUS + path, json=body, headers=headers)
+
+    async def register(self, name: str, password: str = PASSWORD, **vx: str) -> "Client":
+        """Register a user and log it on; return a client that is that user."""
+        (await self.command("US_Create", vx={"name": name, "secret": password, **vx})).ok()
+        return await self.log_on(name, password)
+
+    async def log_on(self, name: str, password: str = PASSWORD) -> "Client":
+        """Log on as a user; return a client that is that user."""
+        answer = (await self.command("US_LogOn", target={"user": name}, vx={"secret": password})).ok()
+        return Client(self.http, self.base, answer.content[0]["token"], name)
+
+    async def agent(self, name: str, *, online: bool = True, select: bool = True, **vx: str) -> dict[str, Any]:
+        """Make an agent; log it on and select it unless told otherwise. Return its record as created."""
+        definition = {"name": name, "description": f"The agent {name}", **vx}
+        record = (await self.command("AP_Create", vx=definition)).ok().profile[0]
+        if online:
+            (await self.command("AP_LogOn", target={"agent": name})).ok()
+        if select:
+            (await self.command("AP_Select", target={"agent": name})).ok()
+        return record
+
+
+class GatewayProcess:
+    """`python server.py`, or another script or command, on a free port, with data in a folder of its own."""
+
+    def __init__(self, data: Path, *, script: Path | None = None, command: Sequence[str] = (), **settings: str) -> None:
+        self.data = data
+        self.command = command or (sys.executable, str(script or CHECKOUT / "server.py"))
+        self.settings = settings
+        self.log = data.parent / f"{data.name}.log"
+        self.base = ""
+        self.said = ""  # up to the banner, which is written as one
+        self.process: asyncio.subprocess.Process | None = None
+
+    async def start(self, port: int = 0) -> Self:
+        """Start it and wait until it says where it listens."""
+        self.data.mkdir(parents=True, exist_ok=True)
+        environment = {key: value for key, value in os.environ.items() if not key.startswith("PARLEY_")}
+        environment |= {
+            "PARLEY_PORT": str(port),
+            "PARLEY_DATA_DIR": str(self.data),
+            "PARLEY_REGISTRATIONS_PER_HOUR": "0",
+            "INTERNAL_SECRET": INTERNAL_SECRET,
+            "PYTHONPATH": str(CHECKOUT),
+            "PYTHONUNBUFFERED": "1",
+        } | self.settings
+        with self.log.open("ab") as log:
+            start = log.tell()
+            self.process = await asyncio.create_subprocess_exec(
+                *self.command, env=environment, stdout=log, stderr=log, cwd=CHECKOUT
+            )
+        for _ in range(400):
+            said = self.said = self.log.read_bytes()[start:].decode()
+            listening = re.search(r"listens on (http://[^\s\"\\]+)", said)
+            if listening:
+                self.base = listening.group(1)
+                return self
+            assert self.process.returncode is None, f"the gateway ended with {self.process.returncode}:\n{said}"
+            await asyncio.sleep(0.05)
+        raise AssertionError(f"the gateway did not start in 20 s:\n{said}")
+
+    async def kill(self) -> None:
+        """End it as a crash would."""
+        assert self.process is not None
+        self.process.kill()
+        await self.process.wait()
+
+    async def stop(self) -> int:
+        """End it in an orderly way; return its exit status."""
+        assert self.process is not None
+        if self.process.returncode is None:
+            self.process.send_signal(signal.SIGTERM)
+        return await asyncio.wait_for(self.process.wait(), 30)
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[Client]:
+        """Open a client that is nobody yet."""
+        timeout = aiohttp.ClientTimeout(total=60)
+        connector = aiohttp.TCPConnector(limit=0)
+        async with aiohttp.ClientSession(timeout=timeout, connector=connector) as http:
+            yield Client(http, self.base)
+
+
+@asynccontextmanager
+async def running(
+    data: Path, *, script: Path | None = None, command: Sequence[str] = (), **settings: str
+) -> AsyncIterator[GatewayProcess]:
+    """Run a gateway for a while; whatever happens, it ends."""
+    gateway = GatewayProcess(data, script=script, command=command, **settings)
+    try:
+        yield await gateway.start()
+    finally:
+        if gateway.process is not None and gateway.process.returncode is None:
+            await gateway.stop()

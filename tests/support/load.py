@@ -1,0 +1,330 @@
+"""Clients that chat with agents and change them, and that remember what the gateway acknowledged."""
+
+import asyncio
+import random
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, closing
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from tests.support.gateway import PASSWORD, Answer, Client, GatewayProcess
+
+OFFLINE = 3002
+STORAGE_UNAVAILABLE = 5002
+OVERLOADED = 5003
+NOT_CARRIED_OUT = {OFFLINE, STORAGE_UNAVAILABLE, OVERLOADED}
+
+UNKNOWN = (aiohttp.ClientError, ConnectionError, TimeoutError)
+"""What a client meets when the gateway is gone: the command may have been carried out or not."""
+
+
+@dataclass
+class Known:
+    """A value as last acknowledged, and the one that a command under way may have set."""
+
+    value: Any
+    maybe: Any = None
+    in_doubt: bool = False
+
+    def may_be(self, shown: Any) -> bool:
+        return shown == self.value or (self.in_doubt and shown == self.maybe)
+
+    def settle(self, shown: Any) -> None:
+        """Take what the gateway shows for what it is from now on."""
+        self.value, self.maybe, self.in_doubt = shown, None, False
+
+
+@dataclass
+class Talk:
+    """One user's conversation with one agent: what was acknowledged, in order, and what is in doubt."""
+
+    client: Client
+    agent: str
+    acknowledged: list[tuple[dict[str, Any], dict[str, Any]]] = field(default_factory=list)
+    in_doubt: str | None = None
+    sent: int = 0
+    refused: dict[str, int] = field(default_factory=dict)
+    """What was answered with an error, and so must not have been stored: the text and the code."""
+
+    async def chat(self, rng: random.Random) -> Answer:
+        """Say something new; a reply is noted with its message."""
+        self.sent += 1
+        said = f"{self.client.name} to {self.agent}: note {self.sent}, the {rng.choice(THINGS)} is {rng.choice(HUES)}"
+        self.in_doubt = said
+        answer = await self.client.command("AP_Chat", target={"agent": self.agent}, content=said)
+        self.in_doubt = None
+        if answer.code == 0:
+            message, reply = answer.content
+            assert (message["content"], message["role"], reply["role"]) == (said, "user", "agent")
+            self.acknowledged.append((message, reply))
+        else:
+            assert answer.code in NOT_CARRIED_OUT, answer.body
+            self.refused[said] = answer.code
+        return answer
+
+    async def history(self, rng: random.Random) -> list[dict[str, Any]]:
+        """Read the whole conversation, page by page."""
+        limit, messages, cursor = rng.choice([7, 50, 200]), list[dict[str, Any]](), None
+        while True:
+            page = {"limit": limit} | ({"cursor": cursor} if cursor else {})
+            answer = await answered(
+                lambda page=page: self.client.command("AP_History", target={"agent": self.agent}, page=page)
+            )
+            messages[:0] = answer.ok().content
+            cursor = answer.next
+            if cursor is None:
+                return messages
+            limit = 200
+
+    async def verify(self, rng: random.Random) -> int:
+        """Insist that the history is what was acknowledged, once and in order; return how long it is.
+
+        A chat in doubt is there whole or not at all, and is settled by this.
+        """
+        history = await self.history(rng)
+        sequence = [message["seq"] for message in history]
+        assert sequence == list(range(1, len(history) + 1)), f"{self.agent} counts {sequence}"
+        expected = [message for pair in self.acknowledged for message in pair]
+        stored, rest = history[: len(expected)], history[len(expected) :]
+        for shown, message in zip_longest(stored, expected):
+            assert shown == message, f"acknowledged was {message}, shown is {shown}, refused was {self.refused}"
+        if rest:
+            assert self.in_doubt is not None, f"messages that nobody sent: {rest}"
+            assert [message["role"] for message in rest] == ["user", "agent"]
+            assert rest[0]["content"] == self.in_doubt
+            self.acknowledged.append((rest[0], rest[1]))
+        self.in_doubt = None
+        return len(history)
+
+
+THINGS = ("dog", "boat", "garden", "violin", "letter", "harbour", "clock")
+HUES = ("red", "old", "lost", "ours", "loud", "blue", "new")
+
+
+@dataclass
+class Owner:
+    """An agent's owner: chats with it, logs it on and off, describes it anew, selects this or another."""
+
+    talk: Talk
+    others: list[str]
+    online: Known
+    description: Known
+    selected: Known
+    changes: int = 0
+
+    @property
+    def client(self) -> Client:
+        return self.talk.client
+
+    @property
+    def agent(self) -> str:
+        return self.talk.agent
+
+    async def act(self, rng: random.Random) -> None:
+        """Do one thing, mostly chat."""
+        kind = rng.random()
+        if not self.online.value or kind < 0.08:
+            await self._set_online(not self.online.value)
+        elif kind < 0.16:
+            await self._describe()
+        elif kind < 0.24:
+            await self._select(rng.choice(self.others))
+        else:
+            answer = await self.talk.chat(rng)
+            assert answer.code != OFFLINE, f"{self.agent} was logged on, then it is offline: {answer.body}"
+
+    async def _set_online(self, online: bool) -> None:
+        service = "AP_LogOn" if online else "AP_LogOff"
+        answer = await self._change(self.online, online, service, target={"agent": self.agent})
+        if answer.code == 0:
+            assert answer.profile[0]["state"] == ("online" if online else "offline")
+
+    async def _describe(self) -> None:
+        text = f"{self.agent}, described for the {self.changes}. time"
+        answer = await self._change(
+            self.description, text, "AP_Modify", target={"agent": self.agent}, vx={"description": text}
+        )
+        if answer.code == 0:
+            assert answer.profile[0]["description"] == text
+
+    async def _select(self, agent: str) -> None:
+        answer = await self._change(self.selected, agent, "AP_Select", target={"agent": agent})
+        if answer.code == 0:
+            assert answer.context["agent"] == agent
+
+    async def _change(self, known: Known, value: Any, service: str, **body: Any) -> Answer:
+        self.changes += 1
+        known.maybe, known.in_doubt = value, True
+        answer = await self.client.command(service, **body)
+        if answer.code == 0:
+            known.settle(value)
+        else:
+            assert answer.code in NOT_CARRIED_OUT, answer.body
+            known.settle(known.value)
+        return answer
+
+    async def verify(self) -> int:
+        """Insist that the agent is as acknowledged; return the number of its messages."""
+        answer = (await answered(lambda: self.client.command("AP_Read", target={"agent": self.agent}))).ok()
+        (record,), (standing,) = answer.profile, answer.content
+        shown = {
+            "online": record["state"] == "online",
+            "description": record["description"],
+            "selected": answer.context["agent"],
+        }
+        assert standing["state"] == record["state"]
+        for what, value in shown.items():
+            known: Known = getattr(self, what)
+            assert known.may_be(value), f"{what} of {self.agent} is {value!r}; acknowledged was {known}"
+            known.settle(value)
+        return standing["messages"]
+
+
+@dataclass
+class Crowd:
+    """All clients of a test: an owner and a visitor for each agent."""
+
+    owners: list[Owner]
+    visitors: list[Talk]
+    rng: random.Random
+    http: aiohttp.ClientSession
+
+    @property
+    def talks(self) -> list[Talk]:
+        return [owner.talk for owner in self.owners] + self.visitors
+
+    @property
+    def acknowledged(self) -> int:
+        """Messages that the gateway acknowledged so far, replies included."""
+        return sum(2 * len(talk.acknowledged) for talk in self.talks)
+
+    def meet(self, gateway: GatewayProcess) -> None:
+        """Send everything to where the gateway listens now."""
+        for talk in self.talks:
+            talk.client.base = gateway.base
+
+    async def act(self, goes_on: Callable[[], bool]) -> int:
+        """Let all act at once, each until the gateway is gone or nothing goes on; return how many were cut off."""
+        cut_off = 0
+
+        async def until_cut_off(step: Callable[[], Awaitable[Any]]) -> None:
+            nonlocal cut_off
+            while goes_on():
+                try:
+                    await step()
+                except UNKNOWN:
+                    cut_off += 1
+                    return
+
+        steps = [lambda owner=owner: owner.act(self.rng) for owner in self.owners]
+        visits = [lambda talk=talk: self._visit(talk) for talk in self.visitors]
+        await asyncio.gather(*(until_cut_off(step) for step in [*steps, *visits]))
+        return cut_off
+
+    async def _visit(self, talk: Talk) -> None:
+        await talk.chat(self.rng)
+        await asyncio.sleep(self.rng.random() / 50)
+
+    async def verify(self) -> None:
+        """Insist that the gateway shows what was acknowledged, all of it, once and in order."""
+
+        async def check(owner: Owner, visitor: Talk) -> None:
+            counted = await owner.verify()
+            lengths = await asyncio.gather(owner.talk.verify(self.rng), visitor.verify(self.rng))
+            assert counted == sum(lengths), f"{owner.agent} counts {counted} messages and has {lengths}"
+
+        await asyncio.gather(*map(check, self.owners, self.visitors))
+
+
+async def answered(send: Callable[[], Awaitable[Answer]]) -> Answer:
+    """Send a command until it is answered with something else than that the store is not available now."""
+    for _ in range(200):
+        answer = await send()
+        if answer.code not in (STORAGE_UNAVAILABLE, OVERLOADED):
+            return answer
+    raise AssertionError(f"200 tries in a row failed, the last with {answer.body}")
+
+
+async def log_on(nobody: Client, name: str, at_once: asyncio.Semaphore) -> Client:
+    """Start a session of a user, however often that takes; more than 30 log-ons at once count as an attack."""
+    async with at_once:
+        logged_on = await answered(lambda: nobody.command("US_LogOn", target={"user": name}, vx={"secret": PASSWORD}))
+    return Client(nobody.http, nobody.base, logged_on.ok().content[0]["token"], name)
+
+
+@asynccontextmanager
+async def crowd(gateway: GatewayProcess, agents: int, seed: int) -> AsyncIterator[Crowd]:
+    """Register users with public agents, and one visitor for each agent."""
+    async with AsyncExitStack() as stack:
+        nobody = await stack.enter_async_context(gateway.client())
+        per_user = 5
+        at_once = asyncio.Semaphore(4)
+        names = [f"owner-{number}" for number in range(-(-agents // per_user))]
+
+        async def register(name: str) -> Client:
+            vx = {"name": name, "secret": PASSWORD}
+            (await answered(lambda: nobody.command("US_Create", vx=vx))).ok()
+            return await log_on(nobody, name, at_once)
+
+        visitors = await asyncio.gather(*(register(f"visitor-{number}") for number in range(len(names))))
+        registered = await asyncio.gather(*(register(name) for name in names))
+        owners: list[Owner] = []
+        talks: list[Talk] = []
+
+        async def settle_in(number: int) -> None:
+            first = registered[number // per_user]
+            mine = [f"agent-{at}" for at in range(agents) if at // per_user == number // per_user]
+            name = f"agent-{number}"
+            vx = {"name": name, "description": "new", "access": "public"}
+            (await answered(lambda: first.command("AP_Create", vx=vx))).ok()
+            (await answered(lambda: first.command("AP_LogOn", target={"agent": name}))).ok()
+            client = await log_on(nobody, first.name, at_once)
+            (await answered(lambda: client.command("AP_Select", target={"agent": name}))).ok()
+            owners.append(Owner(Talk(client, name), mine, Known(True), Known("new"), Known(name)))
+            talks.append(Talk(visitors[number // per_user], name))
+
+        await asyncio.gather(*(settle_in(number) for number in range(agents)))
+        yield Crowd(owners, talks, random.Random(seed), nobody.http)
+
+
+def database_of(gateway: GatewayProcess) -> Path:
+    return gateway.data / "parley.db"
+
+
+def verify_rows(path: Path, crowd: Crowd) -> int:
+    """Insist that the database itself holds what was acknowledged and that its counts equal its rows; count them."""
+    with closing(sqlite3.connect(path)) as database:
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert database.execute("PRAGMA foreign_key_check").fetchall() == []
+        drifted = database.execute(
+            "SELECT conversations.id, count(seq), max(seq), count(DISTINCT messages.id)"
+            " FROM conversations LEFT JOIN messages ON conversation_id = conversations.id"
+            " GROUP BY conversations.id HAVING max(seq) <> count(seq) OR min(seq) <> 1"
+            " OR count(DISTINCT messages.id) <> count(seq)"
+        ).fetchall()
+        assert drifted == []
+        stored = {
+            id: (agent, user, seq, content)
+            for id, agent, user, seq, content in database.execute(
+                "SELECT messages.id, agents.name, users.name, seq, content FROM messages"
+                " JOIN conversations ON conversations.id = conversation_id"
+                " JOIN agents ON agents.id = agent_id JOIN users ON users.id = user_id"
+            )
+        }
+        assert len(stored) == database.execute("SELECT count(*) FROM messages").fetchone()[0]
+        for talk in crowd.talks:
+            for message in (message for pair in talk.acknowledged for message in pair):
+                expected = (talk.agent, talk.client.name, message["seq"], message["content"])
+                assert stored[message["id"]] == expected
+        for owner in crowd.owners:
+            (shown,) = database.execute(
+                "SELECT online, description FROM agents WHERE name = ?", (owner.agent,)
+            ).fetchall()
+            assert owner.online.may_be(bool(shown[0]))
+            assert owner.description.may_be(shown[1])
+        return len(stored)

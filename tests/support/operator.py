@@ -1,0 +1,24 @@
+"""What the operator of a gateway does: put users on plans, look at live actors."""
+
+from typing import Any
+
+from tests.support.gateway import INTERNAL_SECRET, Answer, Client
+
+SECRET = {"X-Internal-Secret": INTERNAL_SECRET}
+
+
+async def set_plan(client: Client, user: str, plan: str, **more: Any) -> Answer:
+    """Put a user on a plan, through the billing hook."""
+    path = f"/api/admin/users/{user}/plan"
+    return await client.request("PUT", path, json={"plan": plan, **more}, headers=SECRET)
+
+
+async def on_plan(user: Client, plan: str) -> Client:
+    """Put a user on a plan and insist that it is; tests of many requests need a plan beyond free."""
+    assert (await set_plan(user, user.name, plan)).http == 200
+    return user
+
+
+async def live_actor(client: Client, kind: str, key: str) -> Answer:
+    """Look into one live actor."""
+    return await client.request("GET", f"/debug/actors/{kind}/{key}", headers=SECRET)
