@@ -27,10 +27,10 @@ from actors.tools.catalog import ToolOptions, ToolServers
 from actors.users.actor import UserActor
 from actors.users.attempts import PasswordAttempts
 from actors.users.passwords import PasswordHasher
-from actors.webhooks import dispatcher
 from actors.webhooks.counts import DeliveryCounts
-from actors.webhooks.dispatcher import StopDelivering, WebhookDispatcher, Woken
+from actors.webhooks.dispatcher import WebhookDispatcher
 from actors.webhooks.endpoints import WebhooksActor
+from actors.webhooks.messages import DISPATCHER, DISPATCHER_KEY, StopDelivering, Woken
 from actors.webhooks.outbox import Outbox
 from actors.webhooks.schedule import RetrySchedule
 from actors.webhooks.sender import Sender
@@ -145,12 +145,12 @@ class Core:
             "domain": domain,
             "bank": bank,
             "webhooks": webhooks,
-            dispatcher.KIND: webhook_dispatcher,
+            DISPATCHER: webhook_dispatcher,
             "mcp": mcp,
             "library": library,
         }
         self.directory = LocalDirectory(kinds, idle_s=options.idle_s)
-        self.outbox.woken = lambda: self.directory.tell(dispatcher.KIND, dispatcher.KEY, Woken())
+        self.outbox.woken = lambda: self.directory.tell(DISPATCHER, DISPATCHER_KEY, Woken())
         self.credentials = Credentials(self.directory, store)
         self.idempotency = Idempotency(store, sealer, clock)
         self.names = Names(store)
@@ -163,7 +163,7 @@ class Core:
 
     async def close(self, grace_s: float) -> int:
         """Let what is under way end, stop every actor, close the store; return how many were cut off."""
-        self.directory.tell(dispatcher.KIND, dispatcher.KEY, StopDelivering())
+        self.directory.tell(DISPATCHER, DISPATCHER_KEY, StopDelivering())
         self.tool_servers.close()
         unfinished = await self.directory.close(grace_s)
         self.hasher.close()

@@ -4,8 +4,6 @@ import os
 import random
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
-from functools import lru_cache
 
 Clock = Callable[[], int]
 """The time now in milliseconds since the epoch; a parameter, so that tests can move it."""
@@ -70,14 +68,3 @@ def new_number() -> int:
     global _last_number
     _last_number = max(_last_number + 1, system_clock() << 22 | random_bits(22))
     return _last_number
-
-
-@lru_cache(maxsize=8_192)
-def _second_text(second: int) -> str:
-    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-
-
-@lru_cache(maxsize=1_024)
-def iso(at: int) -> str:
-    """Write ms since the epoch as ISO 8601 UTC with milliseconds and `Z`."""
-    return f"{_second_text(at // 1000)}.{at % 1000:03d}Z"

@@ -3,6 +3,8 @@
 from collections import OrderedDict
 from collections.abc import Callable
 
+from actors.errors import NameTaken, NeedsPlan, NotFound
+from actors.plans import PLANS
 from persistence.store import Query, Store
 from persistence.users import name_key
 
@@ -40,3 +42,30 @@ class Names:
         if len(self._ids) > REMEMBERED:
             self._ids.popitem(last=False)
         return found[0]
+
+
+PREMIUM_NAME_CHARS = 4
+"""Names of so many characters or fewer are for plans with premium names (product 1)."""
+
+
+def require_name_allowed(name: str, plan: str) -> None:
+    """Refuse a premium name to a plan without them.
+
+    Raises:
+        NeedsPlan: the name is too short for this plan.
+    """
+    if len(name) <= PREMIUM_NAME_CHARS and not PLANS[plan].premium_names:
+        raise NeedsPlan(
+            f"Names of {PREMIUM_NAME_CHARS} characters or fewer are for the plans scale and enterprise; "
+            "take a longer name, or ask the operator for such a plan."
+        )
+
+
+def name_taken() -> NameTaken:
+    """Make the error for a name that another entity of the kind has."""
+    return NameTaken("This name is taken (case makes no difference); choose another.")
+
+
+def no_such_user() -> NotFound:
+    """Make the error for a user that is not there."""
+    return NotFound("There is no such user; check the name.")

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from actors.errors import NeedsPlan
+
 DAY_MS = 86_400_000
 
 
@@ -38,3 +40,13 @@ def daily_limit(plan: str, own_limit: int | None) -> int | None:
 def next_midnight(now: int) -> int:
     """Tell when the UTC day of `now` ends, in ms since the epoch."""
     return (now // DAY_MS + 1) * DAY_MS
+
+
+def require_entitled(plan: str) -> None:
+    """Refuse what takes an active entitlement.
+
+    Raises:
+        NeedsPlan: the plan has none.
+    """
+    if not PLANS[plan].entitled:
+        raise NeedsPlan("API keys are for the plans builder, scale and enterprise; ask the operator for one of them.")

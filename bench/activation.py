@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from actors.agents.actor import ReadAgent
+from actors.agents.messages import ReadAgent
 from actors.runtime.local_directory import LocalDirectory
 from bench.population import OWNER, agent_id, in_own_process, opened, populate
 from bench.report import BenchError, percentile, rss_mib, say, table, verdict

@@ -23,7 +23,7 @@ from typing import Any, Literal
 import pykka
 import uvloop
 
-from actors.agents.actor import ReadAgent
+from actors.agents.messages import ReadAgent
 from actors.runtime.actor import Actor, Ask, Tell, handles
 from actors.runtime.local_directory import LocalDirectory
 from bench.population import OWNER, Touch, agent_id, in_own_process, opened, populate

@@ -25,11 +25,11 @@ from yarl import URL
 from actors.core import Core, CoreOptions, WebhookOptions
 from actors.egress.aiohttp_session import Outbound
 from actors.engines.recall import RecallEngine
-from actors.ids import iso, new_id, system_clock
+from actors.ids import new_id, system_clock
 from actors.sealing import Sealer
-from actors.webhooks import dispatcher
-from actors.webhooks.endpoints import CreateEndpoint, SendTest
+from actors.webhooks.messages import DISPATCHER, DISPATCHER_KEY, CreateEndpoint, SendTest, Wake
 from actors.webhooks.schedule import MAX_IN_FLIGHT
+from actors.wire import iso
 from bench.population import in_own_process
 from bench.report import BenchError, percentile, rss_mib, say, table, verdict
 from bench.servers import bare_receiver
@@ -216,7 +216,7 @@ async def _deliver_all(base: str, path: Path) -> tuple[float, float]:
         for first in range(0, EVENTS, 100):
             await asyncio.gather(*(_emit(core, number) for number in range(first, first + 100)))
         started, cpu = time.perf_counter(), time.process_time()
-        await core.directory.ask(dispatcher.KIND, dispatcher.KEY, dispatcher.Wake())
+        await core.directory.ask(DISPATCHER, DISPATCHER_KEY, Wake())
         while core.deliveries.states.get("succeeded", 0) < EVENTS * ENDPOINTS or _unstored(core):
             await asyncio.sleep(0.005)
         took, cpu = time.perf_counter() - started, time.process_time() - cpu
@@ -227,7 +227,7 @@ async def _deliver_all(base: str, path: Path) -> tuple[float, float]:
 
 def _unstored(core: Core) -> int:
     """Count the deliveries whose outcome is not stored yet."""
-    found = core.directory.inspect(dispatcher.KIND, dispatcher.KEY)
+    found = core.directory.inspect(DISPATCHER, DISPATCHER_KEY)
     assert found is not None
     return sum(lane["open"] for lane in found[1]["lanes"])
 
@@ -252,7 +252,7 @@ async def _at_a_rate(base: str, path: Path, seconds: float, waiting: int, bad: S
     tune()
     before = rss_mib()
     async with _core(path) as core:
-        await core.directory.ask(dispatcher.KIND, dispatcher.KEY, dispatcher.Wake())
+        await core.directory.ask(DISPATCHER, DISPATCHER_KEY, Wake())
         await asyncio.sleep(1.0)  # connections are open, the breakers of bad receivers too
         for number in range(50):
             await _emit(core, 1_000_000 + number)

@@ -6,9 +6,22 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from actors.agents.messages import StandingChanged, UserGone
+from actors.agents.events import deployment_event
+from actors.agents.messages import (
+    AgentView,
+    DestroyAgent,
+    MemoriesNeeded,
+    ReadAgent,
+    SendChat,
+    SetOnline,
+    StandingChanged,
+    UpdateAgent,
+    UserGone,
+    no_such_agent,
+)
+from actors.agents.records import agent_record
 from actors.conversations.conversation import (
     WAITING_LIMIT,
     Chat,
@@ -19,13 +32,13 @@ from actors.conversations.conversation import (
     noted,
     quote_notes,
 )
-from actors.engines.turn import InstantEngine, Memory, Persona, Reply, Source, StreamingEngine, Turn, Utterance, collect
+from actors.engines.answering import engine_error
+from actors.engines.message import Source, Utterance
+from actors.engines.turn import InstantEngine, Persona, Reply, StreamingEngine, Turn, collect
 from actors.engines.window import CAPACITY, Window
 from actors.errors import (
-    EngineFailed,
     InternalError,
     InvalidCredential,
-    NotFound,
     NotPermitted,
     Overloaded,
     ServiceError,
@@ -33,14 +46,14 @@ from actors.errors import (
     StorageUnavailable,
 )
 from actors.ids import Clock, new_id, new_number
-from actors.records import Record, agent_record
-from actors.runtime.actor import Ask, AsyncFuture, Tell, handles
+from actors.names import name_taken
+from actors.runtime.actor import AsyncFuture, Tell, handles
 from actors.runtime.durable import DurableActor
 from actors.slices import Work
-from actors.users.actor import deployment_event, name_taken
 from actors.webhooks.outbox import Outbox
+from actors.wire import Record
 from persistence import agents, conversations, domains, quotes
-from persistence.agents import AgentChanges, AgentRow
+from persistence.agents import AgentRow
 from persistence.store import ROWS, Store, StoreUnavailable, Write
 
 Engine = InstantEngine | StreamingEngine
@@ -49,72 +62,6 @@ WARM_CONVERSATIONS = 256
 """Conversations that one agent remembers at rest; others are read again when they go on."""
 
 log = logging.getLogger("parley.agent")
-
-
-class AgentView(NamedTuple):
-    """An agent as one who may see it sees it: its row, its record, the number of its messages.
-
-    `has_banks`, `has_offers` and `has_domains` tell whether it is worth asking the store for them.
-    """
-
-    row: AgentRow
-    record: Record
-    messages: int
-    has_banks: bool
-    has_offers: bool
-    has_domains: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ReadAgent(Ask[AgentView]):
-    """Answer the agent, to a user who may see it; `let_in`: the store says that its access opens it to this user."""
-
-    viewer_id: str
-    let_in: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class UpdateAgent(Ask[AgentView]):
-    """Change the members given (AP_Update, AP_Modify), for its owner."""
-
-    viewer_id: str
-    changes: AgentChanges
-
-
-@dataclass(frozen=True, slots=True)
-class SetOnline(Ask[AgentView]):
-    """Log the agent on or off, for its owner; where nothing changes, that is fine."""
-
-    viewer_id: str
-    online: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DestroyAgent(Ask[AgentView]):
-    """End the agent for all, for its owner."""
-
-    viewer_id: str
-
-
-class MemoriesNeeded(NamedTuple):
-    """The agent has banks: send the chat again, with what they say about it."""
-
-
-@dataclass(frozen=True, slots=True)
-class SendChat(Ask[ChatSent | MemoriesNeeded]):
-    """Say something to the agent in the private conversation of a user, and have its reply.
-
-    `memories`: what the agent's banks say about it, as far as the user may see them; None before that was looked up.
-    `let_in`: the store says that the agent's access opens it to this user.
-    """
-
-    viewer_id: str
-    user_name: str
-    content: str
-    memories: tuple[Memory, ...] | None = None
-    let_in: bool = False
-    resumes: Utterance | None = None
-    """This message, where it is stored already and waits for its reply still."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -646,18 +593,3 @@ def _left_by_reply(conversation_id: int, chat: Chat, sent: ChatSent, streamed: R
 def _fail_once_stored(chat: Chat, error: ServiceError, stored: AsyncFuture[None]) -> None:
     """Refuse a chat whose engine failed when the user's message is stored, since the error says that it is kept."""
     stored.then(lambda done: chat.answer.fail(done.error or error))
-
-
-def engine_error(raised: Exception, who: str) -> ServiceError:
-    """Say what an engine's failure means to the caller; what it did not say itself is logged."""
-    if isinstance(raised, ServiceError):
-        return raised
-    log.error("the chat engine failed for %s", who, exc_info=raised)
-    return EngineFailed(
-        "The chat engine failed on this message, which is kept; send it again with its Idempotency-Key to go on."
-    )
-
-
-def no_such_agent() -> NotFound:
-    """Make the error for an agent that is not there, or not for this user."""
-    return NotFound("There is no such agent that you may see; check the name with AP_List.")

@@ -1,126 +1,38 @@
 """The bank actor: one memory bank, and who may do what in it. The memories' texts stay in the store."""
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-from actors.agents.actor import no_such_agent
-from actors.agents.messages import StandingChanged
-from actors.banks.attachments import LEVELS, Accepted, AcceptOffer, Attachments, BankView, Detach, Grant, Viewer
-from actors.errors import NotFound, NotPermitted, Overloaded, StateConflict
+from actors.agents.messages import StandingChanged, no_such_agent
+from actors.banks.attachments import LEVELS, Attachments
+from actors.banks.messages import (
+    Accepted,
+    AcceptOffer,
+    BankView,
+    CensorMemories,
+    DestroyBank,
+    Detach,
+    Grant,
+    Loaded,
+    LoadMemory,
+    MemoryMoved,
+    ReadBank,
+    Removed,
+    RemoveMemories,
+    RequirePermission,
+    UpdateBank,
+    Viewer,
+    no_such_bank,
+    not_offered,
+)
+from actors.errors import NotPermitted, StateConflict
 from actors.ids import Clock, new_id, new_number
-from actors.runtime.actor import Ask, AsyncFuture, handles
+from actors.names import name_taken
+from actors.runtime.actor import AsyncFuture, handles
 from actors.runtime.durable import DurableActor, RowCount
 from actors.runtime.local_directory import Directory
-from actors.users.actor import name_taken
 from persistence import banks, documents, offers
-from persistence.banks import BankChanges, BankRow, Choice, MemoryRow, Part
+from persistence.banks import BankChanges, BankRow, MemoryRow, Part
 from persistence.store import FOREIGN_KEY, ROWS, Store, Write
-
-ALL_MEMORIES = "*"
-"""What `vx.name` says where all memories are meant; so it is no memory's name."""
-
-
-class Loaded(NamedTuple):
-    """What was put in a bank: a memory, or one for each part of a document."""
-
-    view: BankView
-    memories: tuple[MemoryRow, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ReadBank(Ask[BankView]):
-    """Answer the bank, to a user who may see it."""
-
-    viewer: Viewer
-
-
-@dataclass(frozen=True, slots=True)
-class RequirePermission(Ask[BankView]):
-    """Answer the bank, to a user who may do at least so much in it."""
-
-    viewer: Viewer
-    permission: str
-
-
-@dataclass(frozen=True, slots=True)
-class UpdateBank(Ask[BankView]):
-    """Change the members given, for an admin."""
-
-    viewer: Viewer
-    changes: BankChanges
-
-
-@dataclass(frozen=True, slots=True)
-class DestroyBank(Ask[None]):
-    """Remove the bank, for its owner."""
-
-    viewer: Viewer
-
-
-@dataclass(frozen=True, slots=True)
-class LoadMemory(Ask[Loaded]):
-    """Put a memory in the bank in the name of an own agent, attached with it where it isn't yet.
-
-    `texts`: what it says; where there are several, they become `name/1`, `name/2` ... `terms`: what the full-text index
-    holds of each. `document_id`: what they are the parts of, if anything. `before`: what the store holds under that
-    name now, parts included; it is replaced, and where it has changed since, `MemoryMoved` is answered.
-    """
-
-    viewer: Viewer
-    agent_id: str
-    agent_owner_id: str
-    agent_name: str
-    name: str
-    texts: tuple[str, ...]
-    terms: tuple[str, ...]
-    before: tuple[MemoryRow, ...]
-    document_id: str | None = None
-
-
-class Removed(NamedTuple):
-    """The number of memories that a deletion or censoring has taken, and the bank as it leaves it."""
-
-    view: BankView
-    memories: int
-
-
-@dataclass(frozen=True, slots=True)
-class RemoveMemories(Ask[Removed]):
-    """Remove memories, for an admin."""
-
-    viewer: Viewer
-    choice: Choice
-
-
-@dataclass(frozen=True, slots=True)
-class CensorMemories(Ask[Removed]):
-    """Redact memories for good, for an admin; for others where the choice is of what their own agents wrote.
-
-    `quoting`: kind and key of the actors in whose messages they are quoted.
-    """
-
-    viewer: Viewer
-    choice: Choice
-    quoting: tuple[tuple[str, str], ...]
-
-
-class MemoryMoved(Overloaded):
-    """The memory of that name was changed by another at the same time."""
-
-
-def no_such_bank() -> NotFound:
-    """Make the error for a bank that is not there, or not for this user."""
-    return NotFound("There is no such bank that you may see; check the name with MB_List.")
-
-
-def not_offered() -> StateConflict:
-    """Make the error for an agent that is not offered the bank, or not so any more."""
-    return StateConflict("This agent is offered nothing here; AP_Read shows its owner what it is offered.")
-
-
-def no_such_memory() -> NotFound:
-    """Make the error for a memory that is not there."""
-    return NotFound("There is no memory of this name in the bank; look at MB_Read.")
 
 
 def changed(bank: BankRow, changes: BankChanges, at: int) -> BankRow:

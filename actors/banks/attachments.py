@@ -6,14 +6,12 @@ that come to the same on the rows, whatever other units were stored in between.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import NamedTuple
 
+from actors.banks.messages import Grant
 from actors.errors import NotPermitted
-from actors.runtime.actor import Ask
 from persistence import banks, offers
 from persistence.agents import still_there
-from persistence.banks import AttachmentRow, BankRow
+from persistence.banks import AttachmentRow
 from persistence.store import Write
 
 LEVELS = {"none": 0, "read": 1, "write": 2, "admin": 3}
@@ -28,67 +26,6 @@ def above(permission: str) -> list[str]:
 def up_to(permission: str) -> list[str]:
     """List the permissions up to one, with that itself."""
     return [other for other, level in LEVELS.items() if level <= LEVELS[permission]]
-
-
-class Viewer(NamedTuple):
-    """Who asks. `let_in`: the store says that the bank's access opens it to this user.
-
-    `answers`: the command is one that answers an offer, so it takes no more than to be offered the bank.
-    """
-
-    user_id: str
-    let_in: bool = False
-    answers: bool = False
-
-
-class BankView(NamedTuple):
-    """A bank as one who may see it sees it: its row, what this user may do in it, and which agents are attached."""
-
-    row: BankRow
-    permission: str
-    agents: frozenset[str]
-
-
-class Accepted(NamedTuple):
-    """A bank, and the agent that is attached to it now."""
-
-    view: BankView
-    attachment: AttachmentRow
-
-
-@dataclass(frozen=True, slots=True)
-class Grant(Ask[BankView]):
-    """Attach an agent or change what it may do, or offer that; `access`, where given, is the bank's new one."""
-
-    viewer: Viewer
-    agent_id: str
-    agent_owner_id: str
-    agent_name: str
-    permission: str
-    access: str | None
-
-    @property
-    def by_owner(self) -> bool:
-        """Tell whether it is the agent's owner who gives this."""
-        return self.agent_owner_id == self.viewer.user_id
-
-
-@dataclass(frozen=True, slots=True)
-class AcceptOffer(Ask[Accepted]):
-    """Attach an agent as it is offered, for its owner."""
-
-    viewer: Viewer
-    agent_id: str
-    agent_owner_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Detach(Ask[BankView]):
-    """Detach an agent and withdraw what it is offered: its owner's right, and any admin's."""
-
-    viewer: Viewer
-    agent_id: str
-    agent_owner_id: str
 
 
 class Attachments:

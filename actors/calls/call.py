@@ -9,19 +9,20 @@ from typing import Any, TypeVar
 
 import orjson
 
-from actors.agents.actor import AgentView, ReadAgent, no_such_agent
-from actors.banks.attachments import BankView
+from actors.agents.messages import AgentView, ReadAgent, no_such_agent
+from actors.banks.messages import BankView
 from actors.calls.request import EMPTY, NO_DEFINITION, NO_TARGET, Definition, Target, TPSRequest
 from actors.core import Core
-from actors.domains.actor import DomainView, ReadDomain, Viewer, no_such_domain, no_such_zone
-from actors.errors import InvalidField, NotFound, NothingSelected, NotPermitted, Overloaded, QuotaExceeded, ServiceError
+from actors.domains.messages import DomainView, ReadDomain, Viewer, no_such_domain, no_such_zone
+from actors.errors import InvalidField, NotFound, NothingSelected, NotPermitted, Overloaded, ServiceError
 from actors.idempotency.records import Audit, Quoting, Receipt
+from actors.names import require_name_allowed
 from actors.plans import PLANS
-from actors.quotas.actor import COUNT, Standing
+from actors.quotas.messages import COUNT, Standing, quota_exceeded
 from actors.runtime.actor import Aside, Ask, AsyncFuture, Progress
 from actors.runtime.local_directory import ASK_TIMEOUT_S
-from actors.sessions.actor import Caller
-from actors.users.actor import ReadUser, require_name_allowed
+from actors.sessions.messages import Caller
+from actors.users.messages import ReadUser
 from persistence import agents, audit, domains
 from persistence.domains import ZoneRow
 from persistence.store import Query, StoreUnavailable
@@ -465,15 +466,6 @@ class Call:
     def next_cursor(self, value: str | int) -> str:
         """Make the cursor of the page after this one."""
         return base64.urlsafe_b64encode(orjson.dumps((self.service, value))).decode()
-
-
-def quota_exceeded(standing: Standing, now: int) -> QuotaExceeded:
-    """Make the error for a request beyond the day's limit."""
-    return QuotaExceeded(
-        f"The {standing.limit:,} requests a day of the plan {standing.plan} are used up until 00:00 UTC; "
-        "wait, or change the plan.",
-        retry_after=standing.seconds_left(now),
-    )
 
 
 def nothing_selected() -> NothingSelected:

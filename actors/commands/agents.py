@@ -6,18 +6,21 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from typing import NamedTuple
 
-from actors.agents.actor import AgentView, DestroyAgent, MemoriesNeeded, SendChat, SetOnline, UpdateAgent
+from actors.agents.messages import AgentView, DestroyAgent, MemoriesNeeded, SendChat, SetOnline, UpdateAgent
+from actors.agents.records import agent_record
+from actors.banks.records import offer_record
 from actors.calls.call import Answer, Call, nothing_selected
 from actors.calls.request import require_name
 from actors.commands import zones
 from actors.commands.banks import memories_for_chat
 from actors.conversations.conversation import ChatSent, from_row, message_record, places_quoted
-from actors.domains.actor import NotInDomain
+from actors.domains.messages import NotInDomain
 from actors.engines.turn import Memory
 from actors.errors import InvalidField, NotFound, NotPermitted, StateConflict
-from actors.records import Record, agent_record, offer_record
-from actors.sessions.actor import SelectAgent
-from actors.users.actor import AddToRoster, CreateAgent, OnRoster, RemoveFromRoster, no_such_user
+from actors.names import no_such_user
+from actors.sessions.messages import SelectAgent
+from actors.users.messages import AddToRoster, CreateAgent, OnRoster, RemoveFromRoster
+from actors.wire import Record
 from persistence import agents, banks, conversations, domains, offers, users
 from persistence.agents import AgentChanges
 from persistence.users import name_key

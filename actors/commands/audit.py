@@ -3,7 +3,7 @@
 from actors.calls.call import Call
 from actors.errors import NeedsPlan
 from actors.plans import PLANS
-from actors.users.actor import ReadUser
+from actors.users.messages import ReadUser
 from persistence import audit
 from persistence.audit import AuditRow
 

@@ -2,11 +2,17 @@
 
 from contextlib import suppress
 
-from actors.agents.actor import AgentView
-from actors.banks.actor import (
+from actors.agents.messages import AgentView
+from actors.banks.actor import part_names
+from actors.banks.messages import (
     ALL_MEMORIES,
+    Accepted,
+    AcceptOffer,
+    BankView,
     CensorMemories,
     DestroyBank,
+    Detach,
+    Grant,
     Loaded,
     LoadMemory,
     MemoryMoved,
@@ -15,21 +21,21 @@ from actors.banks.actor import (
     RemoveMemories,
     RequirePermission,
     UpdateBank,
+    Viewer,
     no_such_bank,
     no_such_memory,
-    part_names,
 )
-from actors.banks.attachments import Accepted, AcceptOffer, BankView, Detach, Grant, Viewer
 from actors.banks.recall import Recalled, all_indexed_terms, recall, recall_by_terms, terms_asked
+from actors.banks.records import attachment_record, bank_record, memory_record
 from actors.calls.call import Answer, Call
 from actors.calls.request import require_name
 from actors.commands.documents import ingested
 from actors.engines.relevance import asking
 from actors.engines.turn import Memory
 from actors.errors import InvalidField, MissingField, NotFound, NotPermitted
-from actors.records import attachment_record, bank_record, memory_record
+from actors.names import no_such_user
 from actors.slices import Steps, sliced
-from actors.users.actor import CreateBank, no_such_user
+from actors.users.messages import CreateBank
 from persistence import agents, banks, offers, users
 from persistence.banks import BankChanges, Choice, MemoryRow
 from persistence.store import StoreUnavailable

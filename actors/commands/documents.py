@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from actors.banks.actor import ALL_MEMORIES
+from actors.banks.messages import ALL_MEMORIES
 from actors.calls.call import A, Call
 from actors.errors import InvalidField, StateConflict
-from actors.library.actor import AddDocument, no_such_document
-from actors.records import Record, document_record
+from actors.library.messages import AddDocument, no_such_document
+from actors.library.records import document_record
+from actors.wire import Record
 from persistence import documents
 from persistence.documents import DocumentRow
 

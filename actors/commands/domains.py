@@ -1,15 +1,14 @@
 """The domain group: domains, who belongs to them, selection (product 4)."""
 
-from actors.agents.actor import AgentView, no_such_agent
-from actors.agents.messages import StandingChanged
+from actors.agents.messages import AgentView, StandingChanged, no_such_agent
 from actors.calls.call import Answer, Call
 from actors.calls.request import require_name
-from actors.domains.actor import DestroyDomain, DomainView, MoveMember, StandsIn, UpdateDomain, no_member
 from actors.domains.membership import Move
+from actors.domains.messages import DestroyDomain, DomainView, MoveMember, StandsIn, UpdateDomain, no_member
+from actors.domains.records import domain_record, membership_record
 from actors.errors import NotPermitted
-from actors.records import domain_record, membership_record
-from actors.sessions.actor import SelectZone
-from actors.users.actor import CreateDomain
+from actors.sessions.messages import SelectZone
+from actors.users.messages import CreateDomain
 from persistence import agents, domains
 from persistence.agents import AgentRow
 from persistence.domains import DomainChanges

@@ -6,10 +6,10 @@ from actors.addresses import place_of
 from actors.calls.call import Call
 from actors.errors import NotPermitted
 from actors.ids import new_id
-from actors.plans import DAY_MS
-from actors.quotas.actor import ReadQuota, Standing
+from actors.plans import DAY_MS, require_entitled
+from actors.quotas.messages import ReadQuota, Standing
 from actors.sessions.tokens import API_KEY, SANDBOX_KEY, new_token, token_hash
-from actors.users.actor import CreateKey, ReadUser, require_entitled
+from actors.users.messages import CreateKey, ReadUser
 from persistence import credentials, users
 from persistence.credentials import SessionRow
 from persistence.store import Unit

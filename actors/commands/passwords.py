@@ -8,8 +8,8 @@ from actors.calls.call import Call
 from actors.calls.request import require_secret
 from actors.errors import NotFound, NotPermitted, WrongPassword
 from actors.plans import DAY_MS
-from actors.users.actor import ReadUser, wrong_password
 from actors.users.fair_queue import Lane
+from actors.users.messages import ReadUser, wrong_password
 from persistence import logon_places, users
 from persistence.users import UserRow, name_key
 

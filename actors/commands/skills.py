@@ -5,9 +5,10 @@ from collections.abc import Callable
 
 from actors.calls.call import A, Call
 from actors.library import skill_package
-from actors.library.actor import InstallSkill, UninstallSkill
+from actors.library.messages import InstallSkill, UninstallSkill
+from actors.library.records import skill_record
 from actors.library.skill import Skill, read_skill
-from actors.records import Record, skill_record
+from actors.wire import Record
 from persistence import skills
 from persistence.skills import SkillRow
 

@@ -14,8 +14,10 @@ from actors.engines.openai.tools import ToolAnswer
 from actors.errors import InvalidField, MissingField, NotFound, ServiceError
 from actors.idempotency.records import Quoting
 from actors.ids import new_id
-from actors.sessions.actor import Caller
-from actors.tools.actor import (
+from actors.sessions.messages import Caller
+from actors.tools.catalog import BUILT_IN
+from actors.tools.http import require_headers
+from actors.tools.messages import (
     InstallToolServer,
     InvokeTool,
     ListOffers,
@@ -25,10 +27,8 @@ from actors.tools.actor import (
     no_such_server,
     no_such_tool,
 )
-from actors.tools.catalog import BUILT_IN
-from actors.tools.http import require_headers
 from actors.tools.tool import ToolOffer, ToolResult
-from actors.users.actor import ReadUser
+from actors.users.messages import ReadUser
 from persistence import tool_servers
 from persistence.tool_servers import ToolServerRow
 

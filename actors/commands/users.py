@@ -11,24 +11,25 @@ from actors.errors import (
     NotPermitted,
 )
 from actors.ids import new_id
+from actors.names import name_taken, require_name_allowed
 from actors.plans import daily_limit, next_midnight
-from actors.quotas.actor import ReadQuota, Standing
-from actors.records import Owned, Record, own_user_record, session_record
-from actors.sessions.actor import TOUCH_MS, Caller, EndSession, ReadSession, ended
+from actors.quotas.messages import ReadQuota, Standing
+from actors.sessions.messages import TOUCH_MS, Caller, EndSession, ReadSession, ended
+from actors.sessions.records import session_record
 from actors.sessions.tokens import SESSION, new_token, token_hash
-from actors.users.actor import (
+from actors.users.fair_queue import Lane
+from actors.users.held_credentials import MAX_SESSIONS
+from actors.users.messages import (
     DestroyUser,
     OpenSession,
     ReadSessions,
     ReadUser,
     RevokeSessions,
     UpdateUser,
-    name_taken,
-    require_name_allowed,
     wrong_password,
 )
-from actors.users.fair_queue import Lane
-from actors.users.held_credentials import MAX_SESSIONS
+from actors.users.records import Owned, own_user_record
+from actors.wire import Record
 from persistence import conversations, credentials, domains, users
 from persistence.store import Unit
 from persistence.users import SANDBOX_PREFIX, UserRow, name_key

@@ -9,23 +9,23 @@ from typing import Any, TypeVar
 from actors.calls.call import Call
 from actors.errors import InvalidField
 from actors.idempotency.records import Quoting
-from actors.webhooks.endpoints import (
+from actors.webhooks.event_types import EVENT_TYPES, FILTERS
+from actors.webhooks.messages import (
     ChangeEndpoint,
     CreateEndpoint,
     DeleteEndpoint,
     FindEndpoint,
     ListEndpoints,
-    Record,
     Recover,
     RetryDelivery,
     Rotation,
     SendTest,
     TestSent,
-    delivery_record,
     no_such_delivery,
 )
-from actors.webhooks.event_types import EVENT_TYPES, FILTERS
 from actors.webhooks.outbox import check_size
+from actors.webhooks.records import delivery_record
+from actors.wire import Record
 from persistence import deliveries
 from persistence.deliveries import AttemptRow
 

@@ -8,18 +8,19 @@ from collections.abc import AsyncIterator
 
 import orjson
 
-from actors.agents.actor import AgentView
+from actors.agents.messages import AgentView
 from actors.calls.call import Answer, Call
 from actors.calls.request import require_name
 from actors.commands.banks import memories_for_chat
 from actors.commands.domains import select_place
 from actors.conversations.conversation import from_row, message_record, places_quoted
-from actors.domains.actor import CreateZone, DestroyZone, Said, SayInZone, no_member
+from actors.domains.messages import CreateZone, DestroyZone, Said, SayInZone, no_member
+from actors.domains.records import zone_record
 from actors.domains.streams import Happened, Stream, event
-from actors.engines.turn import Memory, Persona, Utterance
+from actors.engines.message import Utterance
+from actors.engines.turn import Memory, Persona
 from actors.errors import InvalidCredential, InvalidField, ServiceError, StateConflict
-from actors.records import zone_record
-from actors.sessions.actor import UseSession
+from actors.sessions.messages import UseSession
 from persistence import agents, zones
 from persistence.agents import AgentRow
 from persistence.domains import ZoneRow

@@ -7,11 +7,12 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from actors.engines.turn import Memory, Source, Utterance
+from actors.engines.message import Source, Utterance
+from actors.engines.turn import Memory
 from actors.engines.window import Window
 from actors.idempotency.records import Receipt
-from actors.ids import iso
 from actors.runtime.actor import AsyncFuture, Progress
+from actors.wire import iso
 from persistence import conversations
 from persistence.conversations import MessageRow
 from persistence.store import Write

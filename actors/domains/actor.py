@@ -9,22 +9,43 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from actors.agents.actor import Engine, engine_error
+from actors.agents.actor import Engine
 from actors.conversations.conversation import columns_of, from_row, message_record, noted, quote_notes
 from actors.domains.membership import BY_AGENTS_OWNER, MEMBER, NONE, Membership, Move, moved
+from actors.domains.messages import (
+    LOBBY,
+    CreateZone,
+    DestroyDomain,
+    DestroyZone,
+    DomainView,
+    MoveMember,
+    NotInDomain,
+    ReadDomain,
+    Said,
+    SayInZone,
+    StandsIn,
+    UpdateDomain,
+    Viewer,
+    no_member,
+    no_such_domain,
+    no_such_zone,
+)
+from actors.domains.records import domain_record, membership_record
 from actors.domains.streams import Reader, Streams, event
-from actors.engines.turn import InstantEngine, Memory, Persona, Reply, Source, StreamingEngine, Turn, Utterance, collect
+from actors.engines.answering import engine_error
+from actors.engines.message import Source, Utterance
+from actors.engines.turn import InstantEngine, Memory, Persona, Reply, StreamingEngine, Turn, collect
 from actors.engines.window import CAPACITY, Window
-from actors.errors import NotFound, NotPermitted, Overloaded, ServiceError, StateConflict
+from actors.errors import NotPermitted, Overloaded, ServiceError, StateConflict
 from actors.idempotency.records import Receipt
 from actors.ids import Clock, new_id
-from actors.records import Record, domain_record, membership_record
-from actors.runtime.actor import Ask, AsyncFuture, Progress, Tell, handles
+from actors.names import name_taken
+from actors.runtime.actor import AsyncFuture, Progress, Tell, handles
 from actors.runtime.durable import DurableActor
 from actors.slices import Steps, Work
-from actors.users.actor import LOBBY, name_taken
+from actors.wire import Record
 from persistence import domains, quotes, zones
-from persistence.domains import DomainChanges, DomainRow, ZoneRow
+from persistence.domains import DomainRow, ZoneRow
 from persistence.store import ROWS, Store, Write
 from persistence.users import name_key
 
@@ -35,123 +56,12 @@ MAX_ENGINES = 32
 """Messages of one domain that may wait for slow engines; one more is refused at once."""
 
 
-class NotInDomain(StateConflict):
-    """The agent that is spoken to in a zone is not a member of its domain."""
-
-
-class Viewer(NamedTuple):
-    """Who asks; `sharing` where it sees the domain because it shares one with the founder."""
-
-    user_id: str
-    sharing: bool = False
-
-
-class DomainView(NamedTuple):
-    """A domain as one who sees it sees it; `is_member` where an agent of the viewer's is a member."""
-
-    row: DomainRow
-    viewer: Viewer
-    is_member: bool
-    zones: tuple[ZoneRow, ...]
-
-    @property
-    def lobby(self) -> ZoneRow:
-        """The zone that it was made with."""
-        return self.zones[0]
-
-
-class Said(NamedTuple):
-    """What was said in a zone, and the reply of the agent that was spoken to, where one was wanted.
-
-    `streamed` where its pieces have been passed on already.
-    """
-
-    message: Utterance
-    reply: Utterance | None
-    streamed: bool = False
-
-
 class Standing(NamedTuple):
     """An agent's membership: whose agent, the state, and since when."""
 
     owner_id: str
     state: Membership
     since: int
-
-
-@dataclass(frozen=True, slots=True)
-class ReadDomain(Ask[DomainView]):
-    """Answer the domain, to a user who sees it."""
-
-    viewer: Viewer
-
-
-@dataclass(frozen=True, slots=True)
-class UpdateDomain(Ask[DomainRow]):
-    """Change the domain, for its owner."""
-
-    viewer: Viewer
-    changes: DomainChanges
-
-
-@dataclass(frozen=True, slots=True)
-class DestroyDomain(Ask[None]):
-    """Remove the domain, for its owner."""
-
-    viewer: Viewer
-
-
-@dataclass(frozen=True, slots=True)
-class StandsIn(Ask[bool]):
-    """Tell whether an agent is invited, a member or banned."""
-
-    agent_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class MoveMember(Ask[Record]):
-    """Make a move with an agent's membership; answers the membership's record, {} for one that is gone."""
-
-    viewer: Viewer
-    move: Move
-    agent_id: str
-    agent: str
-    agents_owner_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class CreateZone(Ask[ZoneRow]):
-    """Add a zone, for one who has a member."""
-
-    viewer: Viewer
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class DestroyZone(Ask[None]):
-    """Remove a zone, for the domain's owner."""
-
-    viewer: Viewer
-    zone_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class SayInZone(Ask[Said]):
-    """Say something in a zone, for one who has a member.
-
-    `answering` are the agents that reply, in order; where `spoken_to`, the first is who the message is for, and the ask
-    is answered with its reply, else as soon as the message is stored. `memories` has what each of them recalls.
-    """
-
-    viewer: Viewer
-    zone_id: str
-    user_name: str
-    content: str
-    answering: tuple[Persona, ...] = ()
-    memories: tuple[tuple[Memory, ...], ...] = ()
-    spoken_to: bool = False
-    resumes: Utterance | None = None
-    """This message, where it is stored already and waits for its reply still."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -676,18 +586,3 @@ def _refusal(message: MoveMember, state: Membership, domain: DomainRow) -> str:
     if state is NONE:
         advice = "; have it invited" if message.move is Move.JOIN else "; DM_Read lists who is"
     return f"{reason}, so {message.move.value} can't be done{advice}."
-
-
-def no_such_zone() -> NotFound:
-    """Make the error for a zone that is not there."""
-    return NotFound("There is no such zone in this domain; check the name with ZN_List.")
-
-
-def no_member(domain: DomainRow) -> NotPermitted:
-    """Make the error for one who sees a domain and has no member of it."""
-    return NotPermitted(f"None of your agents is a member of {domain.name}; join it with DM_Join first.")
-
-
-def no_such_domain() -> NotFound:
-    """Make the error for a domain that is not there, or not for this user."""
-    return NotFound("There is no such domain that you may see; check the name with DM_List.")

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from actors.engines.turn import Utterance
+from actors.engines.message import Utterance
 from actors.slices import Steps
 from actors.text import tokenizer
 from actors.text.tokenizer import lexicon

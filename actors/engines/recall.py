@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from actors.engines import dialogue_acts
+from actors.engines.message import Source, Utterance
 from actors.engines.relevance import SURE, Question, terms_asked_for
-from actors.engines.turn import Persona, Reply, Source, Turn, Utterance
+from actors.engines.turn import Persona, Reply, Turn
 from actors.slices import Steps, whole
 from actors.text import tokenizer
 from actors.text.bm25 import Index

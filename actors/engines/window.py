@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 
 from actors.engines import dialogue_acts
-from actors.engines.turn import Utterance
+from actors.engines.message import Utterance
 from actors.slices import Steps, whole
 from actors.text.bm25 import Index
 from actors.text.tokenizer import SLICE_CHARS

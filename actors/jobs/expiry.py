@@ -11,8 +11,8 @@ from actors.core import Core
 from actors.errors import ServiceError
 from actors.idempotency.once import KEPT_MS
 from actors.plans import DAY_MS
-from actors.sessions.actor import TOUCH_MS
-from actors.webhooks import dispatcher
+from actors.sessions.messages import TOUCH_MS
+from actors.webhooks.messages import DISPATCHER, DISPATCHER_KEY, Wake
 from persistence import banks, credentials, deliveries, endpoints, idempotency_records, logon_places, users
 from persistence.store import StoreUnavailable, Unit
 from persistence.users import NO_PASSWORD
@@ -78,7 +78,7 @@ async def keep_delivering(core: Core) -> None:
     """See that the webhook dispatcher runs, from the start on and after each fault; run it as a task."""
     while True:
         try:
-            await core.directory.ask(dispatcher.KIND, dispatcher.KEY, dispatcher.Wake())
+            await core.directory.ask(DISPATCHER, DISPATCHER_KEY, Wake())
         except ServiceError as error:
             log.warning("the webhook dispatcher could not be reached: %s", error)
         await asyncio.sleep(WAKE_S)

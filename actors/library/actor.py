@@ -1,45 +1,24 @@
 """The library actor: what one user has brought for its agents, skills and documents."""
 
-from dataclasses import dataclass
 from typing import Any
 
-from actors.errors import NameTaken, NotFound, StateConflict
+from actors.errors import NameTaken
 from actors.ids import Clock, new_id, new_number
-from actors.library.skill import Skill
-from actors.runtime.actor import Ask, AsyncFuture, handles
+from actors.library.messages import (
+    MAX_SKILLS,
+    AddDocument,
+    InstallSkill,
+    UninstallSkill,
+    no_such_skill,
+    too_many_skills,
+)
+from actors.names import no_such_user
+from actors.runtime.actor import AsyncFuture, handles
 from actors.runtime.durable import DurableActor
-from actors.users.actor import no_such_user
 from persistence import documents, skills
 from persistence.documents import DocumentRow
 from persistence.skills import SkillRow
 from persistence.store import FOREIGN_KEY, ROWS, Store
-
-MAX_SKILLS = 100
-"""Skills of one user: their descriptions go into every prompt."""
-
-
-@dataclass(frozen=True, slots=True)
-class InstallSkill(Ask[SkillRow]):
-    """Keep a skill for the user."""
-
-    skill: Skill
-
-
-@dataclass(frozen=True, slots=True)
-class UninstallSkill(Ask[None]):
-    """Remove one of the user's skills."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class AddDocument(Ask[DocumentRow]):
-    """Queue a document, in place of the user's one of that name."""
-
-    name: str
-    content: str
-    media_type: str
-    metadata: dict[str, Any] | None
 
 
 class LibraryActor(DurableActor):
@@ -121,21 +100,6 @@ class LibraryActor(DurableActor):
     def snapshot(self) -> dict[str, Any]:
         """Name the skills."""
         return {"skills": sorted(self._skills)}
-
-
-def no_such_skill() -> NotFound:
-    """Make the error for a skill that the user has not installed."""
-    return NotFound("You have no skill of this name; list yours with GET /api/skills.")
-
-
-def too_many_skills() -> StateConflict:
-    """Make the error for a user with as many skills as it may have."""
-    return StateConflict(f"You have {MAX_SKILLS} skills, the most that a user may have; remove one first.")
-
-
-def no_such_document() -> NotFound:
-    """Make the error for a document that the user does not have."""
-    return NotFound("You have no such document; a newer one of its name takes its place.")
 
 
 def _installed_already(name: str) -> NameTaken:

@@ -2,14 +2,16 @@
 
 import asyncio
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from actors.errors import InvalidCredential
-from actors.ids import Clock, iso
+from actors.ids import Clock
 from actors.plans import DAY_MS, daily_limit
-from actors.runtime.actor import Ask, AsyncFuture, Tell, handles
+from actors.quotas.messages import CountRequest, PlanChanged, ReadQuota, Standing
+from actors.runtime.actor import AsyncFuture, Tell, handles
 from actors.runtime.durable import DurableActor
 from actors.webhooks.outbox import Outbox
+from actors.wire import iso
 from persistence import quotas
 from persistence.store import Store, Unit, Write
 
@@ -30,54 +32,6 @@ THRESHOLDS = (80, 100)
 
 REJECTED_EVERY_MS = 60_000
 """After the first, an event tells of refused requests at most this often."""
-
-
-class Standing(NamedTuple):
-    """Where a user stands in its day: `limit` is None without one, `resets_at` in ms since the epoch.
-
-    `admitted` is False for a request that was refused, and so not counted. `stored` is resolved once the store's bound
-    is not below the count; None where it is so already. Until then the request must not be answered.
-    """
-
-    plan: str
-    limit: int | None
-    used: int
-    resets_at: int
-    admitted: bool = True
-    stored: AsyncFuture[Any] | None = None
-
-    @property
-    def remaining(self) -> int | None:
-        """Requests that are left; None without a limit."""
-        if self.limit is None:
-            return None
-        return self.limit - self.used if self.used < self.limit else 0
-
-    def seconds_left(self, now: int) -> int:
-        """Tell in how many seconds the day ends, at least one; `now` in ms since the epoch."""
-        return max(1, -(-(self.resets_at - now) // 1000))
-
-
-@dataclass(frozen=True, slots=True)
-class CountRequest(Ask[Standing]):
-    """Count one request, or refuse it where the limit is reached."""
-
-
-COUNT = CountRequest()
-"""The same for all."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadQuota(Ask[Standing]):
-    """Tell the standing; counts nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlanChanged(Tell):
-    """The user is on another plan from now on."""
-
-    plan: str
-    plan_limit: int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections import OrderedDict
 
 from actors.errors import InvalidCredential, NoCredential
 from actors.runtime.local_directory import Directory
-from actors.sessions.actor import Authorize, Caller, ended
+from actors.sessions.messages import Authorize, Caller, ended
 from actors.sessions.tokens import SESSION, token_hash, token_kind
 from persistence import credentials
 from persistence.store import Store

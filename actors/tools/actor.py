@@ -9,60 +9,32 @@ from typing import Any
 
 import orjson
 
-from actors.errors import EngineFailed, NameTaken, NotFound, Overloaded, ServiceError, StateConflict
-from actors.runtime.actor import Ask, AsyncFuture, Tell, handles
+from actors.errors import EngineFailed, Overloaded, ServiceError
+from actors.names import no_such_user
+from actors.runtime.actor import AsyncFuture, Tell, handles
 from actors.runtime.durable import DurableActor
 from actors.tools.catalog import ToolServers
 from actors.tools.connection import Connection, ToolServerFailed
 from actors.tools.limits import MAX_CALLS, MAX_SERVERS
+from actors.tools.messages import (
+    InstallToolServer,
+    InvokeTool,
+    ListOffers,
+    ReadToolServer,
+    RemoveToolServer,
+    ToolServerView,
+    name_taken,
+    no_such_server,
+    no_such_tool,
+    too_many_servers,
+)
 from actors.tools.tool import ToolOffer, ToolResult
-from actors.users.actor import no_such_user
 from persistence import tool_servers
 from persistence.store import FOREIGN_KEY, ROWS, Store
 from persistence.tool_servers import ToolServerRow
 
 MAX_BACK_OFF_S = 60.0
 """The longest that a tool server which keeps failing is left alone."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolServerView:
-    """An installed tool server as its user sees it. `state`: idle, connecting, ready or failed; `error` says why."""
-
-    row: ToolServerRow
-    state: str
-    error: str | None
-    offers: list[ToolOffer] | None
-
-
-@dataclass(frozen=True, slots=True)
-class InstallToolServer(Ask[ToolServerView]):
-    """Install a tool server under this actor's key."""
-
-    row: ToolServerRow
-
-
-@dataclass(frozen=True, slots=True)
-class ReadToolServer(Ask[ToolServerView]):
-    """Answer it as it is now."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListOffers(Ask[list[ToolOffer]]):
-    """Answer what it offers: what it said last, or once it is connected where it never was."""
-
-
-@dataclass(frozen=True, slots=True)
-class InvokeTool(Ask[ToolResult]):
-    """Call a tool of its by the name that it has there."""
-
-    tool: str
-    arguments: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class RemoveToolServer(Ask[None]):
-    """Remove it and end its process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,23 +338,3 @@ class ToolServerActor(DurableActor):
             "calls": self._calls,
             "failures": self._failures,
         }
-
-
-def no_such_server() -> NotFound:
-    """Make the error for a tool server that is not installed."""
-    return NotFound("You have no tool server of this name; see GET /api/mcp/tools.")
-
-
-def no_such_tool() -> NotFound:
-    """Make the error for a tool that no installed server offers."""
-    return NotFound("You have no tool of this name: it is `server.tool`, as GET /api/mcp/tools lists it.")
-
-
-def name_taken() -> NameTaken:
-    """Make the error for a name that another tool server of the user's has."""
-    return NameTaken("You have a tool server of this name; choose another, or remove that one first.")
-
-
-def too_many_servers() -> StateConflict:
-    """Make the error for a user with as many tool servers as it may have."""
-    return StateConflict(f"You have {MAX_SERVERS} tool servers, the most that you may; remove one first.")

@@ -13,8 +13,9 @@ from actors.errors import EngineFailed, NotFound
 from actors.sealing import Sealer, WrongMasterKey
 from actors.tools.connection import Connection
 from actors.tools.http import HttpLine, stream_pace
-from actors.tools.limits import Flow, ProcessSlots, ToolLimits
+from actors.tools.limits import ProcessSlots, ToolLimits
 from actors.tools.stdio import ProcessLine, StdioServer
+from actors.tools.token_bucket import Flow
 from persistence.tool_servers import ToolServerRow
 
 BUILT_IN = "parley"

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from actors.egress.aiohttp_session import Outbound
 from actors.errors import InvalidField
-from actors.tools.limits import MAX_MESSAGE_BYTES, Flooded, Flow, ToolLimits
+from actors.tools.limits import MAX_MESSAGE_BYTES, Flooded, ToolLimits
+from actors.tools.token_bucket import Flow
 
 if TYPE_CHECKING:
     from httpx2 import Headers, Request, Response

@@ -14,7 +14,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from actors.tools.limits import MAX_MESSAGE_BYTES, Flooded, Flow
+from actors.tools.limits import MAX_MESSAGE_BYTES, Flooded
+from actors.tools.token_bucket import Flow
 
 if TYPE_CHECKING:  # the SDK takes 0.4 s and 20 MB, so it is imported when the first tool server is connected
     from mcp.client._transport import TransportStreams

@@ -1,18 +1,42 @@
 """The user actor: what a user's sessions share (password, roster, plan), and what it makes."""
 
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
+from actors.agents.events import deployment_event
 from actors.agents.messages import StandingChanged, UserGone
-from actors.errors import NameTaken, NeedsPlan, NotFound, NotPermitted, StateConflict, WrongPassword
+from actors.domains.messages import LOBBY
+from actors.errors import NotPermitted, StateConflict
 from actors.ids import Clock, new_id
-from actors.plans import PLANS, daily_limit
-from actors.quotas.actor import PlanChanged
-from actors.runtime.actor import Ask, AsyncFuture, handles
+from actors.names import name_taken, no_such_user, require_name_allowed
+from actors.plans import daily_limit, require_entitled
+from actors.quotas.messages import PlanChanged
+from actors.runtime.actor import AsyncFuture, handles
 from actors.runtime.durable import DurableActor
 from actors.runtime.local_directory import Directory
 from actors.users.held_credentials import HeldCredentials
-from actors.webhooks import dispatcher
+from actors.users.messages import (
+    AddToRoster,
+    CreateAgent,
+    CreateBank,
+    CreateDomain,
+    CreateKey,
+    DestroyUser,
+    OnRoster,
+    OpenSession,
+    ReadSessions,
+    ReadUser,
+    RemoveFromRoster,
+    RevokeKey,
+    RevokeSessions,
+    SessionOpened,
+    SetPlan,
+    UpdateUser,
+    agent_is_gone,
+    no_such_key,
+    wrong_password,
+)
+from actors.webhooks.messages import DISPATCHER, DISPATCHER_KEY, EndpointsGone
 from actors.webhooks.outbox import Outbox
 from persistence import agents, banks, credentials, domains, idempotency_records, logon_places, users
 from persistence.agents import AgentRow
@@ -21,192 +45,6 @@ from persistence.credentials import SessionRow
 from persistence.domains import DomainRow, ZoneRow
 from persistence.store import FOREIGN_KEY, ROWS, Store
 from persistence.users import NO_PASSWORD, UserRow
-
-LOBBY = "lobby"
-"""The zone that each domain is made with, and that can't be destroyed."""
-
-PREMIUM_NAME_CHARS = 4
-"""Names of so many characters or fewer are for plans with premium names (product 1)."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReadUser(Ask[UserRow]):
-    """Answer the user as it is now, its password's hash included: for flows, never for clients."""
-
-
-class SessionOpened(NamedTuple):
-    """A session was started, and those of `ended` ended for it."""
-
-    session: SessionRow
-    ended: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ReadSessions(Ask[tuple[str, ...]]):
-    """Answer the ids of the stored sessions that count, the oldest first; some may have ended unseen."""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenSession(Ask[SessionOpened]):
-    """Start a session, if the password is still the one that was verified.
-
-    Above the cap the oldest end with it. `place` is the digest of where the log-on comes from, `gone` are sessions
-    that were counted and have ended.
-    """
-
-    verified_hash: str
-    token_hash: bytes
-    place: bytes
-    gone: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class UpdateUser(Ask[UserRow]):
-    """Change the members given; a new password ends every session but the one that sent this."""
-
-    session_id: str
-    description: str | None
-    profile: str | None
-    secret_hash: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class RevokeSessions(Ask[None]):
-    """End every session of the user but one."""
-
-    kept_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class DestroyUser(Ask[None]):
-    """Remove the user and all it owns, if the password is still the one that was verified.
-
-    `met_agents`: the agents it has conversations with, whose message counts change with it.
-    """
-
-    verified_hash: str
-    met_agents: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SetPlan(Ask[UserRow]):
-    """Put the user on a plan; `limit` is for enterprise only, in requests a day."""
-
-    plan: str
-    limit: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class CreateKey(Ask[SessionRow]):
-    """Make an API key of this user's, if its plan has them; `lives_ms` None is for ever."""
-
-    name: str
-    prefix: str
-    token_hash: bytes
-    lives_ms: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class RevokeKey(Ask[None]):
-    """End one of the user's API keys."""
-
-    key_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class CreateAgent(Ask[AgentRow]):
-    """Make an agent that this user owns."""
-
-    name: str
-    description: str
-    profile: str | None
-    access: str
-
-
-@dataclass(frozen=True, slots=True)
-class CreateDomain(Ask[DomainRow]):
-    """Make a domain that an agent of this user's founds."""
-
-    founder_id: str
-    founder: str
-    name: str
-    description: str
-    profile: str | None
-    access: str
-
-
-@dataclass(frozen=True, slots=True)
-class CreateBank(Ask[BankRow]):
-    """Make a bank that this user owns, with one of its agents as admin."""
-
-    name: str
-    description: str | None
-    access: str
-    agent_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class AddToRoster(Ask[None]):
-    """Put another's agent on the roster; one that is there already stays."""
-
-    agent_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class RemoveFromRoster(Ask[None]):
-    """Take an agent off the roster and out of the user's selections."""
-
-    agent_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class OnRoster(Ask[bool]):
-    """Tell whether an agent is on the roster."""
-
-    agent_id: str
-
-
-def require_name_allowed(name: str, plan: str) -> None:
-    """Refuse a premium name to a plan without them.
-
-    Raises:
-        NeedsPlan: the name is too short for this plan.
-    """
-    if len(name) <= PREMIUM_NAME_CHARS and not PLANS[plan].premium_names:
-        raise NeedsPlan(
-            f"Names of {PREMIUM_NAME_CHARS} characters or fewer are for the plans scale and enterprise; "
-            "take a longer name, or ask the operator for such a plan."
-        )
-
-
-def require_entitled(plan: str) -> None:
-    """Refuse what takes an active entitlement.
-
-    Raises:
-        NeedsPlan: the plan has none.
-    """
-    if not PLANS[plan].entitled:
-        raise NeedsPlan("API keys are for the plans builder, scale and enterprise; ask the operator for one of them.")
-
-
-def no_such_key() -> NotFound:
-    """Make the error for an API key that is not there, or another user's."""
-    return NotFound("You have no API key of this id; list yours with GET /api/api-keys.")
-
-
-def name_taken() -> NameTaken:
-    """Make the error for a name that another entity of the kind has."""
-    return NameTaken("This name is taken (case makes no difference); choose another.")
-
-
-def agent_is_gone() -> NotFound:
-    """Make the error for an agent that was destroyed just now."""
-    return NotFound("This agent is gone; name another as target.agent.")
-
-
-def no_such_user() -> NotFound:
-    """Make the error for a user that is not there."""
-    return NotFound("There is no such user; check the name.")
 
 
 class UserActor(DurableActor):
@@ -319,7 +157,7 @@ class UserActor(DurableActor):
             for agent_id in message.met_agents:
                 self._directory.tell("agent", agent_id, UserGone(user.id))
             self._directory.evict("webhooks", (user.id,))
-            self._directory.tell(dispatcher.KIND, dispatcher.KEY, dispatcher.UserGone(user.id))
+            self._directory.tell(DISPATCHER, DISPATCHER_KEY, EndpointsGone(user.id))
             self.retire()
 
         return self.commit(
@@ -502,20 +340,3 @@ class UserActor(DurableActor):
         if user is None:
             return {"destroyed": True}
         return {"name": user.name, "plan": user.plan, "plan_limit": user.plan_limit, "roster": len(self._roster)}
-
-
-def deployment_event(action: str, agent: AgentRow) -> tuple[str, dict[str, Any]]:
-    """Make type and data of the event of an agent's creation, change or end (product 7)."""
-    data = {
-        "user_id": agent.owner_id,
-        "deployment_id": agent.id,
-        "action": action,
-        "agent": agent.name,
-        "data": dict[str, Any](),
-    }
-    return f"agent.deployment.{action}", data
-
-
-def wrong_password() -> WrongPassword:
-    """Make the one error for an unknown user and for a wrong password."""
-    return WrongPassword("The user name or the password is wrong; check both.")

@@ -17,8 +17,8 @@ from functools import partial
 from typing import Any, cast
 
 from actors.errors import StateConflict
-from actors.ids import Clock, iso, new_id
-from actors.runtime.actor import Ask, State, Tell, handles
+from actors.ids import Clock, new_id
+from actors.runtime.actor import State, Tell, handles
 from actors.runtime.durable import DurableActor, not_stored
 from actors.runtime.local_directory import Directory
 from actors.sealing import Sealer, WrongMasterKey
@@ -26,17 +26,25 @@ from actors.webhooks.counts import DeliveryCounts
 from actors.webhooks.due import Asked, Found, find
 from actors.webhooks.event_types import endpoint_data
 from actors.webhooks.lanes import REFILL_BELOW, Alarms, Lane, Receiver
+from actors.webhooks.messages import (
+    CHUNK,
+    DISPATCHER,
+    EndpointChanged,
+    EndpointsGone,
+    RecoveryBegun,
+    StopDelivering,
+    Wake,
+    Woken,
+)
 from actors.webhooks.outbox import Outbox
 from actors.webhooks.schedule import GIVE_UP_MS, RetrySchedule, retry_after_s
 from actors.webhooks.sender import Outcome, Sender
 from actors.webhooks.signing import Keys, Signer, seal_purpose, unpack
+from actors.wire import iso
 from persistence import deliveries, endpoints
 from persistence.deliveries import DueRow, Recovery, ResultRow
 from persistence.endpoints import EndpointRow
 from persistence.store import ROWS, Store, StoreUnavailable, Write
-
-KIND, KEY = "dispatcher", "webhooks"
-"""The address of the one dispatcher."""
 
 IN_FLIGHT = 512
 """Attempts under way in all; beyond that, each endpoint has one at most."""
@@ -49,47 +57,11 @@ RESULTS = 256
 ENOUGH = 64
 LINGER_S = 0.002
 """How long an outcome waits for others, unless these are enough: each commit interrupts the loop a few times."""
-CHUNK = 1_000
-"""Rows that one unit cancels or queues again, so that other units wait little for it."""
 LOOK_AGAIN_MS = 60_000
 STOP_S = 3.0
 """How long a stop waits for attempts under way; what is cut off is sent again after the next start."""
 
 log = logging.getLogger("parley.webhooks")
-
-
-@dataclass(frozen=True, slots=True)
-class Wake(Ask[None]):
-    """Look for what is due, and start the dispatcher where it is not running."""
-
-
-@dataclass(frozen=True, slots=True)
-class Woken(Tell):
-    """Deliveries were stored."""
-
-
-@dataclass(frozen=True, slots=True)
-class EndpointChanged(Tell):
-    """An endpoint's row was changed, or its deliveries were."""
-
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class RecoveryBegun(Tell):
-    """A recovery was stored."""
-
-
-@dataclass(frozen=True, slots=True)
-class UserGone(Tell):
-    """A user was destroyed, and its endpoints and deliveries with it."""
-
-    user_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class StopDelivering(Tell):
-    """Begin no more attempts, for the gateway stops."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +87,7 @@ class _Ended(Tell):
 class WebhookDispatcher(DurableActor):
     """Delivers what is due; see the module."""
 
-    kind = KIND
+    kind = DISPATCHER
     mailbox_limit = 100_000
     __slots__ = (
         "_alarms",
@@ -230,8 +202,8 @@ class WebhookDispatcher(DurableActor):
         self._recover = True
         self._go_on()
 
-    @handles(UserGone)
-    def _user_gone(self, message: UserGone) -> None:
+    @handles(EndpointsGone)
+    def _user_gone(self, message: EndpointsGone) -> None:
         for lane in self._lanes.values():
             # one that is being loaded may be its, too
             if lane.queued if lane.receiver is None else lane.receiver.user_id == message.user_id:

@@ -6,106 +6,44 @@ start over.
 
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
 
-from actors.errors import NotFound, StateConflict
-from actors.ids import Clock, iso, new_id, new_number
-from actors.runtime.actor import Ask, AsyncFuture, handles
+from actors.ids import Clock, new_id, new_number
+from actors.names import no_such_user
+from actors.runtime.actor import AsyncFuture, handles
 from actors.runtime.durable import DurableActor
 from actors.runtime.local_directory import Directory
 from actors.sealing import Sealer
-from actors.users.actor import no_such_user
-from actors.webhooks import dispatcher, event_types, signing
-from actors.webhooks.dispatcher import CHUNK, EndpointChanged, RecoveryBegun
+from actors.webhooks import event_types, signing
 from actors.webhooks.event_types import endpoint_data
+from actors.webhooks.messages import (
+    CHUNK,
+    DISPATCHER,
+    DISPATCHER_KEY,
+    MAX_ENDPOINTS,
+    ChangeEndpoint,
+    CreateEndpoint,
+    DeleteEndpoint,
+    EndpointChanged,
+    FindEndpoint,
+    ListEndpoints,
+    Recover,
+    RecoveryBegun,
+    RetryDelivery,
+    SendTest,
+    TestSent,
+    no_such_endpoint,
+    not_active,
+    too_many_endpoints,
+)
 from actors.webhooks.outbox import Outbox
+from actors.webhooks.records import delivery_record, endpoint_record
 from actors.webhooks.signing import Secret, seal_purpose
+from actors.wire import Record
 from persistence import deliveries, endpoints
-from persistence.deliveries import AttemptRow, DeliveryRow
 from persistence.endpoints import EndpointRow
 from persistence.store import FOREIGN_KEY, ROWS, Store, Write
-
-MAX_ENDPOINTS = 50
-"""Endpoints of one user: each event goes to all of them."""
-
-Record = dict[str, Any]
-Rotation = Literal[True, "now"] | None
-"""Makes a new secret: `True` lets the old one sign for a day more, `"now"` ends it at once."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListEndpoints(Ask[list[Record]]):
-    """Answer the records of the user's endpoints, oldest first."""
-
-
-@dataclass(frozen=True, slots=True)
-class FindEndpoint(Ask[int]):
-    """Answer the number of an endpoint of this user's."""
-
-    endpoint_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class CreateEndpoint(Ask[Record]):
-    """Make an endpoint; the answer is its record with the secret."""
-
-    url: str
-    events: tuple[str, ...]
-    active: bool
-    description: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeEndpoint(Ask[Record]):
-    """Change the members given; the answer has the secret where that was rotated."""
-
-    endpoint_id: str
-    url: str | None = None
-    events: tuple[str, ...] | None = None
-    active: bool | None = None
-    description: str | None = None
-    rotate_secret: Rotation = None
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteEndpoint(Ask[None]):
-    """Delete an endpoint for good."""
-
-    endpoint_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class RetryDelivery(Ask[Record]):
-    """Make a new delivery of the event of one that the user has; the answer is its record."""
-
-    delivery: DeliveryRow
-
-
-@dataclass(frozen=True, slots=True)
-class Recover(Ask[int]):
-    """Queue again what failed at an endpoint since a time, `count` deliveries up to a place; answer `count`."""
-
-    endpoint_id: str
-    since: int
-    upto: int
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class TestSent:
-    """A test event was stored; `deliveries` is how many endpoints it goes to."""
-
-    event_id: str
-    deliveries: int
-
-
-@dataclass(frozen=True, slots=True)
-class SendTest(Ask[TestSent]):
-    """Emit an event with data that the user gives."""
-
-    event_type: str
-    data: dict[str, Any] = field(repr=False)
 
 
 class WebhooksActor(DurableActor):
@@ -242,7 +180,7 @@ class WebhooksActor(DurableActor):
         return self.commit(
             deliveries.begin_recovery(endpoint.number, message.since, message.upto),
             reply=lambda: message.count,
-            applied=lambda: self._directory.tell(dispatcher.KIND, dispatcher.KEY, RecoveryBegun()),
+            applied=lambda: self._directory.tell(DISPATCHER, DISPATCHER_KEY, RecoveryBegun()),
             refusals={FOREIGN_KEY: no_such_endpoint},
         )
 
@@ -276,7 +214,7 @@ class WebhooksActor(DurableActor):
 
     def _changed(self, number: int) -> Callable[[], None]:
         def applied() -> None:
-            self._directory.tell(dispatcher.KIND, dispatcher.KEY, EndpointChanged(number))
+            self._directory.tell(DISPATCHER, DISPATCHER_KEY, EndpointChanged(number))
             self._outbox.stored()
 
         return applied
@@ -289,63 +227,3 @@ class WebhooksActor(DurableActor):
         """Show the endpoints; never a secret, nor a URL, which may hold one."""
         shown = [endpoint_record(endpoint) for endpoint in self._endpoints.values()]
         return {"endpoints": [record | {"url": None} for record in shown]}
-
-
-def endpoint_record(endpoint: EndpointRow) -> Record:
-    """Show an endpoint to its user, without its secret."""
-    return {
-        "id": endpoint.id,
-        "url": endpoint.url,
-        "events": list(endpoint.events),
-        "active": endpoint.active,
-        "description": endpoint.description,
-        "created_at": iso(endpoint.created_at),
-        "updated_at": iso(endpoint.updated_at),
-        "disabled_reason": endpoint.disabled_reason,
-    }
-
-
-def delivery_record(delivery: DeliveryRow, attempts: list[AttemptRow]) -> Record:
-    """Show a delivery to its user, with the log of its attempts."""
-    return {
-        "id": delivery.id,
-        "endpoint_id": delivery.endpoint_id,
-        "event_id": delivery.event_id,
-        "event_type": delivery.event_type,
-        "state": delivery.state,
-        "next_attempt_at": None if delivery.due is None else iso(delivery.due),
-        "created_at": iso(delivery.created_at),
-        "attempts": [
-            {
-                "at": iso(attempt.at),
-                "status": attempt.status,
-                "latency_ms": attempt.latency_ms,
-                "error": attempt.error,
-                "response": attempt.response,
-            }
-            for attempt in attempts
-        ],
-    }
-
-
-def no_such_endpoint() -> NotFound:
-    """Make the error for an endpoint that is not there, or is another user's."""
-    return NotFound("You have no such webhook endpoint; list yours with GET /api/webhooks/endpoints.")
-
-
-def no_such_delivery() -> NotFound:
-    """Make the error for a delivery that is not there, or is another user's."""
-    return NotFound("You have no such delivery; list yours with GET /api/webhooks/deliveries.")
-
-
-def too_many_endpoints() -> StateConflict:
-    """Make the error for a user with as many endpoints as it may have."""
-    return StateConflict(
-        f"You have {MAX_ENDPOINTS} webhook endpoints, the most that a user may have; delete one first with"
-        " DELETE /api/webhooks/endpoints/{id}?hard=true."
-    )
-
-
-def not_active() -> StateConflict:
-    """Make the error for a delivery to an endpoint that is disabled or deleted."""
-    return StateConflict("The endpoint is disabled or deleted; enable it with PATCH first (active: true).")

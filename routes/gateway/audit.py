@@ -11,7 +11,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from actors.commands import audit
 from actors.errors import InvalidField
-from actors.ids import iso
+from actors.wire import iso
 from persistence.audit import AuditRow
 from routes.gateway.route import Reply, Route, RouteCall
 from routes.openapi.schemas import TIME, array, nullable, number, record, text

@@ -6,10 +6,11 @@ from pydantic import Field
 
 from actors.calls.request import Body
 from actors.errors import InvalidField
+from actors.names import no_such_user
 from actors.plans import PLANS
-from actors.quotas.actor import ReadQuota
-from actors.records import Owned, own_user_record
-from actors.users.actor import SetPlan, no_such_user
+from actors.quotas.messages import ReadQuota
+from actors.users.messages import SetPlan
+from actors.users.records import Owned, own_user_record
 from persistence import users
 from routes.gateway.route import Reply, Route, RouteCall
 from routes.openapi.schemas import ref

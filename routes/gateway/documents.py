@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints
 from actors.calls.request import BlankIsMissing, Body, RequiredReference
 from actors.commands import documents
 from actors.errors import InvalidField
-from actors.records import document_record
+from actors.library.records import document_record
 from persistence.documents import DocumentRow
 from routes.gateway.route import Reply, Route, RouteCall
 from routes.openapi.schemas import TIME, ident, nullable, number, record, ref, text

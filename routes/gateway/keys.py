@@ -6,9 +6,10 @@ from pydantic import Field
 
 from actors.calls.request import Body, RequiredReference
 from actors.commands import keys
-from actors.ids import iso
-from actors.records import key_record, window_of
-from actors.users.actor import RevokeKey
+from actors.quotas.records import window_of
+from actors.sessions.records import key_record
+from actors.users.messages import RevokeKey
+from actors.wire import iso
 from routes.gateway.route import Reply, Route, RouteCall
 from routes.openapi.schemas import PLAN, TIME, array, ident, nullable, number, record, text
 

@@ -9,8 +9,8 @@ from actors.calls.known_members import Members
 from actors.calls.request import Body, checked
 from actors.commands import skills
 from actors.errors import InvalidField, MissingField, WrongMediaType
+from actors.library.records import skill_record
 from actors.library.skill import MAX_SKILL_FILE_BYTES
-from actors.records import skill_record
 from persistence.skills import SkillRow
 from routes.gateway.route import Reply, Route, RouteCall
 from routes.http.bodies import json_object, received_body, whole_header

@@ -7,9 +7,9 @@ from pydantic import Field
 
 from actors.calls.request import Body
 from actors.commands import tools
-from actors.ids import iso
-from actors.tools.actor import ToolServerView
 from actors.tools.catalog import BUILT_IN
+from actors.tools.messages import ToolServerView
+from actors.wire import iso
 from routes.gateway.route import Reply, Route, RouteCall
 from routes.openapi.schemas import NAME, TIME, array, flag, ident, nullable, record, ref, text
 

@@ -7,8 +7,9 @@ from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, WithJ
 from actors.calls.request import BlankIsMissing, Body
 from actors.commands import webhooks
 from actors.commands.webhooks import Asked, Changes
-from actors.webhooks.endpoints import Record, TestSent
 from actors.webhooks.event_types import EVENT_TYPES
+from actors.webhooks.messages import TestSent
+from actors.wire import Record
 from routes.gateway.route import Reply, Route, RouteCall
 from routes.openapi.schemas import TIME, array, flag, ident, nullable, number, record, ref, text
 

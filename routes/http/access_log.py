@@ -9,7 +9,8 @@ from typing import TextIO
 
 import orjson
 
-from actors.ids import iso, system_clock
+from actors.ids import system_clock
+from actors.wire import iso
 
 FLUSH_S = 0.1
 

@@ -8,8 +8,9 @@ from typing import Any
 import orjson
 from sanic import HTTPResponse, Request
 
-from actors.ids import iso, system_clock
+from actors.ids import system_clock
 from actors.slices import Steps
+from actors.wire import iso
 
 FEW_RECORDS = 4
 """An answer of no more records is written in one go."""

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from actors.agents.actor import ReadAgent, SendChat, SetOnline
+from actors.agents.messages import ReadAgent, SendChat, SetOnline
 from actors.core import Core, CoreOptions
 from actors.engines.recall import RecallEngine
 from actors.ids import new_id
 from actors.sealing import Sealer
-from actors.users.actor import CreateAgent, DestroyUser
+from actors.users.messages import CreateAgent, DestroyUser
 from persistence import conversations, users
 from persistence.sqlite.store import SqliteStore
 from persistence.store import Unit

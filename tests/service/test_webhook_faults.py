@@ -21,7 +21,17 @@ from actors.ids import system_clock
 from actors.jobs.expiry import forget_old_events
 from actors.sealing import Sealer
 from actors.webhooks import dispatcher, endpoints
-from actors.webhooks.endpoints import ChangeEndpoint, CreateEndpoint, ListEndpoints, Recover, RetryDelivery, SendTest
+from actors.webhooks.messages import (
+    DISPATCHER,
+    DISPATCHER_KEY,
+    ChangeEndpoint,
+    CreateEndpoint,
+    ListEndpoints,
+    Recover,
+    RetryDelivery,
+    SendTest,
+    Wake,
+)
 from persistence import deliveries, users
 from persistence.deliveries import AttemptRow, DeliveryRow
 from persistence.sqlite.store import SqliteStore
@@ -68,7 +78,7 @@ class Bench:
         await self.wake()
 
     async def wake(self) -> None:
-        await self.core.directory.ask(dispatcher.KIND, dispatcher.KEY, dispatcher.Wake())
+        await self.core.directory.ask(DISPATCHER, DISPATCHER_KEY, Wake())
 
     async def listed(self, state: str | None = None, endpoint: int | None = None) -> list[DeliveryRow]:
         query = deliveries.listed_for(USER, endpoint, None, state, 2**62, 1000)
@@ -405,7 +415,7 @@ async def test_ten_failures_in_a_row_open_the_breaker_and_waiting_uses_up_no_att
             return bool(open_until()) and not in_flight()
 
         def lane() -> dict[str, Any]:
-            found = core.core.directory.inspect(dispatcher.KIND, dispatcher.KEY)
+            found = core.core.directory.inspect(DISPATCHER, DISPATCHER_KEY)
             assert found
             return found[1]["lanes"][0]
 
@@ -632,7 +642,7 @@ async def test_while_the_store_takes_no_writes_nothing_is_sent_over_and_over(tmp
         await receiver.got(1)
 
         async def stopped() -> bool:
-            return core.core.directory.inspect(dispatcher.KIND, dispatcher.KEY) is None
+            return core.core.directory.inspect(DISPATCHER, DISPATCHER_KEY) is None
 
         await core.until(stopped)
         for _ in range(5):

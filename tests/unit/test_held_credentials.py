@@ -14,8 +14,8 @@ from actors.engines.recall import RecallEngine
 from actors.errors import NotFound, StateConflict
 from actors.ids import new_id
 from actors.sealing import Sealer
-from actors.sessions.actor import Authorize, EndSession
-from actors.users.actor import CreateKey, OpenSession, RevokeKey, RevokeSessions, SessionOpened
+from actors.sessions.messages import Authorize, EndSession
+from actors.users.messages import CreateKey, OpenSession, RevokeKey, RevokeSessions, SessionOpened
 from persistence import credentials, users
 from persistence.credentials import SessionRow
 from persistence.logon_places import MAX_PLACES

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.ids import iso, new_id, new_number, system_clock
+from actors.ids import new_id, new_number, system_clock
+from actors.wire import iso
 
 FORM = re.compile(r"msg_[0-9a-f]{32}\Z")
 

@@ -69,33 +69,17 @@ TOO_LONG: set[str] = {
     "actors/domains/actor.py",
     "actors/engines/openai/completion.py",
     "actors/runtime/actor.py",
-    "actors/tools/actor.py",
-    "actors/users/actor.py",
     "actors/webhooks/dispatcher.py",
-    "actors/webhooks/endpoints.py",
     "persistence/banks.py",
     "persistence/deliveries.py",
     "config/settings.py",
 }
 UPHILL: set[str] = {
-    "actors.agents.actor -> actors.users.actor",
-    "actors.banks.actor -> actors.users.actor",
-    "actors.domains.actor -> actors.users.actor",
     "actors.idempotency.once -> actors.calls.call",
-    "actors.library.actor -> actors.users.actor",
-    "actors.tools.actor -> actors.users.actor",
-    "actors.webhooks.endpoints -> actors.users.actor",
 }
 IN_CIRCLES: set[str] = {
-    "actors.agents.actor",
-    "actors.banks.actor",
     "actors.calls.call",
-    "actors.conversations.conversation",
     "actors.core",
-    "actors.domains.actor",
-    "actors.engines.dialogue_acts",
-    "actors.engines.turn",
-    "actors.engines.window",
     "actors.idempotency.once",
 }
 

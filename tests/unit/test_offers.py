@@ -8,7 +8,8 @@ from random import Random
 
 import pytest
 
-from actors.banks.attachments import LEVELS, Attachments, Grant, Viewer
+from actors.banks.attachments import LEVELS, Attachments
+from actors.banks.messages import Grant, Viewer
 from persistence import agents, banks, offers, users
 from persistence.agents import AgentRow
 from persistence.banks import AttachmentRow, BankRow

@@ -15,11 +15,13 @@ import pytest
 from actors.core import Core, CoreOptions
 from actors.engines.recall import RecallEngine
 from actors.errors import InvalidCredential, StorageUnavailable
-from actors.ids import iso, new_id
+from actors.ids import new_id
 from actors.plans import PLANS
-from actors.quotas.actor import CountRequest, ReadQuota, Standing, _TellOfRefusals
+from actors.quotas.actor import _TellOfRefusals
+from actors.quotas.messages import CountRequest, ReadQuota, Standing
 from actors.sealing import Sealer
-from actors.users.actor import DestroyUser, SetPlan
+from actors.users.messages import DestroyUser, SetPlan
+from actors.wire import iso
 from persistence import quotas, users
 from persistence.sqlite.store import SqliteStore
 from persistence.store import Unit

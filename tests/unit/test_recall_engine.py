@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from actors.engines import dialogue_acts
+from actors.engines.message import Source, Utterance
 from actors.engines.recall import MAX_SOURCES, RecallEngine
-from actors.engines.turn import InstantEngine, Memory, Persona, Reply, Source, Turn, Utterance
+from actors.engines.turn import InstantEngine, Memory, Persona, Reply, Turn
 from actors.engines.window import CAPACITY, Window
 from actors.slices import whole
 

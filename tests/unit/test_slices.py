@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from actors.banks.recall import indexed_terms
 from actors.engines import dialogue_acts
-from actors.engines.turn import Utterance
+from actors.engines.message import Utterance
 from actors.engines.window import Window
 from actors.slices import Steps, Work, sliced, whole
 from actors.text import tokenizer

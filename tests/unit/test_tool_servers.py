@@ -17,10 +17,11 @@ from actors.egress.httpx_transport import GuardedBackend, GuardedTransport
 from actors.engines.recall import RecallEngine
 from actors.errors import NotFound, Overloaded, StateConflict
 from actors.sealing import Sealer
-from actors.tools.actor import InstallToolServer
 from actors.tools.catalog import ToolOptions
-from actors.tools.limits import Flooded, Flow, ProcessSlots, ToolLimits
+from actors.tools.limits import Flooded, ProcessSlots, ToolLimits
+from actors.tools.messages import InstallToolServer
 from actors.tools.stdio import StdioServer
+from actors.tools.token_bucket import Flow
 from actors.tools.tool import ToolResult
 from persistence import users
 from persistence.sqlite.store import SqliteStore

@@ -5,8 +5,9 @@ one too few would let a censored text live on in a reply.
 """
 
 from actors.engines import dialogue_acts
+from actors.engines.message import Source, Utterance
 from actors.engines.openai.tools import ToolAnswer
-from actors.engines.turn import Echo, Memory, Recalled, Source, Utterance
+from actors.engines.turn import Echo, Memory, Recalled
 from actors.slices import Steps
 from actors.text import tokenizer
 

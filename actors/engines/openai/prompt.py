@@ -7,7 +7,8 @@ from typing import Any, NamedTuple, cast
 
 import orjson
 
-from actors.engines.turn import Memory, Persona, Turn, Utterance
+from actors.engines.message import Utterance
+from actors.engines.turn import Memory, Persona, Turn
 from actors.errors import EngineFailed
 
 MAX_TEMPERATURE = 2.0

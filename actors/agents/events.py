@@ -1,0 +1,17 @@
+"""The events that an agent's creation, change and end emit."""
+
+from typing import Any
+
+from persistence.agents import AgentRow
+
+
+def deployment_event(action: str, agent: AgentRow) -> tuple[str, dict[str, Any]]:
+    """Make type and data of the event of an agent's creation, change or end (product 7)."""
+    data = {
+        "user_id": agent.owner_id,
+        "deployment_id": agent.id,
+        "action": action,
+        "agent": agent.name,
+        "data": dict[str, Any](),
+    }
+    return f"agent.deployment.{action}", data

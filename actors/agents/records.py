@@ -1,0 +1,19 @@
+"""The agent as clients see it."""
+
+from actors.wire import Record, iso
+from persistence.agents import AgentRow
+
+
+def agent_record(agent: AgentRow) -> Record:
+    """Show an agent to one who may see it."""
+    return {
+        "id": agent.id,
+        "name": agent.name,
+        "owner": agent.owner,
+        "description": agent.description,
+        "profile": agent.profile,
+        "access": agent.access,
+        "state": "online" if agent.online else "offline",
+        "created_at": iso(agent.created_at),
+        "updated_at": iso(agent.updated_at),
+    }

@@ -1,0 +1,176 @@
+"""The messages that a bank's actor takes, and its replies."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from actors.errors import NotFound, Overloaded, StateConflict
+from actors.runtime.actor import Ask
+from persistence.banks import AttachmentRow, BankChanges, BankRow, Choice, MemoryRow
+
+
+class Viewer(NamedTuple):
+    """Who asks. `let_in`: the store says that the bank's access opens it to this user.
+
+    `answers`: the command is one that answers an offer, so it takes no more than to be offered the bank.
+    """
+
+    user_id: str
+    let_in: bool = False
+    answers: bool = False
+
+
+class BankView(NamedTuple):
+    """A bank as one who may see it sees it: its row, what this user may do in it, and which agents are attached."""
+
+    row: BankRow
+    permission: str
+    agents: frozenset[str]
+
+
+class Accepted(NamedTuple):
+    """A bank, and the agent that is attached to it now."""
+
+    view: BankView
+    attachment: AttachmentRow
+
+
+@dataclass(frozen=True, slots=True)
+class Grant(Ask[BankView]):
+    """Attach an agent or change what it may do, or offer that; `access`, where given, is the bank's new one."""
+
+    viewer: Viewer
+    agent_id: str
+    agent_owner_id: str
+    agent_name: str
+    permission: str
+    access: str | None
+
+    @property
+    def by_owner(self) -> bool:
+        """Tell whether it is the agent's owner who gives this."""
+        return self.agent_owner_id == self.viewer.user_id
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptOffer(Ask[Accepted]):
+    """Attach an agent as it is offered, for its owner."""
+
+    viewer: Viewer
+    agent_id: str
+    agent_owner_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Detach(Ask[BankView]):
+    """Detach an agent and withdraw what it is offered: its owner's right, and any admin's."""
+
+    viewer: Viewer
+    agent_id: str
+    agent_owner_id: str
+
+
+ALL_MEMORIES = "*"
+"""What `vx.name` says where all memories are meant; so it is no memory's name."""
+
+
+class Loaded(NamedTuple):
+    """What was put in a bank: a memory, or one for each part of a document."""
+
+    view: BankView
+    memories: tuple[MemoryRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadBank(Ask[BankView]):
+    """Answer the bank, to a user who may see it."""
+
+    viewer: Viewer
+
+
+@dataclass(frozen=True, slots=True)
+class RequirePermission(Ask[BankView]):
+    """Answer the bank, to a user who may do at least so much in it."""
+
+    viewer: Viewer
+    permission: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateBank(Ask[BankView]):
+    """Change the members given, for an admin."""
+
+    viewer: Viewer
+    changes: BankChanges
+
+
+@dataclass(frozen=True, slots=True)
+class DestroyBank(Ask[None]):
+    """Remove the bank, for its owner."""
+
+    viewer: Viewer
+
+
+@dataclass(frozen=True, slots=True)
+class LoadMemory(Ask[Loaded]):
+    """Put a memory in the bank in the name of an own agent, attached with it where it isn't yet.
+
+    `texts`: what it says; where there are several, they become `name/1`, `name/2` ... `terms`: what the full-text index
+    holds of each. `document_id`: what they are the parts of, if anything. `before`: what the store holds under that
+    name now, parts included; it is replaced, and where it has changed since, `MemoryMoved` is answered.
+    """
+
+    viewer: Viewer
+    agent_id: str
+    agent_owner_id: str
+    agent_name: str
+    name: str
+    texts: tuple[str, ...]
+    terms: tuple[str, ...]
+    before: tuple[MemoryRow, ...]
+    document_id: str | None = None
+
+
+class Removed(NamedTuple):
+    """The number of memories that a deletion or censoring has taken, and the bank as it leaves it."""
+
+    view: BankView
+    memories: int
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveMemories(Ask[Removed]):
+    """Remove memories, for an admin."""
+
+    viewer: Viewer
+    choice: Choice
+
+
+@dataclass(frozen=True, slots=True)
+class CensorMemories(Ask[Removed]):
+    """Redact memories for good, for an admin; for others where the choice is of what their own agents wrote.
+
+    `quoting`: kind and key of the actors in whose messages they are quoted.
+    """
+
+    viewer: Viewer
+    choice: Choice
+    quoting: tuple[tuple[str, str], ...]
+
+
+class MemoryMoved(Overloaded):
+    """The memory of that name was changed by another at the same time."""
+
+
+def no_such_bank() -> NotFound:
+    """Make the error for a bank that is not there, or not for this user."""
+    return NotFound("There is no such bank that you may see; check the name with MB_List.")
+
+
+def not_offered() -> StateConflict:
+    """Make the error for an agent that is not offered the bank, or not so any more."""
+    return StateConflict("This agent is offered nothing here; AP_Read shows its owner what it is offered.")
+
+
+def no_such_memory() -> NotFound:
+    """Make the error for a memory that is not there."""
+    return NotFound("There is no memory of this name in the bank; look at MB_Read.")

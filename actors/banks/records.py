@@ -1,0 +1,52 @@
+"""Banks, attachments, offers and memories as clients see them."""
+
+from actors.wire import Record, iso
+from persistence.banks import AttachmentRow, BankRow, MemoryRow
+from persistence.offers import OfferRow
+
+
+def bank_record(bank: BankRow) -> Record:
+    """Show a bank to one who may see it."""
+    return {
+        "id": bank.id,
+        "name": bank.name,
+        "owner": bank.owner,
+        "description": bank.description,
+        "access": bank.access,
+        "memories": bank.memories,
+        "created_at": iso(bank.created_at),
+        "updated_at": iso(bank.updated_at),
+    }
+
+
+def attachment_record(attachment: AttachmentRow) -> Record:
+    """Show which agent is attached to a bank or offered it, and what it may do there then."""
+    return {
+        "agent": attachment.agent,
+        "permission": attachment.permission,
+        "state": attachment.state,
+        "since": iso(attachment.since),
+    }
+
+
+def offer_record(offer: OfferRow) -> Record:
+    """Show an agent's owner a bank that the agent is offered."""
+    return {
+        "bank": offer.bank,
+        "owner": offer.owner,
+        "permission": offer.permission,
+        "since": iso(offer.since),
+    }
+
+
+def memory_record(memory: MemoryRow) -> Record:
+    """Show a memory to one who may read its bank; a censored one has no text."""
+    return {
+        "id": memory.id,
+        "name": memory.name,
+        "text": memory.text,
+        "author": memory.author,
+        "censored": bool(memory.censored),
+        "created_at": iso(memory.created_at),
+        "updated_at": iso(memory.updated_at),
+    }

@@ -1,0 +1,36 @@
+"""Domains, memberships and zones as clients see them."""
+
+from actors.wire import Record, iso
+from persistence.domains import DomainRow, ZoneRow
+
+
+def domain_record(domain: DomainRow) -> Record:
+    """Show a domain to one who may see it."""
+    return {
+        "id": domain.id,
+        "name": domain.name,
+        "owner": domain.owner,
+        "founder": domain.founder,
+        "description": domain.description,
+        "profile": domain.profile,
+        "access": domain.access,
+        "created_at": iso(domain.created_at),
+        "updated_at": iso(domain.updated_at),
+    }
+
+
+def membership_record(agent: str, state: str, since: int, *, founder: bool) -> Record:
+    """Show where an agent stands in a domain."""
+    return {"agent": agent, "state": state, "founder": founder, "since": iso(since)}
+
+
+def zone_record(zone: ZoneRow, domain: str) -> Record:
+    """Show a zone of a domain."""
+    return {
+        "id": zone.id,
+        "name": zone.name,
+        "domain": domain,
+        "messages": zone.last_seq,
+        "last_seq": zone.last_seq,
+        "created_at": iso(zone.created_at),
+    }

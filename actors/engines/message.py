@@ -1,0 +1,42 @@
+"""A message of a conversation and the sources it is based on, as engines see them."""
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+
+class Source(NamedTuple):
+    """What a reply was based on.
+
+    `of` is the name of the bank, the label of the conversation or the name of the agent; `id` is the memory's
+    name, the message's id or the agent's id. `quote` stands literally in the text that it was taken from.
+    """
+
+    kind: Literal["bank", "conversation", "profile"]
+    of: str
+    id: str
+    quote: str
+
+    def record(self) -> dict[str, str]:
+        """The source as it stands in a message record (product.md 1)."""
+        return {self.kind: self.of, "name" if self.kind == "bank" else "id": self.id, "quote": self.quote}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, str]) -> "Source":
+        """The inverse of `record`, for messages read from the store."""
+        if "bank" in record:
+            return cls("bank", record["bank"], record["name"], record["quote"])
+        if "conversation" in record:
+            return cls("conversation", record["conversation"], record["id"], record["quote"])
+        return cls("profile", record["profile"], record["id"], record["quote"])
+
+
+class Utterance(NamedTuple):
+    """One message of a conversation: said by `name`, the `seq`-th, at `at` (Unix time, milliseconds)."""
+
+    id: str
+    role: Literal["user", "agent"]
+    name: str
+    content: str
+    seq: int
+    at: int
+    sources: tuple[Source, ...] = ()

@@ -1,0 +1,52 @@
+"""The messages that a library's actor takes, and its replies."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from actors.errors import NotFound, StateConflict
+from actors.library.skill import Skill
+from actors.runtime.actor import Ask
+from persistence.documents import DocumentRow
+from persistence.skills import SkillRow
+
+MAX_SKILLS = 100
+"""Skills of one user: their descriptions go into every prompt."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstallSkill(Ask[SkillRow]):
+    """Keep a skill for the user."""
+
+    skill: Skill
+
+
+@dataclass(frozen=True, slots=True)
+class UninstallSkill(Ask[None]):
+    """Remove one of the user's skills."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddDocument(Ask[DocumentRow]):
+    """Queue a document, in place of the user's one of that name."""
+
+    name: str
+    content: str
+    media_type: str
+    metadata: dict[str, Any] | None
+
+
+def no_such_skill() -> NotFound:
+    """Make the error for a skill that the user has not installed."""
+    return NotFound("You have no skill of this name; list yours with GET /api/skills.")
+
+
+def too_many_skills() -> StateConflict:
+    """Make the error for a user with as many skills as it may have."""
+    return StateConflict(f"You have {MAX_SKILLS} skills, the most that a user may have; remove one first.")
+
+
+def no_such_document() -> NotFound:
+    """Make the error for a document that the user does not have."""
+    return NotFound("You have no such document; a newer one of its name takes its place.")

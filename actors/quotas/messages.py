@@ -1,0 +1,64 @@
+"""The messages that a quota actor takes, and its replies."""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from actors.errors import QuotaExceeded
+from actors.runtime.actor import Ask, AsyncFuture, Tell
+
+
+class Standing(NamedTuple):
+    """Where a user stands in its day: `limit` is None without one, `resets_at` in ms since the epoch.
+
+    `admitted` is False for a request that was refused, and so not counted. `stored` is resolved once the store's bound
+    is not below the count; None where it is so already. Until then the request must not be answered.
+    """
+
+    plan: str
+    limit: int | None
+    used: int
+    resets_at: int
+    admitted: bool = True
+    stored: AsyncFuture[Any] | None = None
+
+    @property
+    def remaining(self) -> int | None:
+        """Requests that are left; None without a limit."""
+        if self.limit is None:
+            return None
+        return self.limit - self.used if self.used < self.limit else 0
+
+    def seconds_left(self, now: int) -> int:
+        """Tell in how many seconds the day ends, at least one; `now` in ms since the epoch."""
+        return max(1, -(-(self.resets_at - now) // 1000))
+
+
+@dataclass(frozen=True, slots=True)
+class CountRequest(Ask[Standing]):
+    """Count one request, or refuse it where the limit is reached."""
+
+
+COUNT = CountRequest()
+"""The same for all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadQuota(Ask[Standing]):
+    """Tell the standing; counts nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanChanged(Tell):
+    """The user is on another plan from now on."""
+
+    plan: str
+    plan_limit: int | None
+
+
+def quota_exceeded(standing: Standing, now: int) -> QuotaExceeded:
+    """Make the error for a request beyond the day's limit."""
+    return QuotaExceeded(
+        f"The {standing.limit:,} requests a day of the plan {standing.plan} are used up until 00:00 UTC; "
+        "wait, or change the plan.",
+        retry_after=standing.seconds_left(now),
+    )

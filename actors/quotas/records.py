@@ -1,0 +1,21 @@
+"""The day's quota as clients see it."""
+
+from actors.plans import DAY_MS
+from actors.quotas.messages import Standing
+from actors.wire import Record, iso
+
+
+def quota_record(standing: Standing) -> Record:
+    """Show where a user stands in its day."""
+    return {
+        "limit": standing.limit,
+        "used": standing.used,
+        "remaining": standing.remaining,
+        "resets_at": iso(standing.resets_at),
+        "window": window_of(standing),
+    }
+
+
+def window_of(standing: Standing) -> str:
+    """Name the day that a standing is of."""
+    return iso(standing.resets_at - DAY_MS)[:10]

@@ -1,0 +1,26 @@
+"""Sessions and API keys as clients see them."""
+
+from actors.wire import Record, iso
+from persistence.credentials import SessionRow
+
+
+def session_record(session: SessionRow, ttl_ms: int, current: bool) -> Record:
+    """Show a session to its user."""
+    return {
+        "id": session.id,
+        "created_at": iso(session.created_at),
+        "last_used_at": iso(session.last_used_at),
+        "expires_at": iso(session.last_used_at + ttl_ms),
+        "current": current,
+    }
+
+
+def key_record(key: SessionRow) -> Record:
+    """Show an API key to its user; never the key itself."""
+    return {
+        "id": key.id,
+        "name": key.name,
+        "prefix": key.prefix,
+        "created_at": iso(key.created_at),
+        "expires_at": None if key.expires_at is None else iso(key.expires_at),
+    }

@@ -1,0 +1,34 @@
+"""The user as clients see it."""
+
+from typing import NamedTuple
+
+from actors.quotas.messages import Standing
+from actors.quotas.records import quota_record
+from actors.wire import Record, iso
+from persistence.users import UserRow
+
+
+def user_record(user: UserRow) -> Record:
+    """Show a user as anyone may see it."""
+    return {
+        "id": user.id,
+        "name": user.name,
+        "description": user.description,
+        "profile": user.profile,
+        "plan": user.plan,
+        "created_at": iso(user.created_at),
+    }
+
+
+class Owned(NamedTuple):
+    """How much a user owns."""
+
+    agents: int = 0
+    domains: int = 0
+    banks: int = 0
+    api_keys: int = 0
+
+
+def own_user_record(user: UserRow, owned: Owned, standing: Standing) -> Record:
+    """Show a user to itself: with the day's quota and what it owns."""
+    return user_record(user) | {"quota": quota_record(standing), "counts": owned._asdict()}

@@ -1,0 +1,154 @@
+"""The messages that the dispatcher and a user's webhooks actor take, and their replies."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from actors.errors import NotFound, StateConflict
+from actors.runtime.actor import Ask, Tell
+from actors.wire import Record
+from persistence.deliveries import DeliveryRow
+
+DISPATCHER, DISPATCHER_KEY = "dispatcher", "webhooks"
+"""The address of the one dispatcher."""
+
+
+MAX_ENDPOINTS = 50
+"""Endpoints of one user: each event goes to all of them."""
+
+
+Rotation = Literal[True, "now"] | None
+"""Makes a new secret: `True` lets the old one sign for a day more, `"now"` ends it at once."""
+
+CHUNK = 1_000
+"""Rows that one unit cancels or queues again, so that other units wait little for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wake(Ask[None]):
+    """Look for what is due, and start the dispatcher where it is not running."""
+
+
+@dataclass(frozen=True, slots=True)
+class Woken(Tell):
+    """Deliveries were stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointChanged(Tell):
+    """An endpoint's row was changed, or its deliveries were."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecoveryBegun(Tell):
+    """A recovery was stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointsGone(Tell):
+    """A user was destroyed, and its endpoints and deliveries with it."""
+
+    user_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class StopDelivering(Tell):
+    """Begin no more attempts, for the gateway stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListEndpoints(Ask[list[Record]]):
+    """Answer the records of the user's endpoints, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindEndpoint(Ask[int]):
+    """Answer the number of an endpoint of this user's."""
+
+    endpoint_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreateEndpoint(Ask[Record]):
+    """Make an endpoint; the answer is its record with the secret."""
+
+    url: str
+    events: tuple[str, ...]
+    active: bool
+    description: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeEndpoint(Ask[Record]):
+    """Change the members given; the answer has the secret where that was rotated."""
+
+    endpoint_id: str
+    url: str | None = None
+    events: tuple[str, ...] | None = None
+    active: bool | None = None
+    description: str | None = None
+    rotate_secret: Rotation = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteEndpoint(Ask[None]):
+    """Delete an endpoint for good."""
+
+    endpoint_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class RetryDelivery(Ask[Record]):
+    """Make a new delivery of the event of one that the user has; the answer is its record."""
+
+    delivery: DeliveryRow
+
+
+@dataclass(frozen=True, slots=True)
+class Recover(Ask[int]):
+    """Queue again what failed at an endpoint since a time, `count` deliveries up to a place; answer `count`."""
+
+    endpoint_id: str
+    since: int
+    upto: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TestSent:
+    """A test event was stored; `deliveries` is how many endpoints it goes to."""
+
+    event_id: str
+    deliveries: int
+
+
+@dataclass(frozen=True, slots=True)
+class SendTest(Ask[TestSent]):
+    """Emit an event with data that the user gives."""
+
+    event_type: str
+    data: dict[str, Any] = field(repr=False)
+
+
+def no_such_endpoint() -> NotFound:
+    """Make the error for an endpoint that is not there, or is another user's."""
+    return NotFound("You have no such webhook endpoint; list yours with GET /api/webhooks/endpoints.")
+
+
+def no_such_delivery() -> NotFound:
+    """Make the error for a delivery that is not there, or is another user's."""
+    return NotFound("You have no such delivery; list yours with GET /api/webhooks/deliveries.")
+
+
+def too_many_endpoints() -> StateConflict:
+    """Make the error for a user with as many endpoints as it may have."""
+    return StateConflict(
+        f"You have {MAX_ENDPOINTS} webhook endpoints, the most that a user may have; delete one first with"
+        " DELETE /api/webhooks/endpoints/{id}?hard=true."
+    )
+
+
+def not_active() -> StateConflict:
+    """Make the error for a delivery to an endpoint that is disabled or deleted."""
+    return StateConflict("The endpoint is disabled or deleted; enable it with PATCH first (active: true).")
