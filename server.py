@@ -14,7 +14,7 @@ from time import monotonic
 import uvloop
 
 from actors.agents.actor import Engine
-from actors.commands.tools import Toolbox
+from actors.commands.tools import UserToolbox
 from actors.core import Core, CoreOptions, WebhookOptions
 from actors.egress.aiohttp_session import Outbound
 from actors.engines.openai.tools import NoTools, UsesTools
@@ -96,7 +96,7 @@ class Gateway:
         self.engine = engine or chat_engine(settings, self.store)
         self.core = Core(self.store, self.engine, sealer, options, clock, ticks)
         if isinstance(self.engine, UsesTools) and isinstance(self.engine.toolbox, NoTools):
-            self.engine.toolbox = Toolbox(self.core)
+            self.engine.toolbox = UserToolbox(self.core)
         self._tasks = [
             asyncio.create_task(self.core.directory.sweep(), name="passivation"),
             asyncio.create_task(keep_house(self.core), name="housekeeping"),

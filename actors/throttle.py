@@ -78,7 +78,7 @@ class Throttle:
             del self._events[key]
 
 
-class Tries:
+class AttemptLimiter:
     """Limits failed tries per key; as many run at a time as may still fail, and the others wait in order.
 
     So many tries at once can't slip past the limit, and tries that would succeed are not refused but wait, up to

@@ -7,7 +7,7 @@ from persistence.store import Query, Write
 
 
 @dataclass(frozen=True, slots=True)
-class KeptRow:
+class IdempotencyRow:
     """A kept answer: `answer` is sealed; None while the command is under way or once it was withdrawn.
 
     `status` is the HTTP status, None while it is under way; `message_id` is a chat's message that awaits its reply.
@@ -19,17 +19,17 @@ class KeptRow:
     message_id: str | None
 
 
-def of_key(credential_id: str, key_hash: bytes, since: int) -> Query[KeptRow]:
+def of_key(credential_id: str, key_hash: bytes, since: int) -> Query[IdempotencyRow]:
     """Read what is kept for a key since a time, in ms since the epoch."""
     return Query(
         "SELECT fingerprint, status, answer, message_id FROM kept_answers"
         " WHERE credential_id = ? AND key_hash = ? AND at >= ?",
         (credential_id, key_hash, since),
-        lambda row: KeptRow(*row),
+        lambda row: IdempotencyRow(*row),
     )
 
 
-def keep(credential_id: str, key_hash: bytes, user_id: str, at: int, kept: KeptRow) -> Write:
+def keep(credential_id: str, key_hash: bytes, user_id: str, at: int, kept: IdempotencyRow) -> Write:
     """Keep an answer, or that a command is under way, in place of what was kept before."""
     return Write(
         "INSERT OR REPLACE INTO kept_answers"

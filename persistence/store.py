@@ -19,7 +19,7 @@ FOREIGN_KEY = "foreign key"
 """The refusal key of a row that refers to one which is gone."""
 
 
-NO_REFUSALS: Mapping[str, Callable[[], Exception]] = MappingProxyType({})
+NO_CONSTRAINT_ERRORS: Mapping[str, Callable[[], Exception]] = MappingProxyType({})
 
 
 class StoreError(Exception):
@@ -61,15 +61,15 @@ class Unit(NamedTuple):
 
     `incarnations`: the activations of actors whose memory already holds this change; when the unit fails, the
     writer refuses every later unit of theirs (design 2.4).
-    `refusals`: the constraints that may refuse it, as `table.column`, `FOREIGN_KEY` or `ROWS`, each with a maker
-    of the error to answer. A refusal fences nobody.
+    `constraint_errors`: the constraints that may refuse it, as `table.column`, `FOREIGN_KEY` or `ROWS`, each with a
+    maker of the error to answer. A refusal fences nobody.
     `then`: makes further writes of the unit from the number of rows that the last of `writes` touched. The writer's
     thread calls it within the transaction, and once more where it has to begin that again.
     """
 
     writes: tuple[Write, ...]
     incarnations: tuple[int, ...] = ()
-    refusals: Mapping[str, Callable[[], Exception]] = NO_REFUSALS
+    constraint_errors: Mapping[str, Callable[[], Exception]] = NO_CONSTRAINT_ERRORS
     then: Callable[[int], Sequence[Write]] | None = None
 
 

@@ -67,7 +67,7 @@ def membership_changed(domain_id: str, number: int, record: str) -> Write:
 
 
 @dataclass(frozen=True, slots=True)
-class EventRow:
+class StreamEventRow:
     """What happened in a zone or its domain: a message, or the JSON of a membership's record."""
 
     number: int
@@ -75,12 +75,12 @@ class EventRow:
     membership: str | None
 
 
-def events_after(domain_id: str, zone_id: str, number: int, limit: int) -> Query[EventRow]:
+def events_after(domain_id: str, zone_id: str, number: int, limit: int) -> Query[StreamEventRow]:
     """Read what happened in a zone and to the memberships of its domain after a number, in order."""
     return Query(
         f"SELECT number, NULL, {_COLUMNS} FROM zone_messages WHERE zone_id = :zone AND number > :number"
         " UNION ALL SELECT number, record, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM membership_events"
         " WHERE domain_id = :domain AND number > :number ORDER BY 1 LIMIT :limit",
         {"domain": domain_id, "zone": zone_id, "number": number, "limit": limit},
-        lambda row: EventRow(row[0], None if row[1] is not None else MessageRow(*row[2:]), row[1]),
+        lambda row: StreamEventRow(row[0], None if row[1] is not None else MessageRow(*row[2:]), row[1]),
     )

@@ -10,15 +10,15 @@ from sanic.config import Config
 
 from actors.core import Core
 from routes.bus.bus import CommandBus
-from routes.gateway.serve import MemberRoutes
+from routes.gateway.serve import GatewayRoutes
 from routes.gateway.table import ROUTES
 from routes.http.access_log import AccessLog
 from routes.http.addresses import Network
 from routes.http.answers import identify
-from routes.http.background import Work
+from routes.http.background import BackgroundTasks
 from routes.http.connections import Connections
-from routes.http.errors import Faults
-from routes.http.internal_auth import InternalDoor
+from routes.http.errors import ErrorHandler
+from routes.http.internal_auth import InternalAuth
 from routes.http.metrics import RequestMetrics, metrics_blueprint
 from routes.http.router import GetAndHead
 from routes.mcp.server import McpServer
@@ -67,11 +67,11 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
         dumps=orjson.dumps,
         configure_logging=False,
         router=GetAndHead(),
-        error_handler=Faults(f"/demo/v1/{options.brand}/tps"),
+        error_handler=ErrorHandler(f"/demo/v1/{options.brand}/tps"),
     )
     requests = RequestMetrics()
-    door = InternalDoor(options.internal_secret)
-    work = Work()
+    door = InternalAuth(options.internal_secret)
+    work = BackgroundTasks()
     app.ctx.work = work
     connections = Connections(options.connections_per_address, options.trusted_proxies)
     app.ctx.connections = connections
@@ -79,7 +79,7 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     app.ctx.bus = bus
     app.blueprint(bus.blueprint(options.brand))
     app.blueprint(health_blueprint(core, options.version))
-    members = MemberRoutes(core, door, requests, access_log, options.trusted_proxies, options.max_body_bytes, work)
+    members = GatewayRoutes(core, door, requests, access_log, options.trusted_proxies, options.max_body_bytes, work)
     app.blueprint(members.blueprint(route for route in ROUTES if options.dev_mocks_enabled or not route.mock))
     server = McpServer(
         core,

@@ -13,7 +13,7 @@ from sanic.http import Stage
 from sanic.http.constants import HTTP
 
 from routes.app import App
-from routes.http.background import Work
+from routes.http.background import BackgroundTasks
 from routes.http.fastpath import FastPath
 
 BACKLOG = 1024
@@ -30,7 +30,7 @@ class CannotListen(Exception):
 class Listener:
     """An application that listens; `drain` ends it in an orderly way."""
 
-    def __init__(self, server: Any, host: str, listening: socket.socket, work: Work) -> None:
+    def __init__(self, server: Any, host: str, listening: socket.socket, work: BackgroundTasks) -> None:
         # Any: Sanic's AsyncioServer leaves its connections untyped
         self._server = server
         self._work = work

@@ -157,12 +157,12 @@ class AgentActor(DurableActor):
         self._record = agent_record(agent)
         self._persona = Persona(agent.id, agent.name, agent.description, agent.profile or "")
 
-    def _seen_by(self, viewer_id: str, let_in: bool) -> AgentRow:
+    def _seen_by(self, viewer_id: str, access_granted: bool) -> AgentRow:
         """The agent, for one who may see it; for others it is not there."""
         agent = self._agent
         if agent is None:
             raise no_such_agent()
-        if agent.owner_id == viewer_id or agent.access == "public" or (let_in and agent.access != "agent"):
+        if agent.owner_id == viewer_id or agent.access == "public" or (access_granted and agent.access != "agent"):
             return agent
         raise no_such_agent()
 
@@ -175,16 +175,16 @@ class AgentActor(DurableActor):
             raise NotPermitted(f"Only the owner of {agent.name} may do this; ask {agent.owner}.")
         return agent
 
-    def _view(self, foreseen: AgentRow | None = None) -> AgentView:
+    def _view(self, preview: AgentRow | None = None) -> AgentView:
         """The agent as it is, or as a row that is not stored yet will show it."""
-        agent = foreseen or self._agent
+        agent = preview or self._agent
         assert agent is not None
-        record = self._record if foreseen is None else agent_record(agent)
+        record = self._record if preview is None else agent_record(agent)
         return AgentView(agent, record, self._messages, self._has_banks, self._has_offers, self._has_domains)
 
     @handles(ReadAgent)
     def _read(self, message: ReadAgent) -> AgentView:
-        self._seen_by(message.viewer_id, message.let_in)
+        self._seen_by(message.viewer_id, message.access_granted)
         return self._view()
 
     @handles(UpdateAgent)
@@ -197,13 +197,13 @@ class AgentActor(DurableActor):
             self._change(now, **given)
             self._outbox.stored()
 
-        return self.commit(
+        return self.commit_or_refuse(
             agents.update(self.key, changes, now),
             *self._outbox.emit(agent.owner_id, *deployment_event("updated", replace(agent, **given)), at=now),
             reply=self._view,
-            foreseen=lambda: self._view(replace(agent, updated_at=now, **given)),
+            preview=lambda: self._view(replace(agent, updated_at=now, **given)),
             applied=applied,
-            refusals={"agents.name_key": name_taken, ROWS: no_such_agent},
+            constraint_errors={"agents.name_key": name_taken, ROWS: no_such_agent},
         )
 
     def _change(self, at: int, **changes: Any) -> None:
@@ -217,12 +217,12 @@ class AgentActor(DurableActor):
         if agent.online == message.online:
             return self._view()
         now = self._clock()
-        return self.commit(
+        return self.commit_or_refuse(
             agents.set_online(self.key, message.online, now),
             reply=self._view,
-            foreseen=lambda: self._view(replace(agent, updated_at=now, online=message.online)),
+            preview=lambda: self._view(replace(agent, updated_at=now, online=message.online)),
             applied=lambda: self._change(now, online=message.online),
-            refusals={ROWS: no_such_agent},
+            constraint_errors={ROWS: no_such_agent},
         )
 
     @handles(DestroyAgent)
@@ -272,7 +272,7 @@ class AgentActor(DurableActor):
 
     @handles(SendChat)
     def _send_chat(self, message: SendChat) -> AsyncFuture[ChatSent] | MemoriesNeeded:
-        agent = self._seen_by(message.viewer_id, message.let_in)
+        agent = self._seen_by(message.viewer_id, message.access_granted)
         if not agent.online:
             raise StateConflict(f"{agent.name} is offline; its owner logs it on with AP_LogOn.")
         if self._has_banks and message.memories is None:
@@ -352,7 +352,7 @@ class AgentActor(DurableActor):
             chat = conversation.waiting.popleft()
             if self._agent is None or not self._agent.online:
                 offline = StateConflict("The agent went offline before this message's turn came.")
-                self.hold_back(chat.answer, None, offline)
+                self.defer(chat.answer, None, offline)
             else:
                 self._begin_chat(self._agent, conversation, chat)
 
@@ -406,7 +406,7 @@ class AgentActor(DurableActor):
             return
         conversation.at_work = None
         if self._agent is None:
-            self.hold_back(chat.answer, None, no_such_agent())
+            self.defer(chat.answer, None, no_such_agent())
         else:
             self._conclude(self._agent, conversation, chat, found.said, found.outcome)
         self._go_on(conversation)
@@ -437,7 +437,7 @@ class AgentActor(DurableActor):
         if isinstance(outcome, ServiceError):
             _fail_once_stored(chat, outcome, ended.stored)
         elif self._agent is None:
-            self.hold_back(chat.answer, None, no_such_agent())
+            self.defer(chat.answer, None, no_such_agent())
         else:
             answer = self._utterance(
                 "agent", self._agent.name, outcome.text, conversation.last_seq + 1, outcome.sources

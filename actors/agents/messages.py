@@ -50,10 +50,13 @@ class AgentView(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReadAgent(Ask[AgentView]):
-    """Answer the agent, to a user who may see it; `let_in`: the store says that its access opens it to this user."""
+    """Return the agent to a user who may see it.
+
+    `access_granted`: the store says that its access opens it to this user.
+    """
 
     viewer_id: str
-    let_in: bool = False
+    access_granted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +91,14 @@ class SendChat(Ask[ChatSent | MemoriesNeeded]):
     """Say something to the agent in the private conversation of a user, and have its reply.
 
     `memories`: what the agent's banks say about it, as far as the user may see them; None before that was looked up.
-    `let_in`: the store says that the agent's access opens it to this user.
+    `access_granted`: the store says that the agent's access opens it to this user.
     """
 
     viewer_id: str
     user_name: str
     content: str
     memories: tuple[Memory, ...] | None = None
-    let_in: bool = False
+    access_granted: bool = False
     resumes: Utterance | None = None
     """This message, where it is stored already and waits for its reply still."""
 

@@ -8,6 +8,7 @@ from actors.banks.messages import (
     Accepted,
     AcceptOffer,
     BankView,
+    BankViewer,
     CensorMemories,
     DestroyBank,
     Detach,
@@ -20,7 +21,6 @@ from actors.banks.messages import (
     RemoveMemories,
     RequirePermission,
     UpdateBank,
-    Viewer,
     no_such_bank,
     not_offered,
 )
@@ -117,18 +117,18 @@ class BankActor(DurableActor):
             return "admin"
         return self._attachments.permission_of(user_id)
 
-    def _seen_by(self, viewer: Viewer) -> BankRow:
+    def _seen_by(self, viewer: BankViewer) -> BankRow:
         """The bank, for one who may see it; for others it is not there."""
         bank = self._bank
         if bank is None:
             raise no_such_bank()
-        opened = bank.access == "public" or (viewer.let_in and bank.access != "agent")
+        opened = bank.access == "public" or (viewer.access_granted and bank.access != "agent")
         opened = opened or (viewer.answers and self._attachments.offered_to(viewer.user_id))
         if not opened and self._permission_of(viewer.user_id) == "none":
             raise no_such_bank()
         return bank
 
-    def _may(self, viewer: Viewer, permission: str) -> BankRow:
+    def _may(self, viewer: BankViewer, permission: str) -> BankRow:
         bank = self._seen_by(viewer)
         if LEVELS[self._permission_of(viewer.user_id)] < LEVELS[permission]:
             raise NotPermitted(
@@ -137,7 +137,7 @@ class BankActor(DurableActor):
             )
         return bank
 
-    def _view(self, viewer: Viewer, bank: BankRow | None = None) -> BankView:
+    def _view(self, viewer: BankViewer, bank: BankRow | None = None) -> BankView:
         bank = bank or self._bank
         assert bank is not None
         return BankView(bank, self._permission_of(viewer.user_id), frozenset(self._attachments.attached))
@@ -158,12 +158,12 @@ class BankActor(DurableActor):
     def _update(self, message: UpdateBank) -> AsyncFuture[BankView]:
         bank = self._may(message.viewer, "admin")
         changes, now = message.changes, self._clock()
-        return self.commit(
+        return self.commit_or_refuse(
             banks.update(self.key, changes, now),
             reply=lambda: self._view(message.viewer),
-            foreseen=lambda: self._view(message.viewer, changed(bank, changes, now)),
+            preview=lambda: self._view(message.viewer, changed(bank, changes, now)),
             applied=lambda: self._change(now, changes),
-            refusals={"banks.name_key": name_taken, ROWS: no_such_bank},
+            constraint_errors={"banks.name_key": name_taken, ROWS: no_such_bank},
         )
 
     def _change(self, at: int, changes: BankChanges) -> None:
@@ -181,7 +181,7 @@ class BankActor(DurableActor):
             self._bank = None
             self.retire()
 
-        return self.commit(banks.delete(self.key), applied=applied, refusals={ROWS: no_such_bank})
+        return self.commit_or_refuse(banks.delete(self.key), applied=applied, constraint_errors={ROWS: no_such_bank})
 
     # attachments
 
@@ -201,11 +201,11 @@ class BankActor(DurableActor):
             if message.access is not None:
                 self._change(now, BankChanges(access=message.access))
 
-        return self.commit(
+        return self.commit_or_refuse(
             *writes,
             reply=lambda: self._view(message.viewer),
             applied=applied,
-            refusals={ROWS: no_such_agent, FOREIGN_KEY: no_such_bank},
+            constraint_errors={ROWS: no_such_agent, FOREIGN_KEY: no_such_bank},
         )
 
     def _tell(self, agent_id: str) -> None:
@@ -229,12 +229,12 @@ class BankActor(DurableActor):
             self._attachments.attached[message.agent_id] = attachment
             self._tell(message.agent_id)
 
-        return self.commit(
+        return self.commit_or_refuse(
             *offers.accept(self.key, message.agent_id, offer.permission, attachment.since),
             reply=lambda: Accepted(self._view(message.viewer), attachment),
-            foreseen=lambda: Accepted(self._view(message.viewer, bank), attachment),
+            preview=lambda: Accepted(self._view(message.viewer, bank), attachment),
             applied=applied,
-            refusals={ROWS: not_offered},
+            constraint_errors={ROWS: not_offered},
         )
 
     @handles(Detach)
@@ -247,12 +247,12 @@ class BankActor(DurableActor):
                 f"This agent is neither attached to {bank.name} nor offered it: there is nothing to end."
             )
         view = self._view(message.viewer)
-        return self.commit(
+        return self.commit_or_refuse(
             banks.detach(self.key, message.agent_id),
             offers.withdraw(self.key, message.agent_id, tuple(LEVELS)),
             reply=lambda: view,
             applied=lambda: self._attachments.drop(message.agent_id),
-            refusals={ROWS: no_such_bank},
+            constraint_errors={ROWS: no_such_bank},
         )
 
     # memories
@@ -276,10 +276,10 @@ class BankActor(DurableActor):
                 self._attachments.attach(message.agent_id, message.agent_owner_id, message.agent_name, "write", now)
                 self._tell(message.agent_id)
 
-        return self.commit(
+        return self.commit_or_refuse(
             *writes,
             reply=lambda: Loaded(self._view(message.viewer), memories),
-            foreseen=lambda: Loaded(
+            preview=lambda: Loaded(
                 self._view(
                     message.viewer,
                     bank._replace(memories=bank.memories + len(memories) - len(message.before)),
@@ -287,7 +287,7 @@ class BankActor(DurableActor):
                 memories,
             ),
             applied=applied,
-            refusals={"memories.bank_id": _moved, ROWS: _moved, FOREIGN_KEY: no_such_bank},
+            constraint_errors={"memories.bank_id": _moved, ROWS: _moved, FOREIGN_KEY: no_such_bank},
         )
 
     def _require_may_load(self, message: LoadMemory, bank: BankRow) -> bool:
@@ -318,11 +318,11 @@ class BankActor(DurableActor):
             if self._bank is not None:
                 self._bank = left(self._bank)
 
-        return self.commit(
+        return self.commit_or_refuse(
             banks.remove_memories(self.key, message.choice),
             counts=removed,
             reply=lambda: Removed(view._replace(row=self._bank or left(view.row)), removed.rows),
-            foreseen=lambda: Removed(view._replace(row=left(view.row)), removed.rows),
+            preview=lambda: Removed(view._replace(row=left(view.row)), removed.rows),
             applied=applied,
         )
 
@@ -338,7 +338,7 @@ class BankActor(DurableActor):
         else:
             self._may(message.viewer, "admin")
         view, censored = self._view(message.viewer), RowCount()
-        return self.commit(
+        return self.commit_or_refuse(
             *banks.censor_memories(self.key, message.choice, self._clock()),
             counts=censored,
             reply=lambda: Removed(view, censored.rows),

@@ -8,14 +8,14 @@ from actors.runtime.actor import Ask
 from persistence.banks import AttachmentRow, BankChanges, BankRow, Choice, MemoryRow
 
 
-class Viewer(NamedTuple):
-    """Who asks. `let_in`: the store says that the bank's access opens it to this user.
+class BankViewer(NamedTuple):
+    """Who asks. `access_granted`: the store says that the bank's access opens it to this user.
 
     `answers`: the command is one that answers an offer, so it takes no more than to be offered the bank.
     """
 
     user_id: str
-    let_in: bool = False
+    access_granted: bool = False
     answers: bool = False
 
 
@@ -38,7 +38,7 @@ class Accepted(NamedTuple):
 class Grant(Ask[BankView]):
     """Attach an agent or change what it may do, or offer that; `access`, where given, is the bank's new one."""
 
-    viewer: Viewer
+    viewer: BankViewer
     agent_id: str
     agent_owner_id: str
     agent_name: str
@@ -55,7 +55,7 @@ class Grant(Ask[BankView]):
 class AcceptOffer(Ask[Accepted]):
     """Attach an agent as it is offered, for its owner."""
 
-    viewer: Viewer
+    viewer: BankViewer
     agent_id: str
     agent_owner_id: str
 
@@ -64,7 +64,7 @@ class AcceptOffer(Ask[Accepted]):
 class Detach(Ask[BankView]):
     """Detach an agent and withdraw what it is offered: its owner's right, and any admin's."""
 
-    viewer: Viewer
+    viewer: BankViewer
     agent_id: str
     agent_owner_id: str
 
@@ -84,14 +84,14 @@ class Loaded(NamedTuple):
 class ReadBank(Ask[BankView]):
     """Answer the bank, to a user who may see it."""
 
-    viewer: Viewer
+    viewer: BankViewer
 
 
 @dataclass(frozen=True, slots=True)
 class RequirePermission(Ask[BankView]):
     """Answer the bank, to a user who may do at least so much in it."""
 
-    viewer: Viewer
+    viewer: BankViewer
     permission: str
 
 
@@ -99,7 +99,7 @@ class RequirePermission(Ask[BankView]):
 class UpdateBank(Ask[BankView]):
     """Change the members given, for an admin."""
 
-    viewer: Viewer
+    viewer: BankViewer
     changes: BankChanges
 
 
@@ -107,7 +107,7 @@ class UpdateBank(Ask[BankView]):
 class DestroyBank(Ask[None]):
     """Remove the bank, for its owner."""
 
-    viewer: Viewer
+    viewer: BankViewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class LoadMemory(Ask[Loaded]):
     name now, parts included; it is replaced, and where it has changed since, `MemoryMoved` is answered.
     """
 
-    viewer: Viewer
+    viewer: BankViewer
     agent_id: str
     agent_owner_id: str
     agent_name: str
@@ -141,7 +141,7 @@ class Removed(NamedTuple):
 class RemoveMemories(Ask[Removed]):
     """Remove memories, for an admin."""
 
-    viewer: Viewer
+    viewer: BankViewer
     choice: Choice
 
 
@@ -152,7 +152,7 @@ class CensorMemories(Ask[Removed]):
     `quoting`: kind and key of the actors in whose messages they are quoted.
     """
 
-    viewer: Viewer
+    viewer: BankViewer
     choice: Choice
     quoting: tuple[tuple[str, str], ...]
 

@@ -39,7 +39,7 @@ _K1 = 1.2
 _B = 0.5
 
 
-class Recalled(NamedTuple):
+class RankedMemory(NamedTuple):
     """A memory that was found, and how well it fits; scores order memories of one query."""
 
     memory: MemoryRow
@@ -79,7 +79,7 @@ def _token(bank: int, term: str) -> str:
     return f"{bank}z{term.replace(' ', '')}"
 
 
-async def recall(store: Store, bank: BankRow, query: str, limit: int) -> list[Recalled]:
+async def recall(store: Store, bank: BankRow, query: str, limit: int) -> list[RankedMemory]:
     """Find the memories of a bank that say most about a text, best first; any text is safe.
 
     Raises:
@@ -93,7 +93,7 @@ async def terms_asked(query: str) -> list[str]:
     return await sliced(tokenizer.first_terms(query, MAX_LOOKED_UP))
 
 
-async def recall_by_terms(store: Store, bank: BankRow, asked: Sequence[str], limit: int) -> list[Recalled]:
+async def recall_by_terms(store: Store, bank: BankRow, asked: Sequence[str], limit: int) -> list[RankedMemory]:
     """Find the memories of a bank that say most about the terms of a text (`terms_asked`), best first.
 
     Raises:
@@ -107,7 +107,7 @@ async def recall_by_terms(store: Store, bank: BankRow, asked: Sequence[str], lim
     scores = await sliced(_weigh(found, terms, max(bank.memories, 1)))
     best = sorted(scores, key=lambda place: (-scores[place], place))[:limit]
     rows = {row.place: row for row in await store.fetch(banks.at_places(best))}
-    return [Recalled(rows[place], round(scores[place], 4)) for place in best if place in rows]
+    return [RankedMemory(rows[place], round(scores[place], 4)) for place in best if place in rows]
 
 
 async def _known_terms(store: Store, asked: list[str], prefix_chars: int) -> dict[str, _Term]:

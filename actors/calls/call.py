@@ -13,13 +13,13 @@ from actors.agents.messages import AgentView, ReadAgent, no_such_agent
 from actors.banks.messages import BankView
 from actors.calls.request import EMPTY, NO_DEFINITION, NO_TARGET, Definition, Target, TPSRequest
 from actors.core import Core
-from actors.domains.messages import DomainView, ReadDomain, Viewer, no_such_domain, no_such_zone
+from actors.domains.messages import DomainView, DomainViewer, ReadDomain, no_such_domain, no_such_zone
 from actors.errors import InvalidField, NotFound, NothingSelected, NotPermitted, Overloaded, ServiceError
 from actors.idempotency.records import Audit, Quoting, Receipt
 from actors.names import require_name_allowed
 from actors.plans import PLANS
-from actors.quotas.messages import COUNT, Standing, quota_exceeded
-from actors.runtime.actor import Aside, Ask, AsyncFuture, Progress
+from actors.quotas.messages import COUNT, QuotaStatus, quota_exceeded
+from actors.runtime.actor import Ask, AsyncFuture, MessageContext, Progress
 from actors.runtime.local_directory import ASK_TIMEOUT_S
 from actors.sessions.messages import Caller
 from actors.users.messages import ReadUser
@@ -72,12 +72,12 @@ class Call:
     agent_id: str | None = None
     domain_id: str | None = None
     zone_id: str | None = None
-    standing: Standing | None = None
+    standing: QuotaStatus | None = None
     receipt: Receipt | None = None
     resumes: str | None = None
     target_names: dict[str, str] | None = None
     last_event_id: str | None = None
-    _aside: Aside | None = None
+    _aside: MessageContext | None = None
     _known_agent: tuple[str, str] | None = None
     _prepared: dict[str, tuple[str | None, str | None]] | None = None
 
@@ -88,7 +88,7 @@ class Call:
 
     def stream_to(self, progress: Progress) -> None:
         """Have the pieces of the answer handed on as they come."""
-        self._aside = Aside(progress)
+        self._aside = MessageContext(progress)
 
     def says(self, request: TPSRequest) -> None:
         """Note what it says."""
@@ -113,8 +113,8 @@ class Call:
         core = self.core
         caller = await core.credentials.authenticate(credential)
         self.sent_by(caller)
-        counted = core.directory.ask_soon("quota", caller.user_id, COUNT)
-        standing = self.standing = counted if isinstance(counted, Standing) else await counted
+        counted = core.directory.ask_inline("quota", caller.user_id, COUNT)
+        standing = self.standing = counted if isinstance(counted, QuotaStatus) else await counted
         if not standing.admitted:
             raise quota_exceeded(standing, core.clock())
 
@@ -184,7 +184,7 @@ class Call:
             reply = await ask(kind, key, message, timeout=timeout, request_id=self.request_id, aside=self._aside)
             return answer(reply)
         receipt.make, receipt.repeatable = answer, repeatable
-        aside = Aside(self.progress, receipt)
+        aside = MessageContext(self.progress, receipt)
         try:
             reply = await ask(kind, key, message, timeout=timeout, request_id=self.request_id, aside=aside)
         except ServiceError as error:
@@ -265,13 +265,13 @@ class Call:
         try:
             view = await self.ask("agent", agent_id, ReadAgent(self.user.user_id))
         except NotFound:
-            if not await self.let_in_to(agent_id):
+            if not await self.has_access_to(agent_id):
                 raise
-            view = await self.ask("agent", agent_id, ReadAgent(self.user.user_id, let_in=True))
+            view = await self.ask("agent", agent_id, ReadAgent(self.user.user_id, access_granted=True))
         self._known_agent = agent_id, view.row.name
         return view
 
-    async def let_in_to(self, agent_id: str) -> bool:
+    async def has_access_to(self, agent_id: str) -> bool:
         """Tell whether the agent's access opens it to the caller, where the agent's actor alone can't tell."""
         return bool(await self.core.store.fetch(agents.opened_to(agent_id, self.user.user_id)))
 
@@ -331,7 +331,7 @@ class Call:
         for domain_id in domain_ids:
             for reader in self.core.streams.readers_of(domain_id):
                 try:
-                    view = await self.ask("domain", domain_id, ReadDomain(Viewer(reader.user_id)))
+                    view = await self.ask("domain", domain_id, ReadDomain(DomainViewer(reader.user_id)))
                 except NotFound:
                     there = await self.core.store.fetch(domains.by_id(domain_id))
                     reader.end("agent destroyed" if there else "domain destroyed")
@@ -340,13 +340,13 @@ class Call:
                         reader.end("agent destroyed")
 
     async def _read_domain(self, domain_id: str) -> DomainView:
-        viewer = Viewer(self.user.user_id)
+        viewer = DomainViewer(self.user.user_id)
         try:
             return await self.ask("domain", domain_id, ReadDomain(viewer))
         except NotFound:
             if not await self.core.store.fetch(domains.shown_by_sharing(domain_id, viewer.user_id)):
                 raise
-        return await self.ask("domain", domain_id, ReadDomain(viewer._replace(sharing=True)))
+        return await self.ask("domain", domain_id, ReadDomain(viewer._replace(access_granted=True)))
 
     def _of_target_user(self, view: AgentView) -> AgentView:
         """Refuse an agent that is neither `target.user`'s nor seen by it as the caller."""

@@ -248,9 +248,9 @@ async def _send(call: Call, agent_id: str, message: SendChat) -> Answer:
     try:
         answer = await send(message)
     except NotFound:
-        if not await call.let_in_to(agent_id):
+        if not await call.has_access_to(agent_id):
             raise
-        message = replace(message, let_in=True)
+        message = replace(message, access_granted=True)
         answer = await send(message)
     if isinstance(answer, MemoriesAsked):
         memories = await memories_for_chat(call, agent_id, message.content)

@@ -9,6 +9,7 @@ from actors.banks.messages import (
     Accepted,
     AcceptOffer,
     BankView,
+    BankViewer,
     CensorMemories,
     DestroyBank,
     Detach,
@@ -21,11 +22,10 @@ from actors.banks.messages import (
     RemoveMemories,
     RequirePermission,
     UpdateBank,
-    Viewer,
     no_such_bank,
     no_such_memory,
 )
-from actors.banks.recall import Recalled, all_indexed_terms, recall, recall_by_terms, terms_asked
+from actors.banks.recall import RankedMemory, all_indexed_terms, recall, recall_by_terms, terms_asked
 from actors.banks.records import attachment_record, bank_record, memory_record
 from actors.calls.call import Answer, Call
 from actors.calls.request import require_name
@@ -56,7 +56,7 @@ _TRIES = 8
 # finding a bank
 
 
-async def _bank(call: Call, permission: str = "", *, answers: bool = False) -> tuple[BankView, Viewer]:
+async def _bank(call: Call, permission: str = "", *, answers: bool = False) -> tuple[BankView, BankViewer]:
     """Read the bank that `target.bank` names, and ask for a permission in it where one is needed.
 
     `answers`: the command answers an offer, so one whose agent is offered the bank may name it, too.
@@ -65,7 +65,7 @@ async def _bank(call: Call, permission: str = "", *, answers: bool = False) -> t
         NotFound: there is none of that name that the caller may see.
         NotPermitted: the caller sees it but may not do that.
     """
-    viewer = Viewer(call.user.user_id, answers=answers)
+    viewer = BankViewer(call.user.user_id, answers=answers)
 
     async def seen(bank_id: str) -> BankView:
         nonlocal viewer
@@ -80,14 +80,14 @@ async def _bank(call: Call, permission: str = "", *, answers: bool = False) -> t
     return view, viewer
 
 
-async def _seen(call: Call, bank_id: str, viewer: Viewer) -> tuple[BankView, Viewer]:
+async def _seen(call: Call, bank_id: str, viewer: BankViewer) -> tuple[BankView, BankViewer]:
     """Read a bank; where the actor alone can't tell that the caller sees it, the store may."""
     try:
         return await call.ask("bank", bank_id, ReadBank(viewer)), viewer
     except NotFound:
         if not await call.core.store.fetch(banks.opened_to(bank_id, viewer.user_id)):
             raise
-    viewer = viewer._replace(let_in=True)
+    viewer = viewer._replace(access_granted=True)
     return await call.ask("bank", bank_id, ReadBank(viewer)), viewer
 
 
@@ -379,7 +379,7 @@ async def _choice(call: Call, view: BankView) -> Choice:
 async def memories_for_chat(call: Call, agent_id: str, message: str) -> tuple[Memory, ...]:
     """Find what an agent's banks say about a message, as far as the caller may see these banks; best first."""
     store = call.core.store
-    found: list[tuple[str, Recalled]] = []
+    found: list[tuple[str, RankedMemory]] = []
     asked = await terms_asked(message)
     for bank in await store.fetch(banks.recalled_by(agent_id, call.user.user_id, CHAT_BANKS)):
         found += [(bank.name, recalled) for recalled in await recall_by_terms(store, bank, asked, CHAT_MEMORIES)]

@@ -11,7 +11,7 @@ from actors.calls.call import Call
 from actors.calls.request import parse
 from actors.commands import agents, banks
 from actors.errors import InvalidField, ServiceError
-from actors.tools.tool import ToolOffer, ToolResult, text_result
+from actors.tools.tool import Tool, ToolResult, text_result
 
 Run = Callable[[Call, dict[str, Any]], Awaitable[tuple[Any, tuple[int, ...]]]]
 """Makes the value of an answer, and the places of the memories that it quotes."""
@@ -54,11 +54,11 @@ def _object(required: list[str], **properties: dict[str, Any]) -> dict[str, Any]
     return {"type": "object", "properties": properties, "required": required}
 
 
-_TOOLS: dict[str, tuple[ToolOffer, Run]] = {
+_TOOLS: dict[str, tuple[Tool, Run]] = {
     offer.name: (offer, run)
     for offer, run in (
         (
-            ToolOffer(
+            Tool(
                 "recall",
                 "Find the memories of a bank that say most about a text, best first.",
                 _object(
@@ -71,7 +71,7 @@ _TOOLS: dict[str, tuple[ToolOffer, Run]] = {
             _recall,
         ),
         (
-            ToolOffer(
+            Tool(
                 "list_agents",
                 "List the user's agents and those on its roster, by name.",
                 _object([], prefix={"type": "string", "description": "Only names that begin so."}),
@@ -79,7 +79,7 @@ _TOOLS: dict[str, tuple[ToolOffer, Run]] = {
             _list_agents,
         ),
         (
-            ToolOffer(
+            Tool(
                 "current_time",
                 "Tell the time now.",
                 _object([], timezone={"type": "string", "description": "An IANA name, e.g. Europe/Paris; else UTC."}),

@@ -7,7 +7,7 @@ from actors.calls.call import Call
 from actors.errors import NotPermitted
 from actors.ids import new_id
 from actors.plans import DAY_MS, require_entitled
-from actors.quotas.messages import ReadQuota, Standing
+from actors.quotas.messages import QuotaStatus, ReadQuota
 from actors.sessions.tokens import API_KEY, SANDBOX_KEY, new_token, token_hash
 from actors.users.messages import CreateKey, ReadUser
 from persistence import credentials, users
@@ -61,7 +61,7 @@ def end_streams_of(call: Call, key_id: str) -> None:
     call.core.streams.end("revoked", lambda reader: reader.credential_id == key_id)
 
 
-async def issue_sandbox_key(call: Call) -> tuple[SessionRow, str, Standing]:
+async def issue_sandbox_key(call: Call) -> tuple[SessionRow, str, QuotaStatus]:
     """Make a sandbox key with a throw-away user of its own; return its row, the key and its quota.
 
     Raises:

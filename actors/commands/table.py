@@ -9,7 +9,7 @@ from actors.commands import agents, banks, domains, users, zones
 from actors.domains.streams import Stream
 from actors.errors import NotAvailable
 
-Flow = Callable[[Call], Awaitable[Answer]]
+TokenBucket = Callable[[Call], Awaitable[Answer]]
 Follow = Callable[[Call], Awaitable[Stream]]
 
 GROUPS = {
@@ -43,7 +43,7 @@ class Command:
 
     service: str
     summary: str
-    run: Flow
+    run: TokenBucket
     uses: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
     profile: str | None = None

@@ -20,14 +20,14 @@ from actors.tools.http import require_headers
 from actors.tools.messages import (
     InstallToolServer,
     InvokeTool,
-    ListOffers,
+    ListTools,
     ReadToolServer,
     RemoveToolServer,
     ToolServerView,
     no_such_server,
     no_such_tool,
 )
-from actors.tools.tool import ToolOffer, ToolResult
+from actors.tools.tool import Tool, ToolResult
 from actors.users.messages import ReadUser
 from persistence import tool_servers
 from persistence.tool_servers import ToolServerRow
@@ -45,7 +45,7 @@ class ListedServer:
     """An installed tool server, and what it offers now as far as that is known."""
 
     view: ToolServerView
-    offers: list[ToolOffer]
+    offers: list[Tool]
 
 
 # what a user does
@@ -122,7 +122,7 @@ async def _listed(core: Core, server_id: str) -> ListedServer | None:
         refusal = None
         try:
             timeout = core.tool_servers.limits.connect_timeout_s + MARGIN_S
-            offers = await ask("mcp", server_id, ListOffers(), timeout=timeout)
+            offers = await ask("mcp", server_id, ListTools(), timeout=timeout)
         except ServiceError as error:
             offers, refusal = view.offers or [], error.note
         view = await ask("mcp", server_id, ReadToolServer())
@@ -136,7 +136,7 @@ async def _listed(core: Core, server_id: str) -> ListedServer | None:
 # what users and chat engines do
 
 
-async def tools_of(core: Core, user_id: str) -> list[ToolOffer]:
+async def tools_of(core: Core, user_id: str) -> list[Tool]:
     """List what a user's tool servers offer, as `server.tool`.
 
     What a server said last is good enough here: one that never said anything is waited for a moment, and left out where
@@ -148,7 +148,7 @@ async def tools_of(core: Core, user_id: str) -> list[ToolOffer]:
     ]
 
 
-async def _known(core: Core, server_id: str) -> list[ToolOffer]:
+async def _known(core: Core, server_id: str) -> list[Tool]:
     try:
         view = await core.directory.ask("mcp", server_id, ReadToolServer())
         if view.row.entry == BUILT_IN:
@@ -156,10 +156,10 @@ async def _known(core: Core, server_id: str) -> list[ToolOffer]:
         elif view.offers is not None:
             offers = view.offers
         else:
-            offers = await core.directory.ask("mcp", server_id, ListOffers(), timeout=FIRST_LIST_S)
+            offers = await core.directory.ask("mcp", server_id, ListTools(), timeout=FIRST_LIST_S)
     except ServiceError:
         return []
-    return [ToolOffer(f"{view.row.name}.{offer.name}", offer.description, offer.input_schema) for offer in offers]
+    return [Tool(f"{view.row.name}.{offer.name}", offer.description, offer.input_schema) for offer in offers]
 
 
 async def invoke(core: Core, user_id: str, tool: str, arguments: dict[str, Any]) -> ToolResult:
@@ -196,13 +196,13 @@ async def _find(core: Core, user_id: str, name: str) -> str:
     return found[0]
 
 
-class Toolbox:
+class UserToolbox:
     """The tools of users, as chat engines use them."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
 
-    async def tools(self, user_id: str) -> list[ToolOffer]:
+    async def tools(self, user_id: str) -> list[Tool]:
         """List what a user's tool servers offer; never fails, servers that fail are left out."""
         return await tools_of(self._core, user_id)
 

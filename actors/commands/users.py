@@ -13,7 +13,7 @@ from actors.errors import (
 from actors.ids import new_id
 from actors.names import name_taken, require_name_allowed
 from actors.plans import daily_limit, next_midnight
-from actors.quotas.messages import ReadQuota, Standing
+from actors.quotas.messages import QuotaStatus, ReadQuota
 from actors.sessions.messages import TOUCH_MS, Caller, EndSession, ReadSession, ended
 from actors.sessions.records import session_record
 from actors.sessions.tokens import SESSION, new_token, token_hash
@@ -65,8 +65,8 @@ async def create(call: Call) -> Answer:
         created_at=now,
         development_plan=core.options.development_plan,
     )
-    await core.store.commit(Unit((users.insert(user),), refusals={"users.name_key": name_taken}))
-    fresh = Standing(user.plan, daily_limit(user.plan, None), 0, next_midnight(now))
+    await core.store.commit(Unit((users.insert(user),), constraint_errors={"users.name_key": name_taken}))
+    fresh = QuotaStatus(user.plan, daily_limit(user.plan, None), 0, next_midnight(now))
     return Answer(profile=[own_user_record(user, Owned(), fresh)])
 
 

@@ -41,7 +41,7 @@ NO_PLACE = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ListDeliveries:
     """Which deliveries are asked for; None for all."""
 
     endpoint_id: str | None
@@ -116,7 +116,7 @@ async def recover(call: Call, endpoint_id: str, since: str, answer: Callable[[in
     return await call.carry_out("webhooks", user_id, Recover(endpoint_id, at, upto, count), answer)
 
 
-async def list_deliveries(call: Call, asked: Asked) -> tuple[list[Record], str | None]:
+async def list_deliveries(call: Call, asked: ListDeliveries) -> tuple[list[Record], str | None]:
     """List the caller's deliveries with their attempts, newest first; and the cursor of the next page."""
     fetch, user_id = call.core.store.fetch, call.user.user_id
     number = None

@@ -16,7 +16,7 @@ from actors.commands.domains import select_place
 from actors.conversations.conversation import from_row, message_record, places_quoted
 from actors.domains.messages import CreateZone, DestroyZone, Said, SayInZone, no_member
 from actors.domains.records import zone_record
-from actors.domains.streams import Happened, Stream, event
+from actors.domains.streams import Stream, StreamEvent, event
 from actors.engines.message import Utterance
 from actors.engines.turn import Memory, Persona
 from actors.errors import InvalidCredential, InvalidField, ServiceError, StateConflict
@@ -26,7 +26,7 @@ from persistence.agents import AgentRow
 from persistence.domains import ZoneRow
 from persistence.store import StoreUnavailable
 from persistence.users import name_key
-from persistence.zones import EventRow
+from persistence.zones import StreamEventRow
 
 CHAT_TIMEOUT_S = 300.0
 """How long a message in a zone may take with its replies; engines have shorter bounds of their own."""
@@ -236,7 +236,7 @@ async def stream(call: Call) -> Answer:
     raise InvalidField("Invalid value of service: write ZN_Stream without escapes, or use its alias.")
 
 
-def _missed(row: EventRow, zone: ZoneRow) -> Happened:
+def _missed(row: StreamEventRow, zone: ZoneRow) -> StreamEvent:
     if row.message is not None:
         return event(row.number, zone.id, "message", message_record(from_row(row.message), zone.name))
     return event(row.number, None, "membership", orjson.loads(row.membership or "{}"))

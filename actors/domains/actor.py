@@ -18,6 +18,7 @@ from actors.domains.messages import (
     DestroyDomain,
     DestroyZone,
     DomainView,
+    DomainViewer,
     MoveMember,
     NotInDomain,
     ReadDomain,
@@ -25,7 +26,6 @@ from actors.domains.messages import (
     SayInZone,
     StandsIn,
     UpdateDomain,
-    Viewer,
     no_member,
     no_such_domain,
     no_such_zone,
@@ -56,7 +56,7 @@ MAX_ENGINES = 32
 """Messages of one domain that may wait for slow engines; one more is refused at once."""
 
 
-class Standing(NamedTuple):
+class MemberState(NamedTuple):
     """An agent's membership: whose agent, the state, and since when."""
 
     owner_id: str
@@ -128,7 +128,7 @@ class DomainActor(DurableActor):
         self._instant = None if isinstance(engine, StreamingEngine) else engine
         self._streaming = engine if isinstance(engine, StreamingEngine) else None
         self._domain: DomainRow | None = None
-        self._standings: dict[str, Standing] = {}
+        self._standings: dict[str, MemberState] = {}
         self._zones: dict[str, _Zone] = {}
         self._number = 0  # of the last event in the domain's sequence
         self._tasks: set[asyncio.Task[None]] = set()
@@ -145,7 +145,7 @@ class DomainActor(DurableActor):
             raise no_such_domain()
         self._domain = found[0]
         for row in await self.store.fetch(domains.memberships(self.key)):
-            self._standings[row.agent_id] = Standing(row.owner_id, Membership(row.state), row.since)
+            self._standings[row.agent_id] = MemberState(row.owner_id, Membership(row.state), row.since)
         for zone in await self.store.fetch(domains.zones(self.key)):
             rows = await self.store.fetch(zones.page_before(zone.id, zone.last_seq + 1, CAPACITY))
             self._zones[zone.id] = _Zone(zone, Window(from_row(row) for row in reversed(rows)))
@@ -153,11 +153,11 @@ class DomainActor(DurableActor):
 
     # who sees it, and who may do what
 
-    def _seen_by(self, viewer: Viewer) -> DomainRow:
+    def _seen_by(self, viewer: DomainViewer) -> DomainRow:
         """The domain, for one who sees it; for others it is not there."""
         domain = self._domain
         if domain is None or not (
-            viewer.sharing
+            viewer.access_granted
             or domain.owner_id == viewer.user_id
             or domain.access == "public"
             or self._has_agent_in(viewer.user_id, Membership.INVITED, MEMBER)
@@ -165,7 +165,7 @@ class DomainActor(DurableActor):
             raise no_such_domain()
         return domain
 
-    def _owned_by(self, viewer: Viewer) -> DomainRow:
+    def _owned_by(self, viewer: DomainViewer) -> DomainRow:
         domain = self._seen_by(viewer)
         if domain.owner_id != viewer.user_id:
             raise NotPermitted(f"Only the owner of the founder of {domain.name} may do this; ask {domain.owner}.")
@@ -190,12 +190,12 @@ class DomainActor(DurableActor):
             if self._domain is not None:
                 self._domain = replace(self._domain, updated_at=now, **given)
 
-        return self.commit(
+        return self.commit_or_refuse(
             domains.update(self.key, changes, now),
             reply=lambda: self._domain,
-            foreseen=lambda: replace(domain, updated_at=now, **given),
+            preview=lambda: replace(domain, updated_at=now, **given),
             applied=applied,
-            refusals={"domains.name_key": name_taken, ROWS: no_such_domain},
+            constraint_errors={"domains.name_key": name_taken, ROWS: no_such_domain},
         )
 
     @handles(DestroyDomain)
@@ -233,7 +233,7 @@ class DomainActor(DurableActor):
             return self._membership(message, before)
         if message.agent_id == domain.founder_id and after is not MEMBER:
             raise StateConflict(f"{message.agent} founded {domain.name} and stays in it; DM_Destroy ends the domain.")
-        standing = Standing(message.agents_owner_id, after, self._clock())
+        standing = MemberState(message.agents_owner_id, after, self._clock())
         record = self._membership(message, standing)
         number = self._next_number()
         kept = zones.membership_changed(self.key, number, orjson.dumps(record).decode())
@@ -274,7 +274,7 @@ class DomainActor(DurableActor):
         else:
             self._owned_by(viewer)
 
-    def _membership(self, message: MoveMember, standing: Standing | None) -> Record:
+    def _membership(self, message: MoveMember, standing: MemberState | None) -> Record:
         if standing is None or self._domain is None:
             return {}
         founder = message.agent_id == self._domain.founder_id
@@ -288,7 +288,7 @@ class DomainActor(DurableActor):
             raise no_such_zone()
         return zone
 
-    def _require_member(self, viewer: Viewer) -> DomainRow:
+    def _require_member(self, viewer: DomainViewer) -> DomainRow:
         domain = self._seen_by(viewer)
         if not self._has_agent_in(viewer.user_id, MEMBER):
             raise no_member(domain)
@@ -375,7 +375,7 @@ class DomainActor(DurableActor):
         try:
             zone = self._zone_to_say_in(found.message)
         except ServiceError as error:
-            self.hold_back(found.answer, None, error)
+            self.defer(found.answer, None, error)
             return
         stored = self._conclude(zone, found.message, found.outcomes, found.receipt)
         stored.then(lambda done: found.answer.fail(done.error) if done.error else found.answer.set(done.get()))
@@ -453,7 +453,7 @@ class DomainActor(DurableActor):
         if isinstance(message.outcome, ServiceError) or zone is None:
             error = message.outcome if isinstance(message.outcome, ServiceError) else no_such_zone()
             if answer is not None:
-                self.hold_back(answer, None, error)
+                self.defer(answer, None, error)
             return
         outcome = message.outcome
         reply = self._utterance(zone, "agent", message.persona.name, outcome.text, sources=outcome.sources)

@@ -22,18 +22,18 @@ class NotInDomain(StateConflict):
     """The agent that is spoken to in a zone is not a member of its domain."""
 
 
-class Viewer(NamedTuple):
-    """Who asks; `sharing` where it sees the domain because it shares one with the founder."""
+class DomainViewer(NamedTuple):
+    """Who asks; `access_granted` where it sees the domain because it shares one with the founder."""
 
     user_id: str
-    sharing: bool = False
+    access_granted: bool = False
 
 
 class DomainView(NamedTuple):
     """A domain as one who sees it sees it; `is_member` where an agent of the viewer's is a member."""
 
     row: DomainRow
-    viewer: Viewer
+    viewer: DomainViewer
     is_member: bool
     zones: tuple[ZoneRow, ...]
 
@@ -58,14 +58,14 @@ class Said(NamedTuple):
 class ReadDomain(Ask[DomainView]):
     """Answer the domain, to a user who sees it."""
 
-    viewer: Viewer
+    viewer: DomainViewer
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateDomain(Ask[DomainRow]):
     """Change the domain, for its owner."""
 
-    viewer: Viewer
+    viewer: DomainViewer
     changes: DomainChanges
 
 
@@ -73,7 +73,7 @@ class UpdateDomain(Ask[DomainRow]):
 class DestroyDomain(Ask[None]):
     """Remove the domain, for its owner."""
 
-    viewer: Viewer
+    viewer: DomainViewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class StandsIn(Ask[bool]):
 class MoveMember(Ask[Record]):
     """Make a move with an agent's membership; answers the membership's record, {} for one that is gone."""
 
-    viewer: Viewer
+    viewer: DomainViewer
     move: Move
     agent_id: str
     agent: str
@@ -98,7 +98,7 @@ class MoveMember(Ask[Record]):
 class CreateZone(Ask[ZoneRow]):
     """Add a zone, for one who has a member."""
 
-    viewer: Viewer
+    viewer: DomainViewer
     name: str
 
 
@@ -106,7 +106,7 @@ class CreateZone(Ask[ZoneRow]):
 class DestroyZone(Ask[None]):
     """Remove a zone, for the domain's owner."""
 
-    viewer: Viewer
+    viewer: DomainViewer
     zone_id: str
 
 
@@ -118,7 +118,7 @@ class SayInZone(Ask[Said]):
     is answered with its reply, else as soon as the message is stored. `memories` has what each of them recalls.
     """
 
-    viewer: Viewer
+    viewer: DomainViewer
     zone_id: str
     user_name: str
     content: str

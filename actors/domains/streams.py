@@ -22,7 +22,7 @@ MAX_BACKLOG_BYTES = 1_048_576
 """What may wait for a slow reader; one more event ends its stream."""
 
 
-class Happened(NamedTuple):
+class StreamEvent(NamedTuple):
     """An event as it is sent: its number in the domain's sequence, its zone (None: the whole domain), its bytes."""
 
     number: int
@@ -30,16 +30,16 @@ class Happened(NamedTuple):
     data: bytes
 
 
-def event(number: int, zone_id: str | None, kind: str, record: dict[str, Any]) -> Happened:
+def event(number: int, zone_id: str | None, kind: str, record: dict[str, Any]) -> StreamEvent:
     """Write a server-sent event (WHATWG HTML, 9.2) whose id is its number."""
     data = orjson.dumps({"type": kind, kind: record})
-    return Happened(number, zone_id, b"id: %d\ndata: %b\n\n" % (number, data))
+    return StreamEvent(number, zone_id, b"id: %d\ndata: %b\n\n" % (number, data))
 
 
 class Block(NamedTuple):
     """Events of one tick, and their bytes in one piece, which all readers of a zone share."""
 
-    events: tuple[Happened, ...]
+    events: tuple[StreamEvent, ...]
     data: bytes
 
 
@@ -140,7 +140,7 @@ class Streams:
 
     def __init__(self) -> None:
         self._readers: dict[str, set[Reader]] = {}
-        self._pending: dict[str, list[Happened]] = {}
+        self._pending: dict[str, list[StreamEvent]] = {}
         self._closing: str | None = None
 
     def subscribe(self, domain_id: str, zone_id: str, user_id: str, credential_id: str) -> Reader:
@@ -163,7 +163,7 @@ class Streams:
             if not readers:
                 del self._readers[reader.domain_id]
 
-    def publish(self, domain_id: str, happened: Happened) -> None:
+    def publish(self, domain_id: str, happened: StreamEvent) -> None:
         """Hand an event that is stored to the readers of its domain, within a tick."""
         if domain_id not in self._readers:
             return

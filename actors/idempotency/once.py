@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from actors.errors import InvalidField, Overloaded, ServiceError, StateConflict
-from actors.idempotency.records import Audit, KeptKey, Quoting, Receipt, Render, Rendered, digest_of
+from actors.idempotency.records import Audit, IdempotencyKey, Quoting, Receipt, Render, Rendered, digest_of
 from actors.ids import Clock
 from actors.sealing import Sealer, WrongMasterKey
 from persistence import idempotency_records
@@ -41,12 +41,12 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """How to carry out a command and write its answers: `withdrawn` stands for one that quoted what is censored."""
+    """How to carry out a command and write its answers: `redacted` stands for one that quoted what is censored."""
 
     run: Callable[[], Awaitable[Quoting]]
     render: Render
     failed: Callable[[ServiceError], Rendered]
-    withdrawn: Callable[[], Rendered]
+    redacted: Callable[[], Rendered]
 
 
 def fingerprint_of(service: str, body: dict[str, Any] | bytes) -> bytes:
@@ -84,7 +84,7 @@ class Idempotency:
             ServiceError: a refusal that is not kept; or StateConflict, the key was used for something else.
         """
         user = call.user
-        kept = KeptKey(user.credential_id, user.user_id, digest_of(key), fingerprint, self._sealer, self._clock)
+        kept = IdempotencyKey(user.credential_id, user.user_id, digest_of(key), fingerprint, self._sealer, self._clock)
         address = (kept.credential_id, kept.digest)
         while (earlier := self._under_way.get(address)) is not None:
             await asyncio.wait([earlier])
@@ -99,7 +99,7 @@ class Idempotency:
         task.add_done_callback(ended)
         return await asyncio.shield(task)
 
-    async def _first(self, call: "Call", key: KeptKey, audit: Audit | None, execution: Execution) -> Done:
+    async def _first(self, call: "Call", key: IdempotencyKey, audit: Audit | None, execution: Execution) -> Done:
         since = self._clock() - KEPT_MS
         for row in await self._store.fetch(idempotency_records.of_key(key.credential_id, key.digest, since)):
             if row.fingerprint != key.fingerprint:
@@ -109,7 +109,7 @@ class Idempotency:
             if row.status is not None:
                 if row.answer is None:  # withdrawn
                     await call.prepare_context()
-                    return Done(execution.withdrawn(), replayed=True)
+                    return Done(execution.redacted(), replayed=True)
                 return self._replay(key, row.status, row.answer)
             call.resumes = row.message_id
         await call.prepare_context()
@@ -136,7 +136,7 @@ class Idempotency:
         await self.settle(receipt.rest(raised.internal_code, rendered))
         return Done(rendered, raised.internal_code)
 
-    def _replay(self, key: KeptKey, status: int, answer: bytes) -> Done:
+    def _replay(self, key: IdempotencyKey, status: int, answer: bytes) -> Done:
         try:
             body = key.open(answer)
         except WrongMasterKey:

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 from actors.ids import Clock
 from actors.sealing import Sealer
 from persistence import idempotency_records
-from persistence.idempotency_records import KeptRow
+from persistence.idempotency_records import IdempotencyRow
 from persistence.store import Write
 
 Audit = Callable[[int], Write]
@@ -42,7 +42,7 @@ Render = Callable[[Any], Rendered]
 
 
 @dataclass(frozen=True, slots=True)
-class KeptKey:
+class IdempotencyKey:
     """An Idempotency-Key of a credential's, with the fingerprint of what was sent with it."""
 
     credential_id: str
@@ -60,7 +60,7 @@ class KeptKey:
         """Make the rows of an answer and of what it quotes."""
         answer = self.sealer.seal(rendered.body, self._purpose)
         return [
-            self._keep(KeptRow(self.fingerprint, rendered.status, answer, None)),
+            self._keep(IdempotencyRow(self.fingerprint, rendered.status, answer, None)),
             *(
                 note(memory, self.credential_id, self.digest)
                 for memory in quoted
@@ -70,13 +70,13 @@ class KeptKey:
 
     def begin(self, message_id: str) -> Write:
         """Make the row of a chat whose message is stored and awaits its reply."""
-        return self._keep(KeptRow(self.fingerprint, None, None, message_id))
+        return self._keep(IdempotencyRow(self.fingerprint, None, None, message_id))
 
     def open(self, answer: bytes) -> bytes:
         """Unseal a kept answer."""
         return self.sealer.open(answer, self._purpose)
 
-    def _keep(self, row: KeptRow) -> Write:
+    def _keep(self, row: IdempotencyRow) -> Write:
         return idempotency_records.keep(self.credential_id, self.digest, self.user_id, self.clock(), row)
 
 
@@ -90,7 +90,7 @@ class Receipt:
 
     __slots__ = ("_audit", "_key", "_render", "answer", "make", "rendered", "repeatable", "written")
 
-    def __init__(self, audit: Audit | None, key: KeptKey | None = None, render: Render | None = None) -> None:
+    def __init__(self, audit: Audit | None, key: IdempotencyKey | None = None, render: Render | None = None) -> None:
         self._audit = audit
         self._key = key
         self._render = render

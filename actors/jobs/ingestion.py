@@ -57,7 +57,9 @@ async def _ingest(core: Core, document: Waiting) -> None:
         await _fail(core, document, "the gateway failed on it" if parts is None else "there is no text in it")
         return
     try:
-        await store.commit(Unit(documents.finish(document.id, parts, core.clock()), refusals={ROWS: _Replaced}))
+        await store.commit(
+            Unit(documents.finish(document.id, parts, core.clock()), constraint_errors={ROWS: _Replaced})
+        )
     except _Replaced:
         log.info("the document %s is not there any more", document.id)
     except StoreUnavailable:

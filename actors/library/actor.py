@@ -52,11 +52,11 @@ class LibraryActor(DurableActor):
             self._clock(),
         )
         # The store counts: skills whose units are under way are not in memory yet.
-        return self.commit(
+        return self.commit_or_refuse(
             *skills.install(self.key, row, skill.body, skill.files, MAX_SKILLS),
             reply=lambda: row,
             applied=lambda: self._skills.add(skill.name),
-            refusals={
+            constraint_errors={
                 "skills.user_id": lambda: _installed_already(skill.name),
                 FOREIGN_KEY: no_such_user,
                 ROWS: too_many_skills,
@@ -65,10 +65,10 @@ class LibraryActor(DurableActor):
 
     @handles(UninstallSkill)
     def _uninstall(self, message: UninstallSkill) -> AsyncFuture[None]:
-        return self.commit(
+        return self.commit_or_refuse(
             skills.uninstall(self.key, message.name),
             applied=lambda: self._skills.discard(message.name),
-            refusals={ROWS: no_such_skill},
+            constraint_errors={ROWS: no_such_skill},
         )
 
     @handles(AddDocument)
@@ -89,8 +89,10 @@ class LibraryActor(DurableActor):
             created_at=now,
             updated_at=now,
         )
-        return self.commit(
-            *documents.add(document, message.content), reply=lambda: document, refusals={FOREIGN_KEY: no_such_user}
+        return self.commit_or_refuse(
+            *documents.add(document, message.content),
+            reply=lambda: document,
+            constraint_errors={FOREIGN_KEY: no_such_user},
         )
 
     def concerns(self, user_id: str) -> bool:

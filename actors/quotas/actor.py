@@ -7,7 +7,7 @@ from typing import Any
 from actors.errors import InvalidCredential
 from actors.ids import Clock
 from actors.plans import DAY_MS, daily_limit
-from actors.quotas.messages import CountRequest, PlanChanged, ReadQuota, Standing
+from actors.quotas.messages import CountRequest, PlanChanged, QuotaStatus, ReadQuota
 from actors.runtime.actor import AsyncFuture, Tell, handles
 from actors.runtime.durable import DurableActor
 from actors.webhooks.outbox import Outbox
@@ -106,16 +106,16 @@ class QuotaActor(DurableActor):
     # counting
 
     @handles(CountRequest)
-    def _count_request(self, _: CountRequest) -> Standing:
+    def _count_request(self, _: CountRequest) -> QuotaStatus:
         now = self._clock()
         count = self._count
         if count < self._quiet_until and now < self._ends_at:
             self._count = count = count + 1
             stored = None if count <= self._stored else self._reserving
-            return Standing(self._plan, self._limit, count, self._ends_at, True, stored)
+            return QuotaStatus(self._plan, self._limit, count, self._ends_at, True, stored)
         return self._count_with_care(now)
 
-    def _count_with_care(self, now: int) -> Standing:
+    def _count_with_care(self, now: int) -> QuotaStatus:
         """Count a request with which something else is due: a new day, a bound, a threshold, a refusal."""
         if now >= self._ends_at:
             self._begin_day(now)
@@ -190,14 +190,14 @@ class QuotaActor(DurableActor):
 
         return self.commit(quotas.reserve(self.key, day, bound, self._told), *events, applied=applied, awaited=False)
 
-    def _standing(self, *, admitted: bool = True, stored: AsyncFuture[Any] | None = None) -> Standing:
-        return Standing(self._plan, self._limit, self._count, self._ends_at, admitted, stored)
+    def _standing(self, *, admitted: bool = True, stored: AsyncFuture[Any] | None = None) -> QuotaStatus:
+        return QuotaStatus(self._plan, self._limit, self._count, self._ends_at, admitted, stored)
 
     @handles(ReadQuota)
-    def _read(self, _: ReadQuota) -> Standing:
+    def _read(self, _: ReadQuota) -> QuotaStatus:
         now = self._clock()
         if now >= self._ends_at:
-            return Standing(self._plan, self._limit, 0, (now // DAY_MS + 1) * DAY_MS)
+            return QuotaStatus(self._plan, self._limit, 0, (now // DAY_MS + 1) * DAY_MS)
         return self._standing()
 
     # what is told of
@@ -209,7 +209,7 @@ class QuotaActor(DurableActor):
             return self._told
         return max([self._told, *(percent for percent in THRESHOLDS if self._count * 100 >= percent * limit)])
 
-    def _tell_of(self, crossed: int, at: int) -> Standing:
+    def _tell_of(self, crossed: int, at: int) -> QuotaStatus:
         """Store an event for each threshold crossed; the answer to the request that crossed it waits for that."""
         events = [
             write

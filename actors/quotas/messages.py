@@ -7,7 +7,7 @@ from actors.errors import QuotaExceeded
 from actors.runtime.actor import Ask, AsyncFuture, Tell
 
 
-class Standing(NamedTuple):
+class QuotaStatus(NamedTuple):
     """Where a user stands in its day: `limit` is None without one, `resets_at` in ms since the epoch.
 
     `admitted` is False for a request that was refused, and so not counted. `stored` is resolved once the store's bound
@@ -34,7 +34,7 @@ class Standing(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class CountRequest(Ask[Standing]):
+class CountRequest(Ask[QuotaStatus]):
     """Count one request, or refuse it where the limit is reached."""
 
 
@@ -43,7 +43,7 @@ COUNT = CountRequest()
 
 
 @dataclass(frozen=True, slots=True)
-class ReadQuota(Ask[Standing]):
+class ReadQuota(Ask[QuotaStatus]):
     """Tell the standing; counts nothing."""
 
 
@@ -55,7 +55,7 @@ class PlanChanged(Tell):
     plan_limit: int | None
 
 
-def quota_exceeded(standing: Standing, now: int) -> QuotaExceeded:
+def quota_exceeded(standing: QuotaStatus, now: int) -> QuotaExceeded:
     """Make the error for a request beyond the day's limit."""
     return QuotaExceeded(
         f"The {standing.limit:,} requests a day of the plan {standing.plan} are used up until 00:00 UTC; "

@@ -1,11 +1,11 @@
 """The day's quota as clients see it."""
 
 from actors.plans import DAY_MS
-from actors.quotas.messages import Standing
+from actors.quotas.messages import QuotaStatus
 from actors.wire import Record, iso
 
 
-def quota_record(standing: Standing) -> Record:
+def quota_record(standing: QuotaStatus) -> Record:
     """Show where a user stands in its day."""
     return {
         "limit": standing.limit,
@@ -16,6 +16,6 @@ def quota_record(standing: Standing) -> Record:
     }
 
 
-def window_of(standing: Standing) -> str:
+def window_of(standing: QuotaStatus) -> str:
     """Name the day that a standing is of."""
     return iso(standing.resets_at - DAY_MS)[:10]

@@ -55,7 +55,7 @@ Progress = Callable[[str], None]
 """What is called with each piece of an answer that comes in pieces."""
 
 
-class Aside:
+class MessageContext:
     """What goes along with a message and is no part of it: what takes the pieces of its answer, and its receipt."""
 
     __slots__ = ("progress", "receipt")
@@ -220,7 +220,7 @@ class Envelope:
         reply_to: AsyncFuture[Any] | None = None,
         deadline: float | None = None,
         request_id: str = "",
-        aside: Aside | None = None,
+        aside: MessageContext | None = None,
         own: bool = False,
     ) -> None:
         self.message = message
@@ -382,7 +382,7 @@ class Actor(pykka.Actor):
         self.life = State.STARTING
         self.handled = 0
         self.started_at = self.active_at = monotonic()
-        self.aside: Aside | None = None  # of the message in hand, while a handler runs
+        self.aside: MessageContext | None = None  # of the message in hand, while a handler runs
         self._mailbox = Mailbox(self.mailbox_limit)
         self._busy = False
         self._scheduled = False
@@ -588,7 +588,7 @@ class Actor(pykka.Actor):
 
     # messages
 
-    def ask_now(self, message: Ask[R], aside: Aside | None) -> "R | AsyncFuture[R] | NotNow":
+    def ask_now(self, message: Ask[R], aside: MessageContext | None) -> "R | AsyncFuture[R] | NotNow":
         """Handle an ask within this step, after what is ahead of it; `NOT_NOW` where it must wait its turn.
 
         Raises:
@@ -612,7 +612,7 @@ class Actor(pykka.Actor):
         aside = self.aside
         if aside is None or aside.receipt is None:
             return None
-        self.aside = Aside(aside.progress)
+        self.aside = MessageContext(aside.progress)
         return aside.receipt
 
     def deliver(self, envelope: Envelope) -> None:
@@ -662,7 +662,7 @@ class Actor(pykka.Actor):
         else:
             reply_to.set(answer)
 
-    def _perform(self, message: Any, aside: Aside | None) -> Any:
+    def _perform(self, message: Any, aside: MessageContext | None) -> Any:
         """Run a message's handler; an `AsyncFuture` where the answer must wait for the store.
 
         Raises:
@@ -677,7 +677,7 @@ class Actor(pykka.Actor):
         except ServiceError as error:
             if self._unsettled is None or self._unsettled.done():
                 raise
-            return self._held_back(None, error)
+            return self._deferred(None, error)
         except Exception as error:
             log.exception("%s failed on %s", self.actor_urn, type(message).__name__)
             self.fail(error)
@@ -688,15 +688,15 @@ class Actor(pykka.Actor):
         unsettled = self._unsettled
         if unsettled is None or unsettled.done() or isinstance(answer, AsyncFuture):
             return answer  # pyright: ignore[reportUnknownVariableType]
-        return self._held_back(answer, None)
+        return self._deferred(answer, None)
 
-    def _held_back(self, answer: Any, error: ServiceError | None) -> AsyncFuture[Any]:
+    def _deferred(self, answer: Any, error: ServiceError | None) -> AsyncFuture[Any]:
         """Hold an answer back that saw state which is not stored yet: it stands only if that is."""
         held: AsyncFuture[Any] = AsyncFuture()
-        self.hold_back(held, answer, error)
+        self.defer(held, answer, error)
         return held
 
-    def hold_back(self, answered: AsyncFuture[Any], answer: Any, error: ServiceError | None = None) -> None:
+    def defer(self, answered: AsyncFuture[Any], answer: Any, error: ServiceError | None = None) -> None:
         """Answer at once where all state in memory is stored, else once it is; fail if it could not be."""
         unsettled = self._unsettled
         if unsettled is None or unsettled.done():

@@ -10,11 +10,13 @@ from typing import Any
 from actors.errors import InternalError, ServiceError, StorageUnavailable
 from actors.idempotency.records import Receipt
 from actors.runtime.actor import Actor, AsyncFuture
-from persistence.store import NO_REFUSALS, Store, StoreUnavailable, Unit, Write
+from persistence.store import NO_CONSTRAINT_ERRORS, Store, StoreUnavailable, Unit, Write
 
 log = logging.getLogger("parley.actors")
 
-Refusals = Mapping[str, Callable[[], ServiceError]]
+ConstraintErrors = Mapping[str, Callable[[], ServiceError]]
+
+SAVED_UNANSWERED = "The change was saved, but building the answer failed. Do not repeat it; the fault has been logged."
 
 
 class RowCount:
@@ -44,51 +46,83 @@ class DurableActor(Actor):
         *writes: Write,
         reply: Callable[[], Any] | None = None,
         applied: Callable[[], None] | None = None,
-        refusals: Refusals | None = None,
-        foreseen: Callable[[], Any] | None = None,
-        counts: RowCount | None = None,
         awaited: bool = True,
         resolves: AsyncFuture[Any] | None = None,
     ) -> AsyncFuture[Any]:
-        """Submit one unit; the future resolves to `reply()` when it is durable.
+        """Submit a unit that nothing can refuse; the future resolves to the reply when it is durable.
 
-        The first unit of a message with a receipt takes what that has to say into it.
+        Memory already holds the change. The first unit of a message with a receipt takes the receipt's rows.
 
         Args:
             writes: the rows of the command.
-            reply: makes the answer; called now, or after `applied` for a unit that may be refused. It shows what is
-                kept now and what `applied` has set, never what a later unit may fail to store.
-            applied: changes memory after the commit. A unit that may be refused changes it here and nowhere else.
-            refusals: the constraints that may refuse the unit, each with its error.
-            foreseen: makes the answer as it will be, where `reply` shows what only `applied` sets.
-            counts: is told how many rows the last of `writes` touched, for an answer that says so. `foreseen` is then
-                called by the writer's thread: it may look at nothing that the actor may change meanwhile. As for a unit
-                that may be refused, memory changes in `applied`, and `reply` is called after that.
-            awaited: whether what the actor answers from now on has to wait for this, where nothing can refuse it.
+            reply: makes the answer, at once: it shows the state that this unit stores.
+            applied: called after the commit.
+            awaited: whether later answers of the actor wait for this unit.
             resolves: the future of the answer, where one is waited for already; nobody else may resolve it from now on.
         """
         receipt: Receipt | None = self.take_receipt()
-        then = None
-        if counts is not None:
-            then = partial(_told, counts, receipt, foreseen or reply)
-        elif receipt is not None:
-            foresee = foreseen or reply
-            writes = (*writes, *receipt.writes(foresee() if foresee is not None else None))
-        # Memory is as this unit leaves it now, and only now, unless the change is yet to be applied.
-        now = refusals is None and counts is None
-        answer = reply() if reply is not None and now else None
+        answer = None if reply is None else reply()
+        if receipt is not None:
+            writes = (*writes, *receipt.writes(answer))
         outcome: AsyncFuture[Any] = AsyncFuture() if resolves is None else resolves
         assert not outcome.done()  # else what is answered from now on would not wait for this unit
-        self._hold()
-        if now and awaited:
+        if awaited:
             self._unsettled = outcome
+        self._submit(Unit(writes, (self.incarnation,)), outcome, applied, None, answer)
+        return outcome
+
+    def commit_or_refuse(
+        self,
+        *writes: Write,
+        constraint_errors: ConstraintErrors | None = None,
+        reply: Callable[[], Any] | None = None,
+        preview: Callable[[], Any] | None = None,
+        applied: Callable[[], None] | None = None,
+        counts: RowCount | None = None,
+    ) -> AsyncFuture[Any]:
+        """Submit a unit that a constraint may refuse, or whose answer is known only once it has run.
+
+        Memory changes in `applied` and nowhere else, because the unit may not be stored.
+
+        Args:
+            writes: the rows of the command.
+            constraint_errors: the constraints that may refuse the unit, each with its error.
+            reply: makes the answer, after `applied`. It never shows what a later unit may fail to store.
+            preview: builds the answer before the commit, where `reply` shows what only `applied` sets. The receipt
+                keeps this answer.
+            applied: changes memory after the commit.
+            counts: receives the number of rows that the last of `writes` touched, for an answer that shows it.
+                `preview` then runs in the writer's thread, so it may read nothing that the actor may change meanwhile.
+        """
+        receipt: Receipt | None = self.take_receipt()
+        preview = preview or reply
+        then = None
+        if counts is not None:
+            then = partial(_count, counts, receipt, preview)
+        elif receipt is not None:
+            writes = (*writes, *receipt.writes(preview() if preview is not None else None))
+        outcome = AsyncFuture[Any]()
+        errors = NO_CONSTRAINT_ERRORS if constraint_errors is None else constraint_errors
+        self._submit(Unit(writes, (self.incarnation,), errors, then), outcome, applied, reply, None)
+        return outcome
+
+    def _submit(
+        self,
+        unit: Unit,
+        outcome: AsyncFuture[Any],
+        applied: Callable[[], None] | None,
+        reply: Callable[[], Any] | None,
+        answer: Any,
+    ) -> None:
+        """Hand a unit to the store; `outcome` resolves to `reply()`, or to `answer` where there is none."""
+        self._hold()
 
         def settled(error: Exception | None) -> None:
             try:
                 if error is None:
                     if applied is not None:
                         applied()
-                    outcome.set(answer if reply is None or now else reply())
+                    outcome.set(answer if reply is None else reply())
                 elif isinstance(error, ServiceError):
                     outcome.fail(error)
                 else:
@@ -97,15 +131,13 @@ class DurableActor(Actor):
             except Exception as fault:
                 log.exception("%s failed after a commit", self.actor_urn)
                 self.fail(fault)
-                outcome.fail(InternalError("The gateway did this but failed to tell of it; it has been logged."))
+                outcome.fail(InternalError(SAVED_UNANSWERED))
             finally:
                 if self._unsettled is outcome:
                     self._unsettled = None  # it holds the answer
                 self._release()
 
-        unit = Unit(writes, (self.incarnation,), NO_REFUSALS if refusals is None else refusals, then)
         self.store.submit(unit, settled)
-        return outcome
 
     def begin_error(self, raised: Exception) -> ServiceError:
         """Say that the store can't be read, where that is why it did not start."""
@@ -118,10 +150,10 @@ class DurableActor(Actor):
         self.store.forget(self.incarnation)
 
 
-def _told(counts: RowCount, receipt: Receipt | None, foresee: Callable[[], Any] | None, rows: int) -> Sequence[Write]:
+def _count(counts: RowCount, receipt: Receipt | None, preview: Callable[[], Any] | None, rows: int) -> Sequence[Write]:
     """Note how many rows were touched, and make what the receipt leaves now that the answer is known."""
     counts.rows = rows
-    return () if receipt is None else receipt.writes(foresee() if foresee is not None else None)
+    return () if receipt is None else receipt.writes(preview() if preview is not None else None)
 
 
 def not_stored() -> StorageUnavailable:

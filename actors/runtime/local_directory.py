@@ -11,7 +11,7 @@ from time import monotonic
 from typing import Any, Protocol, TypeVar
 
 from actors.errors import Overloaded
-from actors.runtime.actor import NOT_NOW, Actor, Aside, Ask, AsyncFuture, Deadlines, Envelope, State, Tell
+from actors.runtime.actor import NOT_NOW, Actor, Ask, AsyncFuture, Deadlines, Envelope, MessageContext, State, Tell
 
 R = TypeVar("R")
 
@@ -53,7 +53,7 @@ class Directory(Protocol):
         *,
         timeout: float = ASK_TIMEOUT_S,
         request_id: str = "",
-        aside: Aside | None = None,
+        aside: MessageContext | None = None,
     ) -> R:
         """Send a message and wait for its answer.
 
@@ -64,7 +64,7 @@ class Directory(Protocol):
         """
         ...
 
-    def ask_soon(self, kind: str, key: str, message: Ask[R]) -> R | Awaitable[R]:
+    def ask_inline(self, kind: str, key: str, message: Ask[R]) -> R | Awaitable[R]:
         """Ask an actor that is here and has nothing to do, in this very step, where `ask` takes a coroutine.
 
         Returns the answer, or what to await for it.
@@ -121,7 +121,7 @@ class LocalDirectory:
         *,
         timeout: float = ASK_TIMEOUT_S,
         request_id: str = "",
-        aside: Aside | None = None,
+        aside: MessageContext | None = None,
     ) -> R:
         """Send a message and wait for its answer; see `Directory.ask`."""
         actor = self._actors.get((kind, key)) or self._activate(kind, key)
@@ -137,8 +137,8 @@ class LocalDirectory:
             return pending.get() if pending.done() else await self._deadlines.wait(pending, monotonic() + timeout)
         return answer
 
-    def ask_soon(self, kind: str, key: str, message: Ask[R]) -> R | Awaitable[R]:
-        """Ask an actor in this very step, where that can be; see `Directory.ask_soon`."""
+    def ask_inline(self, kind: str, key: str, message: Ask[R]) -> R | Awaitable[R]:
+        """Ask an actor in this very step, where that can be; see `Directory.ask_inline`."""
         actor = self._actors.get((kind, key))
         answer = NOT_NOW if actor is None else actor.ask_now(message, None)
         return self.ask(kind, key, message) if answer is NOT_NOW else answer

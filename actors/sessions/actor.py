@@ -120,7 +120,7 @@ class SessionActor(DurableActor):
             if self._session is not None:
                 self._hold_session(replace(self._session, **selected))
 
-        return self.commit(write, applied=applied, refusals={FOREIGN_KEY: gone, ROWS: ended})
+        return self.commit_or_refuse(write, applied=applied, constraint_errors={FOREIGN_KEY: gone, ROWS: ended})
 
     @handles(EndSession)
     def _end_session(self, _: EndSession) -> AsyncFuture[None]:

@@ -41,7 +41,7 @@ class Credentials:
             )
         digest = token_hash(token)
         kind, credential_id = self._known.get(digest) or await self._look_up(token, digest)
-        caller = self._directory.ask_soon(kind, credential_id, Authorize(digest))
+        caller = self._directory.ask_inline(kind, credential_id, Authorize(digest))
         return caller if isinstance(caller, Caller) else await caller
 
     async def _look_up(self, token: str, digest: bytes) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from actors.tools.limits import MAX_CALLS, MAX_SERVERS
 from actors.tools.messages import (
     InstallToolServer,
     InvokeTool,
-    ListOffers,
+    ListTools,
     ReadToolServer,
     RemoveToolServer,
     ToolServerView,
@@ -28,7 +28,7 @@ from actors.tools.messages import (
     no_such_tool,
     too_many_servers,
 )
-from actors.tools.tool import ToolOffer, ToolResult
+from actors.tools.tool import Tool, ToolResult
 from persistence import tool_servers
 from persistence.store import FOREIGN_KEY, ROWS, Store
 from persistence.tool_servers import ToolServerRow
@@ -40,7 +40,7 @@ MAX_BACK_OFF_S = 60.0
 @dataclass(frozen=True, slots=True)
 class _Connected(Tell):
     link: Connection
-    offers: list[ToolOffer]
+    offers: list[Tool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class ToolServerActor(DurableActor):
         super().__init__(key, store)
         self._servers = servers
         self._row: ToolServerRow | None = None
-        self._offers: list[ToolOffer] | None = None
+        self._offers: list[Tool] | None = None
         self._link: Connection | None = None
         self._ready = False
         self._error: str | None = None
@@ -104,7 +104,7 @@ class ToolServerActor(DurableActor):
     def _hold_row(self, row: ToolServerRow) -> None:
         self._row = row
         if row.offers is not None:
-            self._offers = [ToolOffer(**offer) for offer in orjson.loads(row.offers)]
+            self._offers = [Tool(**offer) for offer in orjson.loads(row.offers)]
 
     @property
     def _live(self) -> ToolServerRow:
@@ -121,11 +121,11 @@ class ToolServerActor(DurableActor):
         def applied() -> None:
             self._row = row
 
-        return self.commit(
+        return self.commit_or_refuse(
             tool_servers.insert(row, MAX_SERVERS),
             applied=applied,
             reply=lambda: ToolServerView(row, "idle", None, None),
-            refusals={
+            constraint_errors={
                 "tool_servers.user_id": name_taken,
                 FOREIGN_KEY: no_such_user,
                 ROWS: too_many_servers,
@@ -153,12 +153,12 @@ class ToolServerActor(DurableActor):
 
     # using
 
-    @handles(ListOffers)
-    def _list_offers(self, _: ListOffers) -> AsyncFuture[list[ToolOffer]] | list[ToolOffer]:
+    @handles(ListTools)
+    def _list_offers(self, _: ListTools) -> AsyncFuture[list[Tool]] | list[Tool]:
         row = self._live
         if self._offers is not None and self._error is None:
             return self._offers
-        answered: AsyncFuture[list[ToolOffer]] = AsyncFuture()
+        answered: AsyncFuture[list[Tool]] = AsyncFuture()
         self._when_ready(row, lambda: self._answer(answered, self._offers or []), answered)
         return answered
 
@@ -263,7 +263,7 @@ class ToolServerActor(DurableActor):
         if offers != row.offers:
             self._row = replace(row, offers=offers)
             # Only a list to show: nobody waits for it, and with a refusal named no answer is held back for it.
-            self.commit(tool_servers.keep_offers(row.id, offers), refusals={ROWS: no_such_server})
+            self.commit_or_refuse(tool_servers.keep_offers(row.id, offers), constraint_errors={ROWS: no_such_server})
         waiting, self._waiting = self._waiting, []
         for act, _ in waiting:
             act()

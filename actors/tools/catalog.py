@@ -12,10 +12,10 @@ from actors.egress.aiohttp_session import Outbound
 from actors.errors import EngineFailed, NotFound
 from actors.sealing import Sealer, WrongMasterKey
 from actors.tools.connection import Connection
-from actors.tools.http import HttpLine, stream_pace
+from actors.tools.http import HttpTransport, stream_pace
 from actors.tools.limits import ProcessSlots, ToolLimits
-from actors.tools.stdio import ProcessLine, StdioServer
-from actors.tools.token_bucket import Flow
+from actors.tools.stdio import ProcessTransport, StdioServer
+from actors.tools.token_bucket import TokenBucket
 from persistence.tool_servers import ToolServerRow
 
 BUILT_IN = "parley"
@@ -45,7 +45,9 @@ class ToolServers:
         self.slots = ProcessSlots(options.limits)
         self.links: set[Connection] = set()
         """Every connection there is."""
-        self._streams: WeakValueDictionary[str, Flow] = WeakValueDictionary()  # of each user with a line of a URL
+        self._streams: WeakValueDictionary[str, TokenBucket] = (
+            WeakValueDictionary()
+        )  # of each user with a line of a URL
         self._sealer = sealer
 
     def close(self) -> None:
@@ -61,7 +63,7 @@ class ToolServers:
         """Seal the headers of a tool server, if it has any."""
         return self._sealer.seal(orjson.dumps(dict(headers)), _purpose(server_id)) if headers else None
 
-    def line_to(self, server: ToolServerRow) -> ProcessLine | HttpLine:
+    def line_to(self, server: ToolServerRow) -> ProcessTransport | HttpTransport:
         """Make the line to a tool server; nothing is opened yet.
 
         Raises:
@@ -72,7 +74,7 @@ class ToolServers:
             entry = self.options.catalog.get(server.entry or "")
             if entry is None:
                 raise NotFound(f"The gateway's catalog has no server {server.entry} any more; remove {server.name}.")
-            return ProcessLine(entry)
+            return ProcessTransport(entry)
         headers: dict[str, str] = {}
         if server.headers is not None:
             try:
@@ -80,7 +82,7 @@ class ToolServers:
             except WrongMasterKey:
                 raise EngineFailed(f"The headers of {server.name} can't be read; install it anew.") from None
         lines = self._streams.setdefault(server.user_id, stream_pace())
-        return HttpLine(server.url, headers, self.limits, lines, self._tls, self.outbound, server.user_id)
+        return HttpTransport(server.url, headers, self.limits, lines, self._tls, self.outbound, server.user_id)
 
 
 def _purpose(server_id: str) -> str:

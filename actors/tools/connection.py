@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
-from actors.tools.limits import MAX_MESSAGE_BYTES, MAX_OFFERS, MAX_OFFERS_BYTES, ToolLimits
-from actors.tools.tool import ToolOffer, ToolResult, text_result
+from actors.tools.limits import MAX_MESSAGE_BYTES, MAX_TOOLS, MAX_TOOLS_BYTES, ToolLimits
+from actors.tools.tool import Tool, ToolResult, text_result
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams
@@ -37,7 +37,7 @@ _NAME = re.compile(r"[A-Za-z0-9_./-]{1,128}")
 log = logging.getLogger("parley.tools")
 
 
-class Line(Protocol):
+class Transport(Protocol):
     """What a connection goes over: a process or HTTP."""
 
     lost: asyncio.Event
@@ -77,9 +77,9 @@ class Connection:
 
     def __init__(
         self,
-        line: Line,
+        line: Transport,
         limits: ToolLimits,
-        ready: Callable[[list[ToolOffer]], None],
+        ready: Callable[[list[Tool]], None],
         gone: Callable[[str | None], None],
     ) -> None:
         self._line = line
@@ -129,26 +129,26 @@ class Connection:
             cache=None,
         )
 
-    async def _list(self, client: "Client") -> list[ToolOffer]:
+    async def _list(self, client: "Client") -> list[Tool]:
         """Ask for the tools, page by page.
 
         Raises:
             ToolServerFailed: there are more, or larger ones, than the gateway takes, or they are none.
         """
-        offers: dict[str, ToolOffer] = {}
+        offers: dict[str, Tool] = {}
         cursor: str | None = None
         for _ in range(MAX_PAGES):
             page = await client.list_tools(cursor=cursor)
             for tool in page.tools:
                 if _NAME.fullmatch(tool.name):
-                    offers[tool.name] = ToolOffer(tool.name, tool.description or "", tool.input_schema)
+                    offers[tool.name] = Tool(tool.name, tool.description or "", tool.input_schema)
             cursor = page.next_cursor
-            if not cursor or len(offers) > MAX_OFFERS:
+            if not cursor or len(offers) > MAX_TOOLS:
                 break
         size = len(orjson.dumps(list(offers.values())))
-        if cursor or len(offers) > MAX_OFFERS or size > MAX_OFFERS_BYTES:
+        if cursor or len(offers) > MAX_TOOLS or size > MAX_TOOLS_BYTES:
             raise ToolServerFailed(
-                f"it offers more than {MAX_OFFERS} tools, {MAX_PAGES} pages or {MAX_OFFERS_BYTES:,} bytes", lost=True
+                f"it offers more than {MAX_TOOLS} tools, {MAX_PAGES} pages or {MAX_TOOLS_BYTES:,} bytes", lost=True
             )
         return list(offers.values())
 

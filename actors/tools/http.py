@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from actors.egress.aiohttp_session import Outbound
 from actors.errors import InvalidField
 from actors.tools.limits import MAX_MESSAGE_BYTES, Flooded, ToolLimits
-from actors.tools.token_bucket import Flow
+from actors.tools.token_bucket import TokenBucket
 
 if TYPE_CHECKING:
     from httpx2 import Headers, Request, Response
@@ -62,12 +62,12 @@ def require_headers(headers: Mapping[str, str]) -> dict[str, str]:
     return dict(headers)
 
 
-def stream_pace() -> Flow:
+def stream_pace() -> TokenBucket:
     """Make what paces the event streams of a user's servers."""
-    return Flow(*_LINES, math.inf)
+    return TokenBucket(*_LINES, math.inf)
 
 
-class HttpLine:
+class HttpTransport:
     """The line to a tool server of a URL: requests as they are needed, no connection of its own.
 
     `lines` paces the event streams of all its user's servers together.
@@ -80,7 +80,7 @@ class HttpLine:
         url: str,
         headers: Mapping[str, str],
         limits: ToolLimits,
-        lines: Flow,
+        lines: TokenBucket,
         tls: Any,
         outbound: Outbound,
         user_id: str,
@@ -139,7 +139,7 @@ class HttpLine:
         if status >= 400:
             self._status = status
         stream = headers.get("content-type", "").startswith("text/event-stream")
-        flow = Flow(*_BYTES, _MOST_BYTES if stream else MAX_MESSAGE_BYTES)
+        flow = TokenBucket(*_BYTES, _MOST_BYTES if stream else MAX_MESSAGE_BYTES)
         packed = headers.get("content-encoding", "identity") != "identity"
 
         def pace(piece: bytes) -> float:

@@ -8,9 +8,9 @@ from actors.errors import Overloaded, StateConflict
 
 MAX_MESSAGE_BYTES = 1_048_576
 """One message of a tool server, and so one result or page of a tool list."""
-MAX_OFFERS = 256
+MAX_TOOLS = 256
 """Tools of one server."""
-MAX_OFFERS_BYTES = 524_288
+MAX_TOOLS_BYTES = 524_288
 """All the tools of one server with their schemas, as JSON."""
 MAX_SERVERS = 16
 """Tool servers that a user may install."""

@@ -6,7 +6,7 @@ from typing import Any
 from actors.errors import NameTaken, NotFound, StateConflict
 from actors.runtime.actor import Ask
 from actors.tools.limits import MAX_SERVERS
-from actors.tools.tool import ToolOffer, ToolResult
+from actors.tools.tool import Tool, ToolResult
 from persistence.tool_servers import ToolServerRow
 
 
@@ -17,7 +17,7 @@ class ToolServerView:
     row: ToolServerRow
     state: str
     error: str | None
-    offers: list[ToolOffer] | None
+    offers: list[Tool] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class ReadToolServer(Ask[ToolServerView]):
 
 
 @dataclass(frozen=True, slots=True)
-class ListOffers(Ask[list[ToolOffer]]):
+class ListTools(Ask[list[Tool]]):
     """Answer what it offers: what it said last, or once it is connected where it never was."""
 
 

@@ -15,7 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from actors.tools.limits import MAX_MESSAGE_BYTES, Flooded
-from actors.tools.token_bucket import Flow
+from actors.tools.token_bucket import TokenBucket
 
 if TYPE_CHECKING:  # the SDK takes 0.4 s and 20 MB, so it is imported when the first tool server is connected
     from mcp.client._transport import TransportStreams
@@ -50,7 +50,7 @@ class StdioServer:
     cwd: str | None = None
 
 
-class ProcessLine:
+class ProcessTransport:
     """The line to a tool server that runs as a process: opened once, lost when that ends or breaks a bound."""
 
     is_process = True
@@ -60,8 +60,8 @@ class ProcessLine:
         self.lost = asyncio.Event()
         self.reason = "it ended"
         self._garbage = 0
-        self._messages = Flow(*_MESSAGES)
-        self._bytes = Flow(*_BYTES)
+        self._messages = TokenBucket(*_MESSAGES)
+        self._bytes = TokenBucket(*_BYTES)
         self._requests = 0
 
     def call_begins(self) -> None:

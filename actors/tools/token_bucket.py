@@ -3,7 +3,7 @@
 from actors.tools.limits import Flooded
 
 
-class Flow:
+class TokenBucket:
     """Paces what a tool server sends: beyond a burst, so much a second and no more.
 
     Handling a message takes a step of the gateway's only loop, so a server that floods is read slowly, and its pipe or

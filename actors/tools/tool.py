@@ -5,7 +5,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class ToolOffer:
+class Tool:
     """A tool that a user may call; `input_schema` is JSON Schema. `name` is the server's own or `server.tool`."""
 
     name: str

@@ -99,13 +99,13 @@ class UserActor(DurableActor):
             self._held.session_stored(session.id)
             self._directory.evict("session", ended)
 
-        return self.commit(
+        return self.commit_or_refuse(
             credentials.insert(session),
             *((credentials.delete_several(ended),) if ended else ()),
             *logon_places.put(user.id, message.place, now),
             reply=lambda: SessionOpened(session, ended),
             applied=applied,
-            refusals={FOREIGN_KEY: wrong_password},
+            constraint_errors={FOREIGN_KEY: wrong_password},
         )
 
     @handles(ReadSessions)
@@ -206,7 +206,9 @@ class UserActor(DurableActor):
             expires_at=None if message.lives_ms is None else now + message.lives_ms,
         )
         self._held.begin_key(key.id)  # where this is refused, nobody is left to count
-        return self.commit(credentials.insert(key), reply=lambda: key, refusals={FOREIGN_KEY: no_such_user})
+        return self.commit_or_refuse(
+            credentials.insert(key), reply=lambda: key, constraint_errors={FOREIGN_KEY: no_such_user}
+        )
 
     @handles(RevokeKey)
     def _revoke_key(self, message: RevokeKey) -> AsyncFuture[None]:
@@ -214,10 +216,10 @@ class UserActor(DurableActor):
             self._held.key_revoked(message.key_id)
             self._directory.evict("key", (message.key_id,))
 
-        return self.commit(
+        return self.commit_or_refuse(
             credentials.delete_key(message.key_id, self._live.id),
             applied=applied,
-            refusals={ROWS: no_such_key},
+            constraint_errors={ROWS: no_such_key},
         )
 
     @handles(CreateAgent)
@@ -237,12 +239,12 @@ class UserActor(DurableActor):
             created_at=now,
             updated_at=now,
         )
-        return self.commit(
+        return self.commit_or_refuse(
             agents.insert(agent),
             *self._outbox.emit(user.id, *deployment_event("created", agent), at=now),
             reply=lambda: agent,
             applied=self._outbox.stored,
-            refusals={"agents.name_key": name_taken, FOREIGN_KEY: no_such_user},
+            constraint_errors={"agents.name_key": name_taken, FOREIGN_KEY: no_such_user},
         )
 
     @handles(CreateDomain)
@@ -263,12 +265,12 @@ class UserActor(DurableActor):
             created_at=now,
             updated_at=now,
         )
-        return self.commit(
+        return self.commit_or_refuse(
             domains.insert(domain),
             domains.put_membership(domain.id, domain.founder_id, "member", now),
             domains.insert_zone(domain.id, ZoneRow(new_id("zon"), LOBBY, now)),
             reply=lambda: domain,
-            refusals={"domains.name_key": name_taken, ROWS: agent_is_gone},
+            constraint_errors={"domains.name_key": name_taken, ROWS: agent_is_gone},
         )
 
     @handles(CreateBank)
@@ -288,12 +290,12 @@ class UserActor(DurableActor):
             created_at=now,
             updated_at=now,
         )
-        return self.commit(
+        return self.commit_or_refuse(
             banks.insert(bank),
             banks.attach(bank.id, message.agent_id, "admin", now),
             reply=lambda: bank,
             applied=lambda: self._directory.tell("agent", message.agent_id, StandingChanged(has_banks=True)),
-            refusals={"banks.name_key": name_taken, FOREIGN_KEY: no_such_user, ROWS: agent_is_gone},
+            constraint_errors={"banks.name_key": name_taken, FOREIGN_KEY: no_such_user, ROWS: agent_is_gone},
         )
 
     @handles(AddToRoster)

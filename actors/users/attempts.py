@@ -3,7 +3,7 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from actors.throttle import Throttle, Tries
+from actors.throttle import AttemptLimiter, Throttle
 
 WINDOW_S = 300
 FAILURES_OF_USER_HERE = 10
@@ -25,9 +25,15 @@ class PasswordAttempts:
     """Limits wrong passwords: of a user from a place, from a place, and of a user from all places together."""
 
     def __init__(self, ticks: Callable[[], float]) -> None:
-        self._of_user_here = Tries(Throttle(FAILURES_OF_USER_HERE, WINDOW_S, ticks), at_once=AT_ONCE_OF_USER_HERE)
-        self._of_place = Tries(Throttle(FAILURES_OF_PLACE, WINDOW_S, ticks), at_once=AT_ONCE_OF_PLACE, waiting=WAITING)
-        self._of_user = Tries(Throttle(FAILURES_OF_USER, WINDOW_S, ticks), at_once=AT_ONCE_OF_USER, waiting=WAITING)
+        self._of_user_here = AttemptLimiter(
+            Throttle(FAILURES_OF_USER_HERE, WINDOW_S, ticks), at_once=AT_ONCE_OF_USER_HERE
+        )
+        self._of_place = AttemptLimiter(
+            Throttle(FAILURES_OF_PLACE, WINDOW_S, ticks), at_once=AT_ONCE_OF_PLACE, waiting=WAITING
+        )
+        self._of_user = AttemptLimiter(
+            Throttle(FAILURES_OF_USER, WINDOW_S, ticks), at_once=AT_ONCE_OF_USER, waiting=WAITING
+        )
 
     @asynccontextmanager
     async def one(

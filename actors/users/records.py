@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from actors.quotas.messages import Standing
+from actors.quotas.messages import QuotaStatus
 from actors.quotas.records import quota_record
 from actors.wire import Record, iso
 from persistence.users import UserRow
@@ -29,6 +29,6 @@ class Owned(NamedTuple):
     api_keys: int = 0
 
 
-def own_user_record(user: UserRow, owned: Owned, standing: Standing) -> Record:
+def own_user_record(user: UserRow, owned: Owned, standing: QuotaStatus) -> Record:
     """Show a user to itself: with the day's quota and what it owns."""
     return user_record(user) | {"quota": quota_record(standing), "counts": owned._asdict()}

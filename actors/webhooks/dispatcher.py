@@ -23,9 +23,9 @@ from actors.runtime.durable import DurableActor, not_stored
 from actors.runtime.local_directory import Directory
 from actors.sealing import Sealer, WrongMasterKey
 from actors.webhooks.counts import DeliveryCounts
-from actors.webhooks.due import Asked, Found, find
+from actors.webhooks.due import DueDeliveries, DueQuery, find
 from actors.webhooks.event_types import endpoint_data
-from actors.webhooks.lanes import REFILL_BELOW, Alarms, Lane, Receiver
+from actors.webhooks.lanes import REFILL_BELOW, Lane, Receiver, WakeupHeap
 from actors.webhooks.messages import (
     CHUNK,
     DISPATCHER,
@@ -144,7 +144,7 @@ class WebhookDispatcher(DurableActor):
         self._sender: Sender | None = None
         self._lanes: dict[int, Lane] = {}
         self._lanes_limit = LANES_AT_REST
-        self._alarms = Alarms()
+        self._alarms = WakeupHeap()
         self._hungry: deque[Lane] = deque()  # whose rows are to be read
         self._held: deque[Lane] = deque()  # which wait for others' attempts to end
         self._in_flight = 0
@@ -289,7 +289,7 @@ class WebhookDispatcher(DurableActor):
     def _read(self) -> None:
         lanes = [self._hungry.popleft() for _ in range(min(LOADED_LANES, len(self._hungry)))]
         self._reading = True
-        asked = Asked(
+        asked = DueQuery(
             tuple((lane.number, lane.version) for lane in lanes),
             [lane.number for lane in lanes if lane.receiver is None],
             self._last if self._look else None,
@@ -299,11 +299,11 @@ class WebhookDispatcher(DurableActor):
         self._recover = self._recover and self._requeueing
         self._in_background(self._find(asked))
 
-    async def _find(self, asked: Asked) -> None:
+    async def _find(self, asked: DueQuery) -> None:
         self.tell_self(await find(self.store, asked))
 
-    @handles(Found)
-    def _found(self, found: Found) -> None:
+    @handles(DueDeliveries)
+    def _found(self, found: DueDeliveries) -> None:
         self._reading = False
         if found.error is not None:  # nobody knows what was not read: start over
             raise found.error
@@ -511,12 +511,12 @@ class WebhookDispatcher(DurableActor):
             lane.expect(0)
             self._go_on(lane)
 
-        self.commit(
+        self.commit_or_refuse(
             endpoints.disable(lane.number, receiver.url, reason, now),
             deliveries.cancel(lane.number, CHUNK),
             *self._outbox.emit(receiver.user_id, "webhook.endpoint.updated", data, at=now),
             applied=applied,
-            refusals={ROWS: partial(StateConflict, "The endpoint is not active any more.")},
+            constraint_errors={ROWS: partial(StateConflict, "The endpoint is not active any more.")},
         )
 
     # storing outcomes

@@ -11,7 +11,7 @@ from persistence.store import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class DueQuery:
     """What one read is to find.
 
     Args:
@@ -28,7 +28,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Tell):
+class DueDeliveries(Tell):
     """What a read of the store found; `error` where it failed.
 
     `made` has an endpoint, when its first new delivery is due, and the greatest new place, for each endpoint.
@@ -43,7 +43,7 @@ class Found(Tell):
     error: Exception | None = None
 
 
-async def find(store: Store, asked: Asked) -> Found:
+async def find(store: Store, asked: DueQuery) -> DueDeliveries:
     """Read what is asked for; whatever goes wrong is told as an error."""
     fetch = store.fetch
     try:
@@ -57,5 +57,5 @@ async def find(store: Store, asked: Asked) -> Found:
         recovery = next(iter(await fetch(deliveries.NEXT_RECOVERY)), None) if asked.recover else None
         places = await fetch(deliveries.to_recover(recovery, asked.recover)) if recovery is not None else []
     except Exception as error:
-        return Found(error=error)
-    return Found(made, asked.lanes, rows, receivers, recovery, places)
+        return DueDeliveries(error=error)
+    return DueDeliveries(made, asked.lanes, rows, receivers, recovery, places)

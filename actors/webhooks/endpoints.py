@@ -105,12 +105,12 @@ class WebhooksActor(DurableActor):
 
         # The event's rows come first, so it goes to the other endpoints only. The store counts: endpoints whose units
         # are under way are not in memory yet.
-        return self.commit(
+        return self.commit_or_refuse(
             *self._tell_of("created", endpoint, now),
             endpoints.insert(endpoint, MAX_ENDPOINTS),
             reply=lambda: endpoint_record(endpoint) | {"secret": secret},
             applied=applied,
-            refusals={FOREIGN_KEY: no_such_user, ROWS: too_many_endpoints},
+            constraint_errors={FOREIGN_KEY: no_such_user, ROWS: too_many_endpoints},
         )
 
     @handles(ChangeEndpoint)
@@ -165,11 +165,11 @@ class WebhooksActor(DurableActor):
         self._active(old.endpoint_id)
         now = self._clock()
         new = old._replace(id=new_id("dlv"), state="pending", due=now, created_at=now)
-        return self.commit(
+        return self.commit_or_refuse(
             deliveries.repeat(old.id, new.id, now),
             reply=lambda: delivery_record(new, []),
             applied=self._outbox.stored,
-            refusals={ROWS: not_active},
+            constraint_errors={ROWS: not_active},
         )
 
     @handles(Recover)
@@ -177,11 +177,11 @@ class WebhooksActor(DurableActor):
         endpoint = self._active(message.endpoint_id)
         if not message.count:
             return 0
-        return self.commit(
+        return self.commit_or_refuse(
             deliveries.begin_recovery(endpoint.number, message.since, message.upto),
             reply=lambda: message.count,
             applied=lambda: self._directory.tell(DISPATCHER, DISPATCHER_KEY, RecoveryBegun()),
-            refusals={FOREIGN_KEY: no_such_endpoint},
+            constraint_errors={FOREIGN_KEY: no_such_endpoint},
         )
 
     @handles(SendTest)

@@ -107,7 +107,7 @@ class Lane:
             self.next_due = rows[-1].due  # there may be more
 
 
-class Alarms:
+class WakeupHeap:
     """Which lanes are to be looked at when: a heap with at most one valid entry for each."""
 
     def __init__(self) -> None:

@@ -216,7 +216,7 @@ class Writer:
         return None
 
     def _refused(self, unit: Unit, error: Exception) -> Outcome:
-        make = unit.refusals.get(_refusal_key(error))
+        make = unit.constraint_errors.get(_refusal_key(error))
         if make is not None:
             return make()
         log.error("a unit failed: %s", error)
@@ -246,7 +246,7 @@ def _planned(units: list[Unit]) -> list[_Step]:
 
 def _can_join_others(unit: Unit) -> bool:
     """Tell whether all that a unit writes can be stored in statements for many units."""
-    if unit.refusals or unit.then is not None:
+    if unit.constraint_errors or unit.then is not None:
         return False
     return all(write.many is not None and write.rows is None for write in unit.writes)
 

@@ -43,7 +43,7 @@ from routes.http.answers import (
     status_of,
     tps_body,
 )
-from routes.http.background import Work
+from routes.http.background import BackgroundTasks
 from routes.http.bodies import json_object, next_turn, received_body, whole_header
 from routes.http.errors import as_service_error
 from routes.http.metrics import RequestMetrics
@@ -90,7 +90,7 @@ class CommandBus:
         access_log: AccessLog,
         trusted_proxies: Sequence[Network],
         max_body_bytes: int,
-        work: Work,
+        work: BackgroundTasks,
     ) -> None:
         self._core = core
         self._metrics = metrics
@@ -226,7 +226,7 @@ class CommandBus:
             run=partial(command.run, call),
             render=lambda answer: Rendered(200, _body_now(call, answer)),
             failed=lambda error: _rendered(bus_error(call.request_id, call.service, error, call.context_now())),
-            withdrawn=lambda: Rendered(200, _body_now(call, Answer())),
+            redacted=lambda: Rendered(200, _body_now(call, Answer())),
         )
         await next_turn(request.body)
         fingerprint = fingerprint_of(call.service, body)

@@ -13,7 +13,7 @@ from actors.commands import audit
 from actors.errors import InvalidField
 from actors.wire import iso
 from persistence.audit import AuditRow
-from routes.gateway.route import Reply, Route, RouteCall
+from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import TIME, array, nullable, number, record, text
 
 NEWEST = 2**62
@@ -38,14 +38,14 @@ class AuditAsked(BaseModel):
     cursor: str | None = Field(None, max_length=100, description="`next` of the page before.")
 
 
-async def read(request: RouteCall) -> Reply:
+async def read(request: RouteCall) -> RouteReply:
     """Read a page of the log, the newest first."""
     asked: AuditAsked = request.query
     since = 0 if asked.since is None else _ms(asked.since)
     rows = await audit.read(request.call, since, asked.service or None, _place(asked.cursor), asked.limit)
     shown = rows[: asked.limit]
     following = _cursor(shown[-1].place) if len(rows) > asked.limit else None
-    return Reply({"entries": [_entry(row) for row in shown], "next": following})
+    return RouteReply({"entries": [_entry(row) for row in shown], "next": following})
 
 
 def _entry(row: AuditRow) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from actors.quotas.messages import ReadQuota
 from actors.users.messages import SetPlan
 from actors.users.records import Owned, own_user_record
 from persistence import users
-from routes.gateway.route import Reply, Route, RouteCall
+from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import ref
 
 
@@ -25,7 +25,7 @@ class PlanChange(Body):
     )
 
 
-async def set_plan(request: RouteCall) -> Reply:
+async def set_plan(request: RouteCall) -> RouteReply:
     """Put a user on a plan."""
     core, change = request.call.core, request.body
     if change.limit is not None and PLANS[change.plan].limit is not None:
@@ -35,7 +35,7 @@ async def set_plan(request: RouteCall) -> Reply:
         raise no_such_user()
     (counts,) = await core.store.fetch(users.owned(found[0]))
     user = await request.call.ask("user", found[0], SetPlan(change.plan, change.limit))
-    return Reply(own_user_record(user, Owned(*counts), await request.call.ask("quota", user.id, ReadQuota())))
+    return RouteReply(own_user_record(user, Owned(*counts), await request.call.ask("quota", user.id, ReadQuota())))
 
 
 ROUTES = (

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from actors.errors import InvalidField, NotFound
 from actors.runtime.local_directory import ActorStatus
 from actors.slices import Steps, sliced
-from routes.gateway.route import Reply, Route, RouteCall
+from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import array, record, ref
 
 AT_A_TIME = 200
@@ -49,7 +49,7 @@ class ActorsAsked(BaseModel):
     limit: int = Field(1_000, ge=1, le=1_000, description="Actors listed, the first of that order.")
 
 
-async def list_actors(request: RouteCall) -> Reply:
+async def list_actors(request: RouteCall) -> RouteReply:
     """List live actors."""
     directory, asked = request.call.core.directory, request.query
     counts = directory.count_by_kind()
@@ -57,7 +57,7 @@ async def list_actors(request: RouteCall) -> Reply:
     if kind is not None and kind not in counts:
         raise InvalidField(f"Invalid value of kind: it must be one of {', '.join(sorted(counts))}.")
     first = first_of(directory.statuses(kind), asked.name or "", asked.sort, asked.limit)
-    return Reply({"counts": counts, "actors": await sliced(first)})
+    return RouteReply({"counts": counts, "actors": await sliced(first)})
 
 
 def first_of(found: Iterable[ActorStatus], name: str, sort: Order | None, limit: int) -> Steps[list[dict[str, Any]]]:
@@ -96,13 +96,13 @@ def _shown(status: ActorStatus) -> dict[str, Any]:
     return {name: getattr(status, name) for name in ActorStatus.__slots__}
 
 
-async def read_actor(request: RouteCall) -> Reply:
+async def read_actor(request: RouteCall) -> RouteReply:
     """Look into one live actor."""
     found = request.call.core.directory.inspect(request.params["kind"], request.params["key"])
     if found is None:
         raise NotFound("No such actor is live now; list those that are with GET /debug/actors.")
     status, state = found
-    return Reply(_shown(status) | {"state": state})
+    return RouteReply(_shown(status) | {"state": state})
 
 
 ROUTES = (

@@ -11,7 +11,7 @@ from actors.calls.request import BlankIsMissing, Body, RequiredReference
 from actors.errors import InvalidField, NotFound
 from persistence import users
 from persistence.store import Unit
-from routes.gateway.route import Reply, Route, RouteCall
+from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import record, text
 
 MAX_DATA_BYTES = 250_000
@@ -27,7 +27,7 @@ class MockDeployment(Body):
     data: dict[str, Any] = Field(default_factory=dict, description="Free-form.")
 
 
-async def mock_agent_deployment(request: RouteCall) -> Reply:
+async def mock_agent_deployment(request: RouteCall) -> RouteReply:
     """Emit the event of a deployment that never was."""
     core, sent = request.call.core, request.body
     if len(orjson.dumps(sent.data)) > MAX_DATA_BYTES:
@@ -45,7 +45,7 @@ async def mock_agent_deployment(request: RouteCall) -> Reply:
     writes = core.outbox.emit(sent.user_id, f"agent.deployment.{sent.action}", told, event_id=event_id)
     await core.store.commit(Unit(writes))
     core.outbox.stored()
-    return Reply({"event_id": event_id}, HTTPStatus.ACCEPTED)
+    return RouteReply({"event_id": event_id}, HTTPStatus.ACCEPTED)
 
 
 ROUTES = (

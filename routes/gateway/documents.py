@@ -11,7 +11,7 @@ from actors.commands import documents
 from actors.errors import InvalidField
 from actors.library.records import document_record
 from persistence.documents import DocumentRow
-from routes.gateway.route import Reply, Route, RouteCall
+from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import TIME, ident, nullable, number, record, ref, text
 
 MAX_CHARS = 500_000
@@ -48,7 +48,7 @@ class Document(Body):
     metadata: dict[str, Any] | None = Field(None, description="Your own notes on it, to 4,096 bytes of JSON.")
 
 
-async def add_document(request: RouteCall) -> Reply:
+async def add_document(request: RouteCall) -> RouteReply:
     """Queue a document."""
     sent: Document = request.body
     if sent.metadata is not None and len(orjson.dumps(sent.metadata)) > MAX_METADATA_BYTES:
@@ -61,13 +61,13 @@ async def add_document(request: RouteCall) -> Reply:
     return await documents.add(request.call, sent.name, sent.content, sent.media_type, sent.metadata, _accepted)
 
 
-def _accepted(document: DocumentRow) -> Reply:
-    return Reply(document_record(document), HTTPStatus.ACCEPTED)
+def _accepted(document: DocumentRow) -> RouteReply:
+    return RouteReply(document_record(document), HTTPStatus.ACCEPTED)
 
 
-async def read_document(request: RouteCall) -> Reply:
+async def read_document(request: RouteCall) -> RouteReply:
     """Tell what became of a document."""
-    return Reply(await documents.read(request.call, request.params["id"]))
+    return RouteReply(await documents.read(request.call, request.params["id"]))
 
 
 ROUTES = (

@@ -10,7 +10,7 @@ from actors.quotas.records import window_of
 from actors.sessions.records import key_record
 from actors.users.messages import RevokeKey
 from actors.wire import iso
-from routes.gateway.route import Reply, Route, RouteCall
+from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import PLAN, TIME, array, ident, nullable, number, record, text
 
 MAX_DAYS = 3650
@@ -25,35 +25,35 @@ class NewKey(Body):
     )
 
 
-async def create(request: RouteCall) -> Reply:
+async def create(request: RouteCall) -> RouteReply:
     """Make an API key and show it, this once."""
     body: NewKey = request.body
     call = request.call
     message, key = await keys.create_key(call, body.name, body.expires_in_days)
 
-    def created(row: Any) -> Reply:
+    def created(row: Any) -> RouteReply:
         shown = key_record(row)
-        return Reply({"id": shown.pop("id"), "name": shown.pop("name"), "key": key, **shown}, 201)
+        return RouteReply({"id": shown.pop("id"), "name": shown.pop("name"), "key": key, **shown}, 201)
 
     return await call.carry_out("user", call.user.user_id, message, created)
 
 
-async def list_keys(request: RouteCall) -> Reply:
+async def list_keys(request: RouteCall) -> RouteReply:
     """List the API keys."""
     rows = await keys.list_keys(request.call)
     listed = [key_record(row) | {"last_used_at": iso(row.last_used_at) if row.last_used_at else None} for row in rows]
-    return Reply({"api_keys": listed})
+    return RouteReply({"api_keys": listed})
 
 
-async def revoke(request: RouteCall) -> Reply:
+async def revoke(request: RouteCall) -> RouteReply:
     """End an API key at once."""
     call, key_id = request.call, request.params["id"]
-    reply = await call.carry_out("user", call.user.user_id, RevokeKey(key_id), lambda _: Reply(status=204))
+    reply = await call.carry_out("user", call.user.user_id, RevokeKey(key_id), lambda _: RouteReply(status=204))
     keys.end_streams_of(call, key_id)
     return reply
 
 
-async def issue_sandbox_key(request: RouteCall) -> Reply:
+async def issue_sandbox_key(request: RouteCall) -> RouteReply:
     """Issue a sandbox key."""
     row, key, standing = await keys.issue_sandbox_key(request.call)
     body = {
@@ -63,7 +63,7 @@ async def issue_sandbox_key(request: RouteCall) -> Reply:
         "limit": standing.limit,
         "window": window_of(standing),
     }
-    return Reply(body, 201)
+    return RouteReply(body, 201)
 
 
 _KEY = {

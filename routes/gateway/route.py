@@ -16,7 +16,7 @@ Entrance = Literal["member", "internal", "open"]
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class RouteReply:
     """What a gateway route answers: a JSON value, or no body at all where `value` is None and the status is 204."""
 
     value: Any = None
@@ -70,7 +70,7 @@ class Route:
     name: str
     tag: str
     summary: str
-    run: Callable[[RouteCall], Awaitable[Reply]]
+    run: Callable[[RouteCall], Awaitable[RouteReply]]
     reply: Schema | None = None
     status: int = HTTPStatus.OK
     body: type[Body] | None = None
@@ -82,5 +82,5 @@ class Route:
     example: Any = None
     reads_body: bool = False
     described_body: Schema | None = None
-    withdrawn: Any = None
+    redacted: Any = None
     mock: bool = False

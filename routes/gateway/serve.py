@@ -17,7 +17,7 @@ from actors.core import Core
 from actors.errors import ServiceError
 from actors.idempotency.once import Done, Execution, audited, fingerprint_of, require_key
 from actors.idempotency.records import Rendered
-from routes.gateway.route import Reply, Route, RouteCall
+from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.http.access_log import AccessLog
 from routes.http.addresses import Network, client_address
 from routes.http.answers import (
@@ -29,25 +29,25 @@ from routes.http.answers import (
     request_id_of,
     status_of,
 )
-from routes.http.background import Work
+from routes.http.background import BackgroundTasks
 from routes.http.bodies import header, json_object, next_turn, received_body, whole_header
 from routes.http.errors import as_service_error
-from routes.http.internal_auth import InternalDoor
+from routes.http.internal_auth import InternalAuth
 from routes.http.metrics import RequestMetrics
 
 
-class MemberRoutes:
+class GatewayRoutes:
     """Carries requests to the handlers of gateway routes and their answers back."""
 
     def __init__(
         self,
         core: Core,
-        door: InternalDoor,
+        door: InternalAuth,
         metrics: RequestMetrics,
         access_log: AccessLog,
         trusted_proxies: Sequence[Network],
         max_body_bytes: int,
-        work: Work,
+        work: BackgroundTasks,
     ) -> None:
         self._core = core
         self._door = door
@@ -137,7 +137,7 @@ class MemberRoutes:
             await received_body(request)  # here, where a client that goes away ends it
         if key is None or call.caller is None:
             return await self._work.shielded(_done(run() if audit is None else audited(call, audit, run)))
-        execution = Execution(run, _rendered, _failed, partial(_rendered, Reply(route.withdrawn)))
+        execution = Execution(run, _rendered, _failed, partial(_rendered, RouteReply(route.redacted)))
         body = await received_body(request) if route.reads_body else sent
         fingerprint = fingerprint_of(f"{route.name} {orjson.dumps(params).decode()}", body)
         await next_turn(raw)
@@ -145,11 +145,11 @@ class MemberRoutes:
         return await self._work.shielded(once)
 
 
-async def _done(running: Awaitable[Reply]) -> Done:
+async def _done(running: Awaitable[RouteReply]) -> Done:
     return Done(_rendered(await running))
 
 
-def _rendered(reply: Reply) -> Rendered:
+def _rendered(reply: RouteReply) -> Rendered:
     return Rendered(int(reply.status), b"" if reply.value is None else orjson.dumps(reply.value))
 
 

@@ -12,9 +12,9 @@ from actors.errors import InvalidField, MissingField, WrongMediaType
 from actors.library.records import skill_record
 from actors.library.skill import MAX_SKILL_FILE_BYTES
 from persistence.skills import SkillRow
-from routes.gateway.route import Reply, Route, RouteCall
+from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.http.bodies import json_object, received_body, whole_header
-from routes.http.multipart import Part, read_form
+from routes.http.multipart import FormPart, read_form
 from routes.openapi.schemas import TIME, array, nullable, record, ref, text
 
 SKILL = record(
@@ -66,12 +66,12 @@ _BODY = {
 }
 
 
-async def list_skills(request: RouteCall) -> Reply:
+async def list_skills(request: RouteCall) -> RouteReply:
     """List the caller's skills."""
-    return Reply({"skills": await skills.list_skills(request.call)})
+    return RouteReply({"skills": await skills.list_skills(request.call)})
 
 
-async def install_skill(request: RouteCall) -> Reply:
+async def install_skill(request: RouteCall) -> RouteReply:
     """Install a skill: from the catalog, a text or a zip."""
     call = request.call
     body = await received_body(request.request)
@@ -92,7 +92,7 @@ async def install_skill(request: RouteCall) -> Reply:
     raise MissingField("missing name field: send `name`, or `content`, or a zip as the multipart field `file`.")
 
 
-def _file_of(form: list[Part]) -> bytes:
+def _file_of(form: list[FormPart]) -> bytes:
     """Take the file out of a form.
 
     Raises:
@@ -107,17 +107,17 @@ def _file_of(form: list[Part]) -> bytes:
     return sent[0]
 
 
-def _installed(skill: SkillRow) -> Reply:
-    return Reply(skill_record(skill), HTTPStatus.CREATED)
+def _installed(skill: SkillRow) -> RouteReply:
+    return RouteReply(skill_record(skill), HTTPStatus.CREATED)
 
 
-async def uninstall_skill(request: RouteCall) -> Reply:
+async def uninstall_skill(request: RouteCall) -> RouteReply:
     """Remove one of the caller's skills."""
     return await skills.uninstall(request.call, request.params["name"], _uninstalled)
 
 
-def _uninstalled(_: None) -> Reply:
-    return Reply(status=HTTPStatus.NO_CONTENT)
+def _uninstalled(_: None) -> RouteReply:
+    return RouteReply(status=HTTPStatus.NO_CONTENT)
 
 
 ROUTES = (

@@ -10,7 +10,7 @@ from actors.commands import tools
 from actors.tools.catalog import BUILT_IN
 from actors.tools.messages import ToolServerView
 from actors.wire import iso
-from routes.gateway.route import Reply, Route, RouteCall
+from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import NAME, TIME, array, flag, ident, nullable, record, ref, text
 
 _NO_NUL = r"^[^\x00]*$"
@@ -30,19 +30,19 @@ class InstallTool(Body):
     )
 
 
-class InvokeTool(Body):
+class InvokeToolBody(Body):
     """Body of a call of a tool."""
 
     tool: Name = Field(description="The tool's whole name, `server.tool`.")
     arguments: dict[str, Any] | None = Field(None, description="What its input_schema asks for.")
 
 
-async def list_tools(request: RouteCall) -> Reply:
+async def list_tools(request: RouteCall) -> RouteReply:
     """List the caller's tool servers and their tools, and what the operator's catalog has."""
     core = request.call.core
     servers = await tools.list_servers(core, request.call.user.user_id)
     catalog = core.tool_servers.options.catalog
-    return Reply(
+    return RouteReply(
         {
             "tools": [
                 {
@@ -63,28 +63,28 @@ async def list_tools(request: RouteCall) -> Reply:
     )
 
 
-async def install(request: RouteCall) -> Reply:
+async def install(request: RouteCall) -> RouteReply:
     """Install a tool server."""
     body: InstallTool = request.body
 
-    def answer(view: ToolServerView) -> Reply:
-        return Reply(_server_record(view), HTTPStatus.CREATED)
+    def answer(view: ToolServerView) -> RouteReply:
+        return RouteReply(_server_record(view), HTTPStatus.CREATED)
 
     return await tools.install(request.call, body.name, body.server, body.url, body.headers or {}, answer)
 
 
-async def invoke(request: RouteCall) -> Reply:
+async def invoke(request: RouteCall) -> RouteReply:
     """Call a tool."""
     call, body = request.call, request.body
     result = await tools.invoke(call.core, call.user.user_id, body.tool, body.arguments or {})
-    return Reply({"content": result.content, "is_error": result.is_error}, quoted=result.quoted)
+    return RouteReply({"content": result.content, "is_error": result.is_error}, quoted=result.quoted)
 
 
-async def remove(request: RouteCall) -> Reply:
+async def remove(request: RouteCall) -> RouteReply:
     """Remove a tool server."""
 
-    def answer(_: None) -> Reply:
-        return Reply(status=HTTPStatus.NO_CONTENT)
+    def answer(_: None) -> RouteReply:
+        return RouteReply(status=HTTPStatus.NO_CONTENT)
 
     return await tools.remove(request.call, request.params["name"], answer)
 
@@ -166,11 +166,11 @@ ROUTES = (
             content=array({"type": "object", "description": "A content block of MCP's."}),
             is_error=flag("Whether the tool itself says that it failed."),
         ),
-        body=InvokeTool,
+        body=InvokeToolBody,
         errors=(404, 409, 502),
         mutates=True,
         example={"tool": "clock.current_time", "arguments": {"timezone": "Europe/Paris"}},
-        withdrawn={"content": [], "is_error": False},
+        redacted={"content": [], "is_error": False},
     ),
     Route(
         "DELETE",

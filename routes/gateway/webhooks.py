@@ -6,11 +6,11 @@ from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, WithJ
 
 from actors.calls.request import BlankIsMissing, Body
 from actors.commands import webhooks
-from actors.commands.webhooks import Asked, Changes
+from actors.commands.webhooks import Changes, ListDeliveries
 from actors.webhooks.event_types import EVENT_TYPES
 from actors.webhooks.messages import TestSent
 from actors.wire import Record
-from routes.gateway.route import Reply, Route, RouteCall
+from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import TIME, array, flag, ident, nullable, number, record, ref, text
 
 _NO_NUL = r"^[^\x00]*$"
@@ -93,9 +93,9 @@ class TestEvent(Body):
     data: dict[str, Any] | None = Field(None, description="The event's data, as it is sent; its body takes 256 KiB.")
 
 
-async def list_event_types(_: RouteCall) -> Reply:
+async def list_event_types(_: RouteCall) -> RouteReply:
     """Answer the catalog."""
-    return Reply(
+    return RouteReply(
         {
             "events": [
                 {"type": kind.type, "group": kind.group, "description": kind.description, "schema": kind.schema}
@@ -105,72 +105,72 @@ async def list_event_types(_: RouteCall) -> Reply:
     )
 
 
-async def create_endpoint(request: RouteCall) -> Reply:
+async def create_endpoint(request: RouteCall) -> RouteReply:
     """Make an endpoint."""
 
-    def answer(record: Record) -> Reply:
-        return Reply(record, 201)
+    def answer(record: Record) -> RouteReply:
+        return RouteReply(record, 201)
 
     body: NewEndpoint = request.body
     active = body.active is not False
     return await webhooks.create_endpoint(request.call, body.url, body.events, active, body.description, answer)
 
 
-async def list_endpoints(request: RouteCall) -> Reply:
+async def list_endpoints(request: RouteCall) -> RouteReply:
     """List the caller's endpoints."""
-    return Reply({"endpoints": await webhooks.list_endpoints(request.call)})
+    return RouteReply({"endpoints": await webhooks.list_endpoints(request.call)})
 
 
-async def change_endpoint(request: RouteCall) -> Reply:
+async def change_endpoint(request: RouteCall) -> RouteReply:
     """Change an endpoint or rotate its secret."""
     body: EndpointChanges = request.body
     changes = Changes(body.url, body.events, body.active, body.description, body.rotate_secret)
-    return await webhooks.change_endpoint(request.call, request.params["id"], changes, Reply)
+    return await webhooks.change_endpoint(request.call, request.params["id"], changes, RouteReply)
 
 
-async def delete_endpoint(request: RouteCall) -> Reply:
+async def delete_endpoint(request: RouteCall) -> RouteReply:
     """Disable an endpoint, or delete it for good."""
     id = request.params["id"]
     if not request.query.hard:
-        return await webhooks.disable_endpoint(request.call, id, Reply)
+        return await webhooks.disable_endpoint(request.call, id, RouteReply)
 
-    def gone(_: None) -> Reply:
-        return Reply(status=204)
+    def gone(_: None) -> RouteReply:
+        return RouteReply(status=204)
 
     return await webhooks.delete_endpoint(request.call, id, gone)
 
 
-async def recover_endpoint(request: RouteCall) -> Reply:
+async def recover_endpoint(request: RouteCall) -> RouteReply:
     """Queue again what failed."""
 
-    def answer(count: int) -> Reply:
-        return Reply({"deliveries": count}, 202)
+    def answer(count: int) -> RouteReply:
+        return RouteReply({"deliveries": count}, 202)
 
     return await webhooks.recover(request.call, request.params["id"], request.body.since, answer)
 
 
-async def list_deliveries(request: RouteCall) -> Reply:
+async def list_deliveries(request: RouteCall) -> RouteReply:
     """List deliveries with their attempts."""
     query: DeliveriesAsked = request.query
-    asked = Asked(query.endpoint_id, query.event_type, query.state, query.limit, query.cursor)
+    asked = ListDeliveries(query.endpoint_id, query.event_type, query.state, query.limit, query.cursor)
     found, cursor = await webhooks.list_deliveries(request.call, asked)
-    return Reply({"deliveries": found, "next": cursor})
+    return RouteReply({"deliveries": found, "next": cursor})
 
 
-async def retry_delivery(request: RouteCall) -> Reply:
+async def retry_delivery(request: RouteCall) -> RouteReply:
     """Deliver an event again."""
 
-    def answer(record: Record) -> Reply:
-        return Reply(record, 202)
+    def answer(record: Record) -> RouteReply:
+        return RouteReply(record, 202)
 
     return await webhooks.retry_delivery(request.call, request.params["id"], answer)
 
 
-async def send_test(request: RouteCall) -> Reply:
+async def send_test(request: RouteCall) -> RouteReply:
     """Emit an event with given data."""
 
-    def answer(sent: TestSent) -> Reply:
-        return Reply({"event_id": sent.event_id, "deliveries": sent.deliveries}, 202)
+    def answer(sent: TestSent) -> RouteReply:
+        return RouteReply({"event_id": sent.event_id, "deliveries": sent.deliveries}, 202)
 
     return await webhooks.send_test(request.call, request.body.event_type, request.body.data or {}, answer)
 

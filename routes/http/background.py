@@ -12,7 +12,7 @@ T = TypeVar("T")
 log = logging.getLogger("parley.work")
 
 
-class Work:
+class BackgroundTasks:
     """What is under way and has no connection that an orderly stop could wait for."""
 
     def __init__(self) -> None:

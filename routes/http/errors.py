@@ -2,7 +2,7 @@
 
 import logging
 
-from sanic import HTTPResponse, Request
+from sanic import HTTPResponse, Request, handlers
 from sanic.exceptions import (
     MethodNotAllowed,
     NotFound,
@@ -12,7 +12,6 @@ from sanic.exceptions import (
     SanicException,
     ServiceUnavailable,
 )
-from sanic.handlers import ErrorHandler
 
 from actors import errors
 from persistence.store import StoreUnavailable
@@ -21,7 +20,7 @@ from routes.http.answers import bus_error, gateway_error, request_id_of
 log = logging.getLogger("parley.http")
 
 
-class Faults(ErrorHandler):
+class ErrorHandler(handlers.ErrorHandler):
     """Turns every exception into the one error shape, Sanic's own included."""
 
     def __init__(self, bus_prefix: str) -> None:

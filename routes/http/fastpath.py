@@ -16,7 +16,7 @@ from sanic.server import HttpProtocol
 
 from routes.bus.bus import CommandBus
 from routes.http.answers import BusAnswer
-from routes.http.background import Work
+from routes.http.background import BackgroundTasks
 from routes.http.connections import Connections
 from routes.http.head import BadHead, read_head
 from routes.http.strict_http import StrictHttp
@@ -46,7 +46,7 @@ class FastPath(_Connection):
     def __init__(self, **options: Any) -> None:
         _Connection.__init__(self, **options)
         self._bus: CommandBus = self.app.ctx.bus
-        self._work: Work = self.app.ctx.work
+        self._work: BackgroundTasks = self.app.ctx.work
         self._connections: Connections = self.app.ctx.connections
         self._caller: str | None = None  # whom the connection is counted for
         self._serving: Coroutine[Any, Any, BusAnswer | None] | None = None

@@ -9,7 +9,7 @@ from actors.errors import InvalidCredential, NoCredential
 from routes.http.bodies import header
 
 
-class InternalDoor:
+class InternalAuth:
     """Guards the internal routes with X-Internal-Secret: 404 while there is none, 401 without the right one."""
 
     def __init__(self, secret: str | None) -> None:

@@ -17,7 +17,7 @@ _BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FormPart:
     """One field of a form; `is_file` where it came with a file name."""
 
     name: str
@@ -25,7 +25,7 @@ class Part:
     content: bytes
 
 
-def read_form(body: bytes, content_type: str) -> list[Part]:
+def read_form(body: bytes, content_type: str) -> list[FormPart]:
     """Take a form apart.
 
     Raises:
@@ -33,7 +33,7 @@ def read_form(body: bytes, content_type: str) -> list[Part]:
     """
     delimiter = b"\r\n--" + _boundary_of(content_type)
     text = b"\r\n" + body  # so that the first delimiter looks like the others
-    parts: list[Part] = []
+    parts: list[FormPart] = []
     place = text.find(delimiter)
     while place >= 0:
         place += len(delimiter)
@@ -49,7 +49,7 @@ def read_form(body: bytes, content_type: str) -> list[Part]:
             raise _malformed(f"the head of a part does not end within {MAX_PART_HEAD_BYTES:,} bytes")
         place = text.find(delimiter, content + 2)
         name, is_file = _disposition(text[head + 2 : content])
-        parts.append(Part(name, is_file, text[content + 4 : max(place, content + 4)]))
+        parts.append(FormPart(name, is_file, text[content + 4 : max(place, content + 4)]))
     raise _malformed("a boundary is missing")
 
 

@@ -100,7 +100,7 @@ class Evening:
     hushed: list[str] = field(default_factory=list[str])
     ends: set[str] = field(default_factory=set[str])
     services: set[str] = field(default_factory=set[str])
-    refusals: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+    constraint_errors: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
     made: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
 
     async def play(self, steps: list[Step], stack: contextlib.AsyncExitStack) -> None:
@@ -161,7 +161,7 @@ class Evening:
         self.compare(answer, expected | {"status": expected.get("status", {}) | status}, answered.body)
         self.services.add(service)
         if code:
-            self.refusals.add((service, code))
+            self.constraint_errors.add((service, code))
         elif service.endswith("_Create"):
             self.made.setdefault(service, set()).add(answered.profile[0]["id"])
 
@@ -211,7 +211,7 @@ async def test_the_evening_goes_as_the_story_tells(tmp_path: Path):
         evening = Evening(client)
         await evening.play(steps, stack)
     assert evening.services >= NEEDED, NEEDED - evening.services
-    assert evening.refusals >= REFUSED, REFUSED - evening.refusals
+    assert evening.constraint_errors >= REFUSED, REFUSED - evening.constraint_errors
     assert evening.ends >= {"kicked", "banned"}
     assert evening.hushed
     story = "\n".join(step.text for step in steps)

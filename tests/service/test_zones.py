@@ -196,13 +196,13 @@ async def test_what_a_chat_in_a_zone_needs(workspace: Workspace, stranger: Clien
     target = {"domain": workspace.domain}
     outsider = f"{unique}-outsider"
     await workspace.owner.agent(outsider, select=False)
-    refusals: list[tuple[Client, dict[str, str], int, int]] = [
+    constraint_errors: list[tuple[Client, dict[str, str], int, int]] = [
         (workspace.owner, {"agent": outsider}, 3002, 409),
         (workspace.owner, {"zone": "no-such-zone"}, 3000, 404),
         (workspace.owner, {"domain": "no-such-domain"}, 3000, 404),
         (stranger, {"agent": workspace.guest_agent}, 3000, 404),
     ]
-    for user, more, code, http_code in refusals:
+    for user, more, code, http_code in constraint_errors:
         (await user.command("AP_Chat", target=target | more, content="Hello")).refused(code, http_code)
     (await workspace.guest.command("AP_LogOff", target={"agent": workspace.guest_agent})).ok()
     offline = target | {"agent": workspace.guest_agent}

@@ -179,11 +179,11 @@ class Counter(DurableActor):
             self.name = message.name
 
         n = self.n  # as it is now: a later count may fail to be stored
-        return self.commit(
+        return self.commit_or_refuse(
             Write("INSERT INTO names (name, key) VALUES (?, ?)", (message.name, self.key)),
             reply=lambda: (message.name, n),
             applied=applied,
-            refusals={"names.name": lambda: NameTaken(f"{message.name} is taken")},
+            constraint_errors={"names.name": lambda: NameTaken(f"{message.name} is taken")},
         )
 
     @handles(Incarnation)

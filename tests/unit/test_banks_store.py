@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from actors.banks.recall import indexed_terms, recall
-from actors.idempotency.records import KeptKey, Rendered
+from actors.idempotency.records import IdempotencyKey, Rendered
 from actors.sealing import Sealer
 from actors.slices import whole
 from persistence import agents, banks, conversations, quotes, users
@@ -107,7 +107,7 @@ async def test_an_answer_isn_t_kept_with_what_was_censored_while_it_was_made(sto
     await store.commit(Unit(banks.censor_memories("bnk_1", Choice(name="moon"), 1)))
     await store.commit(Unit((banks.remove_memories("bnk_1", Choice(name="star")),)))
     for number, quoted in enumerate(((1, 2), (2, 1), (2, 3))):
-        key = KeptKey("ses_1", "usr_1", bytes([number]) * 32, bytes(32), Sealer(bytes(32)), lambda: 5)
+        key = IdempotencyKey("ses_1", "usr_1", bytes([number]) * 32, bytes(32), Sealer(bytes(32)), lambda: 5)
         await store.commit(Unit(tuple(key.keep(Rendered(200, b"far away"), quoted))))
     kept = await rows(store, "SELECT status, answer IS NULL FROM kept_answers ORDER BY key_hash")
     assert kept == [(200, 1), (200, 1), (200, 0)]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.errors import MalformedBody
-from routes.http.multipart import Part, read_form
+from routes.http.multipart import FormPart, read_form
 
 TYPE = "multipart/form-data; boundary=x"
 FILE = b'Content-Disposition: form-data; name="file"; filename="a.zip"'
@@ -20,7 +20,7 @@ def form(*parts: bytes, boundary: bytes = b"x") -> bytes:
 
 @given(st.binary(max_size=300).filter(lambda content: b"\r\n--x" not in b"\r\n" + content))
 def test_a_file_is_taken_out_as_it_was_put_in(content: bytes):
-    assert read_form(form(FILE + b"\r\n\r\n" + content), TYPE) == [Part("file", True, content)]
+    assert read_form(form(FILE + b"\r\n\r\n" + content), TYPE) == [FormPart("file", True, content)]
 
 
 ODD = {
@@ -66,7 +66,7 @@ ODD = {
 
 @pytest.mark.parametrize(("body", "content_type"), ODD.values(), ids=ODD)
 def test_a_form_that_is_odd_but_sound_is_read(body: bytes, content_type: str):
-    assert Part("file", True, b"zip") in read_form(body, content_type)
+    assert FormPart("file", True, b"zip") in read_form(body, content_type)
 
 
 BAD = {
@@ -103,9 +103,9 @@ def test_a_boundary_that_rfc_2046_does_not_allow_is_refused(boundary: str):
 def test_parts_come_in_order_and_only_a_file_name_makes_a_file():
     note = b'Content-Disposition: form-data; name="note"\r\n\r\nfilename="a"'
     assert read_form(form(note, FILE + b"\r\n\r\n", note), TYPE) == [
-        Part("note", False, b'filename="a"'),
-        Part("file", True, b""),
-        Part("note", False, b'filename="a"'),
+        FormPart("note", False, b'filename="a"'),
+        FormPart("file", True, b""),
+        FormPart("note", False, b'filename="a"'),
     ]
     assert read_form(form(), TYPE) == []
 

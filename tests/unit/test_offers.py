@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from actors.banks.attachments import LEVELS, Attachments
-from actors.banks.messages import Grant, Viewer
+from actors.banks.messages import BankViewer, Grant
 from persistence import agents, banks, offers, users
 from persistence.agents import AgentRow
 from persistence.banks import AttachmentRow, BankRow
@@ -68,7 +68,7 @@ async def test_memory_and_rows_are_the_same_after_any_changes(store: SqliteStore
             writes = [banks.detach("bnk_1", agent_id), offers.withdraw("bnk_1", agent_id, tuple(LEVELS))]
             kept.drop(agent_id)
         else:
-            viewer = Viewer(f"usr_{number if what == 'owner' else 3 - number}")
+            viewer = BankViewer(f"usr_{number if what == 'owner' else 3 - number}")
             permission = random.choice(tuple(LEVELS))
             grant = Grant(viewer, agent_id, f"usr_{number}", f"agent-{number}", permission, None)
             writes = kept.writes("bnk_1", grant, now)
@@ -92,7 +92,7 @@ async def test_what_is_accepted_is_just_what_was_offered(store: SqliteStore):
 
 
 async def test_a_destroyed_agent_is_offered_nothing(store: SqliteStore):
-    grant = Grant(Viewer("usr_1"), "agt_2", "usr_2", "agent-2", "read", None)
+    grant = Grant(BankViewer("usr_1"), "agt_2", "usr_2", "agent-2", "read", None)
     await store.commit(Unit(tuple(Attachments().writes("bnk_1", grant, 1))))
     await store.commit(Unit(agents.destroy("agt_2", 2)))
     assert await rows(store, "SELECT * FROM offers") == []

@@ -18,7 +18,7 @@ from actors.errors import InvalidCredential, StorageUnavailable
 from actors.ids import new_id
 from actors.plans import PLANS
 from actors.quotas.actor import _TellOfRefusals
-from actors.quotas.messages import CountRequest, ReadQuota, Standing
+from actors.quotas.messages import CountRequest, QuotaStatus, ReadQuota
 from actors.sealing import Sealer
 from actors.users.messages import DestroyUser, SetPlan
 from actors.wire import iso
@@ -37,19 +37,19 @@ class Quota:
         self.core = core
         self.id = user.id
 
-    async def count(self) -> Standing:
+    async def count(self) -> QuotaStatus:
         """Count one, and wait until it may be answered."""
         standing = await self.core.directory.ask("quota", self.id, CountRequest())
         if standing.stored is not None:
             await standing.stored
         return standing
 
-    async def counts(self, times: int) -> list[Standing]:
+    async def counts(self, times: int) -> list[QuotaStatus]:
         """Count so many at once; those that were admitted."""
         standings = await asyncio.gather(*(self.count() for _ in range(times)))
         return [standing for standing in standings if standing.admitted]
 
-    async def standing(self) -> Standing:
+    async def standing(self) -> QuotaStatus:
         return await self.core.directory.ask("quota", self.id, ReadQuota())
 
     async def on_plan(self, plan: str, limit: int | None = None) -> None:

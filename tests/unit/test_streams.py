@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from actors.domains.streams import Happened, Reader, Streams
+from actors.domains.streams import Reader, StreamEvent, Streams
 
 TICKS_S = 0.2
 """Long enough for a tick."""
@@ -30,7 +30,7 @@ def streams() -> Streams:
 
 def publish(streams: Streams, *numbers: int, zone: str | None = "zon_1") -> None:
     for number in numbers:
-        streams.publish("dom_1", Happened(number, zone, b"<%d>" % number))
+        streams.publish("dom_1", StreamEvent(number, zone, b"<%d>" % number))
 
 
 def subscribed(streams: Streams, connection: Connection | None = None) -> Reader:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from actors.errors import Overloaded, TooManyAttempts
-from actors.throttle import Throttle, Tries
+from actors.throttle import AttemptLimiter, Throttle
 
 
 class Watch:
@@ -123,7 +123,7 @@ def test_no_window_ever_holds_more_than_the_limit(limit: int, steps: list[tuple[
             events.append(watch.now)
 
 
-async def one_try(tries: Tries, gate: asyncio.Event, log: list[str], *, fails: bool) -> None:
+async def one_try(tries: AttemptLimiter, gate: asyncio.Event, log: list[str], *, fails: bool) -> None:
     async with tries.one("a", "slow down"):
         log.append("begun")
         await gate.wait()
@@ -132,7 +132,7 @@ async def one_try(tries: Tries, gate: asyncio.Event, log: list[str], *, fails: b
 
 
 async def test_tries_that_succeed_are_never_refused_however_many_come_at_once(watch: Watch):
-    tries, gate, log = Tries(Throttle(3, 60, watch)), asyncio.Event(), list[str]()
+    tries, gate, log = AttemptLimiter(Throttle(3, 60, watch)), asyncio.Event(), list[str]()
     crowd = [asyncio.create_task(one_try(tries, gate, log, fails=False)) for _ in range(50)]
     await asyncio.sleep(0.01)
     assert len(log) == 3  # more at once could fail more often than allowed
@@ -142,7 +142,7 @@ async def test_tries_that_succeed_are_never_refused_however_many_come_at_once(wa
 
 
 async def test_tries_at_once_fail_no_more_often_than_allowed(watch: Watch):
-    tries, gate, log = Tries(Throttle(3, 60, watch)), asyncio.Event(), list[str]()
+    tries, gate, log = AttemptLimiter(Throttle(3, 60, watch)), asyncio.Event(), list[str]()
     gate.set()
     crowd = [one_try(tries, gate, log, fails=True) for _ in range(50)]
     results = await asyncio.gather(*crowd, return_exceptions=True)
@@ -153,7 +153,7 @@ async def test_tries_at_once_fail_no_more_often_than_allowed(watch: Watch):
 
 
 async def test_tries_that_wait_have_their_turns_in_order(watch: Watch):
-    tries, gate, order = Tries(Throttle(1, 60, watch)), asyncio.Event(), list[int]()
+    tries, gate, order = AttemptLimiter(Throttle(1, 60, watch)), asyncio.Event(), list[int]()
 
     async def one(number: int) -> None:
         async with tries.one("a", "slow down"):
@@ -168,7 +168,7 @@ async def test_tries_that_wait_have_their_turns_in_order(watch: Watch):
 
 
 async def test_more_tries_than_may_wait_are_refused_as_overload(watch: Watch):
-    tries, gate, log = Tries(Throttle(3, 60, watch), waiting=5), asyncio.Event(), list[str]()
+    tries, gate, log = AttemptLimiter(Throttle(3, 60, watch), waiting=5), asyncio.Event(), list[str]()
     crowd = [asyncio.create_task(one_try(tries, gate, log, fails=False)) for _ in range(20)]
     await asyncio.wait(crowd, return_when=asyncio.FIRST_COMPLETED)
     gate.set()
@@ -179,7 +179,7 @@ async def test_more_tries_than_may_wait_are_refused_as_overload(watch: Watch):
 
 
 async def test_a_try_that_gives_up_waiting_or_under_way_leaves_its_place_to_others(watch: Watch):
-    tries, gate, log = Tries(Throttle(1, 60, watch)), asyncio.Event(), list[str]()
+    tries, gate, log = AttemptLimiter(Throttle(1, 60, watch)), asyncio.Event(), list[str]()
     under_way, waiting, heir = [asyncio.create_task(one_try(tries, gate, log, fails=False)) for _ in range(3)]
     while not log:
         await asyncio.sleep(0)
@@ -193,7 +193,7 @@ async def test_a_try_that_gives_up_waiting_or_under_way_leaves_its_place_to_othe
 
 
 async def test_one_that_gives_up_as_its_turn_comes_hands_it_on(watch: Watch):
-    tries, gate, log = Tries(Throttle(1, 60, watch)), asyncio.Event(), list[str]()
+    tries, gate, log = AttemptLimiter(Throttle(1, 60, watch)), asyncio.Event(), list[str]()
     first, second, third = [asyncio.create_task(one_try(tries, gate, log, fails=False)) for _ in range(3)]
     while not log:
         await asyncio.sleep(0)
@@ -205,7 +205,7 @@ async def test_one_that_gives_up_as_its_turn_comes_hands_it_on(watch: Watch):
 
 
 async def test_tries_that_wait_when_the_window_fills_are_refused_at_once(watch: Watch):
-    tries, gate, slow, log = Tries(Throttle(2, 60, watch)), asyncio.Event(), asyncio.Event(), list[str]()
+    tries, gate, slow, log = AttemptLimiter(Throttle(2, 60, watch)), asyncio.Event(), asyncio.Event(), list[str]()
     gate.set()
     held = asyncio.create_task(one_try(tries, slow, log, fails=False))
     await asyncio.sleep(0)
@@ -223,7 +223,7 @@ async def test_tries_that_wait_when_the_window_fills_are_refused_at_once(watch: 
 
 
 async def test_fewer_tries_than_may_fail_run_at_a_time_where_told_so(watch: Watch):
-    tries, gate, log = Tries(Throttle(30, 60, watch), at_once=2), asyncio.Event(), list[str]()
+    tries, gate, log = AttemptLimiter(Throttle(30, 60, watch), at_once=2), asyncio.Event(), list[str]()
     crowd = [asyncio.create_task(one_try(tries, gate, log, fails=False)) for _ in range(20)]
     while not log:
         await asyncio.sleep(0)

@@ -10,7 +10,7 @@ import httpcore2
 import httpx2
 import pytest
 
-from actors.commands.tools import Toolbox
+from actors.commands.tools import UserToolbox
 from actors.core import Core, CoreOptions
 from actors.egress.aiohttp_session import Outbound
 from actors.egress.httpx_transport import GuardedBackend, GuardedTransport
@@ -21,7 +21,7 @@ from actors.tools.catalog import ToolOptions
 from actors.tools.limits import Flooded, ProcessSlots, ToolLimits
 from actors.tools.messages import InstallToolServer
 from actors.tools.stdio import StdioServer
-from actors.tools.token_bucket import Flow
+from actors.tools.token_bucket import TokenBucket
 from actors.tools.tool import ToolResult
 from persistence import users
 from persistence.sqlite.store import SqliteStore
@@ -65,7 +65,7 @@ def test_none_that_is_at_work_gives_way():
 
 
 def test_a_flow_waits_beyond_its_burst_and_ends_beyond_its_most():
-    flow = Flow(rate=10, burst=20, most=100)
+    flow = TokenBucket(rate=10, burst=20, most=100)
     assert flow.took(20, now=1.0) == 0
     assert flow.took(10, now=1.0) == 1.0
     assert flow.took(10, now=2.0) == 1.0
@@ -155,7 +155,7 @@ async def core(tmp_path: Path) -> AsyncIterator[Core]:
 
 
 async def test_the_toolbox_offers_all_but_what_fails_and_answers_texts(core: Core):
-    toolbox = Toolbox(core)
+    toolbox = UserToolbox(core)
     names = {offer.name for offer in await toolbox.tools("usr_1")}
     assert {"parley.current_time", "unruly.echo"} <= names
     assert not any(name.startswith("broken.") for name in names)

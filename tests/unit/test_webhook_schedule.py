@@ -8,7 +8,7 @@ import itertools
 import pytest
 
 from actors.webhooks.event_types import EVENT_TYPES, FILTERS, takes
-from actors.webhooks.lanes import LOADED, Alarms, Lane
+from actors.webhooks.lanes import LOADED, Lane, WakeupHeap
 from actors.webhooks.schedule import (
     BREAKER_FAILURES,
     BREAKER_OPEN_MS,
@@ -162,7 +162,7 @@ def test_what_a_lane_lets_go_is_expected_again():
 
 def test_alarms_ring_once_at_the_earliest_time_that_was_set():
     lanes = {1: Lane(1), 2: Lane(2)}
-    alarms = Alarms()
+    alarms = WakeupHeap()
     alarms.set(lanes[1], 50)
     alarms.set(lanes[1], 20)
     alarms.set(lanes[1], 70)

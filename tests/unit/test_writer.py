@@ -50,8 +50,8 @@ def note(id: int, text: str | None = "", number: int | None = None, *, many: boo
     return Write(NOTE, (id, text, number), many=NOTE_MANY if many else None)
 
 
-def unit(*writes: Write, by: int | tuple[int, ...] = (), **refusals: Callable[[], Exception]) -> Unit:
-    return Unit(tuple(writes), (by,) if isinstance(by, int) else by, refusals)
+def unit(*writes: Write, by: int | tuple[int, ...] = (), **constraint_errors: Callable[[], Exception]) -> Unit:
+    return Unit(tuple(writes), (by,) if isinstance(by, int) else by, constraint_errors)
 
 
 class Submitted:
@@ -170,8 +170,8 @@ async def test_an_expected_refusal_becomes_its_error_and_fences_nobody(
     store: SqliteStore, disk: Disk, constraint: str, write: Write
 ):
     await store.commit(unit(note(50)))
-    refusals: dict[str, Callable[[], Exception]] = {constraint: lambda: NoSuchNote("expected")}
-    refused = Unit((note(1), write, note(2)), (7,), refusals)
+    constraint_errors: dict[str, Callable[[], Exception]] = {constraint: lambda: NoSuchNote("expected")}
+    refused = Unit((note(1), write, note(2)), (7,), constraint_errors)
     outcomes = await in_one_batch(store, disk, [refused, unit(note(3), by=7), refused, unit(note(4), by=7)])
     assert kinds(outcomes) == [NoSuchNote, None, NoSuchNote, None]
     assert kinds(await Submitted(store, [unit(note(5), by=7)]).all()) == [None]
@@ -180,8 +180,8 @@ async def test_an_expected_refusal_becomes_its_error_and_fences_nobody(
 
 async def test_a_refusal_that_the_unit_did_not_name_is_a_failure(store: SqliteStore):
     await store.commit(unit(note(50)))
-    refusals: dict[str, Callable[[], Exception]] = {"notes.text": lambda: NoSuchNote("another constraint")}
-    outcomes = await Submitted(store, [Unit((note(50),), (7,), refusals), unit(note(1), by=7)]).all()
+    constraint_errors: dict[str, Callable[[], Exception]] = {"notes.text": lambda: NoSuchNote("another constraint")}
+    outcomes = await Submitted(store, [Unit((note(50),), (7,), constraint_errors), unit(note(1), by=7)]).all()
     assert kinds(outcomes) == [StoreUnavailable, Fenced]
 
 
@@ -192,9 +192,9 @@ async def test_a_write_that_touches_as_many_rows_as_it_names_is_stored(store: Sq
 
 async def test_commit_raises_what_the_unit_was_refused_with(store: SqliteStore):
     await store.commit(unit(note(1)))
-    refusals: dict[str, Callable[[], Exception]] = {"notes.id": lambda: NameTaken("taken")}
+    constraint_errors: dict[str, Callable[[], Exception]] = {"notes.id": lambda: NameTaken("taken")}
     with pytest.raises(NameTaken):
-        await store.commit(Unit((note(1),), refusals=refusals))
+        await store.commit(Unit((note(1),), constraint_errors=constraint_errors))
     with pytest.raises(StoreUnavailable):
         await store.commit(unit(note(1)))
     with pytest.raises(StoreUnavailable):
@@ -274,9 +274,9 @@ async def test_a_failed_batch_fails_all_its_units_and_fences_their_incarnations(
 
 async def test_a_refusal_in_a_failed_batch_counts_as_a_failure_of_the_batch(store: SqliteStore, disk: Disk):
     await store.commit(unit(note(50)))
-    refusals: dict[str, Callable[[], Exception]] = {"notes.id": lambda: NoSuchNote("expected")}
+    constraint_errors: dict[str, Callable[[], Exception]] = {"notes.id": lambda: NoSuchNote("expected")}
     disk.hold()
-    submitted = Submitted(store, [unit(note(1)), Unit((note(50),), (7,), refusals)])
+    submitted = Submitted(store, [unit(note(1)), Unit((note(50),), (7,), constraint_errors)])
     await disk.reached()
     disk.let_go(failing=True)
     assert kinds(await submitted.all()) == [StoreUnavailable] * 2
@@ -307,7 +307,7 @@ class Unfenced:
         self._store = store
 
     def submit(self, unit: Unit, settled: Settled) -> None:
-        self._store.submit(Unit(unit.writes, (), unit.refusals), settled)
+        self._store.submit(Unit(unit.writes, (), unit.constraint_errors), settled)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._store, name)
@@ -433,8 +433,8 @@ async def test_a_merged_run_refuses_fenced_incarnations_only(store: SqliteStore,
 
 async def test_a_unit_that_expects_a_refusal_has_it_amid_a_run_of_its_shape(store: SqliteStore, disk: Disk):
     await store.commit(unit(note(3)))
-    refusals: dict[str, Callable[[], Exception]] = {"notes.id": lambda: NoSuchNote("expected")}
-    units = [Unit((note(id, many=True),), (id,), refusals) for id in range(1, 6)]
+    constraint_errors: dict[str, Callable[[], Exception]] = {"notes.id": lambda: NoSuchNote("expected")}
+    units = [Unit((note(id, many=True),), (id,), constraint_errors) for id in range(1, 6)]
     assert kinds(await in_one_batch(store, disk, units)) == [None, None, NoSuchNote, None, None]
 
 
@@ -579,9 +579,9 @@ async def test_units_of_two_kinds_are_all_stored_with_a_statement_for_each_kind(
 # What a unit writes once it knows how many rows it touched
 
 
-def counting(id: int, *writes: Write, **refusals: Callable[[], Exception]) -> Unit:
+def counting(id: int, *writes: Write, **constraint_errors: Callable[[], Exception]) -> Unit:
     """A unit that notes, under an id, how many rows the last of its writes touched."""
-    return Unit(writes, (id,), refusals, then=lambda touched: (note(id, "touched", touched),))
+    return Unit(writes, (id,), constraint_errors, then=lambda touched: (note(id, "touched", touched),))
 
 
 async def counted(store: Store) -> list[tuple[Any, ...]]:

@@ -14,7 +14,7 @@ import orjson
 from actors.engines.openai.attribution import drawn, recalled
 from actors.engines.openai.completion import KEPT, Completions, Limits, ToolCall
 from actors.engines.openai.prompt import AgentSettings, ChatMessage, build, named_in, read_profile
-from actors.engines.openai.tools import NoSkills, NoTools, Skillbook, ToolAnswer, Toolbox, ToolOffer, function_names
+from actors.engines.openai.tools import NoSkills, NoTools, OfferedTool, Skillbook, ToolAnswer, Toolbox, function_names
 from actors.engines.turn import Piece, Turn
 from actors.errors import EngineFailed, ServiceError
 from actors.slices import sliced
@@ -91,7 +91,7 @@ class OpenAIEngine:
         turn: Turn,
         settings: AgentSettings,
         messages: list[ChatMessage],
-        tools: dict[str, ToolOffer],
+        tools: dict[str, OfferedTool],
         has_skills: bool,
         deadline: float,
         answers: list[ToolAnswer],
@@ -158,7 +158,7 @@ class OpenAIEngine:
                 bodies.append((name, body))
         return bodies
 
-    async def _tools(self, turn: Turn) -> dict[str, ToolOffer]:
+    async def _tools(self, turn: Turn) -> dict[str, OfferedTool]:
         """Name the tools as functions; a toolbox that fails costs a chat its tools, not its answer."""
         if not turn.owner_id:
             return {}
@@ -170,7 +170,7 @@ class OpenAIEngine:
         return function_names(offers[:MAX_TOOLS], (READ_SKILL,))
 
     async def _use(
-        self, turn: Turn, call: ToolCall, tools: dict[str, ToolOffer], has_skills: bool, deadline: float
+        self, turn: Turn, call: ToolCall, tools: dict[str, OfferedTool], has_skills: bool, deadline: float
     ) -> ToolAnswer:
         """Do what the model wants done; what goes wrong is told to the model."""
         try:
@@ -207,7 +207,7 @@ def _bounded(text: str) -> str:
     return text if len(text) <= MAX_TOOL_TEXT else f"{text[:MAX_TOOL_TEXT]} [cut off]"
 
 
-def _functions(tools: dict[str, ToolOffer], has_skills: bool) -> list[dict[str, Any]]:
+def _functions(tools: dict[str, OfferedTool], has_skills: bool) -> list[dict[str, Any]]:
     """Describe what the model may call."""
     described: list[dict[str, Any]] = []
     if has_skills:

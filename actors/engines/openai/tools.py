@@ -10,7 +10,7 @@ MAX_NAME = 64
 _odd = re.compile(r"[^A-Za-z0-9_-]")
 
 
-class ToolOffer(Protocol):
+class OfferedTool(Protocol):
     """A tool that a user has installed: its name `server.tool`, and the JSON Schema of its arguments."""
 
     @property
@@ -32,7 +32,7 @@ class ToolAnswer(NamedTuple):
 class Toolbox(Protocol):
     """The tools that users have installed."""
 
-    async def tools(self, user_id: str) -> Sequence[ToolOffer]:
+    async def tools(self, user_id: str) -> Sequence[OfferedTool]:
         """List a user's tools."""
         ...
 
@@ -48,7 +48,7 @@ class Toolbox(Protocol):
 class NoTools:
     """A toolbox with nothing in it."""
 
-    async def tools(self, user_id: str) -> list[ToolOffer]:
+    async def tools(self, user_id: str) -> list[OfferedTool]:
         """List nothing."""
         return []
 
@@ -88,12 +88,12 @@ class NoSkills:
         return None
 
 
-def function_names(tools: Iterable[ToolOffer], taken: Iterable[str] = ()) -> dict[str, ToolOffer]:
+def function_names(tools: Iterable[OfferedTool], taken: Iterable[str] = ()) -> dict[str, OfferedTool]:
     """Name tools as functions: a model's names take no `.`, and no two tools get the same.
 
     The names lead back to the tools, so nothing has to be read out of them.
     """
-    named: dict[str, ToolOffer] = {}
+    named: dict[str, OfferedTool] = {}
     used = set(taken)
     for tool in tools:
         plain = _odd.sub("_", tool.name.replace(".", "__"))[:MAX_NAME]
