@@ -27,11 +27,8 @@ from actors.conversations.conversation import (
     Chat,
     ChatSent,
     Conversation,
-    append,
-    from_row,
-    noted,
-    quote_notes,
 )
+from actors.conversations.stored import append, from_row, quote_notes, with_answers_notes
 from actors.engines.answering import engine_error
 from actors.engines.message import Source, Utterance
 from actors.engines.turn import InstantEngine, Persona, Reply, StreamingEngine, Turn, collect
@@ -578,15 +575,17 @@ def _left_by_reply(conversation_id: int, chat: Chat, sent: ChatSent, streamed: R
     writes = quote_notes(
         sent.reply,
         chat.memories,
-        lambda place, seq, source: quotes.quote(place, conversation_id, seq, source, whole=whole),
+        lambda position, seq, source: quotes.quote(position, conversation_id, seq, source, whole=whole),
     )
     if receipt is not None:
         writes += receipt.writes(sent)
     if streamed is not None:
-        notes = [quotes.quote(place, conversation_id, seq, quotes.UNSEEN, whole=True) for place in streamed.places]
+        notes = [
+            quotes.quote(position, conversation_id, seq, quotes.UNSEEN, whole=True) for position in streamed.positions
+        ]
         if streamed.echoes:
             notes.append(quotes.echo(conversation_id, streamed.echoes, seq))
-        writes += noted(notes, "quotes", conversation_id, seq, receipt)
+        writes += with_answers_notes(notes, "quotes", conversation_id, seq, receipt)
     return writes
 
 

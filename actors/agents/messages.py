@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from actors.conversations.conversation import (
-    ChatSent,
-)
+from actors.conversations.conversation import ChatSent
 from actors.engines.message import Utterance
 from actors.engines.turn import Memory
 from actors.errors import (

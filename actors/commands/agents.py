@@ -13,7 +13,9 @@ from actors.calls.call import Answer, Call, nothing_selected
 from actors.calls.request import require_name
 from actors.commands import zones
 from actors.commands.banks import memories_for_chat
-from actors.conversations.conversation import ChatSent, from_row, message_record, places_quoted
+from actors.conversations.conversation import ChatSent
+from actors.conversations.records import message_record
+from actors.conversations.stored import from_row, quoted_positions
 from actors.domains.messages import NotInDomain
 from actors.engines.turn import Memory
 from actors.errors import InvalidField, NotFound, NotPermitted, StateConflict
@@ -236,7 +238,7 @@ async def _send(call: Call, agent_id: str, message: SendChat) -> Answer:
         call.saw_agent(agent_id, sent.reply.name)
         return Answer(
             content=[message_record(sent.message), message_record(sent.reply)],
-            quoted=places_quoted(sent.reply, memories),
+            quoted=quoted_positions(sent.reply, memories),
         )
 
     def send(message: SendChat) -> Awaitable[Answer | MemoriesAsked]:

@@ -13,7 +13,8 @@ from actors.calls.call import Answer, Call
 from actors.calls.request import require_name
 from actors.commands.banks import memories_for_chat
 from actors.commands.domains import select_place
-from actors.conversations.conversation import from_row, message_record, places_quoted
+from actors.conversations.records import message_record
+from actors.conversations.stored import from_row, quoted_positions
 from actors.domains.messages import CreateZone, DestroyZone, Said, SayInZone, no_member
 from actors.domains.records import zone_record
 from actors.domains.streams import Stream, StreamEvent, event
@@ -149,7 +150,7 @@ async def _say(call: Call, spoken_to: AgentView | None) -> Answer:
         unsent = "" if said.streamed else said.reply.content
         return Answer(
             content=[message_record(said.message, zone.name), message_record(said.reply, zone.name)],
-            quoted=places_quoted(said.reply, message.memories[0]),
+            quoted=quoted_positions(said.reply, message.memories[0]),
         )
 
     answer = await call.carry_out("domain", view.row.id, message, answered, timeout=CHAT_TIMEOUT_S)

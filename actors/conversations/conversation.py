@@ -1,21 +1,14 @@
-"""A private conversation of a user with an agent, as its agent's actor holds it."""
+"""A private conversation of a user with an agent, as the agent's actor holds it in memory."""
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
-import orjson
-
-from actors.engines.message import Source, Utterance
+from actors.engines.message import Utterance
 from actors.engines.turn import Memory
 from actors.engines.window import Window
 from actors.idempotency.records import Receipt
 from actors.runtime.actor import AsyncFuture, Progress
-from actors.wire import iso
-from persistence import conversations
-from persistence.conversations import MessageRow
-from persistence.store import Write
 
 WAITING_LIMIT = 32
 """Chats that may wait for their turn in one conversation; one more is refused at once."""
@@ -29,7 +22,10 @@ class ChatSent(NamedTuple):
 
 
 class Chat(NamedTuple):
-    """A message that waits for its turn, and where the answer goes."""
+    """A message to be answered, with the future of its answer.
+
+    `resumes` is the message itself where an earlier attempt stored it and left it without a reply.
+    """
 
     user_name: str
     content: str
@@ -42,10 +38,10 @@ class Chat(NamedTuple):
 
 @dataclass(slots=True)
 class Conversation:
-    """What is remembered of one conversation while it is in use.
+    """The state of one conversation while it is in use.
 
-    `id` is None until it is stored; `last_seq` counts its messages. One chat is answered at a time: while a
-    slow engine is `at_work` or not `loaded`, others wait in order.
+    `id` is None until it is stored; `last_seq` counts its messages. One chat is answered at a time: while the
+    conversation is not `loaded` or an engine is `at_work`, other chats wait in order.
     """
 
     user_id: str
@@ -59,80 +55,13 @@ class Conversation:
 
     @property
     def at_rest(self) -> bool:
-        """Tell whether nothing of it is under way, so that it may be read again from the store later."""
+        """Tell whether nothing is under way, so that it may be dropped and read from the store again later."""
         return self.loaded and not self.at_work and not self.open_units and not self.waiting
 
     def unit_stored(self) -> None:
-        """Note that one of its units is stored."""
+        """Count one of its units as stored."""
         self.open_units -= 1
 
     def under_way(self) -> list[Chat]:
         """List the chats that are not answered yet."""
         return [*([self.at_work] if self.at_work else ()), *self.waiting]
-
-
-def message_record(message: Utterance, zone: str | None = None) -> dict[str, Any]:
-    """Show a message to its reader (product 1, "Records")."""
-    id, role, name, content, seq, at, sources = message
-    return {
-        "id": id,
-        "role": role,
-        "name": name,
-        "content": content,
-        "at": iso(at),
-        "zone": zone,
-        "seq": seq,
-        "sources": [source.record() for source in sources],
-    }
-
-
-def append(conversation_id: int, message: Utterance) -> Write:
-    """Make the write that keeps a message."""
-    return conversations.append(conversation_id, *columns_of(message))
-
-
-def columns_of(message: Utterance) -> tuple[int, str, str, str, str, str | None, int]:
-    """Tell what is stored of a message, in the order of `MessageRow`."""
-    id, role, name, content, seq, at, sources = message
-    kept = orjson.dumps([source.record() for source in sources]).decode() if sources else None
-    return seq, id, role, name, content, kept, at
-
-
-def quote_notes(
-    message: Utterance, memories: tuple[Memory, ...], note: Callable[[int, int, int], Write]
-) -> list[Write]:
-    """Make the writes that note which of these memories a message quotes: `note(place, seq, number of the source)`."""
-    places = {(memory.bank, memory.name): memory.place for memory in memories}
-    return [
-        note(places[source.of, source.id], message.seq, number)
-        for number, source in enumerate(message.sources)
-        if source.kind == "bank" and (source.of, source.id) in places
-    ]
-
-
-def places_quoted(message: Utterance, memories: tuple[Memory, ...]) -> tuple[int, ...]:
-    """Tell where the store keeps those of these memories that a message quotes."""
-    if not memories:
-        return ()
-    quoted = {(source.of, source.id) for source in message.sources if source.kind == "bank"}
-    return tuple(memory.place for memory in memories if (memory.bank, memory.name) in quoted)
-
-
-def noted(
-    notes: list[Write], noted_in: Literal["quotes", "zone_quotes"], stream: int | str, seq: int, receipt: Receipt | None
-) -> list[Write]:
-    """Make notes of what a message draws on; also for the answer that a receipt has kept of it."""
-    return [*notes, *(receipt.quotes_alike(noted_in, stream, seq) if notes and receipt is not None else ())]
-
-
-def from_row(row: MessageRow) -> Utterance:
-    """Make a message of its row."""
-    return Utterance(
-        id=row.id,
-        role="user" if row.role == "user" else "agent",
-        name=row.name,
-        content=row.content,
-        seq=row.seq,
-        at=row.at,
-        sources=tuple(Source.from_record(source) for source in orjson.loads(row.sources or b"[]")),
-    )

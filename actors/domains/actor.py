@@ -10,7 +10,8 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from actors.agents.actor import Engine
-from actors.conversations.conversation import columns_of, from_row, message_record, noted, quote_notes
+from actors.conversations.records import message_record
+from actors.conversations.stored import columns_of, from_row, quote_notes, with_answers_notes
 from actors.domains.membership import BY_AGENTS_OWNER, MEMBER, NONE, Membership, Move, moved
 from actors.domains.messages import (
     LOBBY,
@@ -421,7 +422,7 @@ class DomainActor(DurableActor):
 
     def _noting(self, zone: _Zone, *, whole: bool = False) -> Callable[[int, int, int], Write]:
         zone_id = zone.row.id
-        return lambda place, seq, source: quotes.quote_in_zone(place, zone_id, seq, source, whole=whole)
+        return lambda position, seq, source: quotes.quote_in_zone(position, zone_id, seq, source, whole=whole)
 
     async def _run_engine(
         self,
@@ -462,10 +463,10 @@ class DomainActor(DurableActor):
         if answer is not None:
             beside += _beside(message.receipt, said, message.said)
         note = self._noting(zone, whole=True)
-        notes = [note(place, reply.seq, quotes.UNSEEN) for place in outcome.places]
+        notes = [note(position, reply.seq, quotes.UNSEEN) for position in outcome.positions]
         if outcome.echoes:
             notes.append(quotes.echo_in_zone(zone.row.id, outcome.echoes, reply.seq))
-        beside += noted(notes, "zone_quotes", zone.row.id, reply.seq, message.receipt)
+        beside += with_answers_notes(notes, "zone_quotes", zone.row.id, reply.seq, message.receipt)
         stored = self._store_said(zone, reply, beside=beside)
         if answer is not None:
             stored.then(lambda done: answer.fail(done.error) if done.error else answer.set(said))

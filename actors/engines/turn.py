@@ -25,14 +25,14 @@ class Persona:
 class Memory:
     """A memory of a bank that the agent is attached to; the score only orders memories of one turn.
 
-    `place` is where the store keeps it: what quotes it is noted by that.
+    `position` is the number of its row in the store; messages that quote it are noted by that number.
     """
 
     bank: str
     name: str
     text: str
     score: float
-    place: int = 0
+    position: int = 0
 
 
 class Turn(NamedTuple):
@@ -58,13 +58,13 @@ class Reply(NamedTuple):
     """What an engine answers, and what it based that on.
 
     `echoes` are the seqs of the agents' messages whose words a streamed reply may repeat: what is censored there is
-    censored in the reply, too; so are the memories at the `places`, which a tool brought in.
+    censored in the reply, too; so are the memories at the `positions`, which a tool brought in.
     """
 
     text: str
     sources: tuple[Source, ...] = ()
     echoes: tuple[int, ...] = ()
-    places: tuple[int, ...] = ()
+    positions: tuple[int, ...] = ()
 
 
 class Echo(NamedTuple):
@@ -74,9 +74,9 @@ class Echo(NamedTuple):
 
 
 class Recalled(NamedTuple):
-    """A reply may hold words of the memory at this place, which a tool brought in."""
+    """A reply may hold words of the memory at this position, which a tool brought in."""
 
-    place: int
+    position: int
 
 
 Piece = str | Source | Echo | Recalled
@@ -124,7 +124,7 @@ async def collect(pieces: AsyncIterator[Piece], passed_on: Callable[[str], None]
     texts: list[str] = []
     sources: list[Source] = []
     echoes: list[int] = []
-    places: list[int] = []
+    positions: list[int] = []
     async for piece in pieces:
         if isinstance(piece, str):
             texts.append(piece)
@@ -133,7 +133,7 @@ async def collect(pieces: AsyncIterator[Piece], passed_on: Callable[[str], None]
         elif isinstance(piece, Echo):
             echoes.append(piece.seq)
         elif isinstance(piece, Recalled):
-            places.append(piece.place)
+            positions.append(piece.position)
         else:
             sources.append(piece)
-    return Reply("".join(texts), tuple(sources), tuple(echoes), tuple(dict.fromkeys(places)))
+    return Reply("".join(texts), tuple(sources), tuple(echoes), tuple(dict.fromkeys(positions)))

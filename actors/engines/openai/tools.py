@@ -22,7 +22,7 @@ class OfferedTool(Protocol):
 
 
 class ToolAnswer(NamedTuple):
-    """What a tool answered. `quoted` are the places of memories whose texts stand in it."""
+    """What a tool answered. `quoted` are the positions of the memories whose texts stand in it."""
 
     text: str
     is_error: bool = False
