@@ -1,4 +1,4 @@
-"""Identifiers and times as they stand on the wire (product 1, "Wire rules")."""
+"""Identifiers of everything that clients see, and numbers of what they do not (docs/contract.md, "Wire rules")."""
 
 import os
 import random
@@ -15,17 +15,19 @@ def system_clock() -> int:
 
 
 random_bits = random.Random(os.urandom(32)).getrandbits
-"""Random bits for ids: no system call each, which lets go of the interpreter lock (docs/performance.md).
+"""Return random bits for ids, without a system call each, which would release the interpreter lock.
 
-Not for what must not be guessed: tokens and salts take theirs from `secrets`.
+Not for secrets: tokens and salts take theirs from `secrets`.
 """
+
+_POOL = 4_096
 
 _hex = ""
 _hex_used = 0
 
 
 def random_hex(digits: int) -> str:
-    """Take random hex digits, at most `_POOL`: cut from many that are made at once. For ids only, as `random_bits`."""
+    """Return up to `_POOL` random hex digits, cut from a pool that is made at once; for ids only, as `random_bits`."""
     global _hex, _hex_used
     start, _hex_used = _hex_used, _hex_used + digits
     if _hex_used > len(_hex):
@@ -34,18 +36,22 @@ def random_hex(digits: int) -> str:
     return _hex[start:_hex_used]
 
 
-_POOL = 4_096
-
+_END = slice(-2, None)  # made once, because each [-2:] makes one
 _last_ms = 0
 _in_ms = 0
 _time_field = ""
 
 
-def new_id(prefix: str) -> str:
+def new_id(prefix: str, near: str | None = None) -> str:
     """Make an identifier: the prefix and a UUIDv7 in hex, so that ids sort in order of creation.
 
     The 12 bits after the version count the ids of a millisecond; where the clock stands still or goes back, or the
-    bits run out, the time field runs ahead of it (RFC 9562, 6.2, method 1). 60 bits are random.
+    bits run out, the time field runs ahead of it (RFC 9562, section 6.2, method 1). 60 bits are random.
+
+    Args:
+        prefix: tells the kind of what is identified.
+        near: the id of the user that owns it, or of something else of that user's. The new id ends in the same two
+            digits, which name the shard of the user and all it owns; 52 bits are random then.
     """
     global _last_ms, _in_ms, _time_field
     ms = time.time_ns() // 1_000_000
@@ -54,16 +60,18 @@ def new_id(prefix: str) -> str:
     else:
         _last_ms, _in_ms = max(ms, _last_ms + 1), 0
         _time_field = f"{_last_ms:012x}7"
-    return f"{prefix}_{_time_field}{_in_ms:03x}8{random_hex(15)}"
+    if near is None:
+        return f"{prefix}_{_time_field}{_in_ms:03x}8{random_hex(15)}"
+    return f"{prefix}_{_time_field}{_in_ms:03x}8{random_hex(13)}{near[_END]}"
 
 
 _last_number = 0
 
 
 def new_number() -> int:
-    """Make an identifier that is a number below 2**63 and greater than those before: for keys that no client sees.
+    """Make a number below 2**63 that is greater than those before, for keys that no client sees.
 
-    Milliseconds since the epoch and 22 random bits.
+    It is the milliseconds since the epoch and 22 random bits.
     """
     global _last_number
     _last_number = max(_last_number + 1, system_clock() << 22 | random_bits(22))

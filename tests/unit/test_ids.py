@@ -50,6 +50,33 @@ def test_ids_of_one_moment_differ_in_more_than_their_count():
     assert len(tails) == 5_000
 
 
+def test_an_id_near_another_ends_in_its_last_two_digits():
+    user = new_id("usr")
+    agent = new_id("agt", near=user)
+    assert re.fullmatch(r"agt_[0-9a-f]{32}", agent)
+    assert agent[-2:] == user[-2:]
+    assert new_id("msg", near=agent)[-2:] == user[-2:]
+
+
+def test_ids_near_one_another_are_uuids_of_version_7_and_sort_in_order_of_creation():
+    user = new_id("usr")
+    ids = [new_id("msg", near=user) if number % 2 else new_id("msg") for number in range(20_000)]
+    assert sorted(set(ids)) == ids
+    for id in ids[:1_000]:
+        parsed = uuid.UUID(id.removeprefix("msg_"))
+        assert (parsed.version, parsed.variant) == (7, uuid.RFC_4122)
+
+
+def test_ids_near_one_another_differ_in_their_random_digits():
+    user = new_id("usr")
+    digits = {new_id("msg", near=user)[-15:-2] for _ in range(5_000)}
+    assert len(digits) == 5_000
+
+
+def test_users_are_spread_over_all_ends():
+    assert len({new_id("usr")[-2:] for _ in range(10_000)}) == 256
+
+
 def test_numbers_grow_and_fit_into_a_column():
     numbers = [new_number() for _ in range(5_000)]
     assert sorted(set(numbers)) == numbers
