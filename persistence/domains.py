@@ -202,7 +202,7 @@ def memberships_after(domain_id: str, after_key: str, limit: int) -> Query[Membe
 
 
 def zones(domain_id: str) -> Query[ZoneRow]:
-    """List a domain's zones, the oldest first."""
+    """List a domain's zones in the order of their ids, by which ZN_List pages."""
     return Query(
         "SELECT id, name, created_at, (SELECT coalesce(max(seq), 0) FROM zone_messages WHERE zone_id = zones.id)"
         " FROM zones WHERE domain_id = ? ORDER BY id",

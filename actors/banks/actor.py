@@ -62,7 +62,7 @@ def _replacing(bank: BankRow, message: LoadMemory, now: int) -> tuple[tuple[Memo
         replaced = before.pop(name, None)
         memory = MemoryRow(
             place=new_number() if replaced is None else replaced.place,
-            id=new_id("mem") if replaced is None else replaced.id,
+            id=new_id("mem", near=bank.id) if replaced is None else replaced.id,
             name=name,
             text=text,
             author_id=message.agent_id,

@@ -86,7 +86,7 @@ async def issue_sandbox_key(call: Call) -> tuple[SessionRow, str, QuotaStatus]:
         created_at=now,
     )
     row = SessionRow(
-        new_id("key"),
+        new_id("key", near=user.id),
         user.id,
         user.name,
         token_hash(key),

@@ -80,7 +80,7 @@ async def install(
         raise InvalidField("Invalid value of server: send `server`, an entry of the catalog, or `url`, not both.")
     core = call.core
     options = core.tool_servers.options
-    server_id = new_id("mcp")
+    server_id = new_id("mcp", near=call.user.user_id)
     sealed = None
     if url is not None:
         refusal = await core.tool_servers.outbound.refusal(call.user.user_id, url)

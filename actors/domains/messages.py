@@ -22,6 +22,10 @@ class NotInDomain(StateConflict):
     """The agent that is spoken to in a zone is not a member of its domain."""
 
 
+LOBBY = "lobby"
+"""The name of the zone that each domain is made with, and that can't be destroyed."""
+
+
 class DomainViewer(NamedTuple):
     """Who asks; `access_granted` where it sees the domain because it shares one with the founder."""
 
@@ -39,8 +43,8 @@ class DomainView(NamedTuple):
 
     @property
     def lobby(self) -> ZoneRow:
-        """The zone that it was made with."""
-        return self.zones[0]
+        """The zone that it was made with, whose name no other can take."""
+        return next(zone for zone in self.zones if zone.name == LOBBY)
 
 
 class Said(NamedTuple):
@@ -142,7 +146,3 @@ def no_member(domain: DomainRow) -> NotPermitted:
 def no_such_domain() -> NotFound:
     """Make the error for a domain that is not there, or not for this user."""
     return NotFound("There is no such domain that you may see; check the name with DM_List.")
-
-
-LOBBY = "lobby"
-"""The zone that each domain is made with, and that can't be destroyed."""

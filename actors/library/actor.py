@@ -76,7 +76,7 @@ class LibraryActor(DurableActor):
         now = self._clock()
         document = DocumentRow(
             place=new_number(),
-            id=new_id("doc"),
+            id=new_id("doc", near=self.key),
             user_id=self.key,
             name=message.name,
             media_type=message.media_type,

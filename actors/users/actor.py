@@ -92,7 +92,7 @@ class UserActor(DurableActor):
         if user.secret_hash != message.verified_hash:
             raise wrong_password()
         now = self._clock()
-        session = SessionRow(new_id("ses"), user.id, user.name, message.token_hash, now, now)
+        session = SessionRow(new_id("ses", near=user.id), user.id, user.name, message.token_hash, now, now)
         ended = self._held.begin_session(session.id, message.gone)  # where this is refused, nobody is left to count
 
         def applied() -> None:
@@ -194,7 +194,7 @@ class UserActor(DurableActor):
         require_entitled(user.plan)
         now = self._clock()
         key = SessionRow(
-            id=new_id("key"),
+            id=new_id("key", near=user.id),
             user_id=user.id,
             user_name=user.name,
             token_hash=message.token_hash,
@@ -228,7 +228,7 @@ class UserActor(DurableActor):
         require_name_allowed(message.name, user.plan)
         now = self._clock()
         agent = AgentRow(
-            id=new_id("agt"),
+            id=new_id("agt", near=user.id),
             owner_id=user.id,
             owner=user.name,
             name=message.name,
@@ -253,7 +253,7 @@ class UserActor(DurableActor):
         require_name_allowed(message.name, user.plan)
         now = self._clock()
         domain = DomainRow(
-            id=new_id("dom"),
+            id=new_id("dom", near=user.id),
             owner_id=user.id,
             owner=user.name,
             founder_id=message.founder_id,
@@ -268,7 +268,7 @@ class UserActor(DurableActor):
         return self.commit_or_refuse(
             domains.insert(domain),
             domains.put_membership(domain.id, domain.founder_id, "member", now),
-            domains.insert_zone(domain.id, ZoneRow(new_id("zon"), LOBBY, now)),
+            domains.insert_zone(domain.id, ZoneRow(new_id("zon", near=user.id), LOBBY, now)),
             reply=lambda: domain,
             constraint_errors={"domains.name_key": name_taken, ROWS: agent_is_gone},
         )
@@ -280,7 +280,7 @@ class UserActor(DurableActor):
         now = self._clock()
         bank = BankRow(
             number=0,
-            id=new_id("bnk"),
+            id=new_id("bnk", near=user.id),
             owner_id=user.id,
             owner=user.name,
             name=message.name,

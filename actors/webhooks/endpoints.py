@@ -82,7 +82,7 @@ class WebhooksActor(DurableActor):
 
     @handles(CreateEndpoint)
     def _create(self, message: CreateEndpoint) -> AsyncFuture[Record]:
-        now, secret, id = self._clock(), signing.new_secret(), new_id("whe")
+        now, secret, id = self._clock(), signing.new_secret(), new_id("whe", near=self.key)
         endpoint = EndpointRow(
             number=new_number(),
             id=id,

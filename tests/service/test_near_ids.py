@@ -1,0 +1,36 @@
+"""The ids of all that a user owns end in the two digits that the user's id ends in."""
+
+from typing import Any
+
+from tests.support.gateway import Client
+from tests.support.operator import on_plan
+
+
+async def created(user: Client, path: str, **body: Any) -> str:
+    answer = await user.request("POST", path, json=body)
+    assert answer.http in (201, 202), answer.body
+    return answer.body["id"]
+
+
+async def test_all_that_a_user_makes_is_near_the_user(user: Client, unique: str):
+    await on_plan(user, "builder")
+    end = (await user.command("US_Read")).ok().profile[0]["id"][-2:]
+    agent = await user.agent(f"{unique}-agent")
+    vx = {"name": f"{unique}-domain", "description": "d"}
+    made = [
+        agent["id"],
+        (await user.command("US_Sessions")).ok().profile[0]["id"],
+        (await user.command("DM_Create", vx=vx)).ok().profile[0]["id"],
+        (await user.command("MB_Create", vx={"name": f"{unique}-bank"})).ok().profile[0]["id"],
+        await created(user, "/api/api-keys", name="job"),
+        await created(user, "/api/documents", name="plan", content="Jupiter rises at nine."),
+        await created(user, "/api/webhooks/endpoints", url="https://receiver.example/hook", events=["quota.*"]),
+        await created(user, "/api/mcp/tools/install", name="own", server="parley"),
+    ]
+    zones = (await user.command("ZN_List", target={"domain": vx["name"]})).ok().profile
+    made += [zone["id"] for zone in zones]
+    load = {"target": {"bank": f"{unique}-bank"}, "vx": {"name": "m"}, "content": "text"}
+    made.append((await user.command("MB_Load", **load)).ok().content[0]["id"])
+    assert {id[:3]: id[-2:] for id in made} == dict.fromkeys(
+        ("agt", "ses", "dom", "bnk", "key", "doc", "whe", "mcp", "zon", "mem"), end
+    )
