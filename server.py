@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from time import monotonic
 
 import uvloop
@@ -24,10 +25,12 @@ from actors.ids import Clock, system_clock
 from actors.jobs.expiry import keep_delivering, keep_delivery_log, keep_erasing, keep_house
 from actors.jobs.ingestion import keep_ingesting
 from actors.library.skillbook import StoredSkills
+from actors.runtime.local_directory import IDLE_S
 from actors.sealing import Sealer, WrongMasterKey
 from actors.tools.catalog import ToolOptions
 from actors.tools.limits import ToolLimits
 from actors.tools.stdio import StdioServer
+from actors.users.passwords import PasswordHasher
 from config.command_line import WrongUsage, parse_arguments
 from config.development import for_development
 from config.master_key import FILE as MASTER_KEY_FILE
@@ -52,31 +55,43 @@ NAMES_TOLD = 5
 log = logging.getLogger("parley")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Parts of a gateway that tests replace (tests/gateways/); production runs with the defaults."""
+
+    engine: Callable[[Settings, Store], Engine] | None = None
+    """Makes the chat engine; None makes the one that the settings name."""
+    before_commit: Callable[[], None] | None = None
+    """Runs before each commit, in the writer's thread; may raise."""
+    clock: Clock = system_clock
+    ticks: Callable[[], float] = monotonic
+    """The seconds that throttles count."""
+    hasher: Callable[[], PasswordHasher] = PasswordHasher
+    access_log: type[AccessLog] = AccessLog
+    idle_s: float = IDLE_S
+    http: Callable[[HttpOptions], HttpOptions] | None = None
+    """Changes what the routes are told of the settings."""
+    grace_s: float = GRACE_S
+
+
 class Gateway:
     """The running gateway: `start`, then `stop`.
 
     Args:
         settings: what the operator decides.
         developed: the keys of those settings that a development start has set; None where it is no such start.
+        parts: other parts than production's, for tests.
     """
 
-    def __init__(self, settings: Settings, developed: Collection[str] | None = None) -> None:
+    def __init__(
+        self, settings: Settings, developed: Collection[str] | None = None, parts: Parts | None = None
+    ) -> None:
         self.settings = settings
         self.developed = developed
+        self.parts = parts or Parts()
 
-    async def start(
-        self,
-        *,
-        engine: Engine | None = None,
-        before_commit: Callable[[], None] | None = None,
-        clock: Clock = system_clock,
-        ticks: Callable[[], float] = monotonic,
-        outbound: Outbound | None = None,
-    ) -> None:
+    async def start(self) -> None:
         """Bring up store, actors and routes, in this order, and listen.
-
-        All parameters are for tests: another chat engine, a fault in each commit, clocks that can be moved (the time of
-        day, and the seconds that throttles count), and another way out to receivers.
 
         Raises:
             StoreError: the database is in use, too new for this code, or its files can't be used.
@@ -84,17 +99,18 @@ class Gateway:
             CatalogError: the catalog of tool servers can't be used.
             CannotListen: the address is in use, or not this machine's.
         """
-        settings = self.settings
-        options = core_options(settings, outbound, development_plan="default_plan" in (self.developed or ()))
-        self.store = await SqliteStore.open(settings.database_path, before_commit=before_commit)
+        settings, parts = self.settings, self.parts
+        options = core_options(settings, development_plan="default_plan" in (self.developed or ()))
+        options = replace(options, idle_s=parts.idle_s)
+        self.store = await SqliteStore.open(settings.database_path, before_commit=parts.before_commit)
         try:
             sealer = await prepare_sealer(self.store, settings)
             (self.on_development_plan,) = await self.store.fetch(users.on_development_plan(NAMES_TOLD))
         except BaseException:
             await self.store.close()
             raise
-        self.engine = engine or chat_engine(settings, self.store)
-        self.core = Core(self.store, self.engine, sealer, options, clock, ticks)
+        self.engine = (parts.engine or chat_engine)(settings, self.store)
+        self.core = Core(self.store, self.engine, sealer, options, parts.clock, parts.ticks, parts.hasher())
         if isinstance(self.engine, UsesTools) and isinstance(self.engine.toolbox, NoTools):
             self.engine.toolbox = UserToolbox(self.core)
         self._tasks = [
@@ -106,9 +122,10 @@ class Gateway:
             asyncio.create_task(keep_ingesting(self.core), name="ingestion"),
         ]
         stream = sys.stdout if settings.log_level in ("debug", "info") else None
-        self.access_log = AccessLog(stream, json=settings.log_format == "json")
+        self.access_log = parts.access_log(stream, json=settings.log_format == "json")
+        http = http_options(settings)
         try:
-            app = build_app(self.core, http_options(settings), self.access_log)
+            app = build_app(self.core, parts.http(http) if parts.http else http, self.access_log)
             self.listener = await Listener.open(app, settings.host, settings.port)
         except BaseException:
             await self._stop_core()
@@ -120,7 +137,7 @@ class Gateway:
         Returns how many requests were cut off when the grace time was over.
         """
         self.core.streams.close("gateway stops")
-        cut_off = await self.listener.drain(GRACE_S)
+        cut_off = await self.listener.drain(self.parts.grace_s)
         unfinished = await self._stop_core()
         if unfinished:
             log.warning("%d actors were not done when the gateway stopped", unfinished)
@@ -130,7 +147,7 @@ class Gateway:
     async def _stop_core(self) -> int:
         for task in self._tasks:
             task.cancel()
-        unfinished = await self.core.close(GRACE_S)
+        unfinished = await self.core.close(self.parts.grace_s)
         if isinstance(self.engine, Closing):
             await self.engine.close()
         return unfinished
@@ -157,13 +174,10 @@ async def prepare_sealer(store: Store, settings: Settings) -> Sealer:
     return sealer
 
 
-def core_options(
-    settings: Settings, outbound: Outbound | None = None, *, development_plan: bool = False
-) -> CoreOptions:
+def core_options(settings: Settings, *, development_plan: bool = False) -> CoreOptions:
     """Pick what the core is to know of the settings."""
     webhooks = WebhookOptions(
-        outbound=outbound
-        or Outbound(allow_insecure=settings.webhooks_allow_insecure, ca_file=settings.webhooks_ca_file),
+        outbound=Outbound(allow_insecure=settings.webhooks_allow_insecure, ca_file=settings.webhooks_ca_file),
         header_brand=settings.header_brand,
         retry_delays_s=settings.webhooks_retry_delays_s,
         timeout_s=settings.webhooks_timeout_s,
@@ -286,14 +300,13 @@ def told_of_development_plans(found: users.OnDevelopmentPlan) -> str:
     )
 
 
-async def run(settings: Settings, developed: Collection[str] | None) -> int:
+async def run(gateway: Gateway) -> int:
     """Serve until SIGINT or SIGTERM; return the process's exit status."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopping.set)
-    gateway = Gateway(settings, developed)
-    as_json = settings.log_format == "json"
+    as_json = gateway.settings.log_format == "json"
     try:
         await gateway.start()
     except (StoreError, MasterKeyError, CatalogError) as error:
@@ -310,8 +323,8 @@ async def run(settings: Settings, developed: Collection[str] | None) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] = ()) -> int:
-    """Read the command line and the settings, and serve."""
+def main(arguments: Sequence[str] = (), make: Callable[[Settings, Collection[str] | None], Gateway] = Gateway) -> int:
+    """Read the command line and the settings, and serve with the gateway that `make` makes of them."""
     try:
         told = parse_arguments(arguments, VERSION)
     except WrongUsage as error:
@@ -328,7 +341,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     tune()
     allow_many_connections()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(run(settings, developed))
+        return runner.run(run(make(settings, developed)))
 
 
 if __name__ == "__main__":

@@ -78,6 +78,7 @@ class Core:
         options: CoreOptions,
         clock: Clock = system_clock,
         ticks: Callable[[], float] = monotonic,
+        hasher: PasswordHasher | None = None,
     ) -> None:
         self.store = store
         self.sealer = sealer
@@ -156,7 +157,7 @@ class Core:
         self.names = Names(store)
         self.ingestion = asyncio.Event()  # set when a document was queued; see actors/jobs/ingestion.py
         self.erasure = asyncio.Event()  # set when something was censored; see actors/jobs/expiry.py
-        self.hasher = PasswordHasher()
+        self.hasher = hasher or PasswordHasher()
         self.registrations = Throttle(options.registrations_per_hour, 3600, ticks)
         self.sandbox_keys = Throttle(options.sandbox_keys_per_hour, 3600, ticks)
         self.attempts = PasswordAttempts(ticks)

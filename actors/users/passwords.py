@@ -15,9 +15,17 @@ from actors.users.fair_queue import FairQueue, Lane
 
 T = TypeVar("T")
 
-MEMORY_KIB = 19 * 1024
-ITERATIONS = 2
-LANES = 1
+
+@dataclass(frozen=True, slots=True)
+class HashCost:
+    """The work that a new hash costs. A stored hash carries its own cost."""
+
+    memory_kib: int
+    iterations: int
+    lanes: int = 1
+
+
+OWASP_COST = HashCost(memory_kib=19 * 1024, iterations=2)
 """OWASP Password Storage Cheat Sheet: Argon2id with 19 MiB, t=2, p=1."""
 
 
@@ -36,11 +44,12 @@ class PasswordHasher:
     is refused, or makes a lane refuse its newest that has more waiting (see `FairQueue`).
     """
 
-    def __init__(self, *, threads: int = 2, waiting: int = 64) -> None:
+    def __init__(self, *, threads: int = 2, waiting: int = 64, cost: HashCost = OWASP_COST) -> None:
+        self._cost = cost
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="argon2")
         self._idle = threads
         self._waiting = FairQueue[_Job](waiting)
-        self._nobody = _hash(os.urandom(16).hex())
+        self._nobody = _hash(os.urandom(16).hex(), cost)
 
     async def hash(self, secret: str, lane: Lane) -> str:
         """Hash a password to a PHC string.
@@ -48,7 +57,7 @@ class PasswordHasher:
         Raises:
             Overloaded: too many wait already.
         """
-        return await self._run(lambda: _hash(secret), lane)
+        return await self._run(lambda: _hash(secret, self._cost), lane)
 
     async def verify(self, secret: str, phc: str | None, lane: Lane) -> bool:
         """Tell whether the password is that of the hash; with no hash it takes as long and says no.
@@ -98,8 +107,10 @@ class PasswordHasher:
         self._executor.shutdown()
 
 
-def _hash(secret: str) -> str:
-    kdf = Argon2id(salt=os.urandom(16), length=32, iterations=ITERATIONS, lanes=LANES, memory_cost=MEMORY_KIB)
+def _hash(secret: str, cost: HashCost) -> str:
+    kdf = Argon2id(
+        salt=os.urandom(16), length=32, iterations=cost.iterations, lanes=cost.lanes, memory_cost=cost.memory_kib
+    )
     return kdf.derive_phc_encoded(secret.encode())
 
 

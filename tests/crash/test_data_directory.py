@@ -4,13 +4,13 @@ import asyncio
 import os
 import shutil
 import sqlite3
-import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.support.gateway import CHECKOUT, running
+from tests.support.gateway import CHECKOUT, REAL, ran, running
 
 UNPRIVILEGED = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
 """Runs a command as root without root's way around permissions."""
@@ -18,14 +18,13 @@ UNPRIVILEGED = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
 
 async def refused(data: Path, *expected: str, through: Sequence[str] = (), **settings: str) -> str:
     """Insist on a refusal in one line that says all that is expected; return it."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("PARLEY_")}
-    environment |= {"PARLEY_PORT": "0", "PARLEY_DATA_DIR": str(data)} | settings
-    command = (*through, sys.executable, str(CHECKOUT / "server.py"))
-    process = await asyncio.create_subprocess_exec(
-        *command, env=environment, cwd=CHECKOUT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
-    )
-    said = (await asyncio.wait_for(process.communicate(), 30))[0].decode()
-    assert process.returncode == 2, said
+    settings = {"PARLEY_PORT": "0", "PARLEY_DATA_DIR": str(data)} | {**settings}
+    if through:
+        status, said = await ran_through(through, settings)
+    else:
+        with TemporaryDirectory() as folder:
+            status, said = await ran(Path(folder), **settings)
+    assert status == 2, said
     assert "Traceback" not in said
     assert said.startswith("Parley can't start"), said
     assert "can't listen" not in said
@@ -33,6 +32,16 @@ async def refused(data: Path, *expected: str, through: Sequence[str] = (), **set
         assert text in said, said
     assert len(said.splitlines()) <= 2, said
     return said
+
+
+async def ran_through(through: Sequence[str], settings: Mapping[str, str]) -> tuple[int | None, str]:
+    """Run `server.py` through another command to its end; return its exit status and all that it said."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PARLEY_")} | {**settings}
+    process = await asyncio.create_subprocess_exec(
+        *through, *REAL, env=environment, cwd=CHECKOUT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    said = (await asyncio.wait_for(process.communicate(), 30))[0].decode()
+    return process.returncode, said
 
 
 def as_an_ordinary_user() -> Sequence[str]:

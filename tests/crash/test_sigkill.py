@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.gateway import running
+from tests.support.gateway import REAL, running
 from tests.support.load import crowd, database_of, verify_rows
 
 AGENTS = 50
@@ -45,7 +45,7 @@ async def test_crashes_under_load_lose_and_double_nothing_that_was_acknowledged(
 
 async def test_a_gateway_that_crashes_while_it_starts_starts_the_next_time(tmp_path: Path):
     rng = random.Random(7)
-    async with running(tmp_path / "data") as gateway:
+    async with running(tmp_path / "data", command=REAL) as gateway:
         async with gateway.client() as nobody:
             await nobody.register("lovelace")
         await gateway.kill()

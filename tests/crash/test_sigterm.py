@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.gateways.gate import ENGINES, Gate
-from tests.support.gateway import PASSWORD, GatewayProcess, running
+from tests.support.gateway import PASSWORD, REAL, SERVER, GatewayProcess, running
 from tests.support.load import UNKNOWN, Crowd, crowd, database_of, verify_rows
 from tests.support.operator import on_plan
 
@@ -77,7 +77,7 @@ async def test_stops_under_load_one_after_another_lose_nothing(tmp_path: Path):
 
 
 async def test_slow_commands_that_are_under_way_are_answered(tmp_path: Path):
-    async with running(tmp_path / "data") as gateway, gateway.client() as nobody:
+    async with running(tmp_path / "data", script=SERVER) as gateway, gateway.client() as nobody:
         names = [f"user-{number}" for number in range(20)]
         answered: list[str] = []
 
@@ -143,7 +143,7 @@ async def test_a_second_signal_changes_nothing(tmp_path: Path):
 
 
 async def test_the_log_is_folded_into_the_file_and_the_address_is_free_again(tmp_path: Path):
-    async with running(tmp_path / "data") as gateway:
+    async with running(tmp_path / "data", command=REAL) as gateway:
         async with gateway.client() as nobody:
             await nobody.register("lovelace")
         assert await gateway.stop() == 0

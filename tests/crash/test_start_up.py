@@ -1,41 +1,26 @@
 """A start that can't be: exit status 2, a message that says what to do, no traceback, and the process ends."""
 
-import asyncio
 import base64
 import os
 import secrets
 import socket
 import sqlite3
 import stat
-import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
-from tests.support.gateway import CHECKOUT, GatewayProcess, running
+from tests.support.gateway import GatewayProcess, ran, running
 
 
 async def start(data: Path, **settings: str) -> tuple[int, str]:
     """Run the gateway, which should refuse; return its exit status and all that it said."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("PARLEY_")}
-    environment |= {"PARLEY_PORT": "0", "PARLEY_DATA_DIR": str(data), "PARLEY_LOG_LEVEL": "warning"} | settings
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        str(CHECKOUT / "server.py"),
-        env=environment,
-        cwd=CHECKOUT,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    try:
-        said, _ = await asyncio.wait_for(process.communicate(), 15)
-    except TimeoutError:
-        process.kill()
-        said, _ = await process.communicate()
-        pytest.fail(f"the process does not end; it said:\n{said.decode()}")
-    assert process.returncode is not None
-    return process.returncode, said.decode()
+    settings = {"PARLEY_PORT": "0", "PARLEY_DATA_DIR": str(data), "PARLEY_LOG_LEVEL": "warning"} | settings
+    with TemporaryDirectory() as folder:
+        return await ran(Path(folder), **settings)
 
 
 async def refused(data: Path, *expected: str, **settings: str) -> None:
@@ -79,12 +64,12 @@ async def test_wrong_settings_are_refused_all_at_once(tmp_path: Path):
 
 
 async def test_an_engine_whose_server_is_not_there_fails_its_chats_and_is_replaced_by_no_other(tmp_path: Path):
-    settings = {
+    settings: dict[str, Any] = {
         "PARLEY_CHAT_ENGINE": "openai",
         "PARLEY_OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
         "PARLEY_OPENAI_MODEL": "llama",
     }
-    async with running(tmp_path / "data", script=None, **settings) as gateway, gateway.client() as nobody:
+    async with running(tmp_path / "data", **settings) as gateway, gateway.client() as nobody:
         user = await nobody.register("lovelace")
         await user.agent("scout")
         (await user.command("AP_Chat", content="Hello")).refused(5001, 502)
@@ -134,7 +119,7 @@ async def test_a_refused_start_leaves_the_data_to_the_next_one(tmp_path: Path):
 async def test_a_catalog_of_tool_servers_that_can_t_be_used_is_refused(tmp_path: Path):
     catalog = tmp_path / "catalog.toml"
     catalog.write_text('[servers.time]\ncommand = ["/no/such/program"]\n', encoding="utf-8")
-    settings = {"PARLEY_MCP_CATALOG": str(catalog)}
+    settings: dict[str, Any] = {"PARLEY_MCP_CATALOG": str(catalog)}
     await refused(tmp_path, "servers.time.command", str(catalog), "/no/such/program", **settings)
 
 
@@ -143,9 +128,9 @@ async def test_a_catalog_of_tool_servers_that_can_t_be_used_is_refused(tmp_path:
 KEY_FILE = "master.key"
 
 
-async def started(data: Path, **settings: str) -> None:
+async def started(data: Path, **settings: Any) -> None:
     """Start the gateway and stop it in order."""
-    async with running(data, script=None, **settings) as gateway:
+    async with running(data, **settings) as gateway:
         assert await gateway.stop() == 0
 
 

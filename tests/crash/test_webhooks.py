@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from aiohttp import web
 
@@ -22,7 +23,7 @@ KILLS = 10
 AT_ONCE = 8
 """Events emitted at the same time."""
 
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "PARLEY_WEBHOOKS_ALLOW_INSECURE": "true",
     "PARLEY_WEBHOOKS_RETRY_DELAYS_S": ",".join(["0.1"] * 60),
     "PARLEY_WEBHOOKS_TIMEOUT_S": "2",
@@ -88,7 +89,7 @@ async def emit(client: Client, numbers: list[int], acknowledged: dict[int, str])
 
 async def test_every_event_reaches_every_receiver_through_ten_kills(tmp_path: Path):
     rng = random.Random(20261121)
-    gateway = GatewayProcess(tmp_path / "data", script=None, **SETTINGS)
+    gateway = GatewayProcess(tmp_path / "data", **SETTINGS)
     async with moody_receivers(rng) as receivers:
         await gateway.start()
         async with gateway.client() as nobody:

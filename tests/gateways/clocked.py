@@ -4,13 +4,11 @@ The clock of its throttles is ahead by those in the file beside it, which ends i
 """
 
 import os
-import sys
 from pathlib import Path
 from time import monotonic
-from typing import Any
 
-import server
 from actors.ids import system_clock
+from tests.gateways.parts import serve
 
 OFFSET = Path(os.environ["TEST_CLOCK"])
 
@@ -23,11 +21,5 @@ def ticks() -> float:
     return monotonic() + int(OFFSET.with_suffix(".ticks").read_text()) / 1000
 
 
-class ClockedGateway(server.Gateway):
-    async def start(self, **_: Any) -> None:
-        await super().start(clock=clock, ticks=ticks)
-
-
 if __name__ == "__main__":
-    server.Gateway = ClockedGateway
-    sys.exit(server.main())
+    serve(clock=clock, ticks=ticks)

@@ -7,6 +7,7 @@ import signal
 
 from config.settings import load_settings
 from server import Gateway, greet
+from tests.gateways.parts import parts
 
 
 async def main() -> None:
@@ -22,8 +23,8 @@ async def main() -> None:
 
     stopping = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
-    gateway = Gateway(load_settings(os.environ))
-    await gateway.start(before_commit=before_commit)
+    gateway = Gateway(load_settings(os.environ), parts=parts(before_commit=before_commit))
+    await gateway.start()
     print(greet(gateway), flush=True)  # noqa: T201
     await stopping.wait()
     await gateway.stop()

@@ -4,16 +4,17 @@ No commit succeeds while `broken` is in its data folder, US_Sessions has a bug, 
 so does the access log on the request id `unforeseen-fault`.
 """
 
-import sys
+import os
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-import server
 from actors.calls.call import Answer, Call
 from actors.commands.table import COMMANDS
 from actors.engines.turn import Reply, Turn
 from actors.slices import Steps
 from routes.http.access_log import AccessLog
+from tests.gateways.parts import serve
 
 
 class FailingEngine:
@@ -35,17 +36,15 @@ class FailingLog(AccessLog):
         super().write(request_id, *line)
 
 
-class FaultyGateway(server.Gateway):
-    async def start(self, **_: Any) -> None:
-        await super().start(engine=FailingEngine(), before_commit=self._break)
+def failing(*_: Any) -> FailingEngine:
+    return FailingEngine()
 
-    def _break(self) -> None:
-        if (self.settings.data_dir / "broken").exists():
-            raise OSError("no space left on device")
+
+def fail_if_broken() -> None:
+    if (Path(os.environ["PARLEY_DATA_DIR"]) / "broken").exists():
+        raise OSError("no space left on device")
 
 
 if __name__ == "__main__":
     COMMANDS["US_Sessions"] = replace(COMMANDS["US_Sessions"], run=bug)
-    server.AccessLog = FailingLog
-    server.Gateway = FaultyGateway
-    sys.exit(server.main())
+    serve(engine=failing, before_commit=fail_if_broken, access_log=FailingLog)

@@ -1,9 +1,7 @@
 """A gateway with the engine `openai`, its bounds short, and a toolbox with a clock and a reader of banks in it."""
 
-import sys
 from typing import Any, NamedTuple
 
-import server
 from actors.agents.actor import Engine
 from actors.engines.openai.completion import Limits
 from actors.engines.openai.engine import OpenAIEngine
@@ -12,6 +10,7 @@ from actors.errors import EngineFailed
 from actors.library.skillbook import StoredSkills
 from config.settings import Settings
 from persistence.store import Query, Store
+from tests.gateways.parts import serve
 
 LIMITS = Limits(
     connect_s=1,
@@ -74,5 +73,4 @@ def model_engine(settings: Settings, store: Store) -> Engine:
 
 
 if __name__ == "__main__":
-    server.chat_engine = model_engine
-    sys.exit(server.main())
+    serve(engine=model_engine)

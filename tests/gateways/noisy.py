@@ -4,12 +4,11 @@ import asyncio
 import gc
 import logging
 import os
-import sys
 import threading
 import warnings
-from typing import Any
 
 import server
+from tests.gateways.parts import serve
 
 
 class Unruly:
@@ -26,7 +25,7 @@ async def fail_in_task() -> None:
 
 
 class NoisyGateway(server.Gateway):
-    async def start(self, **_: Any) -> None:
+    async def start(self) -> None:
         if "TEST_FAILS" in os.environ:
             raise RuntimeError("unforeseen")
         await super().start()
@@ -43,5 +42,4 @@ class NoisyGateway(server.Gateway):
 
 
 if __name__ == "__main__":
-    server.Gateway = NoisyGateway
-    sys.exit(server.main())
+    serve(NoisyGateway)

@@ -5,13 +5,12 @@ memories that it was given, `fail` raises, and `failonce:PATH` raises unless tha
 """
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import server
 from actors.engines.turn import Turn
+from tests.gateways.parts import serve
 
 
 class ScriptedEngine:
@@ -40,11 +39,9 @@ async def _wait_for(gate: Path) -> None:
         await asyncio.sleep(0.01)
 
 
-class ScriptedGateway(server.Gateway):
-    async def start(self, **_: Any) -> None:
-        await super().start(engine=ScriptedEngine())
+def scripted(*_: Any) -> ScriptedEngine:
+    return ScriptedEngine()
 
 
 if __name__ == "__main__":
-    server.Gateway = ScriptedGateway
-    sys.exit(server.main())
+    serve(engine=scripted)

@@ -20,6 +20,7 @@ import orjson
 from config.settings import load_settings
 from config.tuning import allow_many_connections, tune
 from server import Gateway, greet, set_up_logging
+from tests.gateways.parts import parts
 
 SHOWN = 5
 
@@ -82,7 +83,7 @@ async def main() -> None:
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
     settings = load_settings(os.environ)
     set_up_logging(settings)
-    gateway = Gateway(settings)
+    gateway = Gateway(settings, parts=parts())
     await gateway.start()
     server = await asyncio.start_unix_server(answer, os.environ["STEPS_SOCKET"])
     steps.install()

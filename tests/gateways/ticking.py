@@ -2,11 +2,9 @@
 
 import itertools
 import os
-import sys
-from typing import Any
 
-import server
 from actors.ids import system_clock
+from tests.gateways.parts import serve
 
 _ticks = itertools.count()
 _tick_ms = int(os.environ.get("TEST_TICK_MS", "1000"))
@@ -17,11 +15,5 @@ def clock() -> int:
     return _start + _tick_ms * next(_ticks)
 
 
-class TickingGateway(server.Gateway):
-    async def start(self, **_: Any) -> None:
-        await super().start(clock=clock)
-
-
 if __name__ == "__main__":
-    server.Gateway = TickingGateway
-    sys.exit(server.main())
+    serve(clock=clock)

@@ -8,7 +8,7 @@ from playwright.async_api import Page
 
 from tests.gateways.gate import ENGINES, Gate
 from tests.support.browser import empty_tab
-from tests.support.gateway import Client, GatewayProcess, running
+from tests.support.gateway import SERVER, Client, GatewayProcess, running
 from tests.support.longest_step import LONGEST, TEXTS, Stepped, stepped
 from tests.support.sharing import Two, with_a_bank
 
@@ -57,9 +57,9 @@ async def faulty_user(faulty_server: GatewayProcess, unique: str) -> AsyncIterat
 
 @pytest.fixture(scope="session")
 async def proxied_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
-    """A gateway that believes X-Forwarded-For, so that tests of throttles don't share an address."""
+    """A gateway with real passwords that believes X-Forwarded-For, so that tests of throttles share no address."""
     data = tmp_path_factory.mktemp("proxied") / "data"
-    async with running(data, PARLEY_TRUSTED_PROXIES="127.0.0.1") as gateway:
+    async with running(data, script=SERVER, PARLEY_TRUSTED_PROXIES="127.0.0.1") as gateway:
         yield gateway
 
 

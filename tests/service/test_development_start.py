@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.gateway import CHECKOUT, MAKE_RUN, PASSWORD, Client, GatewayProcess, running
+from tests.support.gateway import CHECKOUT, MAKE_RUN, PASSWORD, REAL, Client, running
 from tests.support.operator import SECRET
 
 SANDBOX_KEY = ("POST", "/api/dev/sandbox-key")
@@ -34,7 +34,7 @@ async def test_make_run_gives_new_users_no_limit_issues_sandbox_keys_and_says_so
 
 
 async def test_without_make_new_users_are_on_the_free_plan_and_there_are_no_sandbox_keys(tmp_path: Path):
-    async with running(tmp_path / "data") as gateway, gateway.client() as client:
+    async with running(tmp_path / "data", command=REAL) as gateway, gateway.client() as client:
         assert await new_plan(client, "lovelace") == ("free", 100)
         assert (await client.request(*SANDBOX_KEY)).http == 403
         assert "evelopment" not in gateway.said
@@ -123,12 +123,10 @@ async def test_the_first_make_run_says_how_long_set_up_takes_before_it_begins(tm
     assert 0 <= said.find("Set-up takes about a minute") < said.find("runs -m venv --clear .venv")
 
 
-async def test_help_tells_of_the_development_start_and_an_unknown_option_is_refused(tmp_path: Path):
-    gateway = GatewayProcess(tmp_path / "data")
-
+async def test_help_tells_of_the_development_start_and_an_unknown_option_is_refused():
     async def ran(*options: str) -> tuple[int | None, str]:
         process = await asyncio.create_subprocess_exec(
-            *gateway.command, *options, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+            *REAL, *options, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
         )
         said, _ = await process.communicate()
         return process.returncode, said.decode()

@@ -18,8 +18,8 @@ TOOLS = "/api/mcp/tools"
 @pytest.fixture(scope="module")
 async def gateway(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
     folder = tmp_path_factory.mktemp("limits") / "data"
-    settings = {"PARLEY_WEBHOOKS_ALLOW_INSECURE": "true", "PARLEY_DEFAULT_PLAN": "enterprise"}
-    async with running(folder, script=None, **settings) as gateway:
+    settings: dict[str, Any] = {"PARLEY_WEBHOOKS_ALLOW_INSECURE": "true", "PARLEY_DEFAULT_PLAN": "enterprise"}
+    async with running(folder, **settings) as gateway:
         yield gateway
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from tests.gateways.gate import ENGINES
 from tests.support.gateway import INTERNAL_SECRET, PASSWORD, Client, GatewayProcess, running
 from tests.support.operator import live_actor, on_plan
 from tests.tool_servers.catalog import (
-    FOLDER,
     UNRULY_MODES,
     install,
     invoke,
@@ -466,7 +466,7 @@ async def test_maintainers_see_how_a_server_is_and_no_more(caught: Client):
 
 async def test_a_server_that_nobody_uses_ends_and_is_started_again_when_needed(tmp_path: Path):
     catalog = write_catalog(tmp_path / "catalog.toml", {"unruly": unruly()})
-    drowsy = running(tmp_path / "data", script=FOLDER / "drowsy.py", PARLEY_MCP_CATALOG=catalog)
+    drowsy = running(tmp_path / "data", script=ENGINES / "drowsy.py", PARLEY_MCP_CATALOG=catalog)
     async with drowsy as gateway, gateway.client() as client:
         user = await client.register("lovelace")
         await install(user, "wild", server="unruly")

@@ -35,13 +35,13 @@ async def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 async def insecure(tmp_path_factory: pytest.TempPathFactory, authority: Authority) -> AsyncIterator[GatewayProcess]:
     """A gateway that may call this machine."""
     folder = tmp_path_factory.mktemp("insecure") / "data"
-    settings = {
+    settings: dict[str, Any] = {
         "PARLEY_WEBHOOKS_ALLOW_INSECURE": "true",
         "PARLEY_WEBHOOKS_CA_FILE": str(authority.file),
         "PARLEY_WEBHOOKS_RETRY_DELAYS_S": "0.05,0.05",
         "PARLEY_DEFAULT_PLAN": "builder",
     }
-    async with running(folder, script=None, **settings) as gateway:
+    async with running(folder, **settings) as gateway:
         yield gateway
 
 
@@ -211,9 +211,9 @@ async def test_a_rotation_is_true_or_now_and_nothing_else(user: Client, value: A
 
 
 async def test_the_operator_may_have_another_brand_in_the_headers(tmp_path: Path):
-    settings = {"PARLEY_WEBHOOKS_ALLOW_INSECURE": "true", "PARLEY_HEADER_BRAND": "Acme"}
+    settings: dict[str, Any] = {"PARLEY_WEBHOOKS_ALLOW_INSECURE": "true", "PARLEY_HEADER_BRAND": "Acme"}
     async with (
-        running(tmp_path / "data", script=None, **settings) as gateway,
+        running(tmp_path / "data", **settings) as gateway,
         gateway.client() as client,
         receiving() as receiver,
     ):
@@ -622,9 +622,9 @@ async def test_metrics_count_attempts_and_deliveries(owner: Client):
 
 
 async def test_no_secret_is_in_the_data_folder_the_log_or_the_pages(tmp_path: Path):
-    settings = {"PARLEY_WEBHOOKS_ALLOW_INSECURE": "true", "PARLEY_LOG_LEVEL": "debug"}
+    settings: dict[str, Any] = {"PARLEY_WEBHOOKS_ALLOW_INSECURE": "true", "PARLEY_LOG_LEVEL": "debug"}
     async with (
-        running(tmp_path / "data", script=None, **settings) as gateway,
+        running(tmp_path / "data", **settings) as gateway,
         gateway.client() as client,
         receiving() as receiver,
     ):
@@ -649,16 +649,16 @@ async def test_no_secret_is_in_the_data_folder_the_log_or_the_pages(tmp_path: Pa
 
 
 async def test_what_waits_when_the_gateway_stops_is_delivered_after_the_next_start(tmp_path: Path):
-    settings = {"PARLEY_WEBHOOKS_ALLOW_INSECURE": "true", "PARLEY_WEBHOOKS_RETRY_DELAYS_S": "1,1,1,1,1"}
+    settings: dict[str, Any] = {"PARLEY_WEBHOOKS_ALLOW_INSECURE": "true", "PARLEY_WEBHOOKS_RETRY_DELAYS_S": "1,1,1,1,1"}
     async with receiving(status(503)) as receiver:
-        async with running(tmp_path / "data", script=None, **settings) as gateway, gateway.client() as client:
+        async with running(tmp_path / "data", **settings) as gateway, gateway.client() as client:
             user = await client.register("lovelace")
             await endpoint(user, receiver.url, "webhook.test")
             sent = await send_test(user)
             await receiver.got(1)
         receiver.answer = thanks
         count = len(receiver.received)
-        async with running(tmp_path / "data", script=None, **settings):
+        async with running(tmp_path / "data", **settings):
             received: Received = (await receiver.got(count + 1))[-1]
             assert received.event["id"] == sent["event_id"]
 

@@ -1,6 +1,7 @@
 """The real gateway in a process of its own, and a small client for it: what most tests stand on."""
 
 import asyncio
+import itertools
 import os
 import re
 import signal
@@ -9,14 +10,24 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import aiohttp
+
+from tests.support.fork_server import Start
+from tests.support.forked import ForkedProcess, Process
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 INTERNAL_SECRET = "internal-secret-of-the-tests"
 MAKE_RUN = ("make", "--no-print-directory", "run", "RUNTIME=", f"PY={sys.executable}")
 """`make run`, with the Python of the tests, which are set up already."""
+
+REAL = (sys.executable, str(CHECKOUT / "server.py"))
+"""The gateway as an operator starts it, by an interpreter of its own and with real passwords."""
+
+SERVER = CHECKOUT / "server.py"
+"""The same as a script for the fork server."""
+PLAIN = CHECKOUT / "tests" / "gateways" / "plain.py"
 
 PASSWORD = "correct horse battery"
 BUS = "/demo/v1/Svc/tps"
@@ -129,16 +140,22 @@ class Client:
 
 
 class GatewayProcess:
-    """`python server.py`, or another script or command, on a free port, with data in a folder of its own."""
+    """A gateway in a process of its own, on a free port, with data in a folder of its own.
 
-    def __init__(self, data: Path, *, script: Path | None = None, command: Sequence[str] = (), **settings: str) -> None:
+    A `script` is run by a fork of a process that has imported the gateway (tests/support/fork_server.py); by default it
+    is `tests/gateways/plain.py`: `server.py` with cheap passwords. A `command` is started by the operating system,
+    as an operator's is: `REAL` is one.
+    """
+
+    def __init__(self, data: Path, *, script: Path = PLAIN, command: Sequence[str] = (), **settings: str) -> None:
         self.data = data
-        self.command = command or (sys.executable, str(script or CHECKOUT / "server.py"))
+        self.script = script
+        self.command = command
         self.settings = settings
         self.log = data.parent / f"{data.name}.log"
         self.base = ""
         self.said = ""  # up to the banner, which is written as one
-        self.process: asyncio.subprocess.Process | None = None
+        self.process: Process | None = None
 
     async def start(self, port: int = 0) -> Self:
         """Start it and wait until it says where it listens."""
@@ -154,18 +171,23 @@ class GatewayProcess:
         } | self.settings
         with self.log.open("ab") as log:
             start = log.tell()
-            self.process = await asyncio.create_subprocess_exec(
-                *self.command, env=environment, stdout=log, stderr=log, cwd=CHECKOUT
-            )
-        for _ in range(400):
+            self.process = await self._begin(environment, log)
+        for _ in range(2_000):
             said = self.said = self.log.read_bytes()[start:].decode()
             listening = re.search(r"listens on (http://[^\s\"\\]+)", said)
             if listening:
                 self.base = listening.group(1)
                 return self
             assert self.process.returncode is None, f"the gateway ended with {self.process.returncode}:\n{said}"
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.01)
         raise AssertionError(f"the gateway did not start in 20 s:\n{said}")
+
+    async def _begin(self, environment: dict[str, str], log: BinaryIO) -> Process:
+        if self.command:
+            return await asyncio.create_subprocess_exec(
+                *self.command, env=environment, stdout=log, stderr=log, cwd=CHECKOUT
+            )
+        return await forked(self.script, (), environment, self.log)
 
     async def kill(self) -> None:
         """End it as a crash would."""
@@ -189,9 +211,31 @@ class GatewayProcess:
             yield Client(http, self.base)
 
 
+async def forked(script: Path, arguments: Sequence[str], environment: dict[str, str], log: Path) -> ForkedProcess:
+    """Have the fork server run a script as a child of this process would run it."""
+    umask = os.umask(0)
+    os.umask(umask)
+    return await ForkedProcess.start(Start(str(script), tuple(arguments), environment, str(CHECKOUT), umask, str(log)))
+
+
+async def ran(folder: Path, *arguments: str, **settings: str) -> tuple[int, str]:
+    """Run `server.py` to its end; return its exit status and all that it said. The log lies in the folder."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PARLEY_")} | settings
+    log = folder / f"{next(_runs)}.run.log"
+    process = await forked(SERVER, arguments, environment, log)
+    try:
+        await asyncio.wait_for(process.wait(), 30)
+    finally:
+        process.kill()
+    return await process.wait(), log.read_text()
+
+
+_runs = itertools.count(1)
+
+
 @asynccontextmanager
 async def running(
-    data: Path, *, script: Path | None = None, command: Sequence[str] = (), **settings: str
+    data: Path, *, script: Path = PLAIN, command: Sequence[str] = (), **settings: str
 ) -> AsyncIterator[GatewayProcess]:
     """Run a gateway for a while; whatever happens, it ends."""
     gateway = GatewayProcess(data, script=script, command=command, **settings)

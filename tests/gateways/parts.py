@@ -1,0 +1,30 @@
+"""What every gateway of the tests has in common: cheap passwords unless TEST_PASSWORDS is `real`, TEST_GRACE_S."""
+
+import os
+import sys
+from collections.abc import Callable, Collection
+from functools import partial
+from typing import Any, NoReturn
+
+from actors.users.passwords import HashCost, PasswordHasher
+from config.settings import Settings
+from server import Gateway, Parts, main
+
+CHEAP = HashCost(memory_kib=8, iterations=1)
+"""The least that Argon2id takes: most tests are not about hashing, and OWASP's cost is 20 ms of a processor each."""
+
+
+def parts(**replaced: Any) -> Parts:
+    """Return the parts of a gateway of the tests, some of them replaced."""
+    common: dict[str, Any] = {}
+    if os.environ.get("TEST_PASSWORDS") != "real":
+        common["hasher"] = partial(PasswordHasher, cost=CHEAP)
+    if "TEST_GRACE_S" in os.environ:
+        common["grace_s"] = float(os.environ["TEST_GRACE_S"])
+    return Parts(**(common | replaced))
+
+
+def serve(gateway: type[Gateway] = Gateway, **replaced: Any) -> NoReturn:
+    """Run a gateway with some parts replaced, as `python server.py` runs it with its own; end the process."""
+    make: Callable[[Settings, Collection[str] | None], Gateway] = partial(gateway, parts=parts(**replaced))
+    sys.exit(main(sys.argv[1:], make))

@@ -1,0 +1,166 @@
+"""A process that has imported the gateway and forks one for each start: no start pays for the imports again.
+
+`python -m tests.support.fork_server SOCKET` imports, listens on a Unix socket and says so with a line on its standard
+output. A connection brings one request, a JSON object in a line (`Start`), and is answered with the lines `pid N` and,
+once that process has ended, `status N`. It ends, with all its children, when its standard input does: when the process
+that started it is gone.
+
+Only imports happen before a fork: no thread, no event loop, no open file but those below. A child gets its own
+environment, folder, log, signals and random numbers and then runs its script as `__main__`, as the interpreter would.
+"""
+
+import gc
+import importlib
+import json
+import logging
+import os
+import random
+import runpy
+import selectors
+import signal
+import socket
+import sys
+import threading
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+PRELOADED = (
+    "server",
+    "tests.gateways.parts",
+    "actors.engines.openai.engine",
+    "actors.egress.httpx_transport",
+    "anyio._backends._asyncio",
+    "mcp.client.client",
+    "mcp.client.streamable_http",
+    "mcp.server.caching",
+    "mcp.server.lowlevel.server",
+    "mcp.server.streamable_http_manager",
+)
+"""`server`, and what the gateway imports late: for the engine `openai`, for tool servers, for MCP."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What to run: a script and its arguments, in which environment, folder and umask, and the file of its output."""
+
+    script: str
+    arguments: tuple[str, ...]
+    environment: dict[str, str]
+    folder: str
+    umask: int
+    log: str
+
+    def line(self) -> bytes:
+        return json.dumps(asdict(self)).encode() + b"\n"
+
+
+class ForkServer:
+    """Takes requests, forks, reaps and reports."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._children: dict[int, socket.socket] = {}
+
+    def until_forked(self) -> Start | None:
+        """Serve; return a request in each child that is made, and None in the server when it is to end."""
+        with (
+            selectors.DefaultSelector() as selector,
+            socket.socket(socket.AF_UNIX) as listening,
+        ):
+            woken, wakes = socket.socketpair()
+            wakes.setblocking(False)
+            signal.set_wakeup_fd(wakes.fileno())
+            signal.signal(signal.SIGCHLD, lambda *_: None)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for pytest; it ends this server by its input
+            listening.bind(self._path)
+            listening.listen(64)
+            for waited_for in (listening, woken, sys.stdin):
+                selector.register(waited_for, selectors.EVENT_READ)
+            os.write(1, b"ready\n")
+            try:
+                while True:
+                    for key, _ in selector.select():
+                        if key.fileobj is listening:
+                            if (asked := self._fork(listening)) is not None:
+                                return asked
+                        elif key.fileobj is woken:
+                            woken.recv(4096)
+                            self._reap()
+                        elif not os.read(0, 4096):
+                            self._end()
+                            return None
+            finally:
+                signal.set_wakeup_fd(-1)
+                woken.close()
+                wakes.close()
+
+    def _fork(self, listening: socket.socket) -> Start | None:
+        connection, _ = listening.accept()
+        with connection.makefile("rb") as request:
+            start = Start(**json.loads(request.readline()))
+        pid = os.fork()
+        if pid == 0:
+            connection.close()
+            for other in self._children.values():
+                other.close()
+            return start
+        self._children[pid] = connection
+        connection.sendall(b"pid %d\n" % pid)
+        return None
+
+    def _reap(self) -> None:
+        while self._children:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            with self._children.pop(pid) as connection:
+                try:
+                    connection.sendall(b"status %d\n" % os.waitstatus_to_exitcode(status))
+                except OSError:  # nobody waits for it any more
+                    continue
+
+    def _end(self) -> None:
+        for pid in self._children:
+            os.kill(pid, signal.SIGKILL)
+
+
+def become(start: Start) -> None:
+    """Make of a fresh fork the process that the interpreter would have made for a script."""
+    for number in (signal.SIGCHLD, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL if number == signal.SIGCHLD else signal.default_int_handler)
+    os.environ.clear()
+    os.environ.update(start.environment)
+    time.tzset()
+    os.chdir(start.folder)
+    os.umask(start.umask)
+    log = os.open(start.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for taken, number in ((nothing, 0), (log, 1), (log, 2)):
+        os.dup2(taken, number)
+    os.close(log)
+    os.close(nothing)
+    sys.argv = [start.script, *start.arguments]
+    sys.path[0] = str(Path(start.script).parent)
+    # `random`'s own generator is seeded anew by Python; the one of ids is an object of the gateway's.
+    ids: Any = importlib.import_module("actors.ids")
+    generator: random.Random = ids.random_bits.__self__
+    generator.seed(os.urandom(32))
+
+
+def main() -> None:
+    for name in PRELOADED:
+        importlib.import_module(name)
+    assert threading.active_count() == 1, f"an import has started a thread: {threading.enumerate()}"
+    assert not logging.getLogger().handlers, "an import has set logging up"
+    gc.collect()
+    gc.freeze()  # the collector leaves the pages alone that all children share
+    start = ForkServer(sys.argv[1]).until_forked()
+    if start is not None:
+        become(start)
+        runpy.run_path(start.script, run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()
