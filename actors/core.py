@@ -1,9 +1,10 @@
-"""The core: what the flows of the commands work with, put together in one place."""
+"""The core: the actors' side of the gateway, wired in one place."""
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -17,6 +18,8 @@ from actors.ids import Clock, system_clock
 from actors.library.actor import LibraryActor
 from actors.names import Names
 from actors.quotas.actor import QuotaActor
+from actors.runtime.actor import Actor
+from actors.runtime.directory import Kind
 from actors.runtime.local_directory import IDLE_S, LocalDirectory
 from actors.sealing import Sealer
 from actors.sessions.actor import KeyActor, SessionActor
@@ -67,8 +70,47 @@ class CoreOptions:
     skills_dir: Path = Path("config/skills")
 
 
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row of KINDS: the factory of a kind's actors, and whether they hold state of users (`Actor.concerns`)."""
+
+    make: "Callable[[Core, str], Actor]"
+    holds_users: bool = True
+
+
+def _dispatcher(core: "Core", key: str) -> WebhookDispatcher:
+    sent = core.options.webhooks
+    return WebhookDispatcher(
+        key,
+        core.store,
+        core.clock,
+        core.outbox,
+        core.sealer,
+        Signer(sent.header_brand),
+        RetrySchedule(sent.retry_delays_s, random.random),
+        lambda: Sender(sent.outbound, sent.timeout_s),
+        core.deliveries,
+    )
+
+
+KINDS = {
+    "session": _Row(lambda core, key: SessionActor(key, core.store, core.clock, core.session_ttl_ms)),
+    "key": _Row(lambda core, key: KeyActor(key, core.store, core.clock, core.session_ttl_ms)),
+    "user": _Row(lambda core, key: UserActor(key, core.store, core.clock, core.outbox), holds_users=False),
+    "quota": _Row(lambda core, key: QuotaActor(key, core.store, core.clock, core.outbox)),
+    "agent": _Row(lambda core, key: AgentActor(key, core.store, core.clock, core.engine, core.outbox)),
+    "domain": _Row(lambda core, key: DomainActor(key, core.store, core.clock, core.engine, core.streams)),
+    "bank": _Row(lambda core, key: BankActor(key, core.store, core.clock)),
+    "webhooks": _Row(lambda core, key: WebhooksActor(key, core.store, core.clock, core.outbox, core.sealer)),
+    DISPATCHER: _Row(_dispatcher, holds_users=False),
+    "mcp": _Row(lambda core, key: ToolServerActor(key, core.store, core.tool_servers)),
+    "library": _Row(lambda core, key: LibraryActor(key, core.store, core.clock)),
+}
+"""Every kind of actor; nothing else lists them."""
+
+
 class Core:
-    """The actors' side of the gateway: directory, store, credentials, throttles."""
+    """The actors' side of the gateway, wired: directory, store, credentials, throttles."""
 
     def __init__(
         self,
@@ -79,78 +121,22 @@ class Core:
         clock: Clock = system_clock,
         ticks: Callable[[], float] = monotonic,
         hasher: PasswordHasher | None = None,
+        directory: Callable[[Mapping[str, Kind]], LocalDirectory] | None = None,
     ) -> None:
+        """Wire the core; `directory` makes the directory of the kinds of actors, by default that of one process."""
         self.store = store
+        self.engine = engine
         self.sealer = sealer
         self.outbox = Outbox(clock)
         self.options = options
         self.clock = clock
         self.streams = Streams()
-        self.tool_servers = ToolServers(options.tools, sealer, options.webhooks.outbound)
+        self.outbound = options.webhooks.outbound
+        self.tool_servers = ToolServers(options.tools, sealer, self.outbound)
         self.session_ttl_ms = options.session_ttl_s * 1000
-
-        def session(key: str) -> SessionActor:
-            return SessionActor(key, store, clock, self.session_ttl_ms)
-
-        def api_key(key: str) -> KeyActor:
-            return KeyActor(key, store, clock, self.session_ttl_ms)
-
-        def user(key: str) -> UserActor:
-            return UserActor(key, store, clock, self.directory, self.outbox)
-
-        def agent(key: str) -> AgentActor:
-            return AgentActor(key, store, clock, engine, self.outbox)
-
-        def domain(key: str) -> DomainActor:
-            return DomainActor(key, store, clock, engine, self.streams)
-
-        def bank(key: str) -> BankActor:
-            return BankActor(key, store, clock, self.directory)
-
-        def quota(key: str) -> QuotaActor:
-            return QuotaActor(key, store, clock, self.outbox)
-
-        def webhooks(key: str) -> WebhooksActor:
-            return WebhooksActor(key, store, clock, self.directory, self.outbox, sealer)
-
-        sent = options.webhooks
-        self.outbound = sent.outbound
         self.deliveries = DeliveryCounts()
-
-        def webhook_dispatcher(key: str) -> WebhookDispatcher:
-            return WebhookDispatcher(
-                key,
-                store,
-                clock,
-                self.directory,
-                self.outbox,
-                sealer,
-                Signer(sent.header_brand),
-                RetrySchedule(sent.retry_delays_s, random.random),
-                lambda: Sender(sent.outbound, sent.timeout_s),
-                self.deliveries,
-            )
-
-        def mcp(key: str) -> ToolServerActor:
-            return ToolServerActor(key, store, self.tool_servers)
-
-        def library(key: str) -> LibraryActor:
-            return LibraryActor(key, store, clock)
-
-        kinds = {
-            "session": session,
-            "key": api_key,
-            "user": user,
-            "quota": quota,
-            "agent": agent,
-            "domain": domain,
-            "bank": bank,
-            "webhooks": webhooks,
-            DISPATCHER: webhook_dispatcher,
-            "mcp": mcp,
-            "library": library,
-        }
-        self.directory = LocalDirectory(kinds, idle_s=options.idle_s)
+        kinds = {kind: Kind(partial(row.make, self), holds_users=row.holds_users) for kind, row in KINDS.items()}
+        self.directory = LocalDirectory(kinds, idle_s=options.idle_s) if directory is None else directory(kinds)
         self.outbox.woken = lambda: self.directory.tell(DISPATCHER, DISPATCHER_KEY, Woken())
         self.credentials = Credentials(self.directory, store)
         self.idempotency = Idempotency(store, sealer, clock)

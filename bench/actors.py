@@ -24,8 +24,10 @@ import pykka
 import uvloop
 
 from actors.agents.messages import ReadAgent
-from actors.runtime.actor import Actor, Ask, Tell, handles
+from actors.runtime import directory as directories
+from actors.runtime.actor import Actor, handles
 from actors.runtime.local_directory import LocalDirectory
+from actors.runtime.mailbox import Ask, Tell
 from bench.population import OWNER, Touch, agent_id, in_own_process, opened, populate
 from bench.report import rss_mib, say, table, verdict
 
@@ -127,7 +129,7 @@ async def _with_directory(asks: Callable[[LocalDirectory, Actor, float], Corouti
         made[key] = Echo(key)
         return made[key]
 
-    directory = LocalDirectory({"echo": echo})
+    directory = LocalDirectory({"echo": directories.Kind(echo)})
     for key in range(ASKERS):
         await directory.ask("echo", str(key), Ping(0))
     asked = await asks(directory, made["0"], time.perf_counter() + s)

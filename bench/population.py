@@ -14,9 +14,11 @@ import uvloop
 from actors.agents.actor import AgentActor
 from actors.engines.recall import RecallEngine
 from actors.ids import system_clock
-from actors.runtime.actor import Ask, handles
+from actors.runtime.actor import handles
+from actors.runtime.directory import Kind
 from actors.runtime.durable import DurableActor
 from actors.runtime.local_directory import LocalDirectory
+from actors.runtime.mailbox import Ask
 from actors.webhooks.outbox import Outbox
 from persistence import agents, users
 from persistence.agents import AgentRow
@@ -60,7 +62,9 @@ async def opened(
         "agent": lambda key: AgentActor(key, store, system_clock, engine, outbox),
         "minimal": lambda key: MinimalActor(key, store),
     }
-    directory = LocalDirectory(factories, idle_s=idle_s, max_active=max_active)
+    directory = LocalDirectory(
+        {kind: Kind(make) for kind, make in factories.items()}, idle_s=idle_s, max_active=max_active
+    )
     sweeper = asyncio.create_task(directory.sweep()) if sweeping else None
     try:
         yield directory

@@ -44,8 +44,11 @@ from actors.errors import (
 )
 from actors.ids import Clock, new_id, new_number
 from actors.names import name_taken
-from actors.runtime.actor import AsyncFuture, Tell, handles
+from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
+from actors.runtime.future import AsyncFuture
+from actors.runtime.mailbox import Tell
+from actors.runtime.notices import ReloadConcerning
 from actors.slices import Work
 from actors.webhooks.outbox import Outbox
 from actors.wire import Record
@@ -238,6 +241,7 @@ class AgentActor(DurableActor):
             *self._outbox.emit(agent.owner_id, *deployment_event("deleted", agent), at=now),
             reply=lambda: view,
             applied=applied,
+            notices=(ReloadConcerning(self.key, ("domain", "bank")),),
         )
 
     # what others tell it

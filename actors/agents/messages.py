@@ -11,7 +11,7 @@ from actors.engines.turn import Memory
 from actors.errors import (
     NotFound,
 )
-from actors.runtime.actor import Ask, Tell
+from actors.runtime.mailbox import Ask, Tell
 from actors.wire import Record
 from persistence.agents import AgentChanges, AgentRow
 

@@ -27,9 +27,10 @@ from actors.banks.messages import (
 from actors.errors import NotPermitted, StateConflict
 from actors.ids import Clock, new_id, new_number
 from actors.names import name_taken
-from actors.runtime.actor import AsyncFuture, handles
+from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor, RowCount
-from actors.runtime.local_directory import Directory
+from actors.runtime.future import AsyncFuture
+from actors.runtime.notices import Notice, Reload, Told
 from persistence import banks, documents, offers
 from persistence.banks import BankChanges, BankRow, MemoryRow, Part
 from persistence.store import FOREIGN_KEY, ROWS, Store, Write
@@ -88,12 +89,11 @@ class BankActor(DurableActor):
     """Owns one bank; its key is the bank's id. Every permission in it is decided here."""
 
     kind = "bank"
-    __slots__ = ("_attachments", "_bank", "_clock", "_directory")
+    __slots__ = ("_attachments", "_bank", "_clock")
 
-    def __init__(self, key: str, store: Store, clock: Clock, directory: Directory) -> None:
+    def __init__(self, key: str, store: Store, clock: Clock) -> None:
         super().__init__(key, store)
         self._clock = clock
-        self._directory = directory
         self._bank: BankRow | None = None
         self._attachments = Attachments()
 
@@ -197,7 +197,6 @@ class BankActor(DurableActor):
 
         def applied() -> None:
             self._attachments.grant(message, now)
-            self._tell(message.agent_id)
             if message.access is not None:
                 self._change(now, BankChanges(access=message.access))
 
@@ -206,12 +205,8 @@ class BankActor(DurableActor):
             reply=lambda: self._view(message.viewer),
             applied=applied,
             constraint_errors={ROWS: no_such_agent, FOREIGN_KEY: no_such_bank},
+            notices=_told_of_bank(message.agent_id, offered=not message.by_owner),
         )
-
-    def _tell(self, agent_id: str) -> None:
-        """Tell an agent's actor of its attachment or offer, because it knows whether it has any."""
-        attached, offered = agent_id in self._attachments.attached, agent_id in self._attachments.offered
-        self._directory.tell("agent", agent_id, StandingChanged(has_banks=attached, has_offers=offered))
 
     @handles(AcceptOffer)
     def _accept(self, message: AcceptOffer) -> AsyncFuture[Accepted]:
@@ -227,7 +222,6 @@ class BankActor(DurableActor):
         def applied() -> None:
             self._attachments.drop(message.agent_id)
             self._attachments.attached[message.agent_id] = attachment
-            self._tell(message.agent_id)
 
         return self.commit_or_refuse(
             *offers.accept(self.key, message.agent_id, offer.permission, attachment.since),
@@ -235,6 +229,7 @@ class BankActor(DurableActor):
             preview=lambda: Accepted(self._view(message.viewer, bank), attachment),
             applied=applied,
             constraint_errors={ROWS: not_offered},
+            notices=_told_of_bank(message.agent_id),
         )
 
     @handles(Detach)
@@ -274,7 +269,6 @@ class BankActor(DurableActor):
                 self._bank = self._bank._replace(memories=self._bank.memories + more)
             if attaches:
                 self._attachments.attach(message.agent_id, message.agent_owner_id, message.agent_name, "write", now)
-                self._tell(message.agent_id)
 
         return self.commit_or_refuse(
             *writes,
@@ -288,6 +282,7 @@ class BankActor(DurableActor):
             ),
             applied=applied,
             constraint_errors={"memories.bank_id": _moved, ROWS: _moved, FOREIGN_KEY: no_such_bank},
+            notices=_told_of_bank(message.agent_id) if attaches else (),
         )
 
     def _require_may_load(self, message: LoadMemory, bank: BankRow) -> bool:
@@ -326,11 +321,6 @@ class BankActor(DurableActor):
             applied=applied,
         )
 
-    def _evict(self, actors: tuple[tuple[str, str], ...]) -> None:
-        """Stop the actors that remember messages which were redacted."""
-        for kind, key in actors:
-            self._directory.evict(kind, (key,))
-
     @handles(CensorMemories)
     def _censor(self, message: CensorMemories) -> AsyncFuture[Removed]:
         if message.choice.owner_id == message.viewer.user_id:
@@ -342,7 +332,7 @@ class BankActor(DurableActor):
             *banks.censor_memories(self.key, message.choice, self._clock()),
             counts=censored,
             reply=lambda: Removed(view, censored.rows),
-            applied=lambda: self._evict(message.quoting),
+            notices=[Reload(kind, (key,)) for kind, key in message.quoting],
         )
 
     # life
@@ -368,3 +358,8 @@ class BankActor(DurableActor):
             "memories": bank.memories,
             "attachments": {row.agent: row.permission for row in self._attachments.attached.values()},
         }
+
+
+def _told_of_bank(agent_id: str, *, offered: bool = False) -> tuple[Notice, ...]:
+    """Make the notice for an agent's actor, which knows whether it has banks or offers at all."""
+    return (Told("agent", agent_id, StandingChanged(has_banks=not offered, has_offers=offered)),)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from actors.errors import NotFound, Overloaded, StateConflict
-from actors.runtime.actor import Ask
+from actors.runtime.mailbox import Ask
 from persistence.banks import AttachmentRow, BankChanges, BankRow, Choice, MemoryRow
 
 

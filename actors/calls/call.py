@@ -19,8 +19,9 @@ from actors.idempotency.records import Audit, Quoting, Receipt
 from actors.names import require_name_allowed
 from actors.plans import PLANS
 from actors.quotas.messages import COUNT, QuotaStatus, quota_exceeded
-from actors.runtime.actor import Ask, AsyncFuture, MessageContext, Progress
-from actors.runtime.local_directory import ASK_TIMEOUT_S
+from actors.runtime.directory import ASK_TIMEOUT_S
+from actors.runtime.future import AsyncFuture
+from actors.runtime.mailbox import Ask, MessageContext, Progress
 from actors.sessions.messages import Caller
 from actors.users.messages import ReadUser
 from persistence import agents, audit, domains
@@ -77,18 +78,18 @@ class Call:
     resumes: str | None = None
     target_names: dict[str, str] | None = None
     last_event_id: str | None = None
-    _aside: MessageContext | None = None
+    _message_context: MessageContext | None = None
     _known_agent: tuple[str, str] | None = None
     _prepared: dict[str, tuple[str | None, str | None]] | None = None
 
     @property
     def progress(self) -> Progress | None:
         """What takes the pieces of an answer that comes in pieces."""
-        return self._aside and self._aside.progress
+        return self._message_context and self._message_context.progress
 
     def stream_to(self, progress: Progress) -> None:
         """Have the pieces of the answer handed on as they come."""
-        self._aside = MessageContext(progress)
+        self._message_context = MessageContext(progress)
 
     def says(self, request: TPSRequest) -> None:
         """Note what it says."""
@@ -114,7 +115,7 @@ class Call:
         caller = await core.credentials.authenticate(credential)
         self.sent_by(caller)
         counted = core.directory.ask_inline("quota", caller.user_id, COUNT)
-        standing = self.standing = counted if isinstance(counted, QuotaStatus) else await counted
+        standing = self.standing = counted.get() if counted.done() else await counted
         if not standing.admitted:
             raise quota_exceeded(standing, core.clock())
 
@@ -159,7 +160,7 @@ class Call:
     def ask(self, kind: str, key: str, message: Ask[R], *, timeout: float = ASK_TIMEOUT_S) -> Coroutine[Any, Any, R]:
         """Ask an actor, on behalf of this request; await what this returns."""
         return self.core.directory.ask(
-            kind, key, message, timeout=timeout, request_id=self.request_id, aside=self._aside
+            kind, key, message, timeout=timeout, request_id=self.request_id, context=self._message_context
         )
 
     async def carry_out(
@@ -181,12 +182,14 @@ class Call:
         receipt = self.receipt
         ask = self.core.directory.ask
         if receipt is None:
-            reply = await ask(kind, key, message, timeout=timeout, request_id=self.request_id, aside=self._aside)
+            reply = await ask(
+                kind, key, message, timeout=timeout, request_id=self.request_id, context=self._message_context
+            )
             return answer(reply)
         receipt.make, receipt.repeatable = answer, repeatable
-        aside = MessageContext(self.progress, receipt)
+        context = MessageContext(self.progress, receipt)
         try:
-            reply = await ask(kind, key, message, timeout=timeout, request_id=self.request_id, aside=aside)
+            reply = await ask(kind, key, message, timeout=timeout, request_id=self.request_id, context=context)
         except ServiceError as error:
             if not isinstance(error, Overloaded):  # else it may still be carried out, as where the client goes away
                 receipt.undo()

@@ -203,9 +203,7 @@ async def destroy(call: Call) -> Answer:
         return Answer()
 
     answer = await call.carry_out("agent", target.row.id, DestroyAgent(call.user.user_id), destroyed)
-    call.core.directory.evict_concerning("domain", target.row.id)  # it left them, or ended them
     await call.end_streams_of_outsiders(left)
-    call.core.directory.evict_concerning("bank", target.row.id)  # those it was attached to or offered
     return answer
 
 

@@ -34,6 +34,7 @@ from actors.engines.relevance import asking
 from actors.engines.turn import Memory
 from actors.errors import InvalidField, MissingField, NotFound, NotPermitted
 from actors.names import no_such_user
+from actors.runtime.notices import Reload
 from actors.slices import Steps, sliced
 from actors.users.messages import CreateBank
 from persistence import agents, banks, offers, users
@@ -338,7 +339,7 @@ async def censor(call: Call) -> Answer:
     call.core.erasure.set()
     with suppress(StoreUnavailable):  # those that quoted one just before; the stored messages are redacted already
         for kind, key in await call.core.store.fetch(banks.quoted_by(view.row.id, choice)):
-            call.core.directory.evict(kind, (key,))
+            call.core.directory.deliver((Reload(kind, (key,)),))
     return answer
 
 

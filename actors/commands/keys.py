@@ -4,6 +4,7 @@ import secrets
 
 from actors.addresses import place_of
 from actors.calls.call import Call
+from actors.domains.streams import Whom
 from actors.errors import NotPermitted
 from actors.ids import new_id
 from actors.plans import DAY_MS, require_entitled
@@ -58,7 +59,7 @@ async def list_keys(call: Call) -> list[SessionRow]:
 
 def end_streams_of(call: Call, key_id: str) -> None:
     """End what is followed with a revoked key."""
-    call.core.streams.end("revoked", lambda reader: reader.credential_id == key_id)
+    call.core.streams.end("revoked", Whom(credential_ids=(key_id,)))
 
 
 async def issue_sandbox_key(call: Call) -> tuple[SessionRow, str, QuotaStatus]:

@@ -4,6 +4,7 @@ from actors.addresses import place_of
 from actors.calls.call import Answer, Call
 from actors.calls.request import require_name, require_secret
 from actors.commands import passwords
+from actors.domains.streams import Whom
 from actors.errors import (
     InvalidCredential,
     InvalidField,
@@ -85,7 +86,7 @@ async def log_on(call: Call) -> Answer:
     except NotFound:  # destroyed since its password was checked
         raise wrong_password() from None
     if ended_ids:
-        core.streams.end("revoked", lambda reader: reader.credential_id in ended_ids)
+        core.streams.end("revoked", Whom(credential_ids=ended_ids))
     call.sent_by(Caller(session.id, session.user_id, session.user_name, session.agent_id))
     record = session_record(session, core.session_ttl_ms, current=True)
     content = {"token": token, "token_type": "Bearer", "expires_at": record["expires_at"]}
@@ -108,7 +109,7 @@ async def log_off(call: Call) -> Answer:
     if user.kind != "session":
         raise NotPermitted("An API key has no session to end; revoke it with DELETE /api/api-keys/{id}.")
     await call.carry_out("session", user.credential_id, EndSession(), lambda _: Answer())
-    call.core.streams.end("logged off", lambda reader: reader.credential_id == user.credential_id)
+    call.core.streams.end("logged off", Whom(credential_ids=(user.credential_id,)))
     call.logged_off()
     return Answer()
 
@@ -145,7 +146,7 @@ async def revoke(call: Call) -> Answer:
         answer = await call.carry_out("session", which, EndSession(), lambda _: Answer())
     except InvalidCredential:
         raise NotFound("That session has ended already.") from None
-    call.core.streams.end("revoked", lambda reader: reader.credential_id == which)
+    call.core.streams.end("revoked", Whom(credential_ids=(which,)))
     if which == user.credential_id:
         call.logged_off()
     return answer
@@ -194,21 +195,15 @@ async def remove(call: Call, user_id: str, verified_hash: str) -> None:
     met = tuple(await core.store.fetch(conversations.agents_met_by(user_id)))
     left = await core.store.fetch(domains.of_owner(user_id))
     await call.ask("user", user_id, DestroyUser(verified_hash, met))
-    core.streams.end("revoked", lambda reader: reader.user_id == user_id)
+    core.streams.end("revoked", Whom(user_id=user_id))
     await call.end_streams_of_outsiders(left)
 
 
 def _end_other_streams(call: Call) -> None:
     """End what the caller's other sessions follow: they have ended. Its API keys go on."""
     user = call.user
-    call.core.streams.end(
-        "revoked",
-        lambda reader: (
-            reader.user_id == user.user_id
-            and reader.credential_id.startswith("ses_")
-            and reader.credential_id != user.credential_id
-        ),
-    )
+    others = Whom(user_id=user.user_id, but_credential_id=user.credential_id, sessions_only=True)
+    call.core.streams.end("revoked", others)
 
 
 async def _owned(call: Call) -> Owned:

@@ -8,7 +8,8 @@ from actors.engines.message import Utterance
 from actors.engines.turn import Memory
 from actors.engines.window import Window
 from actors.idempotency.records import Receipt
-from actors.runtime.actor import AsyncFuture, Progress
+from actors.runtime.future import AsyncFuture
+from actors.runtime.mailbox import Progress
 
 WAITING_LIMIT = 32
 """Chats that may wait for their turn in one conversation; one more is refused at once."""

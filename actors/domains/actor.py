@@ -32,7 +32,7 @@ from actors.domains.messages import (
     no_such_zone,
 )
 from actors.domains.records import domain_record, membership_record
-from actors.domains.streams import Reader, Streams, event
+from actors.domains.streams import Streams, Whom, event
 from actors.engines.answering import engine_error
 from actors.engines.message import Source, Utterance
 from actors.engines.turn import InstantEngine, Memory, Persona, Reply, StreamingEngine, Turn, collect
@@ -41,8 +41,10 @@ from actors.errors import NotPermitted, Overloaded, ServiceError, StateConflict
 from actors.idempotency.records import Receipt
 from actors.ids import Clock, new_id
 from actors.names import name_taken
-from actors.runtime.actor import AsyncFuture, Progress, Tell, handles
+from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
+from actors.runtime.future import AsyncFuture
+from actors.runtime.mailbox import Progress, Tell
 from actors.slices import Steps, Work
 from actors.wire import Record
 from persistence import domains, quotes, zones
@@ -205,7 +207,7 @@ class DomainActor(DurableActor):
         self._domain = None
 
         def applied() -> None:
-            self._streams.end("domain destroyed", lambda reader: reader.domain_id == self.key)
+            self._streams.end("domain destroyed", Whom(domain_id=self.key))
             self.retire()
 
         return self.commit(domains.delete(self.key), applied=applied)
@@ -242,7 +244,7 @@ class DomainActor(DurableActor):
         def applied() -> None:
             self._streams.publish(self.key, event(number, None, "membership", record))
             if state is MEMBER and not self._has_agent_in(message.agents_owner_id, MEMBER):
-                self._streams.end(ENDED_BY[message.move], self._is_follower(message.agents_owner_id))
+                self._streams.end(ENDED_BY[message.move], Whom(domain_id=self.key, user_id=message.agents_owner_id))
 
         if after is NONE:
             del self._standings[message.agent_id]
@@ -251,9 +253,6 @@ class DomainActor(DurableActor):
         self._standings[message.agent_id] = standing
         write = domains.put_membership(self.key, message.agent_id, after.value, standing.since)
         return self.commit(write, kept, reply=lambda: record, applied=applied)
-
-    def _is_follower(self, user_id: str) -> Callable[[Reader], bool]:
-        return lambda reader: reader.domain_id == self.key and reader.user_id == user_id
 
     def _next_number(self) -> int:
         self._number += 1
@@ -313,7 +312,7 @@ class DomainActor(DurableActor):
         del self._zones[message.zone_id]
         return self.commit(
             domains.delete_zone(message.zone_id),
-            applied=lambda: self._streams.end("zone destroyed", lambda reader: reader.zone_id == message.zone_id),
+            applied=lambda: self._streams.end("zone destroyed", Whom(domain_id=self.key, zone_id=message.zone_id)),
         )
 
     @handles(SayInZone)

@@ -13,7 +13,7 @@ from actors.errors import (
     NotPermitted,
     StateConflict,
 )
-from actors.runtime.actor import Ask
+from actors.runtime.mailbox import Ask
 from actors.wire import Record
 from persistence.domains import DomainChanges, DomainRow, ZoneRow
 

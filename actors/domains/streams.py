@@ -9,6 +9,7 @@ same bytes to all; only what a slow one can't take waits for its task.
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
@@ -135,6 +136,38 @@ class Stream(NamedTuple):
     use_every_s: float
 
 
+@dataclass(frozen=True, slots=True)
+class Whom:
+    """Which readers a notice of the end is for; a member that is None sets no bound.
+
+    Plain data, so that it may be sent to the nodes that hold the readers.
+    """
+
+    domain_id: str | None = None
+    zone_id: str | None = None
+    user_id: str | None = None
+    credential_ids: tuple[str, ...] | None = None
+    but_credential_id: str | None = None
+    sessions_only: bool = False
+
+    def includes(self, reader: Reader) -> bool:
+        """Return whether a reader is meant."""
+        credential_id = reader.credential_id
+        return (
+            self.domain_id in (None, reader.domain_id)
+            and self.zone_id in (None, reader.zone_id)
+            and self.user_id in (None, reader.user_id)
+            and (self.credential_ids is None or credential_id in self.credential_ids)
+            and credential_id != self.but_credential_id
+            and (not self.sessions_only or credential_id.startswith(SESSION_PREFIX))
+        )
+
+
+EVERYBODY = Whom()
+
+SESSION_PREFIX = "ses_"
+
+
 class Streams:
     """Every reader of this process, by domain."""
 
@@ -183,9 +216,10 @@ class Streams:
                 if block.events:
                     reader.offer(block)
 
-    def end(self, reason: str, which: Callable[[Reader], bool]) -> None:
-        """End the streams of some readers, after what has been published so far."""
-        chosen = [reader for readers in self._readers.values() for reader in readers if which(reader)]
+    def end(self, reason: str, whom: Whom) -> None:
+        """End the streams of some readers, after the events published so far."""
+        followed = self._readers.values() if whom.domain_id is None else [self._readers.get(whom.domain_id, set())]
+        chosen = [reader for readers in followed for reader in readers if whom.includes(reader)]
         if chosen and self._pending:
             self._flush()
         for reader in chosen:
@@ -198,4 +232,4 @@ class Streams:
     def close(self, reason: str) -> None:
         """End all streams and take no more readers."""
         self._closing = reason
-        self.end(reason, lambda _: True)
+        self.end(reason, EVERYBODY)

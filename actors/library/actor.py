@@ -13,8 +13,9 @@ from actors.library.messages import (
     too_many_skills,
 )
 from actors.names import no_such_user
-from actors.runtime.actor import AsyncFuture, handles
+from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
+from actors.runtime.future import AsyncFuture
 from persistence import documents, skills
 from persistence.documents import DocumentRow
 from persistence.skills import SkillRow

@@ -5,7 +5,7 @@ from typing import Any
 
 from actors.errors import NotFound, StateConflict
 from actors.library.skill import Skill
-from actors.runtime.actor import Ask
+from actors.runtime.mailbox import Ask
 from persistence.documents import DocumentRow
 from persistence.skills import SkillRow
 

@@ -8,8 +8,10 @@ from actors.errors import InvalidCredential
 from actors.ids import Clock
 from actors.plans import DAY_MS, daily_limit
 from actors.quotas.messages import CountRequest, PlanChanged, QuotaStatus, ReadQuota
-from actors.runtime.actor import AsyncFuture, Tell, handles
+from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
+from actors.runtime.future import AsyncFuture
+from actors.runtime.mailbox import Tell
 from actors.webhooks.outbox import Outbox
 from actors.wire import iso
 from persistence import quotas

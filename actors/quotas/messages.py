@@ -4,7 +4,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from actors.errors import QuotaExceeded
-from actors.runtime.actor import Ask, AsyncFuture, Tell
+from actors.runtime.future import AsyncFuture
+from actors.runtime.mailbox import Ask, Tell
 
 
 class QuotaStatus(NamedTuple):

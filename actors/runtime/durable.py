@@ -9,7 +9,9 @@ from typing import Any
 
 from actors.errors import InternalError, ServiceError, StorageUnavailable
 from actors.idempotency.records import Receipt
-from actors.runtime.actor import Actor, AsyncFuture
+from actors.runtime.actor import Actor
+from actors.runtime.future import AsyncFuture
+from actors.runtime.notices import Notice
 from persistence.store import NO_CONSTRAINT_ERRORS, Store, StoreUnavailable, Unit, Write
 
 log = logging.getLogger("parley.actors")
@@ -48,6 +50,7 @@ class DurableActor(Actor):
         applied: Callable[[], None] | None = None,
         awaited: bool = True,
         resolves: AsyncFuture[Any] | None = None,
+        notices: Sequence[Notice] = (),
     ) -> AsyncFuture[Any]:
         """Submit a unit that nothing can refuse; the future resolves to the reply when it is durable.
 
@@ -59,6 +62,7 @@ class DurableActor(Actor):
             applied: called after the commit.
             awaited: whether later answers of the actor wait for this unit.
             resolves: the future of the answer, where one is waited for already; nobody else may resolve it from now on.
+            notices: the unit's effects on other actors, delivered after the commit and before the answer.
         """
         receipt: Receipt | None = self.take_receipt()
         answer = None if reply is None else reply()
@@ -68,7 +72,7 @@ class DurableActor(Actor):
         assert not outcome.done()  # else what is answered from now on would not wait for this unit
         if awaited:
             self._unsettled = outcome
-        self._submit(Unit(writes, (self.incarnation,)), outcome, applied, None, answer)
+        self._submit(Unit(writes, (self.incarnation,)), outcome, applied, None, answer, notices)
         return outcome
 
     def commit_or_refuse(
@@ -79,6 +83,7 @@ class DurableActor(Actor):
         preview: Callable[[], Any] | None = None,
         applied: Callable[[], None] | None = None,
         counts: RowCount | None = None,
+        notices: Sequence[Notice] = (),
     ) -> AsyncFuture[Any]:
         """Submit a unit that a constraint may refuse, or whose answer is known only once it has run.
 
@@ -93,6 +98,7 @@ class DurableActor(Actor):
             applied: changes memory after the commit.
             counts: receives the number of rows that the last of `writes` touched, for an answer that shows it.
                 `preview` then runs in the writer's thread, so it may read nothing that the actor may change meanwhile.
+            notices: as for `commit`.
         """
         receipt: Receipt | None = self.take_receipt()
         preview = preview or reply
@@ -103,7 +109,7 @@ class DurableActor(Actor):
             writes = (*writes, *receipt.writes(preview() if preview is not None else None))
         outcome = AsyncFuture[Any]()
         errors = NO_CONSTRAINT_ERRORS if constraint_errors is None else constraint_errors
-        self._submit(Unit(writes, (self.incarnation,), errors, then), outcome, applied, reply, None)
+        self._submit(Unit(writes, (self.incarnation,), errors, then), outcome, applied, reply, None, notices)
         return outcome
 
     def _submit(
@@ -113,6 +119,7 @@ class DurableActor(Actor):
         applied: Callable[[], None] | None,
         reply: Callable[[], Any] | None,
         answer: Any,
+        notices: Sequence[Notice],
     ) -> None:
         """Hand a unit to the store; `outcome` resolves to `reply()`, or to `answer` where there is none."""
         self._hold()
@@ -122,6 +129,8 @@ class DurableActor(Actor):
                 if error is None:
                     if applied is not None:
                         applied()
+                    if notices and self._notify is not None:
+                        self._notify(notices)
                     outcome.set(answer if reply is None else reply())
                 elif isinstance(error, ServiceError):
                     outcome.fail(error)

@@ -1,21 +1,21 @@
-"""The directory: finds the one live actor of a (kind, key), activates it on demand, passivates it when idle.
-
-`Directory` is the seam: `LocalDirectory` keeps every actor in this process, a cluster's will know where each lives.
-"""
+"""The directory of one process: finds the live actor of a (kind, key), activates and passivates actors."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from time import monotonic
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar, cast
 
 from actors.errors import Overloaded
-from actors.runtime.actor import NOT_NOW, Actor, Ask, AsyncFuture, Deadlines, Envelope, MessageContext, State, Tell
+from actors.runtime.actor import NOT_NOW, Actor
+from actors.runtime.directory import ASK_TIMEOUT_S, ActorStatus, Kind
+from actors.runtime.future import AsyncFuture, Deadlines, forward
+from actors.runtime.lifecycle import State
+from actors.runtime.mailbox import Ask, Envelope, MessageContext, Tell
+from actors.runtime.notices import Notice, Reload, ReloadConcerning, Told
 
 R = TypeVar("R")
 
-ASK_TIMEOUT_S = 30.0
 IDLE_S = 300.0
 """An actor that handled nothing for so long is passivated."""
 MAX_ACTIVE = 200_000
@@ -27,66 +27,6 @@ CLOSE_S = 1.0
 log = logging.getLogger("parley.directory")
 
 
-@dataclass(frozen=True, slots=True)
-class ActorStatus:
-    """What maintainers see of a live actor; times in seconds."""
-
-    kind: str
-    key: str
-    name: str | None
-    life: str
-    mailbox: int
-    handled: int
-    age_s: float
-    idle_s: float
-    incarnation: int
-
-
-class Directory(Protocol):
-    """How everything reaches an actor, wherever it lives."""
-
-    async def ask(
-        self,
-        kind: str,
-        key: str,
-        message: Ask[R],
-        *,
-        timeout: float = ASK_TIMEOUT_S,
-        request_id: str = "",
-        aside: MessageContext | None = None,
-    ) -> R:
-        """Send a message and wait for its answer.
-
-        `timeout` is in seconds; `aside` is what goes along with the message.
-
-        Raises:
-            ServiceError: what the actor answered, or Overloaded: a full mailbox, or no answer in time.
-        """
-        ...
-
-    def ask_inline(self, kind: str, key: str, message: Ask[R]) -> R | Awaitable[R]:
-        """Ask an actor that is here and has nothing to do, in this very step, where `ask` takes a coroutine.
-
-        Returns the answer, or what to await for it.
-
-        Raises:
-            ServiceError: what the actor answered.
-        """
-        ...
-
-    def tell(self, kind: str, key: str, message: Tell) -> None:
-        """Send a message to an actor if it is live; one that is not will read the store when it starts."""
-        ...
-
-    def evict(self, kind: str, keys: Iterable[str]) -> None:
-        """Stop actors whose rows were changed under them; the next ask loads the rows anew."""
-        ...
-
-    def evict_concerning(self, kind: str, user_id: str, *, but: str = "") -> None:
-        """Stop the actors of a kind that hold rows of this user's, but the one of the key `but`."""
-        ...
-
-
 class LocalDirectory:
     """A `Directory` of this process.
 
@@ -96,12 +36,13 @@ class LocalDirectory:
 
     def __init__(
         self,
-        factories: Mapping[str, Callable[[str], Actor]],
+        kinds: Mapping[str, Kind],
         *,
         idle_s: float = IDLE_S,
         max_active: int = MAX_ACTIVE,
     ) -> None:
-        self._factories = factories
+        self._kinds = kinds
+        self._holders = frozenset(kind for kind, made in kinds.items() if made.holds_users)
         self._actors: dict[tuple[str, str], Actor] = {}
         self._leaving: dict[tuple[str, str], Actor] = {}  # retired, with units still open
         self._idle_s = idle_s
@@ -121,27 +62,38 @@ class LocalDirectory:
         *,
         timeout: float = ASK_TIMEOUT_S,
         request_id: str = "",
-        aside: MessageContext | None = None,
+        context: MessageContext | None = None,
     ) -> R:
         """Send a message and wait for its answer; see `Directory.ask`."""
         actor = self._actors.get((kind, key)) or self._activate(kind, key)
-        answer = actor.ask_now(message, aside)
+        answer = actor.ask_now(message, context)
         if answer is NOT_NOW:
             actor = self._actors.get((kind, key)) or self._activate(kind, key)  # what was ahead may have ended it
             queued = AsyncFuture[R]()
             deadline = monotonic() + timeout
-            actor.deliver(Envelope(message, queued, deadline, request_id, aside))
+            actor.deliver(Envelope(message, queued, deadline, request_id, context))
             return await self._deadlines.wait(queued, deadline)
         if isinstance(answer, AsyncFuture):
             pending: AsyncFuture[R] = answer  # pyright: ignore[reportUnknownVariableType]
             return pending.get() if pending.done() else await self._deadlines.wait(pending, monotonic() + timeout)
         return answer
 
-    def ask_inline(self, kind: str, key: str, message: Ask[R]) -> R | Awaitable[R]:
-        """Ask an actor in this very step, where that can be; see `Directory.ask_inline`."""
+    def ask_inline(self, kind: str, key: str, message: Ask[R]) -> AsyncFuture[R]:
+        """Ask in this very step where the actor is free; see `Directory.ask_inline`."""
         actor = self._actors.get((kind, key))
         answer = NOT_NOW if actor is None else actor.ask_now(message, None)
-        return self.ask(kind, key, message) if answer is NOT_NOW else answer
+        asked = AsyncFuture[R]()
+        if answer is NOT_NOW:
+            actor = self._actors.get((kind, key)) or self._activate(kind, key)
+            deadline = monotonic() + ASK_TIMEOUT_S
+            actor.deliver(Envelope(message, asked, deadline))
+            self._deadlines.limit(asked, deadline)
+        elif isinstance(answer, AsyncFuture):
+            cast(AsyncFuture[R], answer).then(lambda done: forward(done, asked))
+            self._deadlines.limit(asked, monotonic() + ASK_TIMEOUT_S)
+        else:
+            asked.set(answer)
+        return asked
 
     def tell(self, kind: str, key: str, message: Tell) -> None:
         """Send a message to an actor if it is live; see `Directory.tell`."""
@@ -154,20 +106,27 @@ class LocalDirectory:
             # It missed what happened; a new incarnation will read it from the store.
             actor.fail(Overloaded("its mailbox was full"))
 
-    def evict(self, kind: str, keys: Iterable[str]) -> None:
-        """Stop actors whose rows were changed under them; see `Directory.evict`."""
+    def deliver(self, notices: Iterable[Notice]) -> None:
+        """Deliver the notices of a unit that was stored; see `Directory.deliver`."""
+        for notice in notices:
+            match notice:
+                case Told(kind, key, message):
+                    self.tell(kind, key, message)
+                case Reload(kind, keys):
+                    self._reload(kind, keys)
+                case ReloadConcerning(id, kinds, but):
+                    self._reload_concerning(id, kinds or self._holders, but)
+
+    def _reload(self, kind: str, keys: Iterable[str]) -> None:
         for key in keys:
             actor = self._actors.get((kind, key))
             if actor is not None:
                 actor.retire()
 
-    def evict_concerning(self, kind: str, user_id: str, *, but: str = "") -> None:
-        """Stop the actors of a kind that hold rows of this user's; see `Directory.evict_concerning`.
-
-        One that is still loading may be reading the old rows, so it starts over too.
-        """
+    def _reload_concerning(self, id: str, kinds: Collection[str], but: str) -> None:
+        """Stop actors that hold rows of this id's. One that is still loading may read the old rows: it starts over."""
         for actor in list(self._actors.values()):
-            if actor.kind == kind and actor.key != but and (actor.life is State.STARTING or actor.concerns(user_id)):
+            if actor.kind in kinds and actor.key != but and (actor.life is State.STARTING or actor.concerns(id)):
                 actor.retire()
 
     # life
@@ -175,14 +134,14 @@ class LocalDirectory:
     def _activate(self, kind: str, key: str, waiting: Iterable[Envelope] = ()) -> Actor:
         if self._closing:
             raise Overloaded("The gateway is stopping; try again in a few seconds.", retry_after=5)
-        actor = self._factories[kind](key)
+        actor = self._kinds[kind].make(key)
         for envelope in waiting:
             actor.deliver(envelope)
         self._actors[kind, key] = actor
         self.activations += 1
         if len(self._actors) > self._max_active and self._making_room is None:
             self._making_room = asyncio.create_task(self._make_room())
-        actor.begin(self._leaving.get((kind, key)), self._retired)
+        actor.begin(self._leaving.get((kind, key)), self._retired, self.deliver)
         return actor
 
     def _retired(self, actor: Actor, leftovers: list[Envelope]) -> None:
@@ -260,7 +219,7 @@ class LocalDirectory:
 
     def count_by_kind(self) -> dict[str, int]:
         """Count live actors per kind."""
-        counts = dict.fromkeys(self._factories, 0)
+        counts = dict.fromkeys(self._kinds, 0)
         for kind, _ in self._actors:
             counts[kind] += 1
         return counts

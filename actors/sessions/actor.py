@@ -6,8 +6,9 @@ from typing import Any
 
 from actors.errors import InvalidCredential
 from actors.ids import Clock
-from actors.runtime.actor import AsyncFuture, handles
+from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
+from actors.runtime.future import AsyncFuture
 from actors.sessions.messages import (
     TOUCH_MS,
     Authorize,

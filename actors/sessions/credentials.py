@@ -3,7 +3,7 @@
 from collections import OrderedDict
 
 from actors.errors import InvalidCredential, NoCredential
-from actors.runtime.local_directory import Directory
+from actors.runtime.directory import Directory
 from actors.sessions.messages import Authorize, Caller, ended
 from actors.sessions.tokens import SESSION, token_hash, token_kind
 from persistence import credentials
@@ -42,7 +42,7 @@ class Credentials:
         digest = token_hash(token)
         kind, credential_id = self._known.get(digest) or await self._look_up(token, digest)
         caller = self._directory.ask_inline(kind, credential_id, Authorize(digest))
-        return caller if isinstance(caller, Caller) else await caller
+        return caller.get() if caller.done() else await caller
 
     async def _look_up(self, token: str, digest: bytes) -> tuple[str, str]:
         """Find the actor of a token: its kind, and the credential's id."""

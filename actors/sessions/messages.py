@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from actors.errors import InvalidCredential, NotFound
-from actors.runtime.actor import Ask
+from actors.runtime.mailbox import Ask
 from persistence.credentials import SessionRow
 
 TOUCH_MS = 60_000

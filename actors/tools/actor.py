@@ -11,8 +11,10 @@ import orjson
 
 from actors.errors import EngineFailed, Overloaded, ServiceError
 from actors.names import no_such_user
-from actors.runtime.actor import AsyncFuture, Tell, handles
+from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
+from actors.runtime.future import AsyncFuture
+from actors.runtime.mailbox import Tell
 from actors.tools.catalog import ToolServers
 from actors.tools.connection import Connection, ToolServerFailed
 from actors.tools.limits import MAX_CALLS, MAX_SERVERS

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from actors.errors import NameTaken, NotFound, StateConflict
-from actors.runtime.actor import Ask
+from actors.runtime.mailbox import Ask
 from actors.tools.limits import MAX_SERVERS
 from actors.tools.tool import Tool, ToolResult
 from persistence.tool_servers import ToolServerRow

@@ -11,9 +11,10 @@ from actors.ids import Clock, new_id
 from actors.names import name_taken, no_such_user, require_name_allowed
 from actors.plans import daily_limit, require_entitled
 from actors.quotas.messages import PlanChanged
-from actors.runtime.actor import AsyncFuture, handles
+from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
-from actors.runtime.local_directory import Directory
+from actors.runtime.future import AsyncFuture
+from actors.runtime.notices import Notice, Reload, ReloadConcerning, Told
 from actors.users.held_credentials import HeldCredentials
 from actors.users.messages import (
     AddToRoster,
@@ -51,12 +52,11 @@ class UserActor(DurableActor):
     """Owns one user; its key is the user's id."""
 
     kind = "user"
-    __slots__ = ("_clock", "_directory", "_held", "_outbox", "_roster", "_user")
+    __slots__ = ("_clock", "_held", "_outbox", "_roster", "_user")
 
-    def __init__(self, key: str, store: Store, clock: Clock, directory: Directory, outbox: Outbox) -> None:
+    def __init__(self, key: str, store: Store, clock: Clock, outbox: Outbox) -> None:
         super().__init__(key, store)
         self._clock = clock
-        self._directory = directory
         self._outbox = outbox
         self._user: UserRow | None = None
         self._roster: set[str] = set()
@@ -95,17 +95,14 @@ class UserActor(DurableActor):
         session = SessionRow(new_id("ses", near=user.id), user.id, user.name, message.token_hash, now, now)
         ended = self._held.begin_session(session.id, message.gone)  # where this is refused, nobody is left to count
 
-        def applied() -> None:
-            self._held.session_stored(session.id)
-            self._directory.evict("session", ended)
-
         return self.commit_or_refuse(
             credentials.insert(session),
             *((credentials.delete_several(ended),) if ended else ()),
             *logon_places.put(user.id, message.place, now),
             reply=lambda: SessionOpened(session, ended),
-            applied=applied,
+            applied=lambda: self._held.session_stored(session.id),
             constraint_errors={FOREIGN_KEY: wrong_password},
+            notices=(Reload("session", ended),),
         )
 
     @handles(ReadSessions)
@@ -128,7 +125,7 @@ class UserActor(DurableActor):
             return self.commit(*writes, reply=lambda: user)
         writes.append(credentials.delete_others(user.id, message.session_id))
         self._held.keep_session(message.session_id)
-        return self.commit(*writes, reply=lambda: user, applied=lambda: self._evict_sessions(message.session_id))
+        return self.commit(*writes, reply=lambda: user, notices=self._other_sessions(message.session_id))
 
     @handles(RevokeSessions)
     def _revoke(self, message: RevokeSessions) -> AsyncFuture[None]:
@@ -136,7 +133,7 @@ class UserActor(DurableActor):
         self._held.keep_session(message.kept_id)
         return self.commit(
             credentials.delete_others(user.id, message.kept_id),
-            applied=lambda: self._evict_sessions(message.kept_id),
+            notices=self._other_sessions(message.kept_id),
         )
 
     @handles(DestroyUser)
@@ -145,27 +142,17 @@ class UserActor(DurableActor):
         if user.secret_hash != message.verified_hash:
             raise wrong_password()
         self._user = None
-
-        def applied() -> None:
-            self._evict_credentials()
-            self._directory.evict("quota", (user.id,))
-            self._directory.evict_concerning("agent", user.id)
-            self._directory.evict_concerning("domain", user.id)
-            self._directory.evict_concerning("bank", user.id)
-            self._directory.evict_concerning("mcp", user.id)
-            self._directory.evict("library", (user.id,))
-            for agent_id in message.met_agents:
-                self._directory.tell("agent", agent_id, UserGone(user.id))
-            self._directory.evict("webhooks", (user.id,))
-            self._directory.tell(DISPATCHER, DISPATCHER_KEY, EndpointsGone(user.id))
-            self.retire()
-
         return self.commit(
             *domains.leave_all_of(user.id),
             *agents.destroy_all_of(user.id, self._clock()),
             users.delete(user.id),
             idempotency_records.delete_of_user(user.id),
-            applied=applied,
+            applied=self.retire,
+            notices=(
+                ReloadConcerning(user.id),
+                *(Told("agent", agent_id, UserGone(user.id)) for agent_id in message.met_agents),
+                Told(DISPATCHER, DISPATCHER_KEY, EndpointsGone(user.id)),
+            ),
         )
 
     @handles(SetPlan)
@@ -180,13 +167,14 @@ class UserActor(DurableActor):
             "to": user.plan,
             "limit": daily_limit(user.plan, user.plan_limit),
         }
-
-        def applied() -> None:
-            self._outbox.stored()
-            self._directory.tell("quota", user.id, PlanChanged(user.plan, user.plan_limit))
-
         event = self._outbox.emit(user.id, "billing.plan.changed", data)
-        return self.commit(users.update(user), *event, reply=lambda: user, applied=applied)
+        return self.commit(
+            users.update(user),
+            *event,
+            reply=lambda: user,
+            applied=self._outbox.stored,
+            notices=(Told("quota", user.id, PlanChanged(user.plan, user.plan_limit)),),
+        )
 
     @handles(CreateKey)
     def _create_key(self, message: CreateKey) -> AsyncFuture[SessionRow]:
@@ -212,14 +200,11 @@ class UserActor(DurableActor):
 
     @handles(RevokeKey)
     def _revoke_key(self, message: RevokeKey) -> AsyncFuture[None]:
-        def applied() -> None:
-            self._held.key_revoked(message.key_id)
-            self._directory.evict("key", (message.key_id,))
-
         return self.commit_or_refuse(
             credentials.delete_key(message.key_id, self._live.id),
-            applied=applied,
+            applied=lambda: self._held.key_revoked(message.key_id),
             constraint_errors={ROWS: no_such_key},
+            notices=(Reload("key", (message.key_id,)),),
         )
 
     @handles(CreateAgent)
@@ -294,7 +279,7 @@ class UserActor(DurableActor):
             banks.insert(bank),
             banks.attach(bank.id, message.agent_id, "admin", now),
             reply=lambda: bank,
-            applied=lambda: self._directory.tell("agent", message.agent_id, StandingChanged(has_banks=True)),
+            notices=(Told("agent", message.agent_id, StandingChanged(has_banks=True)),),
             constraint_errors={"banks.name_key": name_taken, FOREIGN_KEY: no_such_user, ROWS: agent_is_gone},
         )
 
@@ -315,21 +300,16 @@ class UserActor(DurableActor):
         return self.commit(
             users.remove_from_roster(user.id, message.agent_id),
             credentials.unselect_agent(message.agent_id, user.id),
-            applied=self._evict_credentials,
+            notices=(ReloadConcerning(self.key, ("session", "key")),),
         )
 
     @handles(OnRoster)
     def _on_roster(self, message: OnRoster) -> bool:
         return message.agent_id in self._roster
 
-    def _evict_sessions(self, kept_id: str = "") -> None:
-        """Stop the live sessions of this user, but one: their rows went or changed with a unit of the user's."""
-        self._directory.evict_concerning("session", self.key, but=kept_id)
-
-    def _evict_credentials(self) -> None:
-        """Stop all its live sessions and keys."""
-        self._evict_sessions()
-        self._directory.evict_concerning("key", self.key)
+    def _other_sessions(self, kept_id: str) -> tuple[Notice, ...]:
+        """Make the notice that the user's other sessions have ended."""
+        return (ReloadConcerning(self.key, ("session",), but=kept_id),)
 
     @property
     def title(self) -> str | None:

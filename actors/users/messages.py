@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from actors.errors import NotFound, WrongPassword
-from actors.runtime.actor import Ask
+from actors.runtime.mailbox import Ask
 from persistence.agents import AgentRow
 from persistence.banks import BankRow
 from persistence.credentials import SessionRow

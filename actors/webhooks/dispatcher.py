@@ -18,9 +18,11 @@ from typing import Any, cast
 
 from actors.errors import StateConflict
 from actors.ids import Clock, new_id
-from actors.runtime.actor import State, Tell, handles
+from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor, not_stored
-from actors.runtime.local_directory import Directory
+from actors.runtime.lifecycle import State
+from actors.runtime.mailbox import Tell
+from actors.runtime.notices import Reload
 from actors.sealing import Sealer, WrongMasterKey
 from actors.webhooks.counts import DeliveryCounts
 from actors.webhooks.due import DueDeliveries, DueQuery, find
@@ -93,7 +95,6 @@ class WebhookDispatcher(DurableActor):
         "_alarms",
         "_clock",
         "_counts",
-        "_directory",
         "_held",
         "_hungry",
         "_in_flight",
@@ -124,7 +125,6 @@ class WebhookDispatcher(DurableActor):
         key: str,
         store: Store,
         clock: Clock,
-        directory: Directory,
         outbox: Outbox,
         sealer: Sealer,
         signer: Signer,
@@ -134,7 +134,6 @@ class WebhookDispatcher(DurableActor):
     ) -> None:
         super().__init__(key, store)
         self._clock = clock
-        self._directory = directory
         self._outbox = outbox
         self._sealer = sealer
         self._signer = signer
@@ -504,7 +503,6 @@ class WebhookDispatcher(DurableActor):
         now = self._clock()
 
         def applied() -> None:
-            self._directory.evict("webhooks", (receiver.user_id,))
             self._outbox.stored()
             if lane.receiver is not receiver:  # it may have been read before this
                 lane.changed()
@@ -517,6 +515,7 @@ class WebhookDispatcher(DurableActor):
             *self._outbox.emit(receiver.user_id, "webhook.endpoint.updated", data, at=now),
             applied=applied,
             constraint_errors={ROWS: partial(StateConflict, "The endpoint is not active any more.")},
+            notices=(Reload("webhooks", (receiver.user_id,)),),
         )
 
     # storing outcomes

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from actors.runtime.actor import Tell
+from actors.runtime.mailbox import Tell
 from actors.webhooks.lanes import LOADED
 from persistence import deliveries, endpoints
 from persistence.deliveries import DueRow, Recovery

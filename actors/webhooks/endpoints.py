@@ -5,15 +5,15 @@ start over.
 """
 
 import uuid
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from actors.ids import Clock, new_id, new_number
 from actors.names import no_such_user
-from actors.runtime.actor import AsyncFuture, handles
+from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
-from actors.runtime.local_directory import Directory
+from actors.runtime.future import AsyncFuture
+from actors.runtime.notices import Notice, Told
 from actors.sealing import Sealer
 from actors.webhooks import event_types, signing
 from actors.webhooks.event_types import endpoint_data
@@ -50,14 +50,11 @@ class WebhooksActor(DurableActor):
     """Owns the endpoints of one user; its key is the user's id."""
 
     kind = "webhooks"
-    __slots__ = ("_clock", "_directory", "_endpoints", "_outbox", "_sealer")
+    __slots__ = ("_clock", "_endpoints", "_outbox", "_sealer")
 
-    def __init__(
-        self, key: str, store: Store, clock: Clock, directory: Directory, outbox: Outbox, sealer: Sealer
-    ) -> None:
+    def __init__(self, key: str, store: Store, clock: Clock, outbox: Outbox, sealer: Sealer) -> None:
         super().__init__(key, store)
         self._clock = clock
-        self._directory = directory
         self._outbox = outbox
         self._sealer = sealer
         self._endpoints: dict[str, EndpointRow] = {}
@@ -144,7 +141,8 @@ class WebhooksActor(DurableActor):
             *writes,
             *self._tell_of("updated", after, now),
             reply=lambda: endpoint_record(after) | ({} if secret is None else {"secret": secret}),
-            applied=self._changed(after.number),
+            applied=self._outbox.stored,
+            notices=self._changed(after.number),
         )
 
     @handles(DeleteEndpoint)
@@ -156,7 +154,8 @@ class WebhooksActor(DurableActor):
             endpoints.delete(endpoint.number, now),
             deliveries.cancel(endpoint.number, CHUNK),
             *self._tell_of("deleted", replace(endpoint, active=False), now),
-            applied=self._changed(endpoint.number),
+            applied=self._outbox.stored,
+            notices=self._changed(endpoint.number),
         )
 
     @handles(RetryDelivery)
@@ -180,7 +179,7 @@ class WebhooksActor(DurableActor):
         return self.commit_or_refuse(
             deliveries.begin_recovery(endpoint.number, message.since, message.upto),
             reply=lambda: message.count,
-            applied=lambda: self._directory.tell(DISPATCHER, DISPATCHER_KEY, RecoveryBegun()),
+            notices=(Told(DISPATCHER, DISPATCHER_KEY, RecoveryBegun()),),
             constraint_errors={FOREIGN_KEY: no_such_endpoint},
         )
 
@@ -212,12 +211,9 @@ class WebhooksActor(DurableActor):
         data = endpoint_data(endpoint.id, endpoint.url, endpoint.events, active=endpoint.active)
         return self._outbox.emit(self.key, f"webhook.endpoint.{what}", data, at=at)
 
-    def _changed(self, number: int) -> Callable[[], None]:
-        def applied() -> None:
-            self._directory.tell(DISPATCHER, DISPATCHER_KEY, EndpointChanged(number))
-            self._outbox.stored()
-
-        return applied
+    @staticmethod
+    def _changed(number: int) -> tuple[Notice, ...]:
+        return (Told(DISPATCHER, DISPATCHER_KEY, EndpointChanged(number)),)
 
     def concerns(self, user_id: str) -> bool:
         """Tell whether these are the user's endpoints."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from actors.errors import NotFound, StateConflict
-from actors.runtime.actor import Ask, Tell
+from actors.runtime.mailbox import Ask, Tell
 from actors.wire import Record
 from persistence.deliveries import DeliveryRow
 

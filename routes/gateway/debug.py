@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from actors.errors import InvalidField, NotFound
-from actors.runtime.local_directory import ActorStatus
+from actors.runtime.directory import ActorStatus
 from actors.slices import Steps, sliced
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import array, record, ref

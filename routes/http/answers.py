@@ -14,7 +14,7 @@ from sanic import HTTPResponse, Request
 from actors.calls.call import NOBODY, Call
 from actors.errors import InternalError, RequestTimeout, ServiceError, WrongMediaType, WrongMethod
 from actors.ids import random_hex, system_clock
-from actors.runtime.actor import AsyncFuture
+from actors.runtime.future import AsyncFuture
 from actors.wire import iso
 from routes.http.bodies import header
 

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from actors.errors import NameTaken, NotFound
-from actors.runtime.actor import Ask, AsyncFuture, handles
+from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
+from actors.runtime.future import AsyncFuture
+from actors.runtime.mailbox import Ask
 from persistence.sqlite.store import SqliteStore
 from persistence.store import Query, Store, Unit, Write
 

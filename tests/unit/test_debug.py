@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from actors.runtime.local_directory import ActorStatus
+from actors.runtime.directory import ActorStatus
 from routes.gateway.debug import AT_A_TIME, first_of
 
 

@@ -11,8 +11,12 @@ from typing import Any
 import pytest
 
 from actors.errors import InternalError, Overloaded, StorageUnavailable
-from actors.runtime.actor import MAILBOX_LIMIT, Actor, Ask, AsyncFuture, Tell, handles
+from actors.runtime.actor import Actor, handles
+from actors.runtime.directory import Kind
+from actors.runtime.future import AsyncFuture
 from actors.runtime.local_directory import LocalDirectory
+from actors.runtime.mailbox import MAILBOX_LIMIT, Ask, Tell
+from actors.runtime.notices import Reload, ReloadConcerning
 from persistence.sqlite.store import SqliteStore
 from tests.support.disk import Counter, Disk, Increment, ReadCount, open_store, spin, value
 
@@ -142,7 +146,7 @@ async def hosts() -> AsyncIterator[Opener]:
 
     def open_one(seed: int = 0, **options: Any) -> tuple[World, LocalDirectory]:
         world = World(seed)
-        opened.append((world, LocalDirectory({"host": lambda key: Host(key, world)}, **options)))
+        opened.append((world, LocalDirectory({"host": Kind(lambda key: Host(key, world))}, **options)))
         return opened[-1]
 
     yield open_one
@@ -264,7 +268,7 @@ async def test_an_engaged_actor_is_not_passivated(hosts: Opener):
 async def test_an_actor_with_an_open_unit_is_not_passivated(tmp_path: Path):
     disk = Disk()
     async with open_store(tmp_path, disk) as store:
-        directory = LocalDirectory({"counter": lambda key: Counter(key, store)}, idle_s=0)
+        directory = LocalDirectory({"counter": Kind(lambda key: Counter(key, store))}, idle_s=0)
         await directory.ask("counter", "a", ReadCount())
         disk.hold()
         change = asyncio.create_task(directory.ask("counter", "a", Increment()))
@@ -342,7 +346,7 @@ async def test_a_storm_of_asks_to_actors_being_passivated_loses_none_and_never_r
 
 async def test_a_storm_of_changes_to_durable_actors_being_passivated_loses_none(tmp_path: Path):
     async with open_store(tmp_path) as store:
-        directory = LocalDirectory({"counter": lambda key: Counter(key, store)}, idle_s=0)
+        directory = LocalDirectory({"counter": Kind(lambda key: Counter(key, store))}, idle_s=0)
         rng = random.Random(7)
         keys = [f"{number}" for number in range(100)]
         highest = dict.fromkeys(keys, 0)
@@ -406,7 +410,18 @@ async def test_an_evicted_actor_is_loaded_anew_at_the_next_ask(hosts: Opener):
     world, directory = hosts()
     for key in "abc":
         await directory.ask("host", key, Visit())
-    directory.evict("host", ["a", "b", "cold"])
+    directory.deliver(
+        [
+            Reload(
+                "host",
+                (
+                    "a",
+                    "b",
+                    "cold",
+                ),
+            )
+        ]
+    )
     assert len(directory) == 1
     assert await asyncio.gather(visiting(directory, "a"), visiting(directory, "b")) == ["a", "b"]
     assert Tally(world.begun) == {"a": 2, "b": 2, "c": 1}
@@ -419,7 +434,7 @@ async def test_eviction_loses_no_message(hosts: Opener):
     directory.tell("host", "a", Knock())
     visits = [visiting(directory, "a", Visit(number)) for number in range(1, 100)]
     await spin(1)
-    directory.evict("host", ["a"])
+    directory.deliver([Reload("host", ("a",))])
     assert await asyncio.gather(*visits) == ["a"] * 99
     assert world.visits == Tally(range(100))
     assert world.knocks == {"a": 1}
@@ -430,7 +445,7 @@ async def test_an_actor_evicted_while_it_begins_starts_over(hosts: Opener):
     world.gate.clear()
     visit = visiting(directory, "a")
     await spin()
-    directory.evict("host", ["a"])
+    directory.deliver([Reload("host", ("a",))])
     await spin()
     world.gate.set()
     assert await visit == "a"
@@ -444,7 +459,7 @@ async def test_evicting_what_concerns_a_user_spares_the_others_and_the_one_named
         await directory.ask("host", key, Visit())
     for host in world.hosts[:3]:
         host.user = "lovelace"
-    directory.evict_concerning("host", "lovelace", but="b")
+    directory.deliver([ReloadConcerning("lovelace", ("host",), but="b")])
     assert {status.key for status in directory.statuses()} == {"b", "d"}
 
 
@@ -453,7 +468,7 @@ async def test_evicting_what_concerns_a_user_starts_over_what_still_loads(hosts:
     world.gate.clear()
     loading, named = visiting(directory, "loading"), visiting(directory, "named")
     await spin()
-    directory.evict_concerning("host", "lovelace", but="named")
+    directory.deliver([ReloadConcerning("lovelace", ("host",), but="named")])
     world.gate.set()
     assert await asyncio.gather(loading, named) == ["loading", "named"]
     assert Tally(world.begun) == {"loading": 2, "named": 1}
@@ -468,7 +483,7 @@ async def test_a_storm_of_evictions_and_faults_loses_no_ask(hosts: Opener, seed:
 
     async def evict() -> None:
         while True:
-            directory.evict("host", rng.sample(keys, 3))
+            directory.deliver([Reload("host", tuple(rng.sample(keys, 3)))])
             await asyncio.sleep(rng.random() / 100)
 
     async def client(numbers: range) -> None:
@@ -510,7 +525,7 @@ async def test_closing_answers_all_that_waits(hosts: Opener):
 async def test_closing_waits_until_changes_are_stored(tmp_path: Path):
     disk = Disk()
     async with open_store(tmp_path, disk) as store:
-        directory = LocalDirectory({"counter": lambda key: Counter(key, store)})
+        directory = LocalDirectory({"counter": Kind(lambda key: Counter(key, store))})
         await directory.ask("counter", "a", ReadCount())
         disk.hold()
         change = asyncio.create_task(directory.ask("counter", "a", Increment()))
@@ -566,7 +581,7 @@ async def test_a_closed_directory_refuses_asks(hosts: Opener):
 async def test_an_actor_whose_unit_failed_is_replaced_and_nothing_that_waits_is_lost(tmp_path: Path):
     disk = Disk()
     async with open_store(tmp_path, disk) as store:
-        directory = LocalDirectory({"counter": lambda key: Counter(key, store)})
+        directory = LocalDirectory({"counter": Kind(lambda key: Counter(key, store))})
         assert await directory.ask("counter", "a", Increment()) == 1
         disk.hold()
         doomed = asyncio.create_task(directory.ask("counter", "a", Increment()))
@@ -587,7 +602,7 @@ async def test_an_actor_whose_unit_failed_is_replaced_and_nothing_that_waits_is_
 
 async def test_a_store_that_can_not_be_read_fails_the_asks_and_is_asked_again_later(tmp_path: Path):
     async with open_store(tmp_path) as store:
-        directory = LocalDirectory({"counter": lambda key: Unreadable(key, store)})
+        directory = LocalDirectory({"counter": Kind(lambda key: Unreadable(key, store))})
         with pytest.raises(StorageUnavailable):
             await directory.ask("counter", "a", ReadCount())
         Unreadable.table = "counters"

@@ -13,6 +13,7 @@ from actors.core import Core, CoreOptions
 from actors.engines.recall import RecallEngine
 from actors.errors import NotFound, StateConflict
 from actors.ids import new_id
+from actors.runtime.notices import Reload
 from actors.sealing import Sealer
 from actors.sessions.messages import Authorize, EndSession
 from actors.users.messages import CreateKey, OpenSession, RevokeKey, RevokeSessions, SessionOpened
@@ -54,7 +55,7 @@ class User:
 
     async def reload(self) -> None:
         """Have the user's actor start over from the store."""
-        self.core.directory.evict("user", (self.id,))
+        self.core.directory.deliver([Reload("user", (self.id,))])
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from actors.ids import new_id
 from actors.plans import PLANS
 from actors.quotas.actor import _TellOfRefusals
 from actors.quotas.messages import CountRequest, QuotaStatus, ReadQuota
+from actors.runtime.notices import Reload
 from actors.sealing import Sealer
 from actors.users.messages import DestroyUser, SetPlan
 from actors.wire import iso
@@ -57,7 +58,7 @@ class Quota:
 
     async def end(self) -> None:
         """Have the actor passivated."""
-        self.core.directory.evict("quota", [self.id])
+        self.core.directory.deliver([Reload("quota", (self.id,))])
         while self.core.directory.inspect("quota", self.id) or any(self.core.directory._leaving):
             await asyncio.sleep(0)
 
@@ -252,7 +253,7 @@ async def test_whatever_happens_each_day_admits_no_more_than_its_limit_and_forge
         await spin(rng.randrange(8))
         match rng.randrange(6):
             case 0:
-                quota.core.directory.evict("quota", [quota.id])
+                quota.core.directory.deliver([Reload("quota", (quota.id,))])
             case 1:
                 clock.now += rng.choice([1, MINUTE_MS, DAY_MS // 3])
             case 2:

@@ -9,8 +9,12 @@ import pykka
 import pytest
 
 from actors.errors import InternalError, NameTaken, NotFound, Overloaded, StateConflict, StorageUnavailable
-from actors.runtime.actor import BURST, MAILBOX_LIMIT, Actor, Ask, AsyncFuture, Envelope, Tell, handles
+from actors.runtime.actor import BURST, Actor, handles
+from actors.runtime.directory import Kind
+from actors.runtime.future import AsyncFuture
 from actors.runtime.local_directory import LocalDirectory
+from actors.runtime.mailbox import MAILBOX_LIMIT, Ask, Envelope, Tell
+from actors.runtime.notices import Reload
 from persistence.sqlite.store import SqliteStore
 from tests.support.disk import (
     Counter,
@@ -151,7 +155,7 @@ class Troupe:
             self.made.append(make(key))
             return self.made[-1]
 
-        self.directory = LocalDirectory({"scribe": factory, "counter": factory})
+        self.directory = LocalDirectory({"scribe": Kind(factory), "counter": Kind(factory)})
 
     async def ask(self, message: Ask[Any], key: str = "a", **options: Any) -> Any:
         return await self.directory.ask(self.kind, key, message, **options)
@@ -423,7 +427,7 @@ async def test_nothing_is_handled_before_the_actor_has_begun_or_after_it_ends(sl
     assert scribe.life_story == ["begins"]
     gate.set()
     await asked
-    slow_scribes.directory.evict("scribe", ["a"])
+    slow_scribes.directory.deliver([Reload("scribe", ("a",))])
     await scribe.stopped
     assert scribe.life_story == ["begins", "has begun", "a word", "ends", "has ended"]
 
@@ -477,14 +481,14 @@ async def test_an_actor_that_nobody_supervises_answers_what_it_did_not_handle(ga
 async def test_what_an_actor_told_itself_ends_with_its_incarnation(scribes: Troupe):
     await scribes.ask(Say("first"))
     await scribes.ask(TalkToSelf(3))
-    scribes.directory.evict("scribe", ["a"])
+    scribes.directory.deliver([Reload("scribe", ("a",))])
     assert await scribes.ask(Say("of the next")) == ["of the next"]
 
 
 async def test_an_actor_that_is_stopped_while_it_begins_still_lets_go_of_what_it_took(slow_scribes: Troupe, gate):
     asked = slow_scribes.asking(Say("a word"))
     await spin()
-    slow_scribes.directory.evict("scribe", ["a"])
+    slow_scribes.directory.deliver([Reload("scribe", ("a",))])
     gate.set()
     assert await asked == ["a word"]
     await slow_scribes.made[0].stopped
@@ -498,7 +502,7 @@ async def test_a_fault_in_on_end_does_not_keep_the_key_from_starting_anew():
 
     troupe = Troupe(BadLoser)
     await troupe.ask(Say("first"))
-    troupe.directory.evict("scribe", ["a"])
+    troupe.directory.deliver([Reload("scribe", ("a",))])
     assert await troupe.ask(Say("second")) == ["second"]
     await troupe.directory.close(1)
 
@@ -738,7 +742,7 @@ async def test_a_stopping_durable_actor_is_gone_only_when_its_units_are_answered
     change = counters.asking(Increment())
     await disk.reached()
     first = counters.last
-    counters.directory.evict("counter", ["a"])
+    counters.directory.deliver([Reload("counter", ("a",))])
     read = counters.asking(ReadCount())
     await spin()
     assert not first.stopped.done()

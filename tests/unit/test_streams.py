@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from actors.domains.streams import Reader, StreamEvent, Streams
+from actors.domains.streams import Reader, StreamEvent, Streams, Whom
 
 TICKS_S = 0.2
 """Long enough for a tick."""
@@ -97,7 +97,7 @@ async def test_a_readers_end_comes_after_what_was_published_before(streams: Stre
     waiting = asyncio.create_task(reader.next(1))
     await asyncio.sleep(0)
     publish(streams, 1)
-    streams.end("kicked", lambda _: True)
+    streams.end("kicked", Whom())
     publish(streams, 2)
     assert await waiting == b'event: end\ndata: {"reason":"kicked"}\n\n'
     assert await reader.next(TICKS_S) is None

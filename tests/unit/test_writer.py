@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from actors.errors import NameTaken, StorageUnavailable
+from actors.runtime.directory import Kind
 from actors.runtime.local_directory import LocalDirectory
 from persistence import conversations
 from persistence.conversations import MessageRow
@@ -316,7 +317,7 @@ class Unfenced:
 async def count_under_failures(counting: Store, store: SqliteStore, disk: Disk, seed: int) -> tuple[int, list[str]]:
     """Count up on 30 actors while batches and units fail; return the changes acknowledged, and every drift."""
     rng, disk_rng = random.Random(seed), random.Random(seed + 1)
-    directory = LocalDirectory({"counter": lambda key: Counter(key, counting)}, idle_s=0)
+    directory = LocalDirectory({"counter": Kind(lambda key: Counter(key, counting))}, idle_s=0)
     keys = [f"{number}" for number in range(30)]
     drifts: list[str] = []
     acknowledged = failed = 0

@@ -1,0 +1,41 @@
+"""Notices: the effects of a unit on other actors, as data that is delivered after the unit's commit.
+
+Plain data, so that a notice may cross to another node (docs/architecture.md). Handlers of notices are idempotent:
+reloading from the store has the same effect.
+"""
+
+from dataclasses import dataclass
+
+from actors.runtime.mailbox import Tell
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Send a message to one actor if it is live; one that is not reads the store when it starts."""
+
+    kind: str
+    key: str
+    message: Tell
+
+
+@dataclass(frozen=True, slots=True)
+class Reload:
+    """Stop actors whose rows were changed under them; the next ask loads the rows anew."""
+
+    kind: str
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReloadConcerning:
+    """Stop the actors that hold rows of one user or agent, except the actor with the key `but`.
+
+    `kinds` are the kinds of actors to look at; without any, all that hold a user's state (`Kind.holds_users`).
+    """
+
+    id: str
+    kinds: tuple[str, ...] = ()
+    but: str = ""
+
+
+Notice = Told | Reload | ReloadConcerning
