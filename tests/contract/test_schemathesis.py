@@ -15,7 +15,6 @@ OPTIONS = (
     # Positive data is refused all the time: there is no agent of a made-up name.
     *("--exclude-checks", "positive_data_acceptance"),
     *("--phases", "examples,coverage,fuzzing,stateful"),
-    *("--max-examples", "20"),
     *("--exclude-path-regex", "/zone/stream$"),  # an answer without end; tests/service/test_streams.py reads it
     *("--seed", "1"),
     *("--warnings", "off"),
@@ -24,7 +23,8 @@ OPTIONS = (
 
 
 @pytest.mark.timeout(400)
-async def test_schemathesis_finds_no_answer_that_the_document_does_not_allow(tmp_path: Path):
+@pytest.mark.parametrize("examples", [2, pytest.param(20, marks=pytest.mark.soak)])
+async def test_schemathesis_finds_no_answer_that_the_document_does_not_allow(tmp_path: Path, examples: int):
     if not SCHEMATHESIS.exists():
         missing = "no .venv-schemathesis: `make test` makes it"
         pytest.fail(missing) if os.environ.get("CI") else pytest.skip(missing)
@@ -36,6 +36,7 @@ async def test_schemathesis_finds_no_answer_that_the_document_does_not_allow(tmp
     ) as gateway:
         process = await asyncio.create_subprocess_exec(
             *(str(SCHEMATHESIS), "--config-file", str(CONFIG), "run", f"{gateway.base}/api/tps/openapi.json", *OPTIONS),
+            *("--max-examples", str(examples)),
             *("-H", f"X-Internal-Secret: {INTERNAL_SECRET}"),
             env=os.environ
             | {

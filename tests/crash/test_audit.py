@@ -25,8 +25,9 @@ def count(gateway: GatewayProcess, table: str, where: str = "1") -> int:
 
 
 @pytest.mark.timeout(120)
-async def test_after_crashes_there_are_as_many_rows_as_changes(tmp_path: Path):
-    rng, kills = random.Random(4), 8
+@pytest.mark.parametrize("kills", [3, pytest.param(8, marks=pytest.mark.soak)])
+async def test_after_crashes_there_are_as_many_rows_as_changes(tmp_path: Path, kills: int):
+    rng = random.Random(4)
     async with running(tmp_path / "data") as gateway, gateway.client() as nobody:
         user = await on_plan(await nobody.register("lovelace"), "enterprise")
         talker = await user.log_on(user.name)

@@ -1,4 +1,4 @@
-"""How many requests a stop says it has cut off, when the ten seconds that it grants are over."""
+"""How many requests a stop says it has cut off, when the grace that it grants is over: a second, in these tests."""
 
 import asyncio
 import signal
@@ -30,7 +30,8 @@ async def stopped(gateway: GatewayProcess) -> str:
 async def at_work(tmp_path: Path) -> AsyncIterator[tuple[GatewayProcess, Client, Gate]]:
     """Run a gateway whose engine waits at a gate that nobody opens, with an agent that is online."""
     gate = Gate(tmp_path / "gate")
-    async with running(tmp_path / "data", script=ENGINES / "scripted.py") as gateway, gateway.client() as nobody:
+    starting = running(tmp_path / "data", script=ENGINES / "scripted.py", TEST_GRACE_S="1")
+    async with starting as gateway, gateway.client() as nobody:
         user = await nobody.register("lovelace")
         await user.agent("scout-agent")
         yield gateway, user, gate

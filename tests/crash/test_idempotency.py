@@ -89,7 +89,7 @@ class Worker:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("kills", [6, pytest.param(40, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("kills", [3, pytest.param(40, marks=pytest.mark.soak)])
 async def test_retries_through_crashes_make_each_entity_once(tmp_path: Path, kills: int):
     rng = random.Random(20_264)
     numbers = itertools.count()
@@ -143,7 +143,7 @@ class Librarian(Worker):
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("kills", [6, pytest.param(40, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("kills", [3, pytest.param(40, marks=pytest.mark.soak)])
 async def test_deletions_retried_through_crashes_tell_the_numbers_that_went(tmp_path: Path, kills: int):
     rng = random.Random(20_265)
     numbers = itertools.count()

@@ -95,11 +95,12 @@ def thresholds(limit: int, window: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.parametrize("kills", [3, pytest.param(10, marks=pytest.mark.soak)])
 @pytest.mark.parametrize(("limit", "block"), [(3_000, 30), (40_000, 64)])
 async def test_counts_survive_crashes_between_what_was_acknowledged_and_the_limit(
-    tmp_path: Path, limit: int, block: int
+    tmp_path: Path, limit: int, block: int, kills: int
 ):
-    rng, kills = random.Random(limit), 10
+    rng = random.Random(limit)
     async with running(tmp_path / "data") as gateway, gateway.client() as nobody:
         load = await load_of(nobody, limit)
         user = load.clients[0]
@@ -178,7 +179,8 @@ async def test_refusals_are_told_of_at_once_and_then_together_and_add_up(tmp_pat
 
 
 @pytest.mark.timeout(120)
-async def test_a_change_of_plan_and_its_event_are_stored_together_or_not_at_all(tmp_path: Path):
+@pytest.mark.parametrize("kills", [3, pytest.param(6, marks=pytest.mark.soak)])
+async def test_a_change_of_plan_and_its_event_are_stored_together_or_not_at_all(tmp_path: Path, kills: int):
     rng = random.Random(3)
     plans = [("free", None, 100), ("builder", None, 10_000), ("scale", None, 50_000), ("enterprise", None, None)]
     plans += [("enterprise", 7, 7), ("enterprise", 8, 8)]
@@ -195,7 +197,7 @@ async def test_a_change_of_plan_and_its_event_are_stored_together_or_not_at_all(
                     return
                 assert answer.http == 200
 
-        for _ in range(6):
+        for _ in range(kills):
             changing = asyncio.gather(*(change() for _ in range(4)))
             await asyncio.sleep(rng.uniform(0.05, 0.3))
             await gateway.kill()

@@ -115,7 +115,7 @@ async def test_what_a_client_that_went_away_began_is_given_time(tmp_path: Path):
 
 
 async def test_connections_that_are_kept_alive_do_not_hold_up_the_stop(tmp_path: Path):
-    async with running(tmp_path / "data") as gateway, gateway.client() as nobody:
+    async with running(tmp_path / "data", TEST_GRACE_S="1") as gateway, gateway.client() as nobody:
         (await nobody.request("GET", "/api/health"))
         silent = await asyncio.open_connection(*listening_at(gateway))
         half = await asyncio.open_connection(*listening_at(gateway))
