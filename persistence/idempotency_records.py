@@ -1,4 +1,4 @@
-"""Kept answers: the first answers of requests with an Idempotency-Key, sealed (product 1)."""
+"""Idempotency records: the first answers to requests with an Idempotency-Key, sealed."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ from persistence.store import Query, Write
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyRow:
-    """A kept answer: `answer` is sealed; None while the command is under way or once it was withdrawn.
+    """The record of a key: `answer` is sealed; None while the command is under way or once it was redacted.
 
     `status` is the HTTP status, None while it is under way; `message_id` is a chat's message that awaits its reply.
     """
@@ -20,7 +20,7 @@ class IdempotencyRow:
 
 
 def of_key(credential_id: str, key_hash: bytes, since: int) -> Query[IdempotencyRow]:
-    """Read what is kept for a key since a time, in ms since the epoch."""
+    """Read the record of a key, if it is not older than `since`, in ms since the epoch."""
     return Query(
         "SELECT fingerprint, status, answer, message_id FROM kept_answers"
         " WHERE credential_id = ? AND key_hash = ? AND at >= ?",
@@ -29,23 +29,42 @@ def of_key(credential_id: str, key_hash: bytes, since: int) -> Query[Idempotency
     )
 
 
-def keep(credential_id: str, key_hash: bytes, user_id: str, at: int, kept: IdempotencyRow) -> Write:
-    """Keep an answer, or that a command is under way, in place of what was kept before."""
-    return Write(
-        "INSERT OR REPLACE INTO kept_answers"
-        " (credential_id, key_hash, user_id, fingerprint, at, status, answer, message_id)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (credential_id, key_hash, user_id, kept.fingerprint, at, kept.status, kept.answer, kept.message_id),
-    )
+_PUT = (
+    "INSERT INTO kept_answers (credential_id, key_hash, user_id, fingerprint, at, status, answer, message_id)"
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+    " ON CONFLICT (credential_id, key_hash) DO UPDATE SET user_id = excluded.user_id,"
+    " fingerprint = excluded.fingerprint, at = excluded.at, status = excluded.status, answer = excluded.answer,"
+    " message_id = excluded.message_id WHERE kept_answers.at < ?9 OR (kept_answers.status IS NULL"
+)
+
+
+def keep(credential_id: str, key_hash: bytes, user_id: str, at: int, since: int, kept: IdempotencyRow) -> Write:
+    """Keep an answer; refused under `ROWS` where the key has one that is not older than `since`."""
+    params = (credential_id, key_hash, user_id, kept.fingerprint, at, kept.status, kept.answer, kept.message_id, since)
+    return Write(f"{_PUT})", params, rows=1)
+
+
+def begin(
+    credential_id: str, key_hash: bytes, user_id: str, at: int, since: int, kept: IdempotencyRow, seen: str | None
+) -> Write:
+    """Note that a command is under way; refused where the key has an answer, or the message of another execution."""
+    params = (credential_id, key_hash, user_id, kept.fingerprint, at, None, None, kept.message_id, since, seen)
+    mine = "kept_answers.message_id IS ?10 OR kept_answers.message_id = excluded.message_id"
+    return Write(f"{_PUT} AND ({mine}))", params, rows=1)
+
+
+def forget_quotes(credential_id: str, key_hash: bytes) -> Write:
+    """Remove the notes of what an answer quoted whose place a new one takes."""
+    return Write("DELETE FROM kept_quotes WHERE credential_id = ? AND key_hash = ?", (credential_id, key_hash))
 
 
 def delete_older(before: int) -> Write:
-    """Remove what was kept before a time."""
+    """Remove the records from before a time."""
     return Write("DELETE FROM kept_answers WHERE at < ?", (before,))
 
 
 def delete_of_user(user_id: str) -> Write:
-    """Remove all that is kept for a user."""
+    """Remove all records of a user."""
     return Write("DELETE FROM kept_answers WHERE user_id = ?", (user_id,))
 
 
@@ -72,7 +91,7 @@ def quote(memory: int, credential_id: str, key_hash: bytes) -> Write:
 
 
 def withdraw_if_censored(memory: int, credential_id: str, key_hash: bytes) -> Write:
-    """Withdraw an answer that holds a memory's text if that was censored while the answer was made."""
+    """Redact an answer that holds a memory's text if that was censored while the answer was made."""
     return Write(
         "UPDATE kept_answers SET answer = NULL WHERE credential_id = ? AND key_hash = ?"
         " AND EXISTS (SELECT 1 FROM memories WHERE place = ? AND censored = 1)",

@@ -9,7 +9,7 @@ import orjson
 
 from actors.calls.call import Call
 from actors.calls.request import parse
-from actors.commands import agents, banks
+from actors.commands import agents, memories
 from actors.errors import InvalidField, ServiceError
 from actors.tools.tool import Tool, ToolResult, text_result
 
@@ -22,7 +22,7 @@ async def _recall(call: Call, arguments: dict[str, Any]) -> tuple[Any, tuple[int
     bank, query = _text(arguments, "bank"), _text(arguments, "query")
     call.service = "MB_Recall"
     call.says(parse({"target": {"bank": bank}, "content": query, "page": page}))
-    answer = await banks.recall_memories(call)
+    answer = await memories.recall_memories(call)
     return answer.content, answer.quoted
 
 

@@ -1,15 +1,18 @@
-"""The domain group: domains, who belongs to them, selection (product 4)."""
+"""The domain group: domains, who belongs to them, selection."""
 
-from actors.agents.messages import AgentView, StandingChanged, no_such_agent
+from actors.agents.messages import AgentView, StandingChanged
 from actors.calls.call import Answer, Call
+from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name
+from actors.calls.targets import require_name_in_plan, require_own, target_agent, target_agent_in, target_domain
+from actors.commands.command import AGENT, DOMAIN, ENTITY, NAMED, PAGE, Command
 from actors.domains.membership import Move
-from actors.domains.messages import DestroyDomain, DomainView, MoveMember, StandsIn, UpdateDomain, no_member
+from actors.domains.messages import DestroyDomain, DomainViewer, MoveMember, ReadDomain, UpdateDomain, no_member
 from actors.domains.records import domain_record, membership_record
-from actors.errors import NotPermitted
+from actors.errors import NotFound, NotPermitted
 from actors.sessions.messages import SelectZone
 from actors.users.messages import CreateDomain
-from persistence import agents, domains
+from persistence import domains
 from persistence.agents import AgentRow
 from persistence.domains import DomainChanges
 from persistence.users import name_key
@@ -17,9 +20,9 @@ from persistence.users import name_key
 
 async def create(call: Call) -> Answer:
     """DM_Create: make a domain, with its lobby, that an own agent founds."""
-    call.require_own("domains")
+    require_own(call, "domains")
     name = require_name(call.vx.name or "")
-    founder = _own(await call.target_agent(), call)
+    founder = _own(await target_agent(call), call)
     message = CreateDomain(
         founder_id=founder.id,
         founder=founder.name,
@@ -35,8 +38,8 @@ async def create(call: Call) -> Answer:
 
 async def read(call: Call) -> Answer:
     """DM_Read: one domain and its memberships, a page of them by the agents' names."""
-    view, limit = await call.target_domain(), call.page_limit
-    query = domains.memberships_after(view.row.id, call.cursor(str) or "", limit + 1)
+    view, limit = await target_domain(call), page_limit(call)
+    query = domains.memberships_after(view.row.id, cursor(call, str) or "", limit + 1)
     standing = await call.core.store.fetch(query)
     return Answer(
         profile=[domain_record(view.row)],
@@ -44,27 +47,27 @@ async def read(call: Call) -> Answer:
             membership_record(row.agent, row.state, row.since, founder=row.agent_id == view.row.founder_id)
             for row in standing[:limit]
         ],
-        next=call.next_cursor(name_key(standing[limit - 1].agent)) if len(standing) > limit else None,
+        next=next_cursor(call, name_key(standing[limit - 1].agent)) if len(standing) > limit else None,
     )
 
 
 async def list_domains(call: Call) -> Answer:
     """DM_List: the domains that the caller sees; `target.domain` is a name prefix."""
-    limit = call.page_limit
-    query = domains.visible_to(call.user.user_id, call.target.domain or "", call.cursor(str) or "", limit + 1)
+    limit = page_limit(call)
+    query = domains.visible_to(call.user.user_id, call.target.domain or "", cursor(call, str) or "", limit + 1)
     rows = await call.core.store.fetch(query)
     return Answer(
         profile=[domain_record(row) for row in rows[:limit]],
-        next=call.next_cursor(name_key(rows[limit - 1].name)) if len(rows) > limit else None,
+        next=next_cursor(call, name_key(rows[limit - 1].name)) if len(rows) > limit else None,
     )
 
 
 async def update(call: Call) -> Answer:
     """DM_Update: replace name and description, and profile and access where they are given."""
-    view = await call.target_domain()
+    view = await target_domain(call)
     name = require_name(call.vx.name or "")
     if view.row.owner_id == call.user.user_id and name_key(name) != name_key(view.row.name):
-        await call.require_name_allowed(name)
+        await require_name_in_plan(call, name)
     changes = DomainChanges(name, call.vx.description or "", call.vx.profile, call.vx.access)
     return await call.carry_out(
         "domain", view.row.id, UpdateDomain(view.viewer, changes), lambda row: Answer(profile=[domain_record(row)])
@@ -73,7 +76,7 @@ async def update(call: Call) -> Answer:
 
 async def destroy(call: Call) -> Answer:
     """DM_Destroy: remove a domain and its zones for all."""
-    view = await call.target_domain()
+    view = await target_domain(call)
 
     def destroyed(_: None) -> Answer:
         if call.domain_id == view.row.id:
@@ -85,7 +88,7 @@ async def destroy(call: Call) -> Answer:
 
 async def select(call: Call) -> Answer:
     """DM_Select: make a domain and its lobby the session's."""
-    view = await call.target_domain()
+    view = await target_domain(call)
     if not view.is_member:
         raise no_member(view.row)
     return await select_place(call, view.row.id, view.lobby.id, Answer(profile=[domain_record(view.row)]))
@@ -137,8 +140,8 @@ async def unban(call: Call) -> Answer:
 
 
 async def _move(call: Call, move: Move) -> Answer:
-    view = await call.target_domain()
-    agent = await _agent_in(call, view)
+    view = await target_domain(call)
+    agent = await target_agent_in(call, view)
     message = MoveMember(view.viewer, move, agent.id, agent.name, agent.owner_id)
     answer = await call.carry_out(
         "domain", view.row.id, message, lambda record: Answer(profile=[record] if record else [])
@@ -148,23 +151,142 @@ async def _move(call: Call, move: Move) -> Answer:
     return answer
 
 
-async def _agent_in(call: Call, view: DomainView) -> AgentRow:
-    """Find the agent that `target.agent` names, else the selected one; the domain's own are found by all who see it."""
-    name = call.target.agent
-    if name is None:
-        return (await call.selected_agent()).row
-    found = await call.core.store.fetch(agents.id_by_name(name))
-    if not found:
-        raise no_such_agent()
-    if not await call.ask("domain", view.row.id, StandsIn(found[0])):
-        return (await call.agent_named(name)).row
-    rows = await call.core.store.fetch(agents.by_id(found[0]))
-    if not rows:
-        raise no_such_agent()
-    return rows[0]
-
-
 def _own(view: AgentView, call: Call) -> AgentRow:
     if view.row.owner_id != call.user.user_id:
         raise NotPermitted(f"Only the owner of {view.row.name} may do this with it; ask {view.row.owner}.")
     return view.row
+
+
+async def end_streams_of_outsiders(call: Call, domain_ids: list[str]) -> None:
+    """End the streams of readers who have no member left in domains that destroyed agents belonged to."""
+    for domain_id in domain_ids:
+        for reader in call.core.streams.readers_of(domain_id):
+            try:
+                view = await call.ask("domain", domain_id, ReadDomain(DomainViewer(reader.user_id)))
+            except NotFound:
+                there = await call.core.store.fetch(domains.by_id(domain_id))
+                reader.end("agent destroyed" if there else "domain destroyed")
+            else:
+                if not view.is_member:
+                    reader.end("agent destroyed")
+
+
+COMMANDS = (
+    Command(
+        "DM_Ban",
+        "Put an agent out of a domain and keep it out.",
+        ban,
+        uses=DOMAIN,
+        requires=("target.agent",),
+        profile="membership",
+        errors=(2003, 3000, 3002, 3003),
+        example={"target": {"domain": "observatory", "agent": "scout"}},
+    ),
+    Command(
+        "DM_Create",
+        "Make a domain, with its lobby; target.agent, else the selected agent, founds it.",
+        create,
+        uses=(*AGENT, *ENTITY),
+        requires=NAMED,
+        profile="domain",
+        errors=(2003, 2004, 3000, 3001, 3003),
+        example={"target": {"agent": "scout"}, "vx": {"name": "observatory", "description": "Where we look up"}},
+    ),
+    Command(
+        "DM_Destroy",
+        "Remove a domain and its zones for all.",
+        destroy,
+        uses=DOMAIN,
+        errors=(2003, 3000, 3003),
+        example={"target": {"domain": "observatory"}},
+    ),
+    Command(
+        "DM_Invite",
+        "Invite an agent into a domain; one's own becomes a member.",
+        invite,
+        uses=DOMAIN,
+        profile="membership",
+        errors=(2003, 3000, 3002, 3003),
+        example={"target": {"domain": "observatory", "agent": "scout"}},
+    ),
+    Command(
+        "DM_Join",
+        "Make an own agent a member of a domain that is public or that it is invited to.",
+        join,
+        uses=DOMAIN,
+        profile="membership",
+        errors=(2003, 3000, 3002, 3003),
+        example={"target": {"domain": "observatory", "agent": "scout"}},
+    ),
+    Command(
+        "DM_Kick",
+        "Put an agent out of a domain, or take its invitation back.",
+        kick,
+        uses=DOMAIN,
+        requires=("target.agent",),
+        profile="membership",
+        errors=(2003, 3000, 3002, 3003),
+        example={"target": {"domain": "observatory", "agent": "scout"}},
+    ),
+    Command(
+        "DM_Leave",
+        "Take an own agent out of a domain, or decline its invitation.",
+        leave,
+        uses=DOMAIN,
+        profile="membership",
+        errors=(2003, 3000, 3002, 3003),
+        example={"target": {"domain": "observatory", "agent": "scout"}},
+    ),
+    Command(
+        "DM_List",
+        "List the domains that one may see; target.domain is a name prefix.",
+        list_domains,
+        uses=("target.domain", *PAGE),
+        profile="domain",
+        mutates=False,
+        example={"target": {"domain": "obs"}},
+    ),
+    Command(
+        "DM_Read",
+        "Read a domain and its memberships, by the agents' names.",
+        read,
+        uses=("target.domain", *PAGE),
+        profile="domain",
+        content=("membership",),
+        mutates=False,
+        errors=(3000, 3003),
+        example={"target": {"domain": "observatory"}},
+    ),
+    Command(
+        "DM_Select",
+        "Make a domain and its lobby the session's.",
+        select,
+        uses=("target.domain",),
+        profile="domain",
+        errors=(2003, 3000, 3003),
+        example={"target": {"domain": "observatory"}},
+    ),
+    Command(
+        "DM_Unban",
+        "Lift an agent's ban.",
+        unban,
+        uses=DOMAIN,
+        requires=("target.agent",),
+        profile="membership",
+        errors=(2003, 3000, 3002, 3003),
+        example={"target": {"domain": "observatory", "agent": "scout"}},
+    ),
+    Command(
+        "DM_Update",
+        "Replace a domain's name and description; its profile and access where they are given.",
+        update,
+        uses=("target.domain", *ENTITY),
+        requires=NAMED,
+        profile="domain",
+        errors=(2003, 2004, 3000, 3001, 3003),
+        example={
+            "target": {"domain": "observatory"},
+            "vx": {"name": "observatory", "description": "Where we look further up"},
+        },
+    ),
+)

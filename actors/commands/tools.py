@@ -4,15 +4,14 @@ import asyncio
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from actors.calls.call import Call
+from actors.calls.call import A, Call
 from actors.calls.request import NAME_PATTERN
 from actors.commands import built_in_tools
 from actors.core import Core
 from actors.engines.openai.tools import ToolAnswer
 from actors.errors import InvalidField, MissingField, NotFound, ServiceError
-from actors.idempotency.records import Quoting
 from actors.ids import new_id
 from actors.sessions.messages import Caller
 from actors.tools.catalog import BUILT_IN
@@ -31,8 +30,6 @@ from actors.tools.tool import Tool, ToolResult
 from actors.users.messages import ReadUser
 from persistence import tool_servers
 from persistence.tool_servers import ToolServerRow
-
-A = TypeVar("A", bound=Quoting)
 
 FIRST_LIST_S = 5.0
 """How long an engine waits for the tools of a server that was never connected."""

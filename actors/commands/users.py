@@ -1,9 +1,12 @@
-"""The user group: registration, log-on, sessions, the user itself (product 2)."""
+"""The user group: registration, log-on, sessions, the user itself."""
 
 from actors.addresses import place_of
 from actors.calls.call import Answer, Call
+from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name, require_secret
 from actors.commands import passwords
+from actors.commands.command import PAGE, Command
+from actors.commands.domains import end_streams_of_outsiders
 from actors.domains.streams import Whom
 from actors.errors import (
     InvalidCredential,
@@ -116,11 +119,11 @@ async def log_off(call: Call) -> Answer:
 
 async def list_sessions(call: Call) -> Answer:
     """US_Sessions: the caller's sessions that live, in order of creation."""
-    core, limit = call.core, call.page_limit
+    core, limit = call.core, page_limit(call)
     # What is stored of a session's last use may be a minute old, so its actor has the last word.
     used_since = core.clock() - core.session_ttl_ms - TOUCH_MS
     found = await core.store.fetch(
-        credentials.of_user(call.user.user_id, call.cursor(str) or "", used_since, limit + 1)
+        credentials.of_user(call.user.user_id, cursor(call, str) or "", used_since, limit + 1)
     )
     records: list[Record] = []
     for row in found[:limit]:
@@ -129,7 +132,7 @@ async def list_sessions(call: Call) -> Answer:
         except InvalidCredential:
             continue
         records.append(session_record(session, core.session_ttl_ms, row.id == call.user.credential_id))
-    return Answer(profile=records, next=call.next_cursor(found[limit - 1].id) if len(found) > limit else None)
+    return Answer(profile=records, next=next_cursor(call, found[limit - 1].id) if len(found) > limit else None)
 
 
 async def revoke(call: Call) -> Answer:
@@ -170,10 +173,10 @@ async def update(call: Call) -> Answer:
         raise InvalidField("Invalid value of vx: give at least one of description, profile and secret.")
     secret_hash = None if secret is None else await passwords.hashed(call, secret)
     owned = await _owned(call)  # before the change: what is done must not fail on a read
-    standing = await call.ask("quota", user_id, ReadQuota())
+    quota = await call.ask("quota", user_id, ReadQuota())
     change = UpdateUser(call.user.credential_id, description, profile, secret_hash)
     answer = await call.carry_out(
-        "user", user_id, change, lambda user: Answer(profile=[own_user_record(user, owned, standing)])
+        "user", user_id, change, lambda user: Answer(profile=[own_user_record(user, owned, quota)])
     )
     if secret_hash is not None:
         _end_other_streams(call)
@@ -183,7 +186,7 @@ async def update(call: Call) -> Answer:
 async def destroy(call: Call) -> Answer:
     """US_Destroy: remove the caller and all it owns."""
     user = await passwords.own_verified(call, call.vx.secret or "")
-    call.receipt = None  # nobody is left to ask again, or to read the log
+    call.waive_receipt()  # nobody is left to ask again, or to read the log
     await remove(call, user.id, user.secret_hash)
     call.logged_off()
     return Answer()
@@ -196,11 +199,11 @@ async def remove(call: Call, user_id: str, verified_hash: str) -> None:
     left = await core.store.fetch(domains.of_owner(user_id))
     await call.ask("user", user_id, DestroyUser(verified_hash, met))
     core.streams.end("revoked", Whom(user_id=user_id))
-    await call.end_streams_of_outsiders(left)
+    await end_streams_of_outsiders(call, left)
 
 
 def _end_other_streams(call: Call) -> None:
-    """End what the caller's other sessions follow: they have ended. Its API keys go on."""
+    """End the streams of the caller's other sessions, which have ended. Those of its API keys go on."""
     user = call.user
     others = Whom(user_id=user.user_id, but_credential_id=user.credential_id, sessions_only=True)
     call.core.streams.end("revoked", others)
@@ -209,3 +212,75 @@ def _end_other_streams(call: Call) -> None:
 async def _owned(call: Call) -> Owned:
     (counts,) = await call.core.store.fetch(users.owned(call.user.user_id))
     return Owned(*counts)
+
+
+COMMANDS = (
+    Command(
+        "US_Create",
+        "Register a user. Needs no credential.",
+        create,
+        uses=("vx.name", "vx.secret", "vx.description", "vx.profile"),
+        requires=("vx.name", "vx.secret"),
+        profile="own_user",
+        public=True,
+        errors=(2003, 2004, 3001, 4001),
+        example={"vx": {"name": "lovelace", "secret": "correct horse battery"}},
+    ),
+    Command(
+        "US_LogOn",
+        "Log on with name and password for a session token. Needs no credential.",
+        log_on,
+        uses=("target.user", "vx.secret"),
+        requires=("target.user", "vx.secret"),
+        profile="session",
+        content=("token",),
+        public=True,
+        errors=(2002, 4001),
+        example={"target": {"user": "lovelace"}, "vx": {"secret": "correct horse battery"}},
+    ),
+    Command("US_LogOff", "End this session.", log_off, errors=(2003,), example={}),
+    Command(
+        "US_Sessions",
+        "List the user's sessions.",
+        list_sessions,
+        uses=PAGE,
+        profile="session",
+        mutates=False,
+        example={},
+    ),
+    Command(
+        "US_Revoke",
+        "End one session by its id, or `all` others.",
+        revoke,
+        uses=("vx.name",),
+        requires=("vx.name",),
+        errors=(3000,),
+        example={"vx": {"name": "all"}},
+    ),
+    Command(
+        "US_Read",
+        "Read the user's own record, with quota and counts.",
+        read,
+        profile="own_user",
+        mutates=False,
+        example={},
+    ),
+    Command(
+        "US_Update",
+        "Change description, profile or password; a new password needs a session and ends the others.",
+        update,
+        uses=("vx.description", "vx.profile", "vx.secret"),
+        profile="own_user",
+        errors=(2003, 4001),
+        example={"vx": {"description": "Mathematician"}},
+    ),
+    Command(
+        "US_Destroy",
+        "Remove the user and all it owns; needs a session and the password.",
+        destroy,
+        uses=("vx.secret",),
+        requires=("vx.secret",),
+        errors=(2002, 2003, 4001),
+        example={"vx": {"secret": "correct horse battery"}},
+    ),
+)

@@ -1,14 +1,13 @@
 """The flows of the webhook routes (product 8 and 9)."""
 
-import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, TypeVar
+from typing import Any
 
-from actors.calls.call import Call
+from actors.calls.call import A, Call
+from actors.calls.paging import cursor_of_place, place_of_cursor
 from actors.errors import InvalidField
-from actors.idempotency.records import Quoting
 from actors.webhooks.event_types import EVENT_TYPES, FILTERS
 from actors.webhooks.messages import (
     ChangeEndpoint,
@@ -29,8 +28,6 @@ from actors.wire import Record
 from persistence import deliveries
 from persistence.deliveries import AttemptRow
 
-A = TypeVar("A", bound=Quoting)
-
 RECOVERABLE_MS = 14 * 86_400 * 1000
 """How far back a recovery reaches (product 9)."""
 
@@ -38,6 +35,9 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 NO_PLACE = 2**63 - 1
 """Greater than the place of any delivery."""
+
+CURSOR = "dlv:"
+"""The beginning of the cursors of deliveries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +124,13 @@ async def list_deliveries(call: Call, asked: ListDeliveries) -> tuple[list[Recor
         number = await call.ask("webhooks", user_id, FindEndpoint(asked.endpoint_id))
     if asked.event_type is not None and asked.event_type not in EVENT_TYPES:
         raise _unknown_type()
-    before = _place_of(asked.cursor)
+    before = place_of_cursor(asked.cursor, NO_PLACE, CURSOR)
     rows = await fetch(deliveries.listed_for(user_id, number, asked.event_type, asked.state, before, asked.limit + 1))
     page = rows[: asked.limit]
     attempts: dict[int, list[AttemptRow]] = {row.place: [] for row in page}
     for attempt in await fetch(deliveries.attempts_of(list(attempts))):
         attempts[attempt.delivery].append(attempt)
-    cursor = _cursor_of(page[-1].place) if len(rows) > asked.limit else None
+    cursor = cursor_of_place(page[-1].place, CURSOR) if len(rows) > asked.limit else None
     return [delivery_record(row, attempts[row.place]) for row in page], cursor
 
 
@@ -182,22 +182,6 @@ def _moment(path: str, text: str) -> int:
             f"Invalid value of {path}: give a time in ISO 8601, such as 2026-11-20T10:00:00.000Z."
         ) from None
     return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - EPOCH) // timedelta(milliseconds=1)
-
-
-def _cursor_of(place: int) -> str:
-    return base64.urlsafe_b64encode(b"dlv:%d" % place).decode()
-
-
-def _place_of(cursor: str | None) -> int:
-    if not cursor:
-        return NO_PLACE
-    try:
-        kind, _, place = base64.urlsafe_b64decode(cursor.encode()).partition(b":")
-        if kind != b"dlv" or not 0 < int(place) < NO_PLACE:
-            raise ValueError("not a cursor of this list")
-    except ValueError:
-        raise InvalidField("Invalid value of cursor: send `next` of the page before, unchanged.") from None
-    return int(place)
 
 
 def _unknown_type() -> InvalidField:

@@ -1,31 +1,32 @@
-"""Idempotency-Key: a command is carried out once, and every repeat gets the first answer (product 1).
+"""Idempotency-Key: a command is carried out once, and every repeat gets the first answer.
 
-After Stripe's API and draft-ietf-httpapi-idempotency-key-header. Two things differ from a cache of answers: the answer
-is stored in the unit of the change itself, and a command with a key runs in a task of its own, so that a client which
-went away and comes again finds it still running.
+After Stripe's API and draft-ietf-httpapi-idempotency-key-header (docs/contract.md, "Idempotency"). Two things differ
+from a cache of answers: the answer is stored in the unit of the change itself, and a command with a key runs in a task
+of its own, so that a client which went away and comes again finds it still running.
+
+The store decides: a unit that would keep a second answer for a key is refused as a whole, so a key stores one change
+even where two gateways execute it at the same time. The memory of commands under way only saves work.
 """
 
 import asyncio
 import hashlib
 import re
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import orjson
 
 from actors.errors import InvalidField, Overloaded, ServiceError, StateConflict
-from actors.idempotency.records import Audit, IdempotencyKey, Quoting, Receipt, Render, Rendered, digest_of
+from actors.idempotency.records import KEPT_MS, Audit, IdempotencyKey, Quoting, Receipt, Render, Rendered, digest_of
 from actors.ids import Clock
 from actors.sealing import Sealer, WrongMasterKey
 from persistence import idempotency_records
-from persistence.store import Store, StoreUnavailable, Unit, Write
+from persistence.idempotency_records import IdempotencyRow
+from persistence.store import ROWS, Store, StoreUnavailable, Unit, Write
 
-if TYPE_CHECKING:
-    from actors.calls.call import Call
-
-KEPT_MS = 24 * 3_600_000
-"""How long an answer is kept."""
+A = TypeVar("A")
 
 _visible = re.compile(r"[!-~]{1,255}\Z")
 
@@ -41,16 +42,25 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """How to carry out a command and write its answers: `redacted` stands for one that quoted what is censored."""
+    """How to carry out a command with an Idempotency-Key and write its answers.
 
-    run: Callable[[], Awaitable[Quoting]]
+    `run` gets the receipt and, where an earlier execution stored a chat's message without a reply, that message's id.
+    `prepare` looks up the names that answers show. `redacted` stands for an answer that quoted a censored memory.
+    """
+
+    run: Callable[[Receipt, str | None], Awaitable[Quoting]]
+    prepare: Callable[[], Awaitable[None]]
     render: Render
     failed: Callable[[ServiceError], Rendered]
     redacted: Callable[[], Rendered]
 
 
+class _AnsweredMeanwhile(Exception):
+    """Another execution of the same key has stored its answer."""
+
+
 def fingerprint_of(service: str, body: dict[str, Any] | bytes) -> bytes:
-    """Digest what is sent with a key; JSON that says the same has the same fingerprint."""
+    """Hash the request that is sent with a key; JSON that says the same has the same fingerprint."""
     if not isinstance(body, bytes):
         said = {member: value for member, value in body.items() if member != "service"}
         body = orjson.dumps(said, option=orjson.OPT_SORT_KEYS)
@@ -77,18 +87,20 @@ class Idempotency:
         self._clock = clock
         self._under_way: dict[tuple[str, bytes], asyncio.Task[Done]] = {}
 
-    async def once(self, call: "Call", key: str, fingerprint: bytes, audit: Audit | None, execution: Execution) -> Done:
-        """Carry a command out, unless it has been: then answer as before. One under way is waited for.
+    def key(self, credential_id: str, user_id: str, key: str, fingerprint: bytes) -> IdempotencyKey:
+        """Make the key of a credential's request."""
+        return IdempotencyKey(credential_id, user_id, digest_of(key), fingerprint, self._sealer, self._clock)
+
+    async def once(self, key: IdempotencyKey, audit: Audit | None, execution: Execution) -> Done:
+        """Carry a command out, or answer as before where that was done already; wait for one that is under way.
 
         Raises:
-            ServiceError: a refusal that is not kept; or StateConflict, the key was used for something else.
+            ServiceError: a refusal that is not kept; or StateConflict, the key was used for another request.
         """
-        user = call.user
-        kept = IdempotencyKey(user.credential_id, user.user_id, digest_of(key), fingerprint, self._sealer, self._clock)
-        address = (kept.credential_id, kept.digest)
+        address = (key.credential_id, key.digest)
         while (earlier := self._under_way.get(address)) is not None:
             await asyncio.wait([earlier])
-        task = asyncio.create_task(self._first(call, kept, audit, execution))
+        task = asyncio.create_task(self._first(key, audit, execution))
         self._under_way[address] = task
 
         def ended(_: object) -> None:
@@ -99,81 +111,115 @@ class Idempotency:
         task.add_done_callback(ended)
         return await asyncio.shield(task)
 
-    async def _first(self, call: "Call", key: IdempotencyKey, audit: Audit | None, execution: Execution) -> Done:
+    async def audited(self, audit: Audit, run: Callable[[Receipt], Awaitable[A]]) -> A:
+        """Run an audited command that has no Idempotency-Key."""
+        receipt = Receipt(audit)
+        try:
+            answer = await run(receipt)
+        except Exception as raised:
+            await self._settle_failed(receipt.rest(code_of(raised), None))
+            raise
+        if not receipt.waived:
+            await self._settle(receipt.rest(0, None))
+        return answer
+
+    async def _first(self, key: IdempotencyKey, audit: Audit | None, execution: Execution) -> Done:
+        row = await self._row_of(key)
+        if row is not None:
+            if row.status is not None:
+                return await self._replay(key, row, execution)
+            key = replace(key, begun_with=row.message_id)
+        await execution.prepare()
+        receipt = Receipt(audit, key, execution.render)
+        try:
+            return await self._executed(receipt, key, execution)
+        except _AnsweredMeanwhile:
+            replayed = await self._replay_if_answered(key, execution)
+            if replayed is None:
+                raise Overloaded("This Idempotency-Key was answered meanwhile; send the request again.") from None
+            return replayed
+
+    async def _executed(self, receipt: Receipt, key: IdempotencyKey, execution: Execution) -> Done:
+        """Run the command, and store what it has not stored with its change.
+
+        Raises:
+            _AnsweredMeanwhile: another execution stored its answer first.
+            Exception: a refusal that is not kept.
+        """
+        try:
+            answer = await execution.run(receipt, key.begun_with)
+        except Exception as raised:
+            if isinstance(raised, ServiceError) and is_kept(raised):
+                rendered = execution.failed(raised)
+                await self._settle(receipt.rest(raised.internal_code, rendered))
+                return Done(rendered, raised.internal_code)
+            # a unit that the store refused because of the key looks as if it could not be stored
+            with suppress(StoreUnavailable):
+                replayed = await self._replay_if_answered(key, execution)
+                if replayed is not None:
+                    return replayed
+            await self._settle_failed(receipt.rest(code_of(raised), None))
+            raise
+        if receipt.rendered is not None:
+            rendered = receipt.rendered
+        else:
+            await execution.prepare()
+            rendered = execution.render(answer)
+        if not receipt.waived:
+            await self._settle(receipt.rest(0, rendered, answer.quoted))
+        return Done(rendered)
+
+    async def _row_of(self, key: IdempotencyKey) -> IdempotencyRow | None:
+        """Read the record of a key.
+
+        Raises:
+            StateConflict: the key was used for another request.
+        """
         since = self._clock() - KEPT_MS
         for row in await self._store.fetch(idempotency_records.of_key(key.credential_id, key.digest, since)):
             if row.fingerprint != key.fingerprint:
                 raise StateConflict(
                     "This Idempotency-Key was used for another request within 24 hours; take a new key for this one."
                 )
-            if row.status is not None:
-                if row.answer is None:  # withdrawn
-                    await call.prepare_context()
-                    return Done(execution.redacted(), replayed=True)
-                return self._replay(key, row.status, row.answer)
-            call.resumes = row.message_id
-        await call.prepare_context()
-        receipt = Receipt(audit, key, execution.render)
-        call.receipt = receipt
-        try:
-            answer = await execution.run()
-        except Exception as raised:
-            return await self._refused(receipt, raised, execution)
-        if receipt.rendered is not None:
-            rendered = receipt.rendered
-        else:
-            await call.prepare_context()
-            rendered = execution.render(answer)
-        if call.receipt is receipt:  # else nobody is left to ask again
-            await self.settle(receipt.rest(0, rendered, answer.quoted))
-        return Done(rendered)
+            return row
+        return None
 
-    async def _refused(self, receipt: Receipt, raised: Exception, execution: Execution) -> Done:
-        if not isinstance(raised, ServiceError) or not is_kept(raised):
-            await self.settle(receipt.rest(code_of(raised), None), lenient=True)
-            raise raised
-        rendered = execution.failed(raised)
-        await self.settle(receipt.rest(raised.internal_code, rendered))
-        return Done(rendered, raised.internal_code)
+    async def _replay_if_answered(self, key: IdempotencyKey, execution: Execution) -> Done | None:
+        row = await self._row_of(key)
+        return None if row is None or row.status is None else await self._replay(key, row, execution)
 
-    def _replay(self, key: IdempotencyKey, status: int, answer: bytes) -> Done:
+    async def _replay(self, key: IdempotencyKey, row: IdempotencyRow, execution: Execution) -> Done:
+        """Answer as the first execution did."""
+        assert row.status is not None
+        if row.answer is None:  # redacted
+            await execution.prepare()
+            return Done(execution.redacted(), replayed=True)
         try:
-            body = key.open(answer)
+            body = key.open(row.answer)
         except WrongMasterKey:
             raise StateConflict("The answer kept for this Idempotency-Key can't be read; take a new key.") from None
         code = 0
-        if status >= 400:
+        if row.status >= 400:
             code = orjson.loads(body)["status"]["internal_code"]
-        return Done(Rendered(status, body), code, replayed=True)
+        return Done(Rendered(row.status, body), code, replayed=True)
 
-    async def settle(self, writes: list[Write], *, lenient: bool = False) -> None:
-        """Store what a command leaves and has not stored with its change; `lenient` where it failed anyway."""
-        if not writes:
-            return
-        try:
-            await self._store.commit(Unit(tuple(writes)))
-        except StoreUnavailable:
-            if not lenient:
-                raise
+    async def _settle(self, writes: list[Write]) -> None:
+        """Store the rows that a command leaves and that are not stored with its change.
 
+        Raises:
+            _AnsweredMeanwhile: another execution of the key stored its answer first.
+        """
+        if writes:
+            await self._store.commit(Unit(tuple(writes), constraint_errors={ROWS: _AnsweredMeanwhile}))
 
-async def audited(call: "Call", audit: Audit, run: Callable[[], Awaitable[Any]]) -> Any:
-    """Carry out a command that the audit log tells of, without a key."""
-    receipt = Receipt(audit)
-    call.receipt = receipt
-    settle = call.core.idempotency.settle
-    try:
-        answer = await run()
-    except Exception as raised:
-        await settle(receipt.rest(code_of(raised), None), lenient=True)
-        raise
-    if call.receipt is receipt:  # else nobody is left to read the log
-        await settle(receipt.rest(0, None))
-    return answer
+    async def _settle_failed(self, writes: list[Write]) -> None:
+        """Store the rows of a command that failed, if the store can."""
+        with suppress(StoreUnavailable):
+            await self._settle(writes)
 
 
 def is_kept(error: ServiceError) -> bool:
-    """Tell whether a refusal is an answer to keep: the core's, but for what a repeat may well change (product 1).
+    """Tell whether a refusal is kept for its key: one of the core's that a repeat would not change.
 
     Storage that failed (5002) did nothing, and a failed engine (5001) is to be tried again with the same message.
     """
@@ -181,5 +227,5 @@ def is_kept(error: ServiceError) -> bool:
 
 
 def code_of(raised: Exception) -> int:
-    """Tell the internal code of what a command failed with."""
+    """Return the internal code of a command's failure."""
     return raised.internal_code if isinstance(raised, ServiceError) else ServiceError.internal_code

@@ -1,8 +1,8 @@
-"""Receipts: what is written with a command's change, so that no crash parts them (product 1 and 7).
+"""Receipts: the audit row and the kept answer of a command, committed with its change so that no crash parts them.
 
-A command on a plan that logs changes leaves a row in the audit log; one sent with an Idempotency-Key leaves its answer.
-Both go into the unit of the change itself: `Call.carry_out` sends the receipt along with the one ask that changes
-anything, and `DurableActor.commit` takes it. What changes nothing, or is refused, leaves them in a unit of their own.
+A command on a plan with an audit log leaves a row there; one with an Idempotency-Key leaves its answer. Both go into
+the unit of the change: `Call.carry_out` sends the receipt along with the one ask that changes anything, and
+`DurableActor.commit` takes it. A command that changes nothing, or is refused, leaves them in a unit of their own.
 """
 
 import hashlib
@@ -16,12 +16,15 @@ from persistence import idempotency_records
 from persistence.idempotency_records import IdempotencyRow
 from persistence.store import Write
 
+KEPT_MS = 24 * 3_600_000
+"""How long an answer is kept."""
+
 Audit = Callable[[int], Write]
-"""Makes the audit log's row of a command from its internal code."""
+"""Makes the audit row of a command from its internal code."""
 
 
 class Quoting(Protocol):
-    """An answer: `quoted` are the places of the memories whose texts stand in it."""
+    """An answer of a command; `quoted` are the places of the memories whose texts stand in it."""
 
     @property
     def quoted(self) -> tuple[int, ...]:
@@ -43,7 +46,10 @@ Render = Callable[[Any], Rendered]
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKey:
-    """An Idempotency-Key of a credential's, with the fingerprint of what was sent with it."""
+    """An Idempotency-Key of a credential, with the fingerprint of the request.
+
+    `begun_with` is the message that an earlier execution of a chat stored without a reply.
+    """
 
     credential_id: str
     user_id: str
@@ -51,16 +57,19 @@ class IdempotencyKey:
     fingerprint: bytes
     sealer: Sealer
     clock: Clock
+    begun_with: str | None = None
 
     @property
     def _purpose(self) -> str:
         return f"answer {self.credential_id} {self.digest.hex()}"
 
     def keep(self, rendered: Rendered, quoted: tuple[int, ...] = ()) -> list[Write]:
-        """Make the rows of an answer and of what it quotes."""
-        answer = self.sealer.seal(rendered.body, self._purpose)
+        """Make the rows of an answer and of its quotes; the store refuses them where an answer is kept already."""
+        answer, now = self.sealer.seal(rendered.body, self._purpose), self.clock()
+        row = IdempotencyRow(self.fingerprint, rendered.status, answer, None)
         return [
-            self._keep(IdempotencyRow(self.fingerprint, rendered.status, answer, None)),
+            idempotency_records.forget_quotes(self.credential_id, self.digest),
+            idempotency_records.keep(self.credential_id, self.digest, self.user_id, now, now - KEPT_MS, row),
             *(
                 note(memory, self.credential_id, self.digest)
                 for memory in quoted
@@ -69,26 +78,27 @@ class IdempotencyKey:
         ]
 
     def begin(self, message_id: str) -> Write:
-        """Make the row of a chat whose message is stored and awaits its reply."""
-        return self._keep(IdempotencyRow(self.fingerprint, None, None, message_id))
+        """Make the row of a chat whose message awaits its reply; the store refuses it where another execution began."""
+        now = self.clock()
+        row = IdempotencyRow(self.fingerprint, None, None, message_id)
+        return idempotency_records.begin(
+            self.credential_id, self.digest, self.user_id, now, now - KEPT_MS, row, self.begun_with
+        )
 
     def open(self, answer: bytes) -> bytes:
         """Unseal a kept answer."""
         return self.sealer.open(answer, self._purpose)
 
-    def _keep(self, row: IdempotencyRow) -> Write:
-        return idempotency_records.keep(self.credential_id, self.digest, self.user_id, self.clock(), row)
-
 
 def digest_of(key: str) -> bytes:
-    """Digest an Idempotency-Key: it may tell what the client does."""
+    """Hash the key before storing it; clients put meaningful text in it."""
     return hashlib.sha256(key.encode()).digest()
 
 
 class Receipt:
-    """What one command leaves beside its change. `make` turns the actor's reply into the command's answer."""
+    """The rows to commit with the change of one command. `make` turns the actor's reply into the command's answer."""
 
-    __slots__ = ("_audit", "_key", "_render", "answer", "make", "rendered", "repeatable", "written")
+    __slots__ = ("_audit", "_key", "_render", "answer", "make", "rendered", "repeatable", "waived", "written")
 
     def __init__(self, audit: Audit | None, key: IdempotencyKey | None = None, render: Render | None = None) -> None:
         self._audit = audit
@@ -97,12 +107,14 @@ class Receipt:
         self.make: Callable[[Any], Any] | None = None
         self.repeatable = False
         """Whether a second run does no harm and answers alike, so that the answer may be kept after the change."""
+        self.waived = False
+        """Whether a success leaves nothing: the command changed nothing, or its user is gone."""
         self.written = False
         self.answer: Any = None
         self.rendered: Rendered | None = None
 
     def writes(self, reply: Any) -> list[Write]:
-        """Make what goes into the unit of the change, which the actor will answer with `reply`."""
+        """Make the rows for the unit of the change, which the actor will answer with `reply`."""
         assert self.make is not None
         self.written = True
         self.answer = self.make(reply)
@@ -113,22 +125,22 @@ class Receipt:
         return writes
 
     def begin(self, message_id: str) -> list[Write]:
-        """Make what goes into the unit of a chat's message whose reply is yet to come."""
+        """Make the rows for the unit of a chat's message whose reply is yet to come."""
         return [] if self._key is None else [self._key.begin(message_id)]
 
     def quotes_alike(self, noted_in: Literal["quotes", "zone_quotes"], stream: int | str, seq: int) -> list[Write]:
-        """Make what notes that the kept answer quotes what a stored message is noted to quote."""
+        """Make the note that the kept answer quotes the memories which a stored message is noted to quote."""
         if self._key is None:
             return []
         return [idempotency_records.quote_alike(noted_in, stream, seq, self._key.credential_id, self._key.digest)]
 
     def undo(self) -> None:
-        """Take back what `writes` noted: the unit was not stored."""
+        """Forget the answer that `writes` noted, because the unit was not stored."""
         self.written = False
         self.answer = self.rendered = None
 
     def rest(self, internal_code: int, rendered: Rendered | None, quoted: tuple[int, ...] = ()) -> list[Write]:
-        """Make what is not written yet once the command has ended; `rendered` where its answer is to be kept."""
+        """Make the rows that are not written once the command has ended; `rendered` where its answer is to be kept."""
         writes = [] if self._audit is None or self.written else [self._audit(internal_code)]
         if self._key is not None and rendered is not None and self.rendered is None:
             writes += self._key.keep(rendered, quoted)

@@ -9,7 +9,7 @@ from actors.commands.passwords import KNOWN_MS
 from actors.commands.users import remove
 from actors.core import Core
 from actors.errors import ServiceError
-from actors.idempotency.once import KEPT_MS
+from actors.idempotency.records import KEPT_MS
 from actors.plans import DAY_MS
 from actors.sessions.messages import TOUCH_MS
 from actors.webhooks.messages import DISPATCHER, DISPATCHER_KEY, Wake

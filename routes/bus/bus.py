@@ -13,10 +13,13 @@ from typing import Any
 import orjson
 from sanic import Blueprint, HTTPResponse, Request
 
+from actors.calls.admission import admit, audit_of, count_stored, deferred_until
 from actors.calls.call import Answer, Call
+from actors.calls.context import context, context_now, prepare_context
 from actors.calls.known_members import MAX_COMPARED, Members
 from actors.calls.request import MEMBERS, parse, require
-from actors.commands.table import COMMANDS, UNROUTED, Command, Follow
+from actors.commands.command import Command, Follow
+from actors.commands.table import COMMANDS, UNROUTED
 from actors.core import Core
 from actors.errors import (
     InvalidField,
@@ -24,8 +27,8 @@ from actors.errors import (
     NotAvailable,
     UnknownService,
 )
-from actors.idempotency.once import Execution, audited, fingerprint_of, require_key
-from actors.idempotency.records import Rendered
+from actors.idempotency.once import Execution, fingerprint_of, require_key
+from actors.idempotency.records import Receipt, Rendered
 from actors.slices import sliced
 from routes.bus.zone_stream import send_stream
 from routes.http.access_log import AccessLog
@@ -183,7 +186,7 @@ class CommandBus:
         except Exception as raised:
             error = as_service_error(raised)
             code = error.internal_code
-            response = bus_error(call.request_id, service, error, await call.context(), quota_headers(call))
+            response = bus_error(call.request_id, service, error, await context(call), quota_headers(call))
         finally:  # a client that goes away cancels this; its request is counted all the same
             seconds = perf_counter() - started
             self._metrics.observe(service or "unknown", code, seconds)
@@ -191,15 +194,15 @@ class CommandBus:
             status = response.status if response else 200
             self._access_log.write(call.request_id, service or "-", status, code, seconds, user, call.address)
         if response is not None:
-            response.held = call.held
+            response.held = deferred_until(call)
         return response
 
     async def _check(self, request: BusRequest, call: Call, command: Command, body: dict[str, Any]) -> None:
         """Make the checks that come before the core, in the order of product 1."""
         if not command.public:
-            await call.admit(credential_of(request.header))
+            await admit(call, credential_of(request.header))
             if command.mutates:
-                await call.counted()  # first, or what could not be counted would be done all the same
+                await count_stored(call)  # first, or what could not be counted would be done all the same
         call.says(parse(body, request.members))
         require(call.request, command.requires)
         if not command.available:
@@ -217,30 +220,35 @@ class CommandBus:
         headers["X-Request-Id"] = call.request_id
         if not command.mutates or call.caller is None:
             return 0, await self._written(call, await command.run(call), headers)
-        audit = call.audit()
+        audit = audit_of(call)
         key = request.header("idempotency-key")
         if key is None:
-            running = command.run(call) if audit is None else audited(call, audit, partial(command.run, call))
-            return 0, await self._written(call, await running, headers)
+            if audit is None:
+                return 0, await self._written(call, await command.run(call), headers)
+            answer = await self._core.idempotency.audited(audit, partial(_run, call, command))
+            return 0, await self._written(call, answer, headers)
         execution = Execution(
-            run=partial(command.run, call),
+            run=partial(_run, call, command),
+            prepare=partial(prepare_context, call),
             render=lambda answer: Rendered(200, _body_now(call, answer)),
-            failed=lambda error: _rendered(bus_error(call.request_id, call.service, error, call.context_now())),
+            failed=lambda error: _rendered(bus_error(call.request_id, call.service, error, context_now(call))),
             redacted=lambda: Rendered(200, _body_now(call, Answer())),
         )
         await next_turn(request.body)
         fingerprint = fingerprint_of(call.service, body)
-        done = await self._core.idempotency.once(call, require_key(key), fingerprint, audit, execution)
+        user, idempotency = call.user, self._core.idempotency
+        keyed = idempotency.key(user.credential_id, user.user_id, require_key(key), fingerprint)
+        done = await idempotency.once(keyed, audit, execution)
         if done.replayed:
             headers[REPLAYED] = "true"
         return done.internal_code, BusAnswer(done.rendered.body, done.rendered.status, headers)
 
     async def _written(self, call: Call, answer: Answer, headers: dict[str, str]) -> BusAnswer:
         """Write an answer; one of many records in slices and pieces."""
-        context, profile, content = await call.context(), answer.profile, answer.content
+        names, profile, content = await context(call), answer.profile, answer.content
         if len(profile) + len(content) <= FEW_RECORDS:
-            return BusAnswer(_body_of(call, answer, context), 200, headers)
-        writing = tps_pieces(call.service, call.request_id, context, OK_STATUS, profile, content, answer.next)
+            return BusAnswer(_body_of(call, answer, names), 200, headers)
+        writing = tps_pieces(call.service, call.request_id, names, OK_STATUS, profile, content, answer.next)
         body, *rest = await sliced(writing)
         return BusAnswer(body, 200, headers, rest=rest)
 
@@ -321,17 +329,22 @@ class CommandBus:
 
 
 async def _respond_with_events(request: Request, call: Call, more: dict[str, str] | None = None) -> Any:
-    await call.counted()
+    await count_stored(call)
     untyped: Any = request
     headers = {"X-Request-Id": call.request_id} | STREAM_HEADERS | quota_headers(call) | (more or {})
     return await untyped.respond(content_type=EVENT_STREAM, headers=headers)
 
 
-def _body_of(call: Call, answer: Answer, context: dict[str, str | None]) -> bytes:
+async def _run(call: Call, command: Command, receipt: Receipt, resumes: str | None = None) -> Answer:
+    call.receipt, call.resumes = receipt, resumes
+    return await command.run(call)
+
+
+def _body_of(call: Call, answer: Answer, names: dict[str, str | None]) -> bytes:
     return tps_body(
         call.service,
         call.request_id,
-        context,
+        names,
         profile=answer.profile,
         content=answer.content,
         next_cursor=answer.next,
@@ -340,7 +353,7 @@ def _body_of(call: Call, answer: Answer, context: dict[str, str | None]) -> byte
 
 def _body_now(call: Call, answer: Answer) -> bytes:
     """Write an answer within this step, with the names that are known by now."""
-    return _body_of(call, answer, call.context_now())
+    return _body_of(call, answer, context_now(call))
 
 
 def _rendered(answer: BusAnswer) -> Rendered:

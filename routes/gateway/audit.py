@@ -1,7 +1,5 @@
 """GET /api/audit: who changed what (product 7)."""
 
-import base64
-import binascii
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
@@ -9,8 +7,8 @@ from typing import Annotated, Any
 import orjson
 from pydantic import BaseModel, BeforeValidator, Field
 
+from actors.calls.paging import cursor_of_place, place_of_cursor
 from actors.commands import audit
-from actors.errors import InvalidField
 from actors.wire import iso
 from persistence.audit import AuditRow
 from routes.gateway.route import Route, RouteCall, RouteReply
@@ -42,9 +40,11 @@ async def read(request: RouteCall) -> RouteReply:
     """Read a page of the log, the newest first."""
     asked: AuditAsked = request.query
     since = 0 if asked.since is None else _ms(asked.since)
-    rows = await audit.read(request.call, since, asked.service or None, _place(asked.cursor), asked.limit)
+    rows = await audit.read(
+        request.call, since, asked.service or None, place_of_cursor(asked.cursor, NEWEST), asked.limit
+    )
     shown = rows[: asked.limit]
-    following = _cursor(shown[-1].place) if len(rows) > asked.limit else None
+    following = cursor_of_place(shown[-1].place) if len(rows) > asked.limit else None
     return RouteReply({"entries": [_entry(row) for row in shown], "next": following})
 
 
@@ -63,27 +63,6 @@ def _entry(row: AuditRow) -> dict[str, Any]:
 def _ms(at: datetime) -> int:
     """Count ms since the epoch; a time without a zone is UTC, whatever the machine is set to."""
     return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - EPOCH) // timedelta(milliseconds=1)
-
-
-def _cursor(place: int) -> str:
-    return base64.urlsafe_b64encode(str(place).encode()).decode()
-
-
-def _place(cursor: str | None) -> int:
-    """Read a cursor.
-
-    Raises:
-        InvalidField: it is none that this route made.
-    """
-    if not cursor:
-        return NEWEST
-    try:
-        text = base64.urlsafe_b64decode(cursor.encode()).decode()
-    except (ValueError, binascii.Error):
-        text = ""
-    if not text.isascii() or not text.isdecimal() or len(text) > 18:
-        raise InvalidField("Invalid value of cursor: send `next` of the page before, unchanged.")
-    return int(text)
 
 
 ROUTES = (

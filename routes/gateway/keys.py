@@ -55,13 +55,13 @@ async def revoke(request: RouteCall) -> RouteReply:
 
 async def issue_sandbox_key(request: RouteCall) -> RouteReply:
     """Issue a sandbox key."""
-    row, key, standing = await keys.issue_sandbox_key(request.call)
+    row, key, quota = await keys.issue_sandbox_key(request.call)
     body = {
         "id": row.id,
         "key": key,
-        "plan": standing.plan,
-        "limit": standing.limit,
-        "window": window_of(standing),
+        "plan": quota.plan,
+        "limit": quota.limit,
+        "window": window_of(quota),
     }
     return RouteReply(body, 201)
 

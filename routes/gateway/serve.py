@@ -1,7 +1,7 @@
 """Serves gateway routes from their tables: credential, count, checks, the route's own work, one error shape."""
 
 import re
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -10,13 +10,15 @@ import orjson
 from pydantic import BaseModel, ValidationError
 from sanic import Blueprint, HTTPResponse, Request
 
+from actors.calls.admission import admit, audit_of, count_stored
 from actors.calls.call import Call
+from actors.calls.context import prepare_context
 from actors.calls.known_members import members_of
 from actors.calls.request import checked, refusal_of
 from actors.core import Core
 from actors.errors import ServiceError
-from actors.idempotency.once import Done, Execution, audited, fingerprint_of, require_key
-from actors.idempotency.records import Rendered
+from actors.idempotency.once import Done, Execution, fingerprint_of, require_key
+from actors.idempotency.records import Receipt, Rendered
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.http.access_log import AccessLog
 from routes.http.addresses import Network, client_address
@@ -80,7 +82,7 @@ class GatewayRoutes:
         status = 0
         try:
             done = await self._carried_out(request, route, params, call)
-            await call.counted()
+            await count_stored(call)
             headers = {"X-Request-Id": call.request_id} | quota_headers(call)
             if done.replayed:
                 headers[REPLAYED] = "true"
@@ -90,7 +92,7 @@ class GatewayRoutes:
             error = as_service_error(raised)
             code, status = error.internal_code, error.http_code
             try:
-                await call.counted()
+                await count_stored(call)
             except Exception as uncounted:  # like an answer, an error goes out only if its request was counted
                 error = as_service_error(uncounted)
                 code, status = error.internal_code, error.http_code
@@ -114,9 +116,9 @@ class GatewayRoutes:
                 await next_turn(raw)
         if route.entrance == "member":
             headers: Any = request.headers
-            await call.admit(credential_of(headers.get))
+            await admit(call, credential_of(headers.get))
             if route.mutates:
-                await call.counted()
+                await count_stored(call)
         arguments: Any = request.get_args(keep_blank_values=True)
         asked = {name: values[0] for name, values in arguments.items()}
         received = RouteCall(
@@ -129,20 +131,33 @@ class GatewayRoutes:
         await next_turn(raw)
         call.target_names = params
         run = partial(route.run, received)
-        audit = call.audit() if route.mutates else None
+        audit = audit_of(call) if route.mutates else None
         key = header(request, "idempotency-key") if route.method == "POST" and route.mutates else None
         if not route.mutates:
             return await _done(run())
         if route.reads_body:
             await received_body(request)  # here, where a client that goes away ends it
         if key is None or call.caller is None:
-            return await self._work.shielded(_done(run() if audit is None else audited(call, audit, run)))
-        execution = Execution(run, _rendered, _failed, partial(_rendered, RouteReply(route.redacted)))
+            if audit is None:
+                return await self._work.shielded(_done(run()))
+            return await self._work.shielded(_done(self._core.idempotency.audited(audit, partial(_run, call, run))))
+        prepare = partial(prepare_context, call)
+        execution = Execution(
+            partial(_run, call, run), prepare, _rendered, _failed, partial(_rendered, RouteReply(route.redacted))
+        )
         body = await received_body(request) if route.reads_body else sent
         fingerprint = fingerprint_of(f"{route.name} {orjson.dumps(params).decode()}", body)
         await next_turn(raw)
-        once = self._core.idempotency.once(call, require_key(key), fingerprint, audit, execution)
-        return await self._work.shielded(once)
+        user, idempotency = call.user, self._core.idempotency
+        keyed = idempotency.key(user.credential_id, user.user_id, require_key(key), fingerprint)
+        return await self._work.shielded(idempotency.once(keyed, audit, execution))
+
+
+async def _run(
+    call: Call, run: Callable[[], Awaitable[RouteReply]], receipt: Receipt, resumes: str | None = None
+) -> RouteReply:
+    call.receipt, call.resumes = receipt, resumes
+    return await run()
 
 
 async def _done(running: Awaitable[RouteReply]) -> Done:

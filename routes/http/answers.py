@@ -11,7 +11,8 @@ from typing import Any
 import orjson
 from sanic import HTTPResponse, Request
 
-from actors.calls.call import NOBODY, Call
+from actors.calls.call import Call
+from actors.calls.context import NOBODY
 from actors.errors import InternalError, RequestTimeout, ServiceError, WrongMediaType, WrongMethod
 from actors.ids import random_hex, system_clock
 from actors.runtime.future import AsyncFuture
@@ -131,12 +132,12 @@ def credential_of(header: Callable[[str], str | None]) -> str | None:
 
 def quota_headers(call: Call) -> dict[str, str]:
     """Make the headers that tell how much of the day's quota is left, where the request was counted and has one."""
-    standing = call.standing
-    if standing is None or standing.limit is None:
+    quota = call.quota
+    if quota is None or quota.limit is None:
         return {}
     return {
-        "RateLimit-Policy": f'"day";q={standing.limit};w=86400',
-        "RateLimit": f'"day";r={standing.remaining};t={standing.seconds_left(call.core.clock())}',
+        "RateLimit-Policy": f'"day";q={quota.limit};w=86400',
+        "RateLimit": f'"day";r={quota.remaining};t={quota.seconds_left(call.core.clock())}',
     }
 
 

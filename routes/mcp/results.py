@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from actors.commands.table import Command
+from actors.commands.command import Command
 from routes.openapi.schemas import HEADER, RECORDS, STATUS, Schema, array, number, record
 
 _DROPPED = ("example", "nullable")

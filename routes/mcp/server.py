@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 import orjson
 from sanic import Blueprint, HTTPResponse, Request
 
+from actors.calls.admission import admit, count_stored
 from actors.calls.call import Call
 from actors.core import Core
 from actors.errors import InvalidField, MalformedBody, NoCredential, NotPermitted
@@ -89,7 +90,7 @@ class McpServer:
             self._check_origin(header)
             body = exchange.body = await received_body(request)
             response = await self._answered(request, body, exchange)
-            await call.counted()
+            await count_stored(call)
             status = response.status
             code = 0 if status < 400 else MalformedBody.internal_code
             if exchange.answer is not None and exchange.answer.rest and status < 400:
@@ -155,7 +156,7 @@ class McpServer:
         tool = _tool_called(message, exchange.groups)
         if tool is None:
             if credential is not None:
-                await exchange.call.admit(credential)
+                await admit(exchange.call, credential)
         elif credential is None and not TOOLS[tool].public:
             raise NoCredential(
                 f"{tool} needs a credential: log on with US_LogOn (at /mcp?groups=user), and connect again with "

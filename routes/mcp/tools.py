@@ -4,7 +4,8 @@ from functools import cache
 from typing import Any
 
 from actors.calls.known_members import Members
-from actors.commands.table import COMMANDS, Command
+from actors.commands.command import Command
+from actors.commands.table import COMMANDS
 from routes.mcp.descriptions import WORDS
 from routes.mcp.results import output_schema
 from routes.openapi.request_schemas import request_schema

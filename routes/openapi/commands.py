@@ -3,7 +3,8 @@
 from typing import Any
 
 from actors.calls.request import TPSRequest
-from actors.commands.table import COMMANDS, GROUPS, Command
+from actors.commands.command import Command
+from actors.commands.table import COMMANDS, GROUPS
 from actors.errors import ServiceError
 from routes.openapi.errors import RATE_LIMIT, command_refusals
 from routes.openapi.operations import CREDENTIALS, IDEMPOTENCY_KEY, json_body, model_schemas

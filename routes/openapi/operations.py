@@ -84,7 +84,7 @@ def _of_route(route: Route) -> Schema:
     if parameters:
         described["parameters"] = parameters
     if route.body is not None:
-        described["requestBody"] = json_body(ref(route.body.__name__), route.example)
+        described["requestBody"] = json_body(ref(schema_name(route.body)), route.example)
     elif route.described_body is not None:
         described["requestBody"] = route.described_body
     return described
@@ -140,7 +140,12 @@ def model_schemas(model: type[BaseModel]) -> Schema:
     """Describe a model and those that it is made of, by name."""
     generated = model.model_json_schema(ref_template="#/components/schemas/{model}")
     parts = {name: openapi_30(schema) for name, schema in generated.pop("$defs", {}).items()}
-    return parts | {model.__name__: openapi_30(generated)}
+    return parts | {schema_name(model): openapi_30(generated)}
+
+
+def schema_name(model: type[BaseModel]) -> str:
+    """Return the name of a model in the document: `Body` only tells its class from a message of the same name."""
+    return model.__name__.removesuffix("Body")
 
 
 def openapi_30(value: Any) -> Any:

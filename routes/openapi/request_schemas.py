@@ -5,7 +5,7 @@ from typing import Any
 
 from actors.calls.member_descriptions import member_description
 from actors.calls.request import TPSRequest
-from actors.commands.table import Command
+from actors.commands.command import Command
 from routes.openapi.schemas import Schema, nullable
 
 

@@ -1,0 +1,59 @@
+"""Admission: from the credential to a caller whose request is counted, and its row in the audit log."""
+
+from typing import Any
+
+import orjson
+
+from actors.calls.call import Call
+from actors.calls.request import NO_TARGET
+from actors.idempotency.records import Audit
+from actors.plans import PLANS
+from actors.quotas.messages import COUNT, quota_exceeded
+from actors.runtime.future import AsyncFuture
+from persistence import audit
+
+
+async def admit(call: Call, credential: str | None) -> None:
+    """Authenticate the caller and count the request.
+
+    Raises:
+        NoCredential, InvalidCredential: there is no credential, or nobody has it.
+        QuotaExceeded: the user has no request left today.
+    """
+    core = call.core
+    caller = await core.credentials.authenticate(credential)
+    call.sent_by(caller)
+    counted = core.directory.ask_inline("quota", caller.user_id, COUNT)
+    quota = call.quota = counted.get() if counted.done() else await counted
+    if not quota.admitted:
+        raise quota_exceeded(quota, core.clock())
+
+
+def deferred_until(call: Call) -> AsyncFuture[Any] | None:
+    """Return the commit that the answer has to wait for: the store's bound on the quota must not be below the count."""
+    stored = call.quota and call.quota.stored
+    return None if stored is None or (stored.done() and stored.error is None) else stored
+
+
+async def count_stored(call: Call) -> None:
+    """Wait until the count of the request is stored: before a change, and before an answer is sent.
+
+    Raises:
+        ServiceError: it could not be stored.
+    """
+    stored = deferred_until(call)
+    if stored is not None:
+        await stored
+
+
+def audit_of(call: Call) -> Audit | None:
+    """Return the maker of the command's audit row, on a plan that has an audit log."""
+    caller, quota = call.caller, call.quota
+    if caller is None or quota is None or not PLANS[quota.plan].audited:
+        return None
+    target = "{}" if call.target is NO_TARGET else call.target.model_dump_json(exclude_none=True)
+    if call.target_names:
+        target = orjson.dumps(call.target_names).decode()
+    at, address, service, request_id = call.core.clock(), call.address, call.service, call.request_id
+    user_id, credential_id = caller.user_id, caller.credential_id
+    return lambda code: audit.insert(user_id, at, credential_id, address, service, target, code, request_id)

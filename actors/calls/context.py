@@ -1,0 +1,74 @@
+"""The context of an answer: the names of the user and of its selection after the command."""
+
+from contextlib import suppress
+
+from actors.calls.call import Call
+from actors.calls.targets import read_agent, read_domain
+from actors.errors import NotFound, ServiceError
+from persistence import agents
+from persistence.store import StoreUnavailable
+
+NOBODY: dict[str, str | None] = {"user": None, "agent": None, "domain": None, "zone": None}
+
+
+async def context(call: Call) -> dict[str, str | None]:
+    """Name the selection after the command; never fails, because by now the command is done."""
+    if call.caller is None:
+        return NOBODY
+    agent_id, known = call.agent_id, call.known_agent
+    if known is not None and known[0] == agent_id:
+        agent: str | None = known[1]
+    else:
+        agent = None if agent_id is None else await _agent_name(call, agent_id)
+    domain, zone = (None, None) if call.domain_id is None else await _place(call, call.domain_id)
+    return {"user": call.caller.user_name, "agent": agent, "domain": domain, "zone": zone}
+
+
+async def prepare_context(call: Call) -> None:
+    """Look up the names of the selection, for `context_now`."""
+    names = await context(call)
+    ids = {"agent": call.agent_id, "domain": call.domain_id, "zone": call.zone_id}
+    call.prepared_names = {kind: (id, names[kind]) for kind, id in ids.items()}
+
+
+def context_now(call: Call) -> dict[str, str | None]:
+    """Name the selection within this step, as far as the names are known."""
+    if call.caller is None:
+        return NOBODY
+    known = call.known_agent
+    if known is not None and known[0] == call.agent_id:
+        agent: str | None = known[1]
+    else:
+        agent = _prepared_name(call, "agent", call.agent_id)
+    return {
+        "user": call.caller.user_name,
+        "agent": agent,
+        "domain": _prepared_name(call, "domain", call.domain_id),
+        "zone": _prepared_name(call, "zone", call.zone_id),
+    }
+
+
+def _prepared_name(call: Call, kind: str, id: str | None) -> str | None:
+    prepared_id, name = (call.prepared_names or {}).get(kind, (None, None))
+    return name if id == prepared_id else None
+
+
+async def _place(call: Call, domain_id: str) -> tuple[str | None, str | None]:
+    """Name the selected domain and zone, as far as the caller still sees them."""
+    try:
+        view = await read_domain(call, domain_id)
+    except (ServiceError, StoreUnavailable):
+        return None, None
+    return view.row.name, next((zone.name for zone in view.zones if zone.id == call.zone_id), None)
+
+
+async def _agent_name(call: Call, agent_id: str) -> str | None:
+    try:
+        return (await read_agent(call, agent_id)).row.name
+    except NotFound:
+        return None
+    except (ServiceError, StoreUnavailable):  # a unit of that agent's failed just now, or the gateway stops
+        with suppress(StoreUnavailable):
+            for row in await call.core.store.fetch(agents.by_id(agent_id)):
+                return row.name
+        return None

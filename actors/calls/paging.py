@@ -1,0 +1,67 @@
+"""Pages of lists: the limit, and the cursors that lead from a page to the next."""
+
+import base64
+import binascii
+from typing import TypeVar
+
+import orjson
+
+from actors.calls.call import Call
+from actors.errors import InvalidField
+
+R = TypeVar("R")
+
+DEFAULT_PAGE = 50
+
+
+def page_limit(call: Call, default: int = DEFAULT_PAGE) -> int:
+    """Return the number of entries that the caller wants on a page."""
+    page = call.request.page
+    return page.limit if page is not None and page.limit is not None else default
+
+
+def cursor(call: Call, *kinds: type[R]) -> R | None:
+    """Return the content of the command's cursor, or None on the first page.
+
+    Raises:
+        InvalidField: it is not a cursor that this command made.
+    """
+    page = call.request.page
+    if page is None or not page.cursor:
+        return None
+    try:
+        service, value = orjson.loads(base64.urlsafe_b64decode(page.cursor.encode()))
+    except (ValueError, TypeError, binascii.Error):
+        service = value = None
+    fits = isinstance(value, kinds) and (isinstance(value, str) or (type(value) is int and 0 <= value < 2**63))
+    if service != call.service or not fits:
+        raise InvalidField("Invalid value of page.cursor: send header.next of the page before, unchanged.")
+    return value
+
+
+def next_cursor(call: Call, value: str | int) -> str:
+    """Make the cursor of the page after this one."""
+    return base64.urlsafe_b64encode(orjson.dumps((call.service, value))).decode()
+
+
+def cursor_of_place(place: int, prefix: str = "") -> str:
+    """Make the cursor of a gateway route's list, whose entries have places."""
+    return base64.urlsafe_b64encode(f"{prefix}{place}".encode()).decode()
+
+
+def place_of_cursor(sent: str | None, newest: int, prefix: str = "") -> int:
+    """Return the place that a gateway route's cursor holds, or `newest` where none was sent.
+
+    Raises:
+        InvalidField: it is not a cursor that this list made.
+    """
+    if not sent:
+        return newest
+    try:
+        text = base64.urlsafe_b64decode(sent.encode()).decode()
+    except (ValueError, binascii.Error):
+        text = ""
+    place = text.removeprefix(prefix)
+    if not text.startswith(prefix) or not place.isascii() or not place.isdecimal() or len(place) > 18:
+        raise InvalidField("Invalid value of cursor: send `next` of the page before, unchanged.")
+    return int(place)

@@ -1,0 +1,325 @@
+"""Targets: the agents, domains, zones and banks that a command names, or that are selected."""
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from actors.agents.messages import AgentView, ReadAgent, no_such_agent
+from actors.banks.messages import BankView, BankViewer, ReadBank, RequirePermission, no_such_bank
+from actors.calls.call import Call
+from actors.domains.messages import DomainView, DomainViewer, ReadDomain, StandsIn, no_such_domain, no_such_zone
+from actors.errors import NotFound, NothingSelected, NotPermitted
+from actors.names import no_such_user, require_name_allowed
+from actors.users.messages import ReadUser
+from persistence import agents, banks, domains, offers, users
+from persistence.agents import AgentRow
+from persistence.domains import ZoneRow
+from persistence.store import Query
+from persistence.users import name_key
+
+V = TypeVar("V", AgentView, BankView, DomainView)
+
+
+async def named(
+    call: Call, kind: str, name: str, find: Callable[[str], Query[str]], read: Callable[[str], Awaitable[V]]
+) -> V | None:
+    """Read the entity of a name: by the id that it had last where that is still right, else looked up anew."""
+    names = call.core.names
+    hint = names.hint(kind, name)
+    if hint is not None:
+        try:
+            view = await read(hint)
+            if name_key(view.row.name) == name_key(name):
+                return view
+        except NotFound:
+            pass
+        names.forget(kind, name)
+    found = await names.find(kind, name, find)
+    return None if found is None else await read(found)
+
+
+# agents
+
+
+async def target_agent(call: Call) -> AgentView:
+    """Read the agent that `target.agent` names, else the selected one, as the caller may see it.
+
+    Raises:
+        NotFound: there is none of that name that the caller may see.
+        NothingSelected: no name was given and nothing is selected.
+    """
+    name = call.target.agent
+    return await (selected_agent(call) if name is None else agent_named(call, name))
+
+
+async def target_agent_id(call: Call) -> str:
+    """Find the agent that `target.agent` names, else the selected one, without reading that.
+
+    Raises:
+        NotFound: there is none of that name that the caller may see.
+        NothingSelected: no name was given and nothing is selected.
+    """
+    if call.target.agent is not None:
+        return (await agent_named(call, call.target.agent)).row.id
+    if call.agent_id is None:
+        raise no_agent_selected()
+    return call.agent_id
+
+
+async def own_target_agent(call: Call) -> AgentView:
+    """Read the target agent, which must be the caller's own.
+
+    Raises:
+        NotFound, NothingSelected: there is no target agent.
+        NotPermitted: it is another user's.
+    """
+    view = await target_agent(call)
+    if view.row.owner_id != call.user.user_id:
+        raise NotPermitted(f"{view.row.name} is not your own agent; name one of yours as target.agent.")
+    return view
+
+
+async def selected_agent(call: Call) -> AgentView:
+    """Read the selected agent.
+
+    Raises:
+        NothingSelected: none is, or it is gone or out of sight since.
+    """
+    if call.agent_id is not None:
+        try:
+            return await read_agent(call, call.agent_id)
+        except NotFound:
+            call.agent_id = None
+    raise no_agent_selected()
+
+
+async def agent_named(call: Call, name: str) -> AgentView:
+    """Read the agent of a name, in any case.
+
+    Raises:
+        NotFound: there is none that the caller may see, or `target.user` is not its owner.
+    """
+
+    def read(agent_id: str) -> Awaitable[AgentView]:
+        return read_agent(call, agent_id)
+
+    view = await named(call, "agent", name, agents.id_by_name, read)
+    user = call.target.user
+    if view is None:
+        raise no_such_agent()
+    if user is not None and name_key(user) not in (name_key(view.row.owner), name_key(call.user.user_name)):
+        raise no_such_agent()
+    return view
+
+
+async def read_agent(call: Call, agent_id: str) -> AgentView:
+    """Read an agent as the caller may see it.
+
+    Raises:
+        NotFound: it is gone or out of sight.
+    """
+    try:
+        view = await call.ask("agent", agent_id, ReadAgent(call.user.user_id))
+    except NotFound:
+        if not await has_access_to(call, agent_id):
+            raise
+        view = await call.ask("agent", agent_id, ReadAgent(call.user.user_id, access_granted=True))
+    call.saw_agent(agent_id, view.row.name)
+    return view
+
+
+async def has_access_to(call: Call, agent_id: str) -> bool:
+    """Tell whether the agent's access opens it to the caller, where the agent's actor alone can't tell."""
+    return bool(await call.core.store.fetch(agents.opened_to(agent_id, call.user.user_id)))
+
+
+def no_agent_selected() -> NothingSelected:
+    """Make the error for a command that needs a selected agent."""
+    return NothingSelected("No agent is selected: name one as target.agent, or select one with AP_Select.")
+
+
+# domains and zones
+
+
+async def target_domain(call: Call) -> DomainView:
+    """Read the domain that `target.domain` names, else the selected one, as the caller may see it.
+
+    Raises:
+        NotFound: there is none of that name that the caller may see.
+        NothingSelected: no name was given and nothing is selected.
+    """
+    name = call.target.domain
+    if name is not None:
+        view = await named(call, "domain", name, domains.id_by_name, lambda domain_id: read_domain(call, domain_id))
+        if view is None:
+            raise no_such_domain()
+        return view
+    if call.domain_id is not None:
+        try:
+            return await read_domain(call, call.domain_id)
+        except NotFound:
+            call.domain_id = call.zone_id = None
+    raise NothingSelected("No domain is selected: name one as target.domain, or select one with DM_Select.")
+
+
+async def read_domain(call: Call, domain_id: str) -> DomainView:
+    """Read a domain as the caller may see it.
+
+    Raises:
+        NotFound: it is gone or out of sight.
+    """
+    viewer = DomainViewer(call.user.user_id)
+    try:
+        return await call.ask("domain", domain_id, ReadDomain(viewer))
+    except NotFound:
+        if not await call.core.store.fetch(domains.shown_by_sharing(domain_id, viewer.user_id)):
+            raise
+    return await call.ask("domain", domain_id, ReadDomain(viewer._replace(access_granted=True)))
+
+
+async def target_zone(call: Call) -> tuple[DomainView, ZoneRow]:
+    """Read the target domain and find `target.zone` in it, else the selected zone if it is there, else the lobby.
+
+    Raises:
+        NotFound: there is no such domain that the caller may see, or no such zone in it.
+        NothingSelected: no domain was named and none is selected.
+    """
+    view = await target_domain(call)
+    name = call.target.zone
+    if name is None:
+        selected = (zone for zone in view.zones if zone.id == call.zone_id)
+        return view, next(selected, view.lobby)
+    for zone in view.zones:
+        if name_key(zone.name) == name_key(name):
+            return view, zone
+    raise no_such_zone()
+
+
+async def speaks_in_zone(call: Call) -> bool:
+    """Tell whether a message goes to a zone: one that it names, or a selected one that still exists."""
+    if call.target.domain or call.target.zone:
+        return True
+    if call.zone_id is None:
+        return False
+    try:
+        view = await target_domain(call)
+    except NothingSelected:
+        return False
+    return any(zone.id == call.zone_id for zone in view.zones)
+
+
+async def target_agent_in(call: Call, view: DomainView) -> AgentRow:
+    """Find the target agent of a domain's command; everyone who sees the domain finds the agents that belong to it.
+
+    Raises:
+        NotFound: there is none of that name in the domain, and none that the caller may see.
+        NothingSelected: no name was given and nothing is selected.
+    """
+    name = call.target.agent
+    if name is None:
+        return (await selected_agent(call)).row
+    found = await call.core.store.fetch(agents.id_by_name(name))
+    if not found:
+        raise no_such_agent()
+    if not await call.ask("domain", view.row.id, StandsIn(found[0])):
+        return (await agent_named(call, name)).row
+    rows = await call.core.store.fetch(agents.by_id(found[0]))
+    if not rows:
+        raise no_such_agent()
+    return rows[0]
+
+
+# banks
+
+
+async def target_bank(call: Call, permission: str = "", *, answers: bool = False) -> tuple[BankView, BankViewer]:
+    """Read the bank that `target.bank` names, and ask for a permission in it where one is needed.
+
+    `answers`: the command answers an offer, so the owner of an agent that is offered the bank may name it, too.
+
+    Raises:
+        NotFound: there is none of that name that the caller may see.
+        NotPermitted: the caller sees it but has not that permission.
+    """
+    viewer = BankViewer(call.user.user_id, answers=answers)
+
+    async def seen(bank_id: str) -> BankView:
+        nonlocal viewer
+        view, viewer = await _read_bank(call, bank_id, viewer)
+        return view
+
+    view = await named(call, "bank", call.target.bank or "", banks.id_by_name, seen)
+    if view is None:
+        raise no_such_bank()
+    if permission:
+        view = await call.ask("bank", view.row.id, RequirePermission(viewer, permission))
+    return view, viewer
+
+
+async def _read_bank(call: Call, bank_id: str, viewer: BankViewer) -> tuple[BankView, BankViewer]:
+    """Read a bank; where its actor alone can't tell that the caller sees it, the store may."""
+    try:
+        return await call.ask("bank", bank_id, ReadBank(viewer)), viewer
+    except NotFound:
+        if not await call.core.store.fetch(banks.opened_to(bank_id, viewer.user_id)):
+            raise
+    viewer = viewer._replace(access_granted=True)
+    return await call.ask("bank", bank_id, ReadBank(viewer)), viewer
+
+
+async def target_agent_of(call: Call, view: BankView, *, withdraws: bool = False) -> tuple[str, str, str]:
+    """Find the target agent of a bank's command: one that the caller sees or, for a reader of the bank, one of its own.
+
+    `withdraws`: an admin finds also an agent that is only offered the bank, because it may have been hidden since.
+    Returns its id, its owner's id and its name.
+    """
+    name, fetch = call.target.agent, call.core.store.fetch
+    if name is not None and view.permission != "none":
+        found = await fetch(banks.wrote_in(view.row.id, name))
+        if not found and withdraws and view.permission == "admin":
+            found = await fetch(offers.offered_in(view.row.id, name))
+        for agent_id in found:
+            for row in await fetch(agents.by_id(agent_id)):
+                return row.id, row.owner_id, row.name
+    row = (await target_agent(call)).row
+    return row.id, row.owner_id, row.name
+
+
+# users
+
+
+def require_own(call: Call, entities: str) -> None:
+    """Refuse to create something for another user.
+
+    Raises:
+        NotPermitted: `target.user` is not the caller.
+    """
+    if not is_for_caller(call):
+        raise NotPermitted(f"You make {entities} for yourself only: leave target.user out or name yourself.")
+
+
+def is_for_caller(call: Call) -> bool:
+    """Tell whether `target.user` is absent or the caller."""
+    user = call.target.user
+    return user is None or name_key(user) == name_key(call.user.user_name)
+
+
+async def target_user_id(call: Call) -> str:
+    """Find the user that `target.user` names.
+
+    Raises:
+        NotFound: there is none of that name.
+    """
+    found = await call.core.store.fetch(users.id_by_name(call.target.user or ""))
+    if not found:
+        raise no_such_user()
+    return found[0]
+
+
+async def require_name_in_plan(call: Call, name: str) -> None:
+    """Refuse a premium name where the caller's plan has none.
+
+    Raises:
+        NeedsPlan: the name is too short for the plan.
+    """
+    user = await call.ask("user", call.user.user_id, ReadUser())
+    require_name_allowed(name, user.plan)

@@ -1,0 +1,239 @@
+"""Chat: AP_Chat and AP_History with an agent in private, AP_Chat and ZN_Post in zones."""
+
+from __future__ import annotations  # nested functions would build theirs at each call
+
+import re
+from collections.abc import Awaitable
+from dataclasses import replace
+from typing import NamedTuple
+
+from actors.agents.messages import AgentView, MemoriesNeeded, SendChat
+from actors.banks.recall import RankedMemory, recall_by_terms, terms_asked
+from actors.calls.call import Answer, Call
+from actors.calls.paging import cursor, next_cursor, page_limit
+from actors.calls.targets import (
+    has_access_to,
+    no_agent_selected,
+    speaks_in_zone,
+    target_agent,
+    target_agent_id,
+    target_zone,
+)
+from actors.commands.command import AGENT, PAGE, ZONE, Command
+from actors.conversations.conversation import ChatSent
+from actors.conversations.records import message_record
+from actors.conversations.stored import from_row, quoted_positions
+from actors.domains.messages import NotInDomain, Said, SayInZone
+from actors.engines.message import Utterance
+from actors.engines.turn import Memory, Persona
+from actors.errors import NotFound, StateConflict
+from persistence import agents, banks, conversations, zones
+from persistence.agents import AgentRow
+
+CHAT_TIMEOUT_S = 300.0
+"""How long a chat may take in all; engines have shorter bounds of their own."""
+
+CHAT_MEMORIES = 5
+"""Memories that an agent has at hand in a chat."""
+
+CHAT_BANKS = 16
+"""Banks that an agent searches in a chat: its owner's first, then those it is attached to the longest."""
+
+MAX_MENTIONS = 5
+"""Agents that reply because a message names them."""
+
+NEWEST = 2**62
+"""Higher than any seq."""
+
+_mention = re.compile(r"@([A-Za-z0-9][A-Za-z0-9_.-]{1,62}[A-Za-z0-9])")
+
+
+async def chat(call: Call) -> Answer:
+    """AP_Chat: say something to an agent, privately or in the zone that is meant, and have its reply; both durable."""
+    if (call.zone_id or call.target.domain or call.target.zone) and await speaks_in_zone(call):
+        try:
+            return await _chat_in_zone(call)
+        except NotInDomain:
+            if call.target.domain or call.target.zone or call.target.agent is None:
+                raise
+            # the zone is only selected, and the agent that is named is elsewhere: this is between the two
+    message = SendChat(call.user.user_id, call.user.user_name, call.request.content or "")
+    agent_id = await target_agent_id(call)
+    try:
+        return await _send(call, agent_id, message)
+    except NotFound:
+        if call.target.agent is None:  # the selected agent is gone, or out of sight
+            raise no_agent_selected() from None
+        raise
+
+
+async def _send(call: Call, agent_id: str, message: SendChat) -> Answer:
+    """Send a chat, with what the agent's banks say about it where it has some."""
+    memories: tuple[Memory, ...] = ()
+
+    def answered(sent: ChatSent | MemoriesNeeded) -> Answer | MemoriesAsked:
+        if isinstance(sent, MemoriesNeeded):
+            return MemoriesAsked()
+        call.saw_agent(agent_id, sent.reply.name)
+        return Answer(
+            content=[message_record(sent.message), message_record(sent.reply)],
+            quoted=quoted_positions(sent.reply, memories),
+        )
+
+    def send(message: SendChat) -> Awaitable[Answer | MemoriesAsked]:
+        return call.carry_out("agent", agent_id, message, answered, timeout=CHAT_TIMEOUT_S)
+
+    if call.resumes is not None:
+        for row in await call.core.store.fetch(conversations.message(agent_id, call.user.user_id, call.resumes)):
+            message = replace(message, resumes=from_row(row))
+    try:
+        answer = await send(message)
+    except NotFound:
+        if not await has_access_to(call, agent_id):
+            raise
+        message = replace(message, access_granted=True)
+        answer = await send(message)
+    if isinstance(answer, MemoriesAsked):
+        memories = await memories_for_chat(call, agent_id, message.content)
+        answer = await send(replace(message, memories=memories))
+    assert isinstance(answer, Answer)  # with memories, it is never asked for them
+    return answer
+
+
+class MemoriesAsked(NamedTuple):
+    """What stands for an answer while the agent asks what its banks say."""
+
+    quoted: tuple[int, ...] = ()
+
+
+async def history(call: Call) -> Answer:
+    """AP_History: the private conversation with an agent, a page of it, newest last."""
+    store, limit = call.core.store, page_limit(call)
+    before = cursor(call, int)
+    target = await target_agent(call)
+    profile = [target.record]
+    found = await store.fetch(conversations.between(target.row.id, call.user.user_id))
+    if not found:
+        return Answer(profile=profile)
+    rows = await store.fetch(conversations.page_before(found[0][0], NEWEST if before is None else before, limit + 1))
+    messages = [message_record(from_row(row)) for row in reversed(rows[:limit])]
+    older = next_cursor(call, rows[limit - 1].seq) if len(rows) > limit else None
+    return Answer(profile=profile, content=messages, next=older)
+
+
+async def post(call: Call) -> Answer:
+    """ZN_Post: say something in a zone; only agents that it names reply."""
+    return await _say(call, None)
+
+
+async def _chat_in_zone(call: Call) -> Answer:
+    """AP_Chat in a zone: say something to an agent there, and have its reply."""
+    agent = await target_agent(call)
+    if not agent.row.online:
+        raise StateConflict(f"{agent.row.name} is offline; its owner logs it on with AP_LogOn.")
+    return await _say(call, agent)
+
+
+async def _say(call: Call, spoken_to: AgentView | None) -> Answer:
+    view, zone = await target_zone(call)
+    content = call.request.content or ""
+    answering = [] if spoken_to is None else [spoken_to.row]
+    named = list(dict.fromkeys(_mention.findall(content)))[:MAX_MENTIONS]
+    if named:
+        members = await call.core.store.fetch(agents.online_members_named(view.row.id, named))
+        answering += [member for member in members if member.id not in {agent.id for agent in answering}]
+    message = SayInZone(
+        view.viewer,
+        zone.id,
+        call.user.user_name,
+        content,
+        answering=tuple(_persona(agent) for agent in answering),
+        memories=tuple([await _memories(call, agent, spoken_to, content) for agent in answering]),
+        spoken_to=spoken_to is not None,
+        resumes=await _resumed(call, zone.id),
+    )
+    unsent = ""
+
+    def answered(said: Said) -> Answer:
+        nonlocal unsent
+        if said.reply is None:
+            return Answer(content=[message_record(said.message, zone.name)])
+        unsent = "" if said.streamed else said.reply.content
+        return Answer(
+            content=[message_record(said.message, zone.name), message_record(said.reply, zone.name)],
+            quoted=quoted_positions(said.reply, message.memories[0]),
+        )
+
+    answer = await call.carry_out("domain", view.row.id, message, answered, timeout=CHAT_TIMEOUT_S)
+    if call.progress is not None and unsent:
+        call.progress(unsent)
+    return answer
+
+
+async def _resumed(call: Call, zone_id: str) -> Utterance | None:
+    """Read the message that a repeat goes on with."""
+    if call.resumes is None:
+        return None
+    rows = await call.core.store.fetch(zones.message(zone_id, call.resumes))
+    return from_row(rows[0]) if rows else None
+
+
+async def _memories(call: Call, agent: AgentRow, spoken_to: AgentView | None, content: str) -> tuple[Memory, ...]:
+    """Find what an agent's banks say, unless it is known to have none."""
+    if spoken_to is not None and spoken_to.row.id == agent.id and not spoken_to.has_banks:
+        return ()
+    return await memories_for_chat(call, agent.id, content)
+
+
+def _persona(agent: AgentRow) -> Persona:
+    return Persona(agent.id, agent.name, agent.description, agent.profile or "")
+
+
+async def memories_for_chat(call: Call, agent_id: str, message: str) -> tuple[Memory, ...]:
+    """Find what an agent's banks say about a message, as far as the caller may see these banks; best first."""
+    store = call.core.store
+    found: list[tuple[str, RankedMemory]] = []
+    asked = await terms_asked(message)
+    for bank in await store.fetch(banks.recalled_by(agent_id, call.user.user_id, CHAT_BANKS)):
+        found += [(bank.name, recalled) for recalled in await recall_by_terms(store, bank, asked, CHAT_MEMORIES)]
+    found.sort(key=lambda hit: hit[1].score, reverse=True)
+    return tuple(
+        Memory(bank, memory.name, memory.text or "", score, memory.place)
+        for bank, (memory, score) in found[:CHAT_MEMORIES]
+    )
+
+
+COMMANDS = (
+    Command(
+        "AP_Chat",
+        "Say something to an agent and have its reply; both are durable before the answer is sent.",
+        chat,
+        uses=("target.agent", "target.domain", "target.zone", "content"),
+        requires=("content",),
+        content=("message", "message"),
+        streams=True,
+        errors=(2003, 3000, 3002, 3003, 5001),
+        example={"content": "Hello! What do you know?"},
+    ),
+    Command(
+        "AP_History",
+        "Read the private conversation with an agent, newest last.",
+        history,
+        uses=(*AGENT, *PAGE),
+        profile="agent",
+        content=("message",),
+        mutates=False,
+        errors=(3000, 3003),
+        example={"target": {"agent": "scout"}},
+    ),
+    Command(
+        "ZN_Post",
+        "Say something in a zone; online members that it names with @ reply there.",
+        post,
+        uses=(*ZONE, "content"),
+        requires=("content",),
+        content=("message",),
+        errors=(2003, 3000, 3003),
+        example={"target": {"domain": "observatory"}, "content": "Clear skies tonight."},
+    ),
+)

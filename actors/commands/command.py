@@ -1,0 +1,78 @@
+"""A command as data: route, alias, checks, OpenAPI and dispatch derive from it."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from actors.calls.call import Answer, Call
+from actors.domains.streams import Stream
+from actors.errors import NotAvailable
+
+Run = Callable[[Call], Awaitable[Answer]]
+Follow = Callable[[Call], Awaitable[Stream]]
+
+NAMED = ("vx.description", "vx.name")
+AGENT = ("target.user", "target.agent")
+ENTITY = ("vx.name", "vx.description", "vx.profile", "vx.access")
+PAGE = ("page.limit", "page.cursor")
+ZONE = ("target.domain", "target.zone")
+DOMAIN = ("target.domain", "target.agent")
+BANK = ("target.bank", "target.agent")
+"""Request members that several commands use or require."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One service.
+
+    Args:
+        service: its name on the bus.
+        summary: its purpose, in a line.
+        run: its function; `not_available` for one that is declared but not built yet.
+        uses: the request members it reads.
+        requires: those that it needs, in the order of the checks.
+        profile: the record kind in `profile`; `content`: those in `content`, in order.
+        public: True where no credential is needed; such a call is not counted either.
+        mutates: True for a change, to which Idempotency-Key and the audit log apply.
+        streams: True where an answer may come as server-sent events.
+        follow: for a command that answers as server-sent events without end: makes the reader, and what it missed.
+        errors: the internal codes beyond those that every command can answer.
+        example: a request body that works once its names exist.
+    """
+
+    service: str
+    summary: str
+    run: Run
+    uses: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()
+    profile: str | None = None
+    content: tuple[str, ...] = ()
+    public: bool = False
+    mutates: bool = True
+    streams: bool = False
+    follow: Follow | None = None
+    errors: tuple[int, ...] = ()
+    example: dict[str, Any] | None = None
+
+    @property
+    def group(self) -> str:
+        """The group word: the alias's first segment."""
+        return _GROUP_OF_PREFIX[self.service.split("_", maxsplit=1)[0]]
+
+    @property
+    def alias(self) -> str:
+        """The path under the command bus: group word, then the operation in lower case."""
+        return f"/{self.group}/{self.service.split('_', maxsplit=1)[1].lower()}"
+
+    @property
+    def available(self) -> bool:
+        """Tell whether it is built."""
+        return self.run is not not_available
+
+
+_GROUP_OF_PREFIX = {"US": "user", "AP": "agent", "DM": "domain", "ZN": "zone", "MB": "bank"}
+
+
+async def not_available(call: Call) -> Answer:
+    """Refuse a service that is declared but not built yet."""
+    raise NotAvailable(f"The service {call.service} is not available yet.")

@@ -1,0 +1,229 @@
+"""The memories of banks: loading, reading, recall, removal."""
+
+from contextlib import suppress
+
+from actors.banks.actor import part_names
+from actors.banks.messages import (
+    ALL_MEMORIES,
+    BankView,
+    CensorMemories,
+    Loaded,
+    LoadMemory,
+    MemoryMoved,
+    Removed,
+    RemoveMemories,
+    no_such_memory,
+)
+from actors.banks.recall import all_indexed_terms, recall
+from actors.banks.records import bank_record, memory_record
+from actors.calls.call import Answer, Call
+from actors.calls.paging import cursor, next_cursor, page_limit
+from actors.calls.targets import own_target_agent, target_agent_of, target_bank
+from actors.commands.command import BANK, PAGE, Command
+from actors.commands.documents import ingested
+from actors.engines.relevance import asking
+from actors.errors import InvalidField, MissingField, NotFound, NotPermitted
+from actors.runtime.notices import Reload
+from actors.slices import Steps, sliced
+from persistence import banks
+from persistence.banks import Choice, MemoryRow
+from persistence.store import StoreUnavailable
+
+RECALL_LIMIT = 5
+"""Memories that MB_Recall answers where page.limit says nothing."""
+
+_TRIES = 8
+
+
+async def load(call: Call) -> Answer:
+    """MB_Load: put a memory in a bank, in the name of an own agent, which is attached where it isn't yet."""
+    if call.vx.name == ALL_MEMORIES:
+        raise InvalidField(f"Invalid value of vx.name: `{ALL_MEMORIES}` means all memories; take another name.")
+    view, viewer = await target_bank(call)
+    agent = (await own_target_agent(call)).row
+    name = call.vx.name or ""
+    text = call.request.content or call.vx.description
+    document_id = None
+    for attempt in range(_TRIES):
+        if text is not None:
+            texts = (text,)
+        elif (found := await ingested(call, name)) is not None:
+            document_id, texts = found[0].id, tuple(found[1])
+        else:
+            raise NotFound("There is no text to load: send it as content or vx.description, or ingest a document.")
+        names = part_names(name, texts)
+        terms = await sliced(all_indexed_terms(view.row.number, zip(names, texts, strict=True)))
+        before = tuple(await call.core.store.fetch(banks.replaced_by(view.row.id, name, names)))
+        message = LoadMemory(viewer, agent.id, agent.owner_id, agent.name, name, texts, terms, before, document_id)
+        try:
+            return await call.carry_out("bank", view.row.id, message, _loaded)
+        except MemoryMoved:  # another loaded or removed it meanwhile: look again
+            if attempt == _TRIES - 1:
+                raise
+    raise AssertionError("the last try answers or raises")
+
+
+def _loaded(loaded: Loaded) -> Answer:
+    return Answer(
+        profile=[bank_record(loaded.view.row)],
+        content=[memory_record(memory) for memory in loaded.memories],
+        quoted=tuple(memory.place for memory in loaded.memories),
+    )
+
+
+async def read(call: Call) -> Answer:
+    """MB_Read: a bank's memories, oldest first, or those that `vx.name` means: one, or the parts of a document."""
+    view, _ = await target_bank(call, "read")
+    limit, name, after = page_limit(call), call.vx.name, cursor(call, int) or 0
+    rows = await call.core.store.fetch(banks.page_after(view.row.id, name, after, limit + 1))
+    if name is not None and not rows and not after:
+        raise no_such_memory()
+    return Answer(
+        profile=[bank_record(view.row)],
+        content=[memory_record(row) for row in rows[:limit]],
+        next=next_cursor(call, rows[limit - 1].place) if len(rows) > limit else None,
+    )
+
+
+async def recall_memories(call: Call) -> Answer:
+    """MB_Recall: the memories that say most about `content`, best first."""
+    view, _ = await target_bank(call, "read")
+    query = call.request.content or ""
+    found = await recall(call.core.store, view.row, query, page_limit(call, RECALL_LIMIT))
+    answers = await sliced(_answers(query, [memory for memory, _ in found]))
+    return Answer(
+        profile=[bank_record(view.row)],
+        content=[
+            memory_record(memory) | {"score": score, "answers": answering}
+            for (memory, score), answering in zip(found, answers, strict=True)
+        ],
+        quoted=tuple(memory.place for memory, _ in found),
+    )
+
+
+def _answers(query: str, memories: list[MemoryRow]) -> Steps[list[bool]]:
+    """Tell of each memory whether it answers a question, as a chat decides it."""
+    question = yield from asking(query)
+    answers: list[bool] = []
+    for memory in memories:
+        _, answering = yield from question.reading(f"{memory.name}\n{memory.text}")
+        answers.append(answering)
+    return answers
+
+
+async def delete(call: Call) -> Answer:
+    """MB_Delete: remove memories and keep the bank."""
+    _require_choice(call)
+    view, viewer = await target_bank(call, "admin")
+    choice = await _choice(call, view)
+    return await call.carry_out("bank", view.row.id, RemoveMemories(viewer, choice), _removed)
+
+
+async def censor(call: Call) -> Answer:
+    """MB_Censor: redact memories for good; their tombstones stay."""
+    _require_choice(call)
+    view, viewer = await target_bank(call)
+    choice = await _choice(call, view)
+    quoting = tuple(await call.core.store.fetch(banks.quoted_by(view.row.id, choice)))
+    answer = await call.carry_out("bank", view.row.id, CensorMemories(viewer, choice, quoting), _removed)
+    call.core.erasure.set()
+    with suppress(StoreUnavailable):  # those that quoted one just before; the stored messages are redacted already
+        for kind, key in await call.core.store.fetch(banks.quoted_by(view.row.id, choice)):
+            call.core.directory.deliver((Reload(kind, (key,)),))
+    return answer
+
+
+def _removed(removed: Removed) -> Answer:
+    return Answer(profile=[bank_record(removed.view.row)], content=[{"memories": removed.memories}])
+
+
+def _require_choice(call: Call) -> None:
+    """Refuse a command that doesn't say which memories it means: here the selected agent is no default."""
+    if call.vx.name is None and call.target.agent is None:
+        raise MissingField(
+            f"missing name field: name the memory as `vx.name` (`{ALL_MEMORIES}` for all), "
+            "its author as `target.agent`, or both."
+        )
+
+
+async def _choice(call: Call, view: BankView) -> Choice:
+    """Say which memories are meant; for one who is no admin those that its own agents wrote, if there are any."""
+    me = call.user.user_id
+    author_id = author_owner_id = None
+    if call.target.agent is not None:
+        author_id, author_owner_id, _ = await target_agent_of(call, view)
+    own = author_owner_id == me
+    name = None if call.vx.name == ALL_MEMORIES else call.vx.name
+    if name is not None:
+        found = await call.core.store.fetch(banks.chosen(view.row.id, Choice(name, author_id)))
+        if not found:
+            if view.permission == "none":
+                raise NotPermitted(f"You may not read {view.row.name}; its admins may do this.")
+            raise no_such_memory()
+        own = any(memory.author_owner_id == me for memory in found)
+    return Choice(name, author_id, me if own and view.permission != "admin" else None)
+
+
+COMMANDS = (
+    Command(
+        "MB_Censor",
+        "Redact memories for good: that of a name (`*`: all), all by target.agent, or those that fit both.",
+        censor,
+        uses=(*BANK, "vx.name"),
+        requires=("target.bank",),
+        profile="bank",
+        content=("removed",),
+        errors=(2003, 3000),
+        example={"target": {"bank": "field-notes"}, "vx": {"name": "The Moon's distance"}},
+    ),
+    Command(
+        "MB_Delete",
+        "Remove memories and keep the bank: that of a name (`*`: all), all by target.agent, or those that fit both.",
+        delete,
+        uses=(*BANK, "vx.name"),
+        requires=("target.bank",),
+        profile="bank",
+        content=("removed",),
+        errors=(2003, 3000),
+        example={"target": {"bank": "field-notes"}, "vx": {"name": "The Moon's distance"}},
+    ),
+    Command(
+        "MB_Load",
+        "Put a memory in a bank, or replace the one of its name; attaches the own agent that does it.",
+        load,
+        uses=("target.user", *BANK, "vx.name", "vx.description", "content"),
+        requires=("vx.name", "target.bank"),
+        profile="bank",
+        content=("memory",),
+        errors=(2003, 3000, 3002, 3003),
+        example={
+            "target": {"bank": "field-notes", "agent": "scout"},
+            "vx": {"name": "The Moon's distance"},
+            "content": "The Moon is 384,400 km away on average.",
+        },
+    ),
+    Command(
+        "MB_Read",
+        "Read a bank's memories, oldest first, or those that a name means.",
+        read,
+        uses=("target.bank", "vx.name", *PAGE),
+        requires=("target.bank",),
+        profile="bank",
+        content=("memory",),
+        mutates=False,
+        errors=(2003, 3000),
+        example={"target": {"bank": "field-notes"}},
+    ),
+    Command(
+        "MB_Recall",
+        "Find the memories of a bank that say most about a text, best first; 5 unless page.limit says otherwise.",
+        recall_memories,
+        uses=("target.bank", "content", "page.limit"),
+        requires=("target.bank", "content"),
+        profile="bank",
+        content=("recalled",),
+        mutates=False,
+        errors=(2003, 3000),
+        example={"target": {"bank": "field-notes"}, "content": "How far is the Moon?"},
+    ),
+)
