@@ -4,18 +4,26 @@ A lane is a window on the rows: a few deliveries under way and a few loaded ahea
 makes no difference to it.
 """
 
+import logging
 from collections import deque
 from dataclasses import dataclass
 from heapq import heappop, heappush
+from typing import Any
 
+from actors.sealing import Sealer, WrongMasterKey
 from actors.webhooks.schedule import MAX_OPEN, Breaker
-from actors.webhooks.signing import Keys
+from actors.webhooks.signing import Keys, seal_purpose, unpack
+from actors.wire import iso
 from persistence.deliveries import DueRow
+from persistence.endpoints import EndpointRow
 
 REFILL_BELOW = 8
 """More deliveries are loaded when fewer are left that were loaded ahead."""
 LOADED = MAX_OPEN + REFILL_BELOW + 40
 """Rows that a load reads of an endpoint: those that are known already, and up to forty more."""
+
+
+log = logging.getLogger("parley.webhooks")
 
 
 @dataclass(slots=True)
@@ -106,9 +114,43 @@ class Lane:
         if len(rows) == LOADED:
             self.next_due = rows[-1].due  # there may be more
 
+    def snapshot(self) -> dict[str, Any]:
+        """Return the state as maintainers see it; never bodies or secrets."""
+        return {
+            "endpoint": self.receiver and self.receiver.id,
+            "open": len(self.open),
+            "ready": len(self.ready),
+            "next_due": None if self.next_due is None else iso(self.next_due),
+            "failures_in_row": self.breaker.failures,
+            "breaker_open_until": iso(self.breaker.open_until) if self.breaker.tripped else None,
+        }
+
+
+def receiver_of(endpoint: EndpointRow | None, sealer: Sealer) -> Receiver | None:
+    """Return the receiver of an endpoint's row; None where it is gone, or its secrets can't be opened."""
+    if endpoint is None:
+        return None
+    keys: tuple[Keys, ...] = ()
+    if endpoint.active:
+        try:
+            secrets = unpack(sealer.open(endpoint.secrets, seal_purpose(endpoint.id)))
+        except WrongMasterKey:
+            log.error("the secrets of endpoint %s can't be opened; nothing is delivered to it", endpoint.id)
+            return None
+        keys = tuple(map(Keys.of, secrets))
+    return Receiver(
+        endpoint.id,
+        endpoint.user_id,
+        endpoint.url,
+        endpoint.events,
+        endpoint.active,
+        keys,
+        endpoint.failing_since,
+    )
+
 
 class WakeupHeap:
-    """Which lanes are to be looked at when: a heap with at most one valid entry for each."""
+    """A min-heap of wake-up times; at most one live entry per lane."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int]] = []

@@ -20,7 +20,7 @@ from actors.errors import StateConflict, StorageUnavailable
 from actors.ids import system_clock
 from actors.jobs.expiry import forget_old_events
 from actors.sealing import Sealer
-from actors.webhooks import dispatcher, endpoints
+from actors.webhooks import endpoints, recoveries
 from actors.webhooks.messages import (
     DISPATCHER,
     DISPATCHER_KEY,
@@ -542,7 +542,7 @@ async def test_a_success_that_came_after_the_endpoint_was_disabled_is_told_as_su
 async def test_recovery_queues_again_what_failed_and_goes_on_after_a_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(dispatcher, "CHUNK", 7)  # as if thousands had failed
+    monkeypatch.setattr(recoveries, "CHUNK", 7)  # as if thousands had failed
     async with receiving(status(500)) as receiver:
         async with bench(tmp_path, delays_s=()) as core:
             id = await core.endpoint(receiver.url)
@@ -575,7 +575,7 @@ async def test_recovery_queues_again_what_failed_and_goes_on_after_a_restart(
 
 
 async def test_recoveries_close_together_queue_nothing_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(dispatcher, "CHUNK", 7)
+    monkeypatch.setattr(recoveries, "CHUNK", 7)
     async with receiving(status(500)) as receiver, bench(tmp_path, delays_s=()) as core:
         id = await core.endpoint(receiver.url)
         for number in range(30):

@@ -64,7 +64,6 @@ TOO_LONG: set[str] = {
     "actors/banks/actor.py",
     "actors/domains/actor.py",
     "actors/engines/openai/completion.py",
-    "actors/webhooks/dispatcher.py",
     "persistence/banks.py",
     "persistence/deliveries.py",
     "config/settings.py",

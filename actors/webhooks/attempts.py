@@ -1,0 +1,161 @@
+"""Attempts: each delivery is sent in a task of its own, which tells the dispatcher the outcome."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+from actors.ids import Clock
+from actors.runtime.mailbox import Tell
+from actors.webhooks.counts import DeliveryCounts
+from actors.webhooks.lanes import Lane, Receiver
+from actors.webhooks.sender import Outcome, Sender
+from actors.webhooks.signing import Signer
+from actors.wire import iso
+from persistence import deliveries
+from persistence.deliveries import DueRow
+from persistence.store import Store, StoreUnavailable
+
+IN_FLIGHT = 512
+"""Attempts under way in all; beyond that, each endpoint has one at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class BodyRead(Tell):
+    """The data of a long event was read; None where it is gone."""
+
+    number: int
+    row: DueRow
+    data: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptEnded(Tell):
+    """An attempt has ended: its endpoint's number, the receiver that it was sent to, and `at`, when it began."""
+
+    number: int
+    row: DueRow
+    receiver: Receiver
+    at: int
+    outcome: Outcome
+
+
+class AttemptsHost(Protocol):
+    """What attempts need of the dispatcher."""
+
+    @property
+    def store(self) -> Store:
+        """The store, for the data of long events."""
+        ...
+
+    def tell_self(self, message: Tell) -> None:
+        """Queue the result of an attempt."""
+        ...
+
+    def fail(self, error: BaseException) -> None:
+        """Stop because of a fault."""
+        ...
+
+
+class Attempts:
+    """The attempts under way. It signs and sends; the dispatcher decides which, and judges the outcomes."""
+
+    __slots__ = ("_clock", "_counts", "_host", "_make_sender", "_sender", "_signer", "_tasks", "in_flight")
+
+    def __init__(
+        self,
+        host: AttemptsHost,
+        clock: Clock,
+        signer: Signer,
+        make_sender: Callable[[], Sender],
+        counts: DeliveryCounts,
+    ) -> None:
+        self._host = host
+        self._clock = clock
+        self._signer = signer
+        self._make_sender = make_sender
+        self._counts = counts
+        self._sender: Sender | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.in_flight = 0
+
+    def open(self) -> None:
+        """Make the sender, with its connections."""
+        self._sender = self._make_sender()
+
+    @property
+    def full(self) -> bool:
+        """Whether as many are under way as may be."""
+        return self.in_flight >= IN_FLIGHT
+
+    def begin(self, lane: Lane, row: DueRow) -> None:
+        """Begin an attempt of a lane; a long event's data is read first."""
+        lane.open.add(row.place)
+        lane.sending += 1
+        self._count(1)
+        if row.data is None:
+            self.in_background(self._read_body(lane.number, row))
+        else:
+            self.send(lane, row, row.data)
+
+    async def _read_body(self, number: int, row: DueRow) -> None:
+        try:
+            found = await self._host.store.fetch(deliveries.event_data(row.event))
+        except StoreUnavailable as error:
+            self._host.fail(error)
+        else:
+            self._host.tell_self(BodyRead(number, row, found[0] if found else None))
+
+    def send(self, lane: Lane, row: DueRow, data: str) -> None:
+        """Send an event's data to the lane's receiver."""
+        receiver = lane.receiver
+        assert receiver is not None
+        self._tasks.add(asyncio.create_task(self._attempt(lane.number, row, receiver, self._clock(), data)))
+
+    async def _attempt(self, number: int, row: DueRow, receiver: Receiver, at: int, data: str) -> None:
+        assert self._sender is not None
+        # signed here, because the dispatcher may begin many attempts with long bodies in one step
+        body = (
+            f'{{"id":"{row.event_id}","type":"{row.type}","created_at":"{iso(row.created_at)}","data":{data}}}'
+        ).encode()
+        headers = self._signer.headers(receiver.keys, at, row.event_id, row.type, row.id, body)
+        outcome = await self._sender.post(receiver.user_id, receiver.url, headers, body)
+        self._host.tell_self(AttemptEnded(number, row, receiver, at, outcome))
+        # done here, because a callback would cost one more turn of the loop
+        self._tasks.discard(cast(asyncio.Task[None], asyncio.current_task()))
+
+    def given_up(self, lane: Lane, row: DueRow) -> None:
+        """Note that an attempt was not sent: its data, or its receiver, is gone."""
+        lane.open.discard(row.place)
+        lane.expect(row.due)
+        self.ended(lane)
+
+    def ended(self, lane: Lane) -> None:
+        """Note that an attempt is under way no more."""
+        lane.sending -= 1
+        self._count(-1)
+
+    def _count(self, by: int) -> None:
+        self.in_flight = self._counts.in_flight = max(0, self.in_flight + by)
+
+    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run work in a task that ends with the attempts."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def cut_off(self) -> None:
+        """Cancel what is under way; the rows tell what is to be sent again."""
+        for task in self._tasks:
+            task.cancel()
+        self.in_flight = 0
+
+    async def close(self) -> None:
+        """Cancel what is under way and close all connections."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._counts.in_flight = 0
+        if self._sender is not None:
+            await self._sender.close()

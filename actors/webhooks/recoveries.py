@@ -1,0 +1,69 @@
+"""Recoveries: failed deliveries are queued again in chunks, and how far that has come is stored with each chunk."""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from actors.ids import Clock, new_id
+from actors.runtime.future import AsyncFuture
+from actors.webhooks.messages import CHUNK
+from persistence import deliveries
+from persistence.deliveries import Recovery
+from persistence.store import Write
+
+
+class RecoveriesHost(Protocol):
+    """What recoveries need of the dispatcher."""
+
+    def commit(self, *writes: Write, applied: Callable[[], None] | None = None) -> AsyncFuture[Any]:
+        """Submit a unit that nothing can refuse."""
+        ...
+
+    def look_again(self) -> None:
+        """Look for new deliveries."""
+        ...
+
+
+class Recoveries:
+    """Whether a recovery has something to queue, and the queueing of its next chunk."""
+
+    __slots__ = ("_clock", "_host", "_queueing", "_unread")
+
+    def __init__(self, host: RecoveriesHost, clock: Clock) -> None:
+        self._host = host
+        self._clock = clock
+        self._unread = True
+        self._queueing = False  # a chunk is on its way to the disk
+
+    def begun(self) -> None:
+        """Note that a recovery was stored."""
+        self._unread = True
+
+    @property
+    def wanted(self) -> bool:
+        """Whether the next read of the store should list deliveries to queue again."""
+        return self._unread and not self._queueing
+
+    def ask(self) -> int:
+        """Return how many deliveries the read that begins now should list."""
+        if not self.wanted:
+            return 0
+        self._unread = False
+        return CHUNK
+
+    def queue_again(self, recovery: Recovery, places: list[int]) -> None:
+        """Queue the deliveries that a read has listed."""
+        self._queueing = True
+        writes: list[Write] = []
+        if places:
+            writes.append(deliveries.repeat_all(places, new_id("dlv")[:20], self._clock()))
+        if len(places) == CHUNK:
+            writes.append(deliveries.recovered(recovery, places[-1]))
+        else:
+            writes.append(deliveries.end_recovery(recovery))
+
+        def applied() -> None:
+            self._queueing = False
+            self._unread = True
+            self._host.look_again()
+
+        self._host.commit(*writes, applied=applied)
