@@ -22,7 +22,9 @@ from actors.engines.openai.tools import NoTools, UsesTools
 from actors.engines.recall import RecallEngine
 from actors.engines.turn import Closing
 from actors.ids import Clock, system_clock
-from actors.jobs.expiry import keep_delivering, keep_delivery_log, keep_erasing, keep_house
+from actors.jobs.delivering import keep_delivering, keep_delivery_log
+from actors.jobs.erasing import keep_erasing
+from actors.jobs.expiry import keep_house
 from actors.jobs.ingestion import keep_ingesting
 from actors.library.skillbook import StoredSkills
 from actors.runtime.local_directory import IDLE_S

@@ -142,7 +142,7 @@ class Core:
         self.idempotency = Idempotency(store, sealer, clock)
         self.names = Names(store)
         self.ingestion = asyncio.Event()  # set when a document was queued; see actors/jobs/ingestion.py
-        self.erasure = asyncio.Event()  # set when something was censored; see actors/jobs/expiry.py
+        self.erasure = asyncio.Event()  # set when something was censored; see actors/jobs/erasing.py
         self.hasher = hasher or PasswordHasher()
         self.registrations = Throttle(options.registrations_per_hour, 3600, ticks)
         self.sandbox_keys = Throttle(options.sandbox_keys_per_hour, 3600, ticks)

@@ -17,8 +17,9 @@ from actors.banks.recall import indexed_terms, recall
 from actors.slices import whole
 from bench.questions import memories_and_questions
 from bench.report import percentile, say, table, verdict
-from persistence import banks, users
-from persistence.banks import BankRow, MemoryRow
+from persistence import banks, memories, users
+from persistence.banks import BankRow
+from persistence.memories import MemoryRow
 from persistence.sqlite.store import SqliteStore
 from persistence.store import Unit, Write
 from persistence.users import UserRow
@@ -40,27 +41,27 @@ RANKS = {
 BANK = BankRow(1, "bnk_1", "usr_1", "bench", "facts", None, "agent", 0, 0, 0)
 
 
-async def filled(folder: Path, memories: Iterable[tuple[str, str]]) -> SqliteStore:
+async def filled(folder: Path, texts: Iterable[tuple[str, str]]) -> SqliteStore:
     """Open a store with one bank of these memories (name, text)."""
     store = await SqliteStore.open(folder / "parley.db")
     await store.commit(Unit((users.insert(USER), banks.insert(BANK))))
-    coming = enumerate(memories, start=1)
+    coming = enumerate(texts, start=1)
     while some := list(islice(coming, 1_000)):
         writes: list[Write] = []
-        for place, (name, text) in some:
-            memory = MemoryRow(place, f"mem_{place}", name, text, None, None, None, 0, 0, 0)
-            writes += banks.add_memory(BANK.id, memory, whole(indexed_terms(BANK.number, name, text)))
+        for position, (name, text) in some:
+            memory = MemoryRow(position, f"mem_{position}", name, text, None, None, None, 0, 0, 0)
+            writes += memories.add(BANK.id, memory, whole(indexed_terms(BANK.number, name, text)))
         await store.commit(Unit(tuple(writes)))
     return store
 
 
 async def measure() -> None:
     """Ask every question and print recall@5, MRR, and what was missed."""
-    memories, questions = memories_and_questions()
+    texts, questions = memories_and_questions()
     ranks: list[int | None] = []
     missed: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
-        store = await filled(Path(folder), memories)
+        store = await filled(Path(folder), texts)
         (bank,) = await store.fetch(banks.by_id(BANK.id))
         for question, answer in questions:
             found = [recalled.memory.name for recalled in await recall(store, bank, question, 5)]
@@ -70,7 +71,7 @@ async def measure() -> None:
         await store.close()
     hits = [rank for rank in ranks if rank is not None]
     figures = {"recall@5": len(hits) / len(ranks), "MRR": sum(1 / rank for rank in hits) / len(ranks)}
-    print(f"{len(memories)} memories, {len(questions)} questions in English, German and French")
+    print(f"{len(texts)} memories, {len(questions)} questions in English, German and French")
     for name, figure in figures.items():
         print(f"{name}: {figure:.3f}, mark {MARKS[name]}: {'PASS' if figure >= MARKS[name] else 'MISS'}")
     print("not answered first:", *missed, sep="\n")

@@ -1,7 +1,7 @@
-"""The store's interface: what actors submit and what they read, with no word of where it is kept.
+"""The interface of the store, which names no database: units to commit, queries to read.
 
 A `Unit` is all the writes of one command; it is stored whole or not at all. A `Query` is one read of
-committed state. `Store` is the seam that a second implementation (PostgreSQL) will fill.
+committed state. `Store` is the seam for a second implementation (PostgreSQL).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,17 +13,19 @@ T = TypeVar("T")
 Params = tuple[Any, ...]
 
 ROWS = "rows"
-"""The refusal key of a `Write` that touched another number of rows than it expected."""
+"""The constraint that refuses a `Write` which touched another number of rows than it expected."""
 
 FOREIGN_KEY = "foreign key"
-"""The refusal key of a row that refers to one which is gone."""
+"""The constraint that refuses a row which refers to one that is gone."""
 
+Constraint = str
+"""What may refuse a unit: `ROWS`, `FOREIGN_KEY`, or one that a persistence module names, as `agents.NAME_TAKEN`."""
 
-NO_CONSTRAINT_ERRORS: Mapping[str, Callable[[], Exception]] = MappingProxyType({})
+NO_CONSTRAINT_ERRORS: Mapping[Constraint, Callable[[], Exception]] = MappingProxyType({})
 
 
 class StoreError(Exception):
-    """Base of what a store raises."""
+    """Base of the errors that a store raises."""
 
 
 class StoreUnavailable(StoreError):
@@ -45,9 +47,9 @@ class StoreLocked(StoreError):
 class Write(NamedTuple):
     """One statement with its parameters.
 
-    `rows`: how many rows it must touch; another number refuses the unit under the key `ROWS`.
-    `many`: a statement that does the same for many: its one parameter is a JSON array of their `params`. Only for
-    writes that may be stored before or after others of the kind: units of them change places in a batch.
+    `rows`: the number of rows that it must touch; another number refuses the unit with the constraint `ROWS`.
+    `many`: a statement that does the same for many writes; its one parameter is a JSON array of their `params`. Only
+    for writes whose order does not matter, because units of them change places in a batch.
     """
 
     sql: str
@@ -57,25 +59,25 @@ class Write(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """What one command writes: stored whole, or not at all.
+    """All writes of one command: stored whole, or not at all.
 
     `incarnations`: the activations of actors whose memory already holds this change; when the unit fails, the
-    writer refuses every later unit of theirs (design 2.4).
-    `constraint_errors`: the constraints that may refuse it, as `table.column`, `FOREIGN_KEY` or `ROWS`, each with a
-    maker of the error to answer. A refusal fences nobody.
+    writer refuses every later unit of theirs.
+    `constraint_errors`: the constraints that may refuse it, each with a maker of the error to answer. A refusal fences
+    no incarnation.
     `then`: makes further writes of the unit from the number of rows that the last of `writes` touched. The writer's
     thread calls it within the transaction, and once more where it has to begin that again.
     """
 
     writes: tuple[Write, ...]
     incarnations: tuple[int, ...] = ()
-    constraint_errors: Mapping[str, Callable[[], Exception]] = NO_CONSTRAINT_ERRORS
+    constraint_errors: Mapping[Constraint, Callable[[], Exception]] = NO_CONSTRAINT_ERRORS
     then: Callable[[int], Sequence[Write]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Query(Generic[T]):
-    """One read of committed state: a statement, its parameters, and what makes a `T` of a row."""
+    """One read of committed state: a statement, its parameters, and the function that makes a `T` of a row."""
 
     sql: str
     params: Params | Mapping[str, Any]
@@ -83,12 +85,12 @@ class Query(Generic[T]):
 
 
 Settled = Callable[[Exception | None], None]
-"""Called once on the event loop with None when the unit is durable, else with why it is not stored."""
+"""Called once on the event loop: with None when the unit is durable, else with the reason that it is not stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoreStats:
-    """What the store did since it was opened: units that wait now, units tried, transactions that held them."""
+    """Counts since the store was opened: units that wait now, units tried, transactions that held them."""
 
     waiting: int
     units: int
@@ -100,11 +102,11 @@ class Store(Protocol):
 
     @property
     def description(self) -> str:
-        """Name where the state is, for people."""
+        """Name the place of the state, for people."""
         ...
 
     def submit(self, unit: Unit, settled: Settled) -> None:
-        """Queue a unit for the next commit and return at once; `settled` tells how it ended."""
+        """Queue a unit for the next commit and return at once; `settled` is called with its outcome."""
         ...
 
     async def commit(self, unit: Unit) -> None:
@@ -125,19 +127,22 @@ class Store(Protocol):
         ...
 
     def forget(self, incarnation: int) -> None:
-        """Drop what is remembered of an incarnation that has stopped and has no unit left."""
+        """Drop the fence of an incarnation that has stopped and has no unit left."""
         ...
 
     def stats(self) -> StoreStats:
-        """Tell what it did so far."""
+        """Report the counts so far."""
         ...
 
     async def writable(self) -> bool:
         """Tell whether a commit succeeds now."""
         ...
 
-    async def clear_log(self) -> bool:
-        """Leave no trace of erased rows in the log of changes; tell whether that could be done now.
+    async def erase_deleted(self) -> bool:
+        """Remove all trace of deleted and overwritten content from the files of the store: its full-text index and log.
+
+        Once it answered True, no file of the store holds content whose deletion was committed before the call. False
+        means that something in use still holds it, such as a running read: call again later.
 
         Raises:
             StoreUnavailable: the files can't be written.
@@ -145,5 +150,5 @@ class Store(Protocol):
         ...
 
     async def close(self) -> None:
-        """Commit what waits, then close."""
+        """Commit the waiting units, then close."""
         ...

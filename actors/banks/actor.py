@@ -1,9 +1,10 @@
-"""The bank actor: one memory bank, and who may do what in it. The memories' texts stay in the store."""
+"""The bank actor: one memory bank, and who may do what in it. The texts of its memories stay in the store."""
 
 from typing import Any
 
 from actors.agents.messages import StandingChanged, no_such_agent
 from actors.banks.attachments import LEVELS, Attachments
+from actors.banks.loading import moved, replacing, require_may_load
 from actors.banks.messages import (
     Accepted,
     AcceptOffer,
@@ -15,7 +16,6 @@ from actors.banks.messages import (
     Grant,
     Loaded,
     LoadMemory,
-    MemoryMoved,
     ReadBank,
     Removed,
     RemoveMemories,
@@ -25,64 +25,21 @@ from actors.banks.messages import (
     not_offered,
 )
 from actors.errors import NotPermitted, StateConflict
-from actors.ids import Clock, new_id, new_number
+from actors.ids import Clock
 from actors.names import name_taken
 from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor, RowCount
 from actors.runtime.future import AsyncFuture
 from actors.runtime.notices import Notice, Reload, Told
-from persistence import banks, documents, offers
-from persistence.banks import BankChanges, BankRow, MemoryRow, Part
-from persistence.store import FOREIGN_KEY, ROWS, Store, Write
+from persistence import banks, censoring, memories, offers
+from persistence.banks import BankChanges, BankRow
+from persistence.store import FOREIGN_KEY, ROWS, Store
 
 
 def changed(bank: BankRow, changes: BankChanges, at: int) -> BankRow:
     """Make the row of a bank as a change leaves it."""
     given = {member: text for member, text in changes._asdict().items() if text is not None}
     return bank._replace(updated_at=at, **given)
-
-
-def _moved() -> MemoryMoved:
-    return MemoryMoved("Others change this memory at the same time; try again.")
-
-
-def part_names(name: str, texts: tuple[str, ...]) -> list[str]:
-    """Name the memories that a load makes: one for each text."""
-    return [name] if len(texts) == 1 else [f"{name}/{number}" for number in range(1, len(texts) + 1)]
-
-
-def _replacing(bank: BankRow, message: LoadMemory, now: int) -> tuple[tuple[MemoryRow, ...], list[Write]]:
-    """Make the memories of a load, and the writes that put them in the place of what was there under their name."""
-    before = {memory.name: memory for memory in message.before}
-    names = part_names(message.name, message.texts)
-    memories: list[MemoryRow] = []
-    writes = [banks.are_replaced(bank.id, message.name, names, len(before))]
-    if message.document_id is not None:
-        writes.append(documents.still_whole(message.document_id))
-    for number, (name, text, terms) in enumerate(zip(names, message.texts, message.terms, strict=True), 1):
-        replaced = before.pop(name, None)
-        memory = MemoryRow(
-            place=new_number() if replaced is None else replaced.place,
-            id=new_id("mem", near=bank.id) if replaced is None else replaced.id,
-            name=name,
-            text=text,
-            author_id=message.agent_id,
-            author=message.agent_name,
-            author_owner_id=message.agent_owner_id,
-            censored=0,
-            created_at=now if replaced is None else replaced.created_at,
-            updated_at=now,
-        )
-        memories.append(memory)
-        part = None
-        if message.document_id is not None:
-            part = Part(message.document_id, number, message.name if len(names) > 1 else None)
-        if replaced is None:
-            writes += banks.add_memory(bank.id, memory, terms, part)
-        else:
-            writes += banks.replace_memory(memory, terms, part)
-    writes += [banks.remove_uncensored(memory.place) for memory in before.values()]
-    return tuple(memories), writes
 
 
 class BankActor(DurableActor):
@@ -140,7 +97,7 @@ class BankActor(DurableActor):
     def _view(self, viewer: BankViewer, bank: BankRow | None = None) -> BankView:
         bank = bank or self._bank
         assert bank is not None
-        return BankView(bank, self._permission_of(viewer.user_id), frozenset(self._attachments.attached))
+        return BankView(bank, self._permission_of(viewer.user_id))
 
     @handles(ReadBank)
     def _read(self, message: ReadBank) -> BankView:
@@ -163,7 +120,7 @@ class BankActor(DurableActor):
             reply=lambda: self._view(message.viewer),
             preview=lambda: self._view(message.viewer, changed(bank, changes, now)),
             applied=lambda: self._change(now, changes),
-            constraint_errors={"banks.name_key": name_taken, ROWS: no_such_bank},
+            constraint_errors={banks.NAME_TAKEN: name_taken, ROWS: no_such_bank},
         )
 
     def _change(self, at: int, changes: BankChanges) -> None:
@@ -255,51 +212,29 @@ class BankActor(DurableActor):
     @handles(LoadMemory)
     def _load(self, message: LoadMemory) -> AsyncFuture[Loaded]:
         bank = self._seen_by(message.viewer)
-        attaches = self._require_may_load(message, bank)
+        attaches = require_may_load(message, bank, self._attachments)
         now = self._clock()
         if any(memory.censored for memory in message.before):
             raise StateConflict("The memory of this name is censored for good; take another name, or delete it first.")
-        memories, writes = _replacing(bank, message, now)
+        loaded, writes = replacing(bank, message, now)
+        more = len(loaded) - len(message.before)
         if attaches:
             writes += self._attachments.writes_of_owner(self.key, message.agent_id, "write", now)
 
         def applied() -> None:
             if self._bank is not None:
-                more = len(memories) - len(message.before)
                 self._bank = self._bank._replace(memories=self._bank.memories + more)
             if attaches:
                 self._attachments.attach(message.agent_id, message.agent_owner_id, message.agent_name, "write", now)
 
         return self.commit_or_refuse(
             *writes,
-            reply=lambda: Loaded(self._view(message.viewer), memories),
-            preview=lambda: Loaded(
-                self._view(
-                    message.viewer,
-                    bank._replace(memories=bank.memories + len(memories) - len(message.before)),
-                ),
-                memories,
-            ),
+            reply=lambda: Loaded(self._view(message.viewer), loaded),
+            preview=lambda: Loaded(self._view(message.viewer, bank._replace(memories=bank.memories + more)), loaded),
             applied=applied,
-            constraint_errors={"memories.bank_id": _moved, ROWS: _moved, FOREIGN_KEY: no_such_bank},
+            constraint_errors={memories.NAME_TAKEN: moved, ROWS: moved, FOREIGN_KEY: no_such_bank},
             notices=_told_of_bank(message.agent_id) if attaches else (),
         )
-
-    def _require_may_load(self, message: LoadMemory, bank: BankRow) -> bool:
-        """Refuse an agent that may not write; tell whether it is to be attached."""
-        viewer_id = message.viewer.user_id
-        if message.agent_owner_id != viewer_id:
-            raise NotPermitted("Memories are loaded by your own agents: name one as target.agent.")
-        held = self._attachments.attached.get(message.agent_id)
-        if bank.owner_id == viewer_id:
-            return held is None
-        if held is None or LEVELS[held.permission] < LEVELS["write"]:
-            offered = self._attachments.offered.get(message.agent_id)
-            advice = "one who may grants it with MB_Permissions"
-            if offered is not None and LEVELS[offered.permission] >= LEVELS["write"]:
-                advice = "accept what it is offered with MB_Accept"
-            raise NotPermitted(f"{message.agent_name} may not write in {bank.name}; {advice}.")
-        return False
 
     @handles(RemoveMemories)
     def _remove(self, message: RemoveMemories) -> AsyncFuture[Removed]:
@@ -314,7 +249,7 @@ class BankActor(DurableActor):
                 self._bank = left(self._bank)
 
         return self.commit_or_refuse(
-            banks.remove_memories(self.key, message.choice),
+            memories.remove(self.key, message.choice),
             counts=removed,
             reply=lambda: Removed(view._replace(row=self._bank or left(view.row)), removed.rows),
             preview=lambda: Removed(view._replace(row=left(view.row)), removed.rows),
@@ -329,7 +264,7 @@ class BankActor(DurableActor):
             self._may(message.viewer, "admin")
         view, censored = self._view(message.viewer), RowCount()
         return self.commit_or_refuse(
-            *banks.censor_memories(self.key, message.choice, self._clock()),
+            *censoring.censor(self.key, message.choice, self._clock()),
             counts=censored,
             reply=lambda: Removed(view, censored.rows),
             notices=[Reload(kind, (key,)) for kind, key in message.quoting],

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from actors.errors import NotFound, Overloaded, StateConflict
 from actors.runtime.mailbox import Ask
-from persistence.banks import AttachmentRow, BankChanges, BankRow, Choice, MemoryRow
+from persistence.banks import AttachmentRow, BankChanges, BankRow
+from persistence.memories import Choice, MemoryRow
 
 
 class BankViewer(NamedTuple):
@@ -20,11 +21,10 @@ class BankViewer(NamedTuple):
 
 
 class BankView(NamedTuple):
-    """A bank as one who may see it sees it: its row, what this user may do in it, and which agents are attached."""
+    """A bank as one who may see it sees it: its row, and what this user may do in it."""
 
     row: BankRow
     permission: str
-    agents: frozenset[str]
 
 
 class Accepted(NamedTuple):

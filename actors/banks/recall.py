@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from actors.slices import Steps, sliced
 from actors.text import tokenizer
-from persistence import banks
-from persistence.banks import BankRow, MemoryRow
+from persistence import full_text, memories
+from persistence.banks import BankRow
+from persistence.memories import MemoryRow
 from persistence.store import Store
 
 MAX_LOOKED_UP = 64
@@ -106,7 +107,7 @@ async def recall_by_terms(store: Store, bank: BankRow, asked: Sequence[str], lim
     found = await _candidates(store, terms)
     scores = await sliced(_weigh(found, terms, max(bank.memories, 1)))
     best = sorted(scores, key=lambda place: (-scores[place], place))[:limit]
-    rows = {row.place: row for row in await store.fetch(banks.at_places(best))}
+    rows = {row.position: row for row in await store.fetch(memories.at_positions(best))}
     return [RankedMemory(rows[place], round(scores[place], 4)) for place in best if place in rows]
 
 
@@ -114,7 +115,7 @@ async def _known_terms(store: Store, asked: list[str], prefix_chars: int) -> dic
     """Look up the rarest of these tokens; one that no memory has gives way to its relatives."""
     if not asked:
         return {}
-    terms = {token: _Term(1.0, frequency) for token, frequency in await store.fetch(banks.frequencies(asked))}
+    terms = {token: _Term(1.0, frequency) for token, frequency in await store.fetch(full_text.frequencies(asked))}
     unknown = [token for token in asked if token not in terms][:MAX_TERMS]
     if unknown:
         for token, frequency in await _relatives(store, unknown, prefix_chars):
@@ -132,9 +133,9 @@ async def _relatives(store: Store, unknown: list[str], prefix_chars: int) -> lis
         if chars >= 4:
             stems[token[: prefix_chars + max(4, chars - 2)]] = len(token)
         beginnings += [token[: prefix_chars + length] for length in range(5, chars)]
-    found = await store.fetch(banks.frequencies(beginnings)) if beginnings else []
+    found = await store.fetch(full_text.frequencies(beginnings)) if beginnings else []
     if stems:
-        begun = await store.fetch(banks.relatives(list(stems), _RELATIVES))
+        begun = await store.fetch(full_text.relatives(list(stems), _RELATIVES))
         found += [(token, frequency) for stem, token, frequency in begun if len(token) <= stems[stem] + 4]
     return found
 
@@ -150,10 +151,10 @@ async def _candidates(store: Store, terms: dict[str, _Term]) -> list[tuple[int, 
             break
         leading += 1
     if leading:
-        return await store.fetch(banks.candidates(" OR ".join(tokens[:leading]), CANDIDATES))
+        return await store.fetch(full_text.candidates(" OR ".join(tokens[:leading]), CANDIDATES))
     # Terms that are everywhere tell little apart: rather some memories that have all of them than a rank of all.
     for match in (" AND ".join(tokens), " AND ".join(tokens[:2]), tokens[0]):
-        found = await store.fetch(banks.newest(match, MAX_UNRANKED))
+        found = await store.fetch(full_text.newest(match, MAX_UNRANKED))
         if found:
             break
     return found

@@ -1,7 +1,8 @@
 """Banks, attachments, offers and memories as clients see them."""
 
 from actors.wire import Record, iso
-from persistence.banks import AttachmentRow, BankRow, MemoryRow
+from persistence.banks import AttachmentRow, BankRow
+from persistence.memories import MemoryRow
 from persistence.offers import OfferRow
 
 

@@ -10,7 +10,7 @@ from actors.domains.messages import DomainView, DomainViewer, ReadDomain, Stands
 from actors.errors import NotFound, NothingSelected, NotPermitted
 from actors.names import no_such_user, require_name_allowed
 from actors.users.messages import ReadUser
-from persistence import agents, banks, domains, offers, users
+from persistence import agents, banks, domains, memories, offers, users
 from persistence.agents import AgentRow
 from persistence.domains import ZoneRow
 from persistence.store import Query
@@ -274,7 +274,7 @@ async def target_agent_of(call: Call, view: BankView, *, withdraws: bool = False
     """
     name, fetch = call.target.agent, call.core.store.fetch
     if name is not None and view.permission != "none":
-        found = await fetch(banks.wrote_in(view.row.id, name))
+        found = await fetch(memories.wrote_in(view.row.id, name))
         if not found and withdraws and view.permission == "admin":
             found = await fetch(offers.offered_in(view.row.id, name))
         for agent_id in found:

@@ -198,7 +198,7 @@ async def memories_for_chat(call: Call, agent_id: str, message: str) -> tuple[Me
         found += [(bank.name, recalled) for recalled in await recall_by_terms(store, bank, asked, CHAT_MEMORIES)]
     found.sort(key=lambda hit: hit[1].score, reverse=True)
     return tuple(
-        Memory(bank, memory.name, memory.text or "", score, memory.place)
+        Memory(bank, memory.name, memory.text or "", score, memory.position)
         for bank, (memory, score) in found[:CHAT_MEMORIES]
     )
 

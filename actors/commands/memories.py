@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 
-from actors.banks.actor import part_names
+from actors.banks.loading import part_names
 from actors.banks.messages import (
     ALL_MEMORIES,
     BankView,
@@ -25,8 +25,8 @@ from actors.engines.relevance import asking
 from actors.errors import InvalidField, MissingField, NotFound, NotPermitted
 from actors.runtime.notices import Reload
 from actors.slices import Steps, sliced
-from persistence import banks
-from persistence.banks import Choice, MemoryRow
+from persistence import censoring, memories
+from persistence.memories import Choice, MemoryRow
 from persistence.store import StoreUnavailable
 
 RECALL_LIMIT = 5
@@ -53,7 +53,7 @@ async def load(call: Call) -> Answer:
             raise NotFound("There is no text to load: send it as content or vx.description, or ingest a document.")
         names = part_names(name, texts)
         terms = await sliced(all_indexed_terms(view.row.number, zip(names, texts, strict=True)))
-        before = tuple(await call.core.store.fetch(banks.replaced_by(view.row.id, name, names)))
+        before = tuple(await call.core.store.fetch(memories.replaced_by(view.row.id, name, names)))
         message = LoadMemory(viewer, agent.id, agent.owner_id, agent.name, name, texts, terms, before, document_id)
         try:
             return await call.carry_out("bank", view.row.id, message, _loaded)
@@ -67,7 +67,7 @@ def _loaded(loaded: Loaded) -> Answer:
     return Answer(
         profile=[bank_record(loaded.view.row)],
         content=[memory_record(memory) for memory in loaded.memories],
-        quoted=tuple(memory.place for memory in loaded.memories),
+        quoted=tuple(memory.position for memory in loaded.memories),
     )
 
 
@@ -75,13 +75,13 @@ async def read(call: Call) -> Answer:
     """MB_Read: a bank's memories, oldest first, or those that `vx.name` means: one, or the parts of a document."""
     view, _ = await target_bank(call, "read")
     limit, name, after = page_limit(call), call.vx.name, cursor(call, int) or 0
-    rows = await call.core.store.fetch(banks.page_after(view.row.id, name, after, limit + 1))
+    rows = await call.core.store.fetch(memories.page_after(view.row.id, name, after, limit + 1))
     if name is not None and not rows and not after:
         raise no_such_memory()
     return Answer(
         profile=[bank_record(view.row)],
         content=[memory_record(row) for row in rows[:limit]],
-        next=next_cursor(call, rows[limit - 1].place) if len(rows) > limit else None,
+        next=next_cursor(call, rows[limit - 1].position) if len(rows) > limit else None,
     )
 
 
@@ -97,7 +97,7 @@ async def recall_memories(call: Call) -> Answer:
             memory_record(memory) | {"score": score, "answers": answering}
             for (memory, score), answering in zip(found, answers, strict=True)
         ],
-        quoted=tuple(memory.place for memory, _ in found),
+        quoted=tuple(memory.position for memory, _ in found),
     )
 
 
@@ -124,11 +124,11 @@ async def censor(call: Call) -> Answer:
     _require_choice(call)
     view, viewer = await target_bank(call)
     choice = await _choice(call, view)
-    quoting = tuple(await call.core.store.fetch(banks.quoted_by(view.row.id, choice)))
+    quoting = tuple(await call.core.store.fetch(censoring.quoted_by(view.row.id, choice)))
     answer = await call.carry_out("bank", view.row.id, CensorMemories(viewer, choice, quoting), _removed)
     call.core.erasure.set()
     with suppress(StoreUnavailable):  # those that quoted one just before; the stored messages are redacted already
-        for kind, key in await call.core.store.fetch(banks.quoted_by(view.row.id, choice)):
+        for kind, key in await call.core.store.fetch(censoring.quoted_by(view.row.id, choice)):
             call.core.directory.deliver((Reload(kind, (key,)),))
     return answer
 
@@ -155,7 +155,7 @@ async def _choice(call: Call, view: BankView) -> Choice:
     own = author_owner_id == me
     name = None if call.vx.name == ALL_MEMORIES else call.vx.name
     if name is not None:
-        found = await call.core.store.fetch(banks.chosen(view.row.id, Choice(name, author_id)))
+        found = await call.core.store.fetch(memories.chosen(view.row.id, Choice(name, author_id)))
         if not found:
             if view.permission == "none":
                 raise NotPermitted(f"You may not read {view.row.name}; its admins may do this.")

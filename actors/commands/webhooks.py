@@ -25,8 +25,8 @@ from actors.webhooks.messages import (
 from actors.webhooks.outbox import check_size
 from actors.webhooks.records import delivery_record
 from actors.wire import Record
-from persistence import deliveries
-from persistence.deliveries import AttemptRow
+from persistence import deliveries, delivery_log
+from persistence.delivery_log import AttemptRow
 
 RECOVERABLE_MS = 14 * 86_400 * 1000
 """How far back a recovery reaches (product 9)."""
@@ -125,10 +125,10 @@ async def list_deliveries(call: Call, asked: ListDeliveries) -> tuple[list[Recor
     if asked.event_type is not None and asked.event_type not in EVENT_TYPES:
         raise _unknown_type()
     before = place_of_cursor(asked.cursor, NO_PLACE, CURSOR)
-    rows = await fetch(deliveries.listed_for(user_id, number, asked.event_type, asked.state, before, asked.limit + 1))
+    rows = await fetch(delivery_log.listed_for(user_id, number, asked.event_type, asked.state, before, asked.limit + 1))
     page = rows[: asked.limit]
     attempts: dict[int, list[AttemptRow]] = {row.place: [] for row in page}
-    for attempt in await fetch(deliveries.attempts_of(list(attempts))):
+    for attempt in await fetch(delivery_log.attempts_of(list(attempts))):
         attempts[attempt.delivery].append(attempt)
     cursor = cursor_of_place(page[-1].place, CURSOR) if len(rows) > asked.limit else None
     return [delivery_record(row, attempts[row.place]) for row in page], cursor
@@ -137,7 +137,7 @@ async def list_deliveries(call: Call, asked: ListDeliveries) -> tuple[list[Recor
 async def retry_delivery(call: Call, delivery_id: str, answer: Callable[[Record], A]) -> A:
     """Make a new delivery of the same event to the same endpoint."""
     user_id = call.user.user_id
-    found = await call.core.store.fetch(deliveries.of_user(user_id, delivery_id))
+    found = await call.core.store.fetch(delivery_log.of_user(user_id, delivery_id))
     if not found:
         raise no_such_delivery()
     return await call.carry_out("webhooks", user_id, RetryDelivery(found[0]), answer)

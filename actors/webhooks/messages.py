@@ -6,7 +6,7 @@ from typing import Any, Literal
 from actors.errors import NotFound, StateConflict
 from actors.runtime.mailbox import Ask, Tell
 from actors.wire import Record
-from persistence.deliveries import DeliveryRow
+from persistence.delivery_log import DeliveryRow
 
 DISPATCHER, DISPATCHER_KEY = "dispatcher", "webhooks"
 """The address of the one dispatcher."""

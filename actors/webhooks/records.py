@@ -1,7 +1,7 @@
 """Webhook endpoints and deliveries as clients see them."""
 
 from actors.wire import Record, iso
-from persistence.deliveries import AttemptRow, DeliveryRow
+from persistence.delivery_log import AttemptRow, DeliveryRow
 from persistence.endpoints import EndpointRow
 
 

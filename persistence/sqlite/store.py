@@ -1,4 +1,4 @@
-"""SQLite: connections, migrations, and the `Store` made of one writer and a few readers."""
+"""The `Store` on SQLite: one file, one writer and a few readers."""
 
 import asyncio
 import fcntl
@@ -11,6 +11,7 @@ from typing import IO, Self, TypeVar
 
 import aiosqlite
 
+from persistence.sqlite.migrate import migrate
 from persistence.sqlite.unusable import unusable_database, unusable_file
 from persistence.sqlite.writer import Writer
 from persistence.store import (
@@ -19,7 +20,6 @@ from persistence.store import (
     StoreError,
     StoreLocked,
     StoreStats,
-    StoreTooNew,
     StoreUnavailable,
     Unit,
     Write,
@@ -27,10 +27,12 @@ from persistence.store import (
 
 T = TypeVar("T")
 
-MIGRATIONS = Path(__file__).parent / "migrations"
 READERS = 2
 CHECK = "UPDATE health SET checks = checks + 1"
 """Changes nothing that matters, to see whether a commit succeeds."""
+
+FORGET_DELETED_TERMS = Write("INSERT INTO memory_terms (memory_terms) VALUES ('optimize')", ())
+"""Rewrites the full-text index, which keeps the terms of deleted rows until then."""
 
 log = logging.getLogger("parley.store")
 
@@ -55,7 +57,7 @@ class SqliteStore:
         Raises:
             StoreLocked: another process has it open.
             StoreTooNew: a newer version of the code wrote it.
-            StoreError: its files can't be used; the message says why and what to do.
+            StoreError: its files can't be used; the message gives the reason and the remedy.
         """
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -72,7 +74,7 @@ class SqliteStore:
                 await _set_up(connection)
                 if len(connections) == 1:
                     await migrate(connection)
-                    await connection.execute(CHECK)  # SQLite opens what may only be read without a word
+                    await connection.execute(CHECK)  # SQLite opens a read-only file without an error
                 else:
                     await connection.execute("PRAGMA query_only = ON")
         except BaseException as error:
@@ -123,19 +125,23 @@ class SqliteStore:
         self._writer.forget(incarnation)
 
     def stats(self) -> StoreStats:
-        """Tell what the writer did so far; see `Store.stats`."""
+        """Report the counts of the writer; see `Store.stats`."""
         return StoreStats(self._writer.depth, self._writer.units, self._writer.batches)
 
     async def writable(self) -> bool:
-        """Commit a row of its own and tell whether that went well."""
+        """Commit a row of its own and tell whether that succeeded."""
         try:
             await self.commit(Unit((Write(CHECK, ()),)))
         except StoreUnavailable:
             return False
         return True
 
-    async def clear_log(self) -> bool:
-        """Fold the WAL into the file and cut it to nothing; False while a reader holds on to it."""
+    async def erase_deleted(self) -> bool:
+        """Rewrite the full-text index, then fold the WAL into the file and cut it to nothing; see `Store`.
+
+        It is False while a reader holds on to the WAL. The file's own pages are overwritten with each delete.
+        """
+        await self.commit(Unit((FORGET_DELETED_TERMS,)))
         try:
             ((busy, *_),) = await self._connections[0].execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
         except sqlite3.Error as error:
@@ -143,7 +149,7 @@ class SqliteStore:
         return busy == 0
 
     async def close(self) -> None:
-        """Commit what waits and close every connection; the last one folds the WAL into the file."""
+        """Commit the waiting units and close every connection; the last one folds the WAL into the file."""
         await self._writer.close()
         for connection in reversed(self._connections):
             await connection.close()
@@ -158,18 +164,18 @@ async def _set_up(connection: aiosqlite.Connection) -> None:
         "busy_timeout = 5000",
         "cache_size = -32000",
         "temp_store = MEMORY",
-        "secure_delete = ON",  # what is erased is overwritten with zeros
+        "secure_delete = ON",  # deleted content is overwritten with zeros
     ):
         await connection.execute(f"PRAGMA {pragma}")
 
 
 def _lock(path: Path) -> IO[bytes]:
-    """Hold the database for this process: two of them would run two actors of one key."""
-    place = path.with_name(path.name + ".lock")
+    """Hold the database for this process, because two processes would run two actors of one key."""
+    beside = path.with_name(path.name + ".lock")
     try:
-        lock = open(place, "ab")  # noqa: SIM115 - held until close
+        lock = open(beside, "ab")  # noqa: SIM115 - held until close
     except OSError as error:
-        raise StoreError(unusable_file(place, error)) from error
+        raise StoreError(unusable_file(beside, error)) from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -179,49 +185,5 @@ def _lock(path: Path) -> IO[bytes]:
         ) from None
     except OSError as error:
         lock.close()
-        raise StoreError(unusable_file(place, error)) from error
+        raise StoreError(unusable_file(beside, error)) from error
     return lock
-
-
-async def migrate(connection: aiosqlite.Connection, folder: Path = MIGRATIONS) -> int:
-    """Apply each numbered migration that the database lacks, each in a transaction; return its version.
-
-    Files are named `0001_what.sql`; the database keeps its version in `PRAGMA user_version`.
-
-    Raises:
-        StoreTooNew: the database's version is higher than any file's.
-    """
-    migrations = {int(file.name.split("_", maxsplit=1)[0]): file for file in sorted(folder.glob("*.sql"))}
-    newest = max(migrations, default=0)
-    row = await (await connection.execute("PRAGMA user_version")).fetchone()
-    version = int(row[0]) if row is not None else 0
-    if version > newest:
-        raise StoreTooNew(
-            f"the database is at schema version {version}, this code knows {newest}: "
-            "start the newer Parley that wrote it"
-        )
-    for number in range(version + 1, newest + 1):
-        await connection.execute("BEGIN IMMEDIATE")
-        try:
-            for statement in _statements(migrations[number].read_text(encoding="utf-8")):
-                await connection.execute(statement)
-            await connection.execute(f"PRAGMA user_version = {number}")
-        except BaseException:
-            await connection.rollback()
-            raise
-        await connection.commit()
-    if 0 < version < newest:  # a new database is nothing to tell of
-        log.info("schema brought from version %d to %d", version, newest)
-    return newest
-
-
-def _statements(script: str) -> Iterator[str]:
-    """Split a script into statements; `executescript` would commit the open transaction."""
-    statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""
-    if any(line.strip() and not line.lstrip().startswith("--") for line in statement.splitlines()):
-        raise ValueError(f"a migration ends in an unfinished statement: {statement.strip()[:80]}")

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from actors.ids import new_number
-from persistence import banks, documents, users
-from persistence.banks import BankRow, Choice, MemoryRow, Part
+from persistence import banks, censoring, documents, memories, users
+from persistence.banks import BankRow
 from persistence.documents import DocumentRow
+from persistence.memories import Choice, MemoryRow, Part
 from persistence.store import Store, Unit, Write
 from persistence.users import UserRow
 from tests.support.disk import erased, open_store, rows, traces
@@ -283,8 +284,8 @@ async def test_a_censoring_leaves_a_waiting_document_of_its_name_or_with_its_wor
             row = DocumentRow(new_number(), name, "usr_1", name, "text/plain", None, 9, "queued", None, 0, 0, 0, 0)
             await store.commit(Unit(documents.add(row, content)))
         memory = MemoryRow(1, "mem_1", "Code", "7731", None, None, None, 0, 0, 0)
-        await store.commit(Unit(banks.add_memory("bnk_1", memory, "", Part("Code", 1, None))))
-        await store.commit(Unit(banks.censor_memories("bnk_1", Choice(), 1)))
+        await store.commit(Unit(memories.add("bnk_1", memory, "", Part("Code", 1, None))))
+        await store.commit(Unit(censoring.censor("bnk_1", Choice(), 1)))
         found = await rows(store, "SELECT name, status, erased, content FROM documents ORDER BY name")
         assert found == [
             ("Code", "failed", 1, None),

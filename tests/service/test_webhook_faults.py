@@ -18,7 +18,7 @@ from actors.egress.aiohttp_session import Outbound
 from actors.engines.recall import RecallEngine
 from actors.errors import StateConflict, StorageUnavailable
 from actors.ids import system_clock
-from actors.jobs.expiry import forget_old_events
+from actors.jobs.delivering import forget_old_events
 from actors.sealing import Sealer
 from actors.webhooks import endpoints, recoveries
 from actors.webhooks.messages import (
@@ -32,8 +32,8 @@ from actors.webhooks.messages import (
     SendTest,
     Wake,
 )
-from persistence import deliveries, users
-from persistence.deliveries import AttemptRow, DeliveryRow
+from persistence import deliveries, delivery_log, users
+from persistence.delivery_log import AttemptRow, DeliveryRow
 from persistence.sqlite.store import SqliteStore
 from persistence.store import Unit
 from persistence.users import UserRow
@@ -81,7 +81,7 @@ class Bench:
         await self.core.directory.ask(DISPATCHER, DISPATCHER_KEY, Wake())
 
     async def listed(self, state: str | None = None, endpoint: int | None = None) -> list[DeliveryRow]:
-        query = deliveries.listed_for(USER, endpoint, None, state, 2**62, 1000)
+        query = delivery_log.listed_for(USER, endpoint, None, state, 2**62, 1000)
         return await self.core.store.fetch(query)
 
     async def only(self) -> DeliveryRow:
@@ -89,7 +89,7 @@ class Bench:
         return row
 
     async def attempts(self, *rows: DeliveryRow) -> list[AttemptRow]:
-        return await self.core.store.fetch(deliveries.attempts_of([row.place for row in rows]))
+        return await self.core.store.fetch(delivery_log.attempts_of([row.place for row in rows]))
 
     async def until(self, reached: Callable[[], Any]) -> Any:
         """Look until something is so."""

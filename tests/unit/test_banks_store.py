@@ -12,13 +12,14 @@ from actors.banks.recall import indexed_terms, recall
 from actors.idempotency.records import IdempotencyKey, Rendered
 from actors.sealing import Sealer
 from actors.slices import whole
-from persistence import agents, banks, conversations, quotes, users
+from persistence import agents, banks, censoring, conversations, memories, quotes, users
 from persistence.agents import AgentRow
-from persistence.banks import BankRow, Choice, MemoryRow
+from persistence.banks import BankRow
+from persistence.memories import Choice, MemoryRow
 from persistence.sqlite.store import SqliteStore
 from persistence.store import StoreUnavailable, Unit, Write
 from persistence.users import UserRow
-from tests.support.disk import open_store, rows, value
+from tests.support.disk import open_store, rows, traces, value
 
 USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
 AGENT = AgentRow("agt_1", "usr_1", "ada", "scout", "", None, "agent", True, 0, 0)
@@ -36,7 +37,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 
 async def keep(store: SqliteStore, place: int, name: str, text: str) -> None:
     memory = MemoryRow(place, f"mem_{place}", name, text, "agt_1", "scout", "usr_1", 0, 0, 0)
-    await store.commit(Unit(banks.add_memory("bnk_1", memory, whole(indexed_terms(1, name, text)))))
+    await store.commit(Unit(memories.add("bnk_1", memory, whole(indexed_terms(1, name, text)))))
 
 
 async def found(store: SqliteStore, query: str) -> list[str]:
@@ -47,14 +48,14 @@ async def found(store: SqliteStore, query: str) -> list[str]:
 async def test_a_bank_counts_its_memories(store: SqliteStore):
     for place in range(1, 4):
         await keep(store, place, f"memory {place}", "text")
-    await store.commit(Unit((banks.remove_memories("bnk_1", Choice(name="memory 2")),)))
+    await store.commit(Unit((memories.remove("bnk_1", Choice(name="memory 2")),)))
     assert await value(store, "SELECT memories FROM banks") == 2
 
 
 async def test_the_index_goes_with_the_rows_by_every_path(store: SqliteStore):
     for remove in (
-        banks.remove_memories("bnk_1", Choice()),
-        banks.censor_memories("bnk_1", Choice(), 1)[-1],
+        memories.remove("bnk_1", Choice()),
+        censoring.censor("bnk_1", Choice(), 1)[-1],
         banks.delete("bnk_1"),
         users.delete("usr_1"),
     ):
@@ -87,7 +88,7 @@ async def test_common_terms_that_never_meet_still_find_something(store: SqliteSt
 async def test_a_message_can_t_quote_what_was_censored_meanwhile(store: SqliteStore):
     await keep(store, 1, "moon", "384,400 km")
     said = conversations.append(7, 1, "msg_1", "agent", "scout", "384,400 km", None, 0)
-    await store.commit(Unit(banks.censor_memories("bnk_1", Choice(name="moon"), 1)))
+    await store.commit(Unit(censoring.censor("bnk_1", Choice(name="moon"), 1)))
     with pytest.raises(StoreUnavailable):
         await store.commit(Unit((said, quotes.quote(1, 7, 1, 0))))
     assert await rows(store, "SELECT * FROM messages") == []
@@ -96,7 +97,7 @@ async def test_a_message_can_t_quote_what_was_censored_meanwhile(store: SqliteSt
 async def test_a_message_may_quote_what_was_removed_meanwhile(store: SqliteStore):
     await keep(store, 1, "moon", "384,400 km")
     said = conversations.append(7, 1, "msg_1", "agent", "scout", "384,400 km", None, 0)
-    await store.commit(Unit((banks.remove_memories("bnk_1", Choice(name="moon")),)))
+    await store.commit(Unit((memories.remove("bnk_1", Choice(name="moon")),)))
     await store.commit(Unit((said, quotes.quote(1, 7, 1, 0))))
     assert await rows(store, "SELECT content FROM messages") == [("384,400 km",)]
 
@@ -104,8 +105,8 @@ async def test_a_message_may_quote_what_was_removed_meanwhile(store: SqliteStore
 async def test_an_answer_isn_t_kept_with_what_was_censored_while_it_was_made(store: SqliteStore):
     for place, name in ((1, "moon"), (2, "sun"), (3, "star")):
         await keep(store, place, name, f"The {name} is far away.")
-    await store.commit(Unit(banks.censor_memories("bnk_1", Choice(name="moon"), 1)))
-    await store.commit(Unit((banks.remove_memories("bnk_1", Choice(name="star")),)))
+    await store.commit(Unit(censoring.censor("bnk_1", Choice(name="moon"), 1)))
+    await store.commit(Unit((memories.remove("bnk_1", Choice(name="star")),)))
     for number, quoted in enumerate(((1, 2), (2, 1), (2, 3))):
         key = IdempotencyKey("ses_1", "usr_1", bytes([number]) * 32, bytes(32), Sealer(bytes(32)), lambda: 5)
         await store.commit(Unit(tuple(key.keep(Rendered(200, b"far away"), quoted))))
@@ -122,7 +123,7 @@ async def test_every_quote_of_a_message_is_redacted(store: SqliteStore):
     )
     said = conversations.append(7, 1, "msg_1", "agent", "scout", "384,400 km, kept, 150 million km", sources, 0)
     await store.commit(Unit((said, quotes.quote(1, 7, 1, 0), quotes.quote(2, 7, 1, 2))))
-    await store.commit(Unit(banks.censor_memories("bnk_1", Choice(), 1)))
+    await store.commit(Unit(censoring.censor("bnk_1", Choice(), 1)))
     ((content, kept),) = await rows(store, "SELECT content, sources FROM messages")
     assert content == "[censored], kept, [censored]"
     assert kept.count("[censored]") == 2
@@ -133,7 +134,7 @@ async def test_every_quote_of_a_message_is_redacted(store: SqliteStore):
 async def test_the_last_write_of_a_censoring_touches_the_memories_that_it_takes(store: SqliteStore):
     for place in (1, 2, 3):
         await keep(store, place, f"memory {place}", "text")
-    await store.commit(Unit(banks.censor_memories("bnk_1", Choice("memory 1"), 1)))
+    await store.commit(Unit(censoring.censor("bnk_1", Choice("memory 1"), 1)))
     counts: list[int] = []
 
     def then(touched: int) -> tuple[Write, ...]:
@@ -141,7 +142,7 @@ async def test_the_last_write_of_a_censoring_touches_the_memories_that_it_takes(
         return ()
 
     for choice in (Choice(owner_id="usr_2"), Choice(owner_id="usr_1"), Choice()):
-        await store.commit(Unit(banks.censor_memories("bnk_1", choice, 1), then=then))
+        await store.commit(Unit(censoring.censor("bnk_1", choice, 1), then=then))
     assert counts == [0, 2, 0]
 
 
@@ -151,11 +152,11 @@ async def test_the_last_write_of_a_censoring_touches_the_memories_that_it_takes(
 @pytest.mark.usefixtures("store")
 def test_what_a_name_means_is_found_without_reading_the_whole_bank(tmp_path: Path, choice: Choice):
     statements = [
-        banks.replaced_by("bnk_1", "memory 1", ["memory 1/1"]),
-        banks.are_replaced("bnk_1", "memory 1", [], 1),
-        banks.remove_memories("bnk_1", choice),
-        banks.quoted_by("bnk_1", choice),
-        *banks.censor_memories("bnk_1", choice, 1),
+        memories.replaced_by("bnk_1", "memory 1", ["memory 1/1"]),
+        memories.are_replaced("bnk_1", "memory 1", [], 1),
+        memories.remove("bnk_1", choice),
+        censoring.quoted_by("bnk_1", choice),
+        *censoring.censor("bnk_1", choice, 1),
     ]
     with closing(sqlite3.connect(tmp_path / "test.db")) as database:
         database.execute("SELECT * FROM memory_terms").fetchall()  # a virtual table is connected at its first use
@@ -163,3 +164,14 @@ def test_what_a_name_means_is_found_without_reading_the_whole_bank(tmp_path: Pat
             plan = database.execute(f"EXPLAIN QUERY PLAN {statement.sql}", statement.params).fetchall()
             read = [step for *_, step in plan if re.match("(SCAN|SEARCH) memories ", step)]
             assert not any("SCAN" in step or "(bank_id=?)" in step for step in read), (statement.sql, read)
+
+
+async def test_deleted_memories_are_erased_from_all_files_of_the_store(store: SqliteStore, tmp_path: Path):
+    await keep(store, 1, "moon", "The xylophone is far away.")
+    await keep(store, 2, "sun", "The glockenspiel is near.")
+    assert traces(tmp_path, "xylophone")
+    await store.commit(Unit(censoring.censor("bnk_1", Choice("moon"), 1)))
+    await store.commit(Unit((memories.remove("bnk_1", Choice("sun")),)))
+    assert await store.erase_deleted()
+    assert traces(tmp_path, "xylophone") == []
+    assert traces(tmp_path, "glockenspiel") == []

@@ -9,8 +9,9 @@ from pathlib import Path
 import aiosqlite
 import pytest
 
-from persistence.sqlite.store import MIGRATIONS, SqliteStore, migrate
-from persistence.store import StoreLocked, StoreTooNew, Unit, Write
+from persistence.sqlite.migrate import MIGRATIONS, migrate
+from persistence.sqlite.store import SqliteStore
+from persistence.store import StoreError, StoreLocked, StoreTooNew, Unit, Write
 from tests.support.disk import rows, value
 from tests.support.gateway import CHECKOUT
 
@@ -112,6 +113,14 @@ async def test_the_migrations_of_this_code_make_the_newest_version(connection: a
     assert newest == len(list(MIGRATIONS.glob("*.sql"))) == await version(connection)
     assert {"users", "agents", "credentials", "conversations", "messages"} <= set(await tables(connection))
     assert await look(connection, "PRAGMA foreign_key_check") == []
+
+
+async def test_two_migrations_of_one_number_are_refused(connection: aiosqlite.Connection, folder: Path):
+    write(folder, m0001_first="CREATE TABLE a (n);", m0001_other="CREATE TABLE b (n);")
+    with pytest.raises(StoreError, match=r"number 1: 0001_first\.sql and 0001_other\.sql"):
+        await migrate(connection, folder)
+    assert await version(connection) == 0
+    assert await tables(connection) == []
 
 
 async def test_a_failing_migration_leaves_the_version_before_it(connection: aiosqlite.Connection, folder: Path):

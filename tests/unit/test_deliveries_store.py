@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from persistence import deliveries
-from persistence.sqlite.store import MIGRATIONS
+from persistence import deliveries, delivery_log
+from persistence.sqlite.migrate import MIGRATIONS
 from persistence.store import Query, Write
 
 USER = "usr_1"
@@ -80,13 +80,13 @@ def test_each_endpoint_is_found_with_what_is_due_first_however_many_wait(databas
         deliveries.cancel(1, 10),
         deliveries.to_recover(deliveries.Recovery(1, 1, 0, 0, 9), 5),
         deliveries.failed_since(1, 0),
-        deliveries.listed_for(USER, 1, None, None, 2**62, 50),
-        deliveries.listed_for(USER, None, None, None, 2**62, 50),
-        deliveries.of_user(USER, "dlv_1"),
-        deliveries.attempts_of([1]),
-        deliveries.old_events(5, 10),
+        delivery_log.listed_for(USER, 1, None, None, 2**62, 50),
+        delivery_log.listed_for(USER, None, None, None, 2**62, 50),
+        delivery_log.of_user(USER, "dlv_1"),
+        delivery_log.attempts_of([1]),
+        delivery_log.old_events(5, 10),
         *deliveries.record([deliveries.ResultRow(1, "succeeded", None, 1, 0, 200, 1, None, None)]),
-        deliveries.forget_events([1], 0),
+        delivery_log.forget_events([1], 0),
     ],
 )
 def test_no_query_reads_a_whole_table_or_all_that_waits(database: sqlite3.Connection, query: Query[Any] | Write):

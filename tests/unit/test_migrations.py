@@ -9,7 +9,7 @@ import aiosqlite
 
 from actors.banks.recall import indexed_terms
 from actors.slices import whole
-from persistence.sqlite.store import MIGRATIONS, migrate
+from persistence.sqlite.migrate import MIGRATIONS, migrate
 
 NO_STAR = "no_memory_is_named_star"
 

@@ -13,7 +13,8 @@ from actors.banks.messages import BankViewer, Grant
 from persistence import agents, banks, offers, users
 from persistence.agents import AgentRow
 from persistence.banks import AttachmentRow, BankRow
-from persistence.sqlite.store import MIGRATIONS, SqliteStore
+from persistence.sqlite.migrate import MIGRATIONS
+from persistence.sqlite.store import SqliteStore
 from persistence.store import StoreUnavailable, Unit
 from persistence.users import UserRow
 from tests.support.disk import open_store, rows

@@ -1,0 +1,36 @@
+"""Erasing: removes censored text from the files of the store, a few seconds after it was censored."""
+
+import asyncio
+import logging
+from contextlib import suppress
+
+from actors.core import Core
+from persistence import censoring
+from persistence.store import StoreUnavailable, Unit
+
+ERASE_AFTER_S = 3.0
+"""Time in which censorings are gathered before the files are cleared of them."""
+
+LOOK_EVERY_S = 15.0
+"""Interval at which the store is looked into for censorings that nobody announced."""
+
+log = logging.getLogger("parley.housekeeping")
+
+
+async def keep_erasing(core: Core) -> None:
+    """Remove censored text from the files of the store; run it as a task.
+
+    Censorings that a crash left behind are erased at the start.
+    """
+    while True:
+        try:
+            (due,) = await core.store.fetch(censoring.ERASURES_DUE)
+            if not due:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(core.erasure.wait(), LOOK_EVERY_S)
+                core.erasure.clear()
+            elif await core.store.erase_deleted():
+                await core.store.commit(Unit((censoring.erased(due),)))
+        except StoreUnavailable as error:
+            log.warning("censored text is not cleared out of the files yet: %s", error)
+        await asyncio.sleep(ERASE_AFTER_S)

@@ -1,0 +1,111 @@
+"""Censoring: erases memories for good, with all that quotes them and all that they come from."""
+
+from persistence.memories import Choice, condition_of
+from persistence.store import Query, Write
+
+REDACTED = "[censored]"
+"""What stands where a censored memory was quoted."""
+
+_MAX_SOURCES = 3
+_QUOTING = (("messages", "quotes", "conversation_id"), ("zone_messages", "zone_quotes", "zone_id"))
+
+
+def censor(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
+    """Erase the text of memories and their terms, in messages that quote them, and in documents that they came from.
+
+    It is noted that the files still hold it. The last write touches the memories themselves.
+    """
+    condition, params = condition_of(bank_id, choice)
+    chosen = f"SELECT place FROM memories WHERE {condition} AND censored = 0"
+    redactions = [
+        Write(
+            f"UPDATE {messages} SET content = replace(content, json_extract(sources, '$[{source}].quote'), ?),"
+            f" sources = json_set(sources, '$[{source}].quote', ?) WHERE ({stream}, seq) IN"
+            f" (SELECT {stream}, seq FROM {quotes} WHERE source = {source} AND whole = 0 AND memory IN ({chosen}))",
+            (REDACTED, REDACTED, *params),
+        )
+        for messages, quotes, stream in _QUOTING
+        for source in range(_MAX_SOURCES)
+    ]
+    redactions += [
+        Write(
+            f"UPDATE {messages} SET content = ?, sources = (SELECT json_group_array(json_set(value, '$.quote', ?))"
+            f" FROM json_each({messages}.sources)) WHERE ({stream}, seq) IN"
+            f" (SELECT {stream}, seq FROM {quotes} WHERE whole = 1 AND memory IN ({chosen}))",
+            (REDACTED, REDACTED, *params),
+        )
+        for messages, quotes, stream in _QUOTING
+    ]
+    of_documents = f"FROM memories WHERE {condition} AND censored = 0 AND document_id IS NOT NULL"
+    # A document that was sent again is another row with the same text: it is known by that, whose it is, and its name.
+    from_one = f"FROM memories WHERE {condition} AND censored = 0 AND document_part IS NOT NULL"
+    whose = (
+        "documents.user_id IN (SELECT owner_id FROM banks WHERE id = ?"
+        f" UNION SELECT owner_id FROM agents WHERE id IN (SELECT author_id {from_one}))"
+    )
+    of_its_name = f"documents.name IN (SELECT coalesce(part_of, name) {from_one})"
+    return (
+        *redactions,
+        Write(
+            "UPDATE kept_answers SET answer = NULL WHERE (credential_id, key_hash) IN"
+            f" (SELECT credential_id, key_hash FROM kept_quotes WHERE memory IN ({chosen}))",
+            params,
+        ),
+        Write(
+            "UPDATE document_parts SET text = NULL WHERE (document_id, number) IN"
+            f" (SELECT document_id, document_part {of_documents})",
+            params,
+        ),
+        Write(f"UPDATE documents SET erased = 1 WHERE id IN (SELECT document_id {of_documents})", params),
+        Write(
+            f"UPDATE document_parts SET text = NULL WHERE document_id IN (SELECT id FROM documents WHERE {whose})"
+            f" AND text IN (SELECT text {from_one})",
+            (bank_id, *params, *params),
+        ),
+        Write(
+            "UPDATE document_parts SET text = NULL"
+            f" WHERE document_id IN (SELECT id FROM documents WHERE {whose} AND {of_its_name})"
+            f" AND EXISTS (SELECT 1 {from_one} AND instr(document_parts.text, memories.text))",
+            (bank_id, *params, *params, *params),
+        ),
+        Write(
+            f"UPDATE documents SET erased = 1 WHERE erased = 0 AND {whose}"
+            " AND EXISTS (SELECT 1 FROM document_parts WHERE document_id = documents.id AND text IS NULL)",
+            (bank_id, *params),
+        ),
+        # what is not taken apart yet need not show the text as the memory has it: then its name tells
+        Write(
+            "UPDATE documents SET status = 'failed', content = NULL, erased = 1, updated_at = ?,"
+            " error = 'a text of it was censored meanwhile'"
+            f" WHERE status IN ('queued', 'processing') AND {whose}"
+            f" AND ({of_its_name} OR EXISTS (SELECT 1 {from_one} AND instr(documents.content, memories.text)))",
+            (at, bank_id, *params, *params, *params),
+        ),
+        Write("UPDATE erasure SET due = due + 1", ()),
+        Write(
+            f"UPDATE memories SET text = NULL, censored = 1, updated_at = ? WHERE {condition} AND censored = 0",
+            (at, *params),
+        ),
+    )
+
+
+def quoted_by(bank_id: str, choice: Choice) -> Query[tuple[str, str]]:
+    """List the actors, by kind and key, in whose messages such memories are quoted."""
+    condition, params = condition_of(bank_id, choice)
+    chosen = f"(SELECT place FROM memories WHERE {condition})"
+    return Query(
+        "SELECT DISTINCT 'agent', agent_id FROM quotes JOIN conversations ON conversations.id = quotes.conversation_id"
+        f" WHERE quotes.memory IN {chosen}"
+        " UNION SELECT 'domain', domain_id FROM zone_quotes JOIN zones ON zones.id = zone_quotes.zone_id"
+        f" WHERE zone_quotes.memory IN {chosen}",
+        (*params, *params),
+        lambda row: (row[0], row[1]),
+    )
+
+
+ERASURES_DUE: Query[int] = Query("SELECT due FROM erasure", (), lambda row: row[0])
+
+
+def erased(count: int) -> Write:
+    """Note that the files are clear of so many censorings."""
+    return Write("UPDATE erasure SET due = due - ?", (count,))

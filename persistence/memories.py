@@ -1,0 +1,179 @@
+"""Memories: the texts of banks, their authors, and the documents that they come from."""
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from persistence import full_text
+from persistence.store import Params, Query, Write
+from persistence.users import name_key
+
+NAME_TAKEN = "memories.bank_id"
+"""Refuses a memory whose name another of its bank has."""
+
+
+class MemoryRow(NamedTuple):
+    """A memory as stored, with its author's name and owner where that agent is still there; no text when censored."""
+
+    position: int
+    id: str
+    name: str
+    text: str | None
+    author_id: str | None
+    author: str | None
+    author_owner_id: str | None
+    censored: int
+    created_at: int
+    updated_at: int
+
+
+class Part(NamedTuple):
+    """Where a memory's text came from: which part of which document; `part_of` its name where it has several."""
+
+    document_id: str
+    number: int
+    part_of: str | None
+
+
+class Choice(NamedTuple):
+    """Which memories of a bank are meant: those that fit all that is given, so with nothing given all.
+
+    A document's name means its parts, too. `owner_id`: whose agent wrote them.
+    """
+
+    name: str | None = None
+    author_id: str | None = None
+    owner_id: str | None = None
+
+
+_MEMORY = """
+    SELECT memories.place, memories.id, memories.name, memories.text, memories.author_id, agents.name, agents.owner_id,
+           memories.censored, memories.created_at, memories.updated_at
+    FROM memories LEFT JOIN agents ON agents.id = memories.author_id AND agents.destroyed_at IS NULL
+"""
+
+
+def _memory(row: Params) -> MemoryRow:
+    return MemoryRow(*row)
+
+
+def add(bank_id: str, memory: MemoryRow, terms: str, part: Part | None = None) -> tuple[Write, ...]:
+    """Add a memory with its terms; refused as `NAME_TAKEN` when the bank has one of its name."""
+    return (
+        Write(
+            "INSERT INTO memories (place, bank_id, id, name, text, author_id, created_at, updated_at, document_id,"
+            " document_part, part_of) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                memory.position,
+                bank_id,
+                memory.id,
+                memory.name,
+                memory.text,
+                memory.author_id,
+                memory.created_at,
+                memory.updated_at,
+                *(part or (None, None, None)),
+            ),
+        ),
+        full_text.add(memory.position, terms),
+    )
+
+
+def replace(memory: MemoryRow, terms: str, part: Part | None = None) -> tuple[Write, ...]:
+    """Give a memory another text and author; refused as `ROWS` when it is gone or censored.
+
+    One of a document's parts stays that also with a text of its own.
+    """
+    document_id, number, part_of = part or (None, None, None)
+    return (
+        Write(
+            "UPDATE memories SET text = ?, author_id = ?, updated_at = ?, document_id = ?, document_part = ?,"
+            " part_of = coalesce(?, part_of) WHERE place = ? AND censored = 0",
+            (memory.text, memory.author_id, memory.updated_at, document_id, number, part_of, memory.position),
+            rows=1,
+        ),
+        full_text.add(memory.position, terms),
+    )
+
+
+def remove_uncensored(position: int) -> Write:
+    """Remove a memory; refused as `ROWS` when it is gone or censored."""
+    return Write("DELETE FROM memories WHERE place = ? AND censored = 0", (position,), rows=1)
+
+
+def are_replaced(bank_id: str, name: str, named: Sequence[str], count: int) -> Write:
+    """Make sure that `replaced_by` reads so many memories still; else refused as `ROWS`."""
+    condition, params = _replaced(bank_id, name, named)
+    return Write(
+        f"UPDATE banks SET name = name WHERE id = ? AND ? = (SELECT count(*) FROM memories WHERE {condition})",
+        (bank_id, count, *params),
+        rows=1,
+    )
+
+
+def _replaced(bank_id: str, name: str, named: Sequence[str]) -> tuple[str, Params]:
+    # two look-ups, each in an index: SQLite would read the whole bank for an OR
+    condition = (
+        "memories.place IN (SELECT place FROM memories WHERE bank_id = ? AND name IN (SELECT value FROM json_each(?))"
+        " UNION SELECT place FROM memories WHERE bank_id = ? AND part_of = ?)"
+    )
+    return condition, (bank_id, json.dumps([name, *named]), bank_id, name)
+
+
+def condition_of(bank_id: str, choice: Choice) -> tuple[str, Params]:
+    """Make the condition for the memories that are meant."""
+    condition, params = ("bank_id = ?", (bank_id,)) if choice.name is None else _replaced(bank_id, choice.name, ())
+    if choice.author_id is not None:
+        condition, params = f"{condition} AND author_id = ?", (*params, choice.author_id)
+    if choice.owner_id is not None:
+        condition = f"{condition} AND author_id IN (SELECT id FROM agents WHERE owner_id = ?)"
+        params = (*params, choice.owner_id)
+    return condition, params
+
+
+def remove(bank_id: str, choice: Choice) -> Write:
+    """Remove memories, with their terms."""
+    condition, params = condition_of(bank_id, choice)
+    return Write(f"DELETE FROM memories WHERE {condition}", params)
+
+
+def chosen(bank_id: str, choice: Choice) -> Query[MemoryRow]:
+    """Read the memories that are meant, the oldest first."""
+    condition, params = condition_of(bank_id, choice)
+    return Query(f"{_MEMORY} WHERE {condition} ORDER BY memories.place", params, _memory)
+
+
+def replaced_by(bank_id: str, name: str, named: Sequence[str]) -> Query[MemoryRow]:
+    """Read what a load under a name replaces: what the name means, and what has the names of the load's parts."""
+    condition, params = _replaced(bank_id, name, named)
+    return Query(f"{_MEMORY} WHERE {condition} ORDER BY memories.place", params, _memory)
+
+
+def page_after(bank_id: str, name: str | None, after: int, limit: int) -> Query[MemoryRow]:
+    """Read the memories after a position, oldest first; of all, or of those that a name means."""
+    condition, params = condition_of(bank_id, Choice(name))
+    return Query(
+        f"{_MEMORY} WHERE {condition} AND memories.place > ? ORDER BY memories.place LIMIT ?",
+        (*params, after, limit),
+        _memory,
+    )
+
+
+def wrote_in(bank_id: str, agent_name: str) -> Query[str]:
+    """Find the agent of that name if it is attached to the bank or wrote one of its memories."""
+    return Query(
+        "SELECT id FROM agents WHERE name_key = ? AND destroyed_at IS NULL AND (EXISTS (SELECT 1 FROM attachments"
+        " WHERE bank_id = ? AND agent_id = agents.id)"
+        " OR EXISTS (SELECT 1 FROM memories WHERE bank_id = ? AND author_id = agents.id))",
+        (name_key(agent_name), bank_id, bank_id),
+        lambda row: row[0],
+    )
+
+
+def at_positions(positions: Sequence[int]) -> Query[MemoryRow]:
+    """Read the memories at these positions that are not censored."""
+    return Query(
+        f"{_MEMORY} WHERE memories.place IN (SELECT value FROM json_each(?)) AND memories.censored = 0",
+        (json.dumps(positions),),
+        _memory,
+    )

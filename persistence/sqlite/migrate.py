@@ -1,0 +1,77 @@
+"""Migrations: bring the schema of a database up to the version that this code knows."""
+
+import logging
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import aiosqlite
+
+from persistence.store import StoreError, StoreTooNew
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+log = logging.getLogger("parley.store")
+
+
+async def migrate(connection: aiosqlite.Connection, folder: Path = MIGRATIONS) -> int:
+    """Apply the numbered migrations that the database lacks, each in a transaction; return the version reached.
+
+    Files are named `0001_subject.sql`; the database keeps its version in `PRAGMA user_version`.
+
+    Raises:
+        StoreTooNew: the database's version is higher than any file's.
+        StoreError: two files have the same number.
+    """
+    migrations = _numbered(folder)
+    newest = max(migrations, default=0)
+    row = await (await connection.execute("PRAGMA user_version")).fetchone()
+    version = int(row[0]) if row is not None else 0
+    if version > newest:
+        raise StoreTooNew(
+            f"the database is at schema version {version}, this code knows {newest}: "
+            "start the newer Parley that wrote it"
+        )
+    for number in range(version + 1, newest + 1):
+        await connection.execute("BEGIN IMMEDIATE")
+        try:
+            for statement in _statements(migrations[number].read_text(encoding="utf-8")):
+                await connection.execute(statement)
+            await connection.execute(f"PRAGMA user_version = {number}")
+        except BaseException:
+            await connection.rollback()
+            raise
+        await connection.commit()
+    if 0 < version < newest:  # a new database is not worth a line
+        log.info("schema brought from version %d to %d", version, newest)
+    return newest
+
+
+def _numbered(folder: Path) -> dict[int, Path]:
+    """List the migrations of a folder by their numbers.
+
+    Raises:
+        StoreError: two files have the same number.
+    """
+    migrations: dict[int, Path] = {}
+    for file in sorted(folder.glob("*.sql")):
+        number = int(file.name.split("_", maxsplit=1)[0])
+        if number in migrations:
+            raise StoreError(
+                f"two migrations have the number {number}: {migrations[number].name} and {file.name}; "
+                "give the newer one the next free number"
+            )
+        migrations[number] = file
+    return migrations
+
+
+def _statements(script: str) -> Iterator[str]:
+    """Split a script into statements; `executescript` would commit the open transaction."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+    if any(line.strip() and not line.lstrip().startswith("--") for line in statement.splitlines()):
+        raise ValueError(f"a migration ends in an unfinished statement: {statement.strip()[:80]}")
