@@ -5,42 +5,36 @@ environment wins, and an empty string counts as unset in both. Meaning and unit 
 ``defaults.toml``; a field's ``description`` says what is allowed: the operator reads it when a value is not.
 """
 
-import base64
 import difflib
-import ipaddress
-import os
 import re
-import ssl
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Literal
 
-from pydantic import (
-    AfterValidator,
-    AnyHttpUrl,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    SecretBytes,
-    SecretStr,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+
+from config.values import (
+    SQLITE_URL,
+    BaseUrl,
+    Catalog,
+    CertificateFile,
+    Delays,
+    Directory,
+    Flag,
+    HeaderSecret,
+    Host,
+    InternalSecret,
+    MasterKey,
+    Networks,
+    Number,
+    PerHour,
+    StoreUrl,
+    Whole,
 )
 
-CHECKOUT = Path(__file__).resolve().parent.parent
 CONFIG_VARIABLE = "PARLEY_CONFIG"
 UNPREFIXED = frozenset({"internal_secret", "dev_mocks_enabled"})
-
-_SQLITE = "sqlite:///"
-_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?"
-_HOST_NAME = re.compile(rf"(?=.{{1,253}}\Z)(?:{_LABEL}\.)*(?![0-9]+\Z){_LABEL}")
-_HEADER_TEXT = re.compile(r"[!-~](?:[ -~]*[!-~])?")
-SECRET_MIN = 16
-"""The fewest characters of INTERNAL_SECRET, which opens everything and whose guesses nothing counts."""
-_MAX_DELAY_S = 30 * 86400
 
 
 class SettingsError(ValueError):
@@ -55,109 +49,6 @@ class SettingsError(ValueError):
         self.as_json = as_json
 
 
-def _text(parse: Callable[[str], object]) -> BeforeValidator:
-    """Parse text as environment variables hold it; leave TOML's own types to the strict model."""
-    return BeforeValidator(lambda value: parse(value) if isinstance(value, str) else value)
-
-
-def _flag(text: str) -> bool:
-    word = text.strip().lower()
-    if word in {"true", "1", "yes", "on"}:
-        return True
-    if word in {"false", "0", "no", "off"}:
-        return False
-    raise ValueError("not a boolean")
-
-
-def _items(value: object) -> object:
-    """Make a tuple of comma-separated text or of a TOML array."""
-    if isinstance(value, str):
-        return tuple(item.strip() for item in value.split(","))
-    return tuple(cast(list[object], value)) if isinstance(value, list) else value
-
-
-def _host(text: str) -> str:
-    if not _HOST_NAME.fullmatch(text):
-        ipaddress.ip_address(text)
-    return text
-
-
-def _path(text: str) -> Path:
-    if "\0" in text:
-        raise ValueError("a path holds no NUL")
-    return Path(text)
-
-
-def _directory(path: Path) -> Path:
-    if os.path.exists(path) and not os.path.isdir(path):
-        raise ValueError("not a directory")
-    return path
-
-
-def _certificates(path: Path) -> Path:
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=path)
-    except OSError as error:
-        raise ValueError("not a readable PEM file of certificates") from error
-    return path
-
-
-def _master_key(text: str) -> SecretBytes:
-    key = base64.b64decode(text, validate=True)
-    if len(key) != 32:
-        raise ValueError("not 32 bytes")
-    return SecretBytes(key)
-
-
-def _header_text(secret: SecretStr) -> SecretStr:
-    if not _HEADER_TEXT.fullmatch(secret.get_secret_value()):
-        raise ValueError("can't stand in an HTTP header")
-    return secret
-
-
-def _not_short(secret: SecretStr) -> SecretStr:
-    if len(secret.get_secret_value()) < SECRET_MIN:
-        raise ValueError("easy to guess")
-    return secret
-
-
-def _base_url(text: str) -> str:
-    url = AnyHttpUrl(text)
-    if url.username or url.password or url.query is not None or url.fragment is not None:
-        raise ValueError("holds more than scheme, host and path")
-    return str(url).rstrip("/")
-
-
-def _store_url(text: str) -> str:
-    path = text.removeprefix(_SQLITE)
-    if path in {text, ":memory:"} or not re.fullmatch(r"[^?#\0]*[^?#/\0]", path):
-        raise ValueError("not a sqlite URL with the path of a file")
-    return text
-
-
-Flag = Annotated[bool, _text(_flag), Field(description="true or false (or 1/0, yes/no, on/off)")]
-Whole = Annotated[int, _text(int)]
-Number = Annotated[float, _text(float), Field(allow_inf_nan=False)]
-Delay = Annotated[Number, Field(ge=0, le=_MAX_DELAY_S)]
-Network = Annotated[ipaddress.IPv4Network | ipaddress.IPv6Network, _text(ipaddress.ip_network)]
-FsPath = Annotated[Path, _text(_path)]
-Catalog = Annotated[
-    FsPath,
-    AfterValidator(lambda path: CHECKOUT / path),
-    Field(description="a path; a relative one is taken from the checkout"),
-]
-PerHour = Annotated[Whole, Field(ge=0, le=1_000_000, description="a whole number 0 to 1000000; 0 is no limit")]
-HeaderSecret = Annotated[
-    Annotated[SecretStr, AfterValidator(_header_text)] | None,
-    Field(repr=False, description="printable ASCII, with no space at either end"),
-]
-
-InternalSecret = Annotated[
-    Annotated[SecretStr, AfterValidator(_header_text), AfterValidator(_not_short)] | None,
-    Field(repr=False, description=f"{SECRET_MIN} or more characters of printable ASCII, with no space at either end"),
-]
-
-
 class Settings(BaseModel):
     """Every setting of the gateway, valid and frozen. Durations are in seconds.
 
@@ -169,13 +60,11 @@ class Settings(BaseModel):
         frozen=True, extra="forbid", strict=True, validate_default=True, hide_input_in_errors=True
     )
 
-    host: Annotated[str, AfterValidator(_host)] = Field(
+    host: Host = Field(
         "127.0.0.1", description="an IP address (0.0.0.0 is every IPv4 one, :: every IPv6 and IPv4 one) or a host name"
     )
     port: Whole = Field(8000, ge=0, le=65535, description="a whole number 1 to 65535, or 0 for any free port")
-    data_dir: Annotated[FsPath, AfterValidator(_directory)] = Field(
-        Path("data"), description="the path of a directory, made at the start if there is none"
-    )
+    data_dir: Directory = Field(Path("data"), description="the path of a directory, made at the start if there is none")
     brand: str = Field(
         "Svc",
         pattern=r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,31}$",
@@ -186,7 +75,7 @@ class Settings(BaseModel):
         pattern=r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$",
         description="1 to 64 characters of an HTTP token: letters, digits or !#$%&'*+-.^_`|~",
     )
-    master_key: Annotated[SecretBytes, _text(_master_key)] | None = Field(
+    master_key: MasterKey | None = Field(
         None, repr=False, description="base64 of exactly 32 bytes, as 'openssl rand -base64 32' prints"
     )
     internal_secret: InternalSecret = None
@@ -196,7 +85,7 @@ class Settings(BaseModel):
     sandbox_keys_per_hour: PerHour = 20
     registration: Literal["open", "closed"] = Field("open", description="open or closed")
     registrations_per_hour: PerHour = 100
-    trusted_proxies: Annotated[tuple[Network, ...], BeforeValidator(_items)] = Field(
+    trusted_proxies: Networks = Field(
         (),
         description="IP addresses or CIDR networks (no bit set beyond the prefix), separated by commas",
     )
@@ -214,7 +103,7 @@ class Settings(BaseModel):
     )
 
     webhooks_allow_insecure: Flag = False
-    webhooks_retry_delays_s: Annotated[tuple[Delay, ...], BeforeValidator(_items)] = Field(
+    webhooks_retry_delays_s: Delays = Field(
         (5, 300, 1800, 7200, 18000, 36000, 36000),
         max_length=100,
         description="up to 100 numbers of seconds, each 0 to 2592000 (30 days), separated by commas",
@@ -222,7 +111,7 @@ class Settings(BaseModel):
     webhooks_timeout_s: Number = Field(
         15, gt=0, le=3600, description="a number of seconds, more than 0 and at most 3600"
     )
-    webhooks_ca_file: Annotated[FsPath, AfterValidator(_certificates)] | None = Field(
+    webhooks_ca_file: CertificateFile | None = Field(
         None, description="the path of a readable PEM file of certificates"
     )
     webhooks_log_days: Whole = Field(
@@ -230,7 +119,7 @@ class Settings(BaseModel):
     )
 
     chat_engine: Literal["recall", "openai"] = Field("recall", description="recall or openai")
-    openai_base_url: Annotated[str, AfterValidator(_base_url)] | None = Field(
+    openai_base_url: BaseUrl | None = Field(
         None,
         description="an http or https URL without credentials, query or fragment; the openai engine needs it",
     )
@@ -243,7 +132,7 @@ class Settings(BaseModel):
     skills_dir: Catalog = Path("config/skills")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="debug, info, warning or error")
     log_format: Literal["console", "json"] = Field("console", description="console or json")
-    store_url: Annotated[str, AfterValidator(_store_url)] | None = Field(
+    store_url: StoreUrl | None = Field(
         None,
         description="sqlite:///relative.db or sqlite:////absolute.db; only sqlite is available in this version",
     )
@@ -260,7 +149,7 @@ class Settings(BaseModel):
         """The SQLite file: the one ``store_url`` names, else ``parley.db`` in the data directory."""
         if self.store_url is None:
             return self.data_dir / "parley.db"
-        return Path(self.store_url.removeprefix(_SQLITE))
+        return Path(self.store_url.removeprefix(SQLITE_URL))
 
 
 def variable(key: str) -> str:

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from config.mcp_catalog import CatalogError, load_catalog
-from config.settings import CHECKOUT, load_settings
+from config.settings import load_settings
+from config.values import CHECKOUT
 
 
 def load(path: Path, text: str):

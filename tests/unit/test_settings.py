@@ -16,7 +16,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from pydantic import SecretBytes, SecretStr, ValidationError
 
-from config.settings import CHECKOUT, VARIABLES, Settings, SettingsError, load_settings
+from config.settings import VARIABLES, Settings, SettingsError, load_settings
+from config.values import CHECKOUT
 
 KEY = bytes(range(32))
 DEFAULTS_FILE = CHECKOUT / "config" / "defaults.toml"

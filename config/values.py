@@ -1,0 +1,132 @@
+"""Types of the settings: how a value is read from text, and which values are allowed."""
+
+import base64
+import ipaddress
+import os
+import re
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, cast
+
+from pydantic import AfterValidator, AnyHttpUrl, BeforeValidator, Field, SecretBytes, SecretStr
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+SQLITE_URL = "sqlite:///"
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?"
+_HOST_NAME = re.compile(rf"(?=.{{1,253}}\Z)(?:{_LABEL}\.)*(?![0-9]+\Z){_LABEL}")
+_HEADER_TEXT = re.compile(r"[!-~](?:[ -~]*[!-~])?")
+_MAX_DELAY_S = 30 * 86400
+SECRET_MIN = 16
+"""The fewest characters of INTERNAL_SECRET, which opens everything and whose wrong guesses are not counted."""
+
+
+def _text(parse: Callable[[str], object]) -> BeforeValidator:
+    """Parse text as environment variables hold it; leave TOML's own types to the strict model."""
+    return BeforeValidator(lambda value: parse(value) if isinstance(value, str) else value)
+
+
+def _flag(text: str) -> bool:
+    word = text.strip().lower()
+    if word in {"true", "1", "yes", "on"}:
+        return True
+    if word in {"false", "0", "no", "off"}:
+        return False
+    raise ValueError("not a boolean")
+
+
+def _items(value: object) -> object:
+    """Make a tuple of comma-separated text or of a TOML array."""
+    if isinstance(value, str):
+        return tuple(item.strip() for item in value.split(","))
+    return tuple(cast(list[object], value)) if isinstance(value, list) else value
+
+
+def _host(text: str) -> str:
+    if not _HOST_NAME.fullmatch(text):
+        ipaddress.ip_address(text)
+    return text
+
+
+def _path(text: str) -> Path:
+    if "\0" in text:
+        raise ValueError("a path holds no NUL")
+    return Path(text)
+
+
+def _directory(path: Path) -> Path:
+    if os.path.exists(path) and not os.path.isdir(path):
+        raise ValueError("not a directory")
+    return path
+
+
+def _certificates(path: Path) -> Path:
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cafile=path)
+    except OSError as error:
+        raise ValueError("not a readable PEM file of certificates") from error
+    return path
+
+
+def _master_key(text: str) -> SecretBytes:
+    key = base64.b64decode(text, validate=True)
+    if len(key) != 32:
+        raise ValueError("not 32 bytes")
+    return SecretBytes(key)
+
+
+def _header_text(secret: SecretStr) -> SecretStr:
+    if not _HEADER_TEXT.fullmatch(secret.get_secret_value()):
+        raise ValueError("can't stand in an HTTP header")
+    return secret
+
+
+def _not_short(secret: SecretStr) -> SecretStr:
+    if len(secret.get_secret_value()) < SECRET_MIN:
+        raise ValueError("easy to guess")
+    return secret
+
+
+def _base_url(text: str) -> str:
+    url = AnyHttpUrl(text)
+    if url.username or url.password or url.query is not None or url.fragment is not None:
+        raise ValueError("holds more than scheme, host and path")
+    return str(url).rstrip("/")
+
+
+def _store_url(text: str) -> str:
+    path = text.removeprefix(SQLITE_URL)
+    if path in {text, ":memory:"} or not re.fullmatch(r"[^?#\0]*[^?#/\0]", path):
+        raise ValueError("not a sqlite URL with the path of a file")
+    return text
+
+
+Host = Annotated[str, AfterValidator(_host)]
+Flag = Annotated[bool, _text(_flag), Field(description="true or false (or 1/0, yes/no, on/off)")]
+Whole = Annotated[int, _text(int)]
+Number = Annotated[float, _text(float), Field(allow_inf_nan=False)]
+Delay = Annotated[Number, Field(ge=0, le=_MAX_DELAY_S)]
+Network = Annotated[ipaddress.IPv4Network | ipaddress.IPv6Network, _text(ipaddress.ip_network)]
+FsPath = Annotated[Path, _text(_path)]
+Catalog = Annotated[
+    FsPath,
+    AfterValidator(lambda path: CHECKOUT / path),
+    Field(description="a path; a relative one is taken from the checkout"),
+]
+PerHour = Annotated[Whole, Field(ge=0, le=1_000_000, description="a whole number 0 to 1000000; 0 is no limit")]
+HeaderSecret = Annotated[
+    Annotated[SecretStr, AfterValidator(_header_text)] | None,
+    Field(repr=False, description="printable ASCII, with no space at either end"),
+]
+
+InternalSecret = Annotated[
+    Annotated[SecretStr, AfterValidator(_header_text), AfterValidator(_not_short)] | None,
+    Field(repr=False, description=f"{SECRET_MIN} or more characters of printable ASCII, with no space at either end"),
+]
+MasterKey = Annotated[SecretBytes, _text(_master_key)]
+Directory = Annotated[FsPath, AfterValidator(_directory)]
+CertificateFile = Annotated[FsPath, AfterValidator(_certificates)]
+BaseUrl = Annotated[str, AfterValidator(_base_url)]
+StoreUrl = Annotated[str, AfterValidator(_store_url)]
+Networks = Annotated[tuple[Network, ...], BeforeValidator(_items)]
+Delays = Annotated[tuple[Delay, ...], BeforeValidator(_items)]
