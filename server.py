@@ -14,13 +14,12 @@ from time import monotonic
 
 import uvloop
 
-from actors.agents.actor import Engine
 from actors.commands.tools import UserToolbox
 from actors.core import Core, CoreOptions, WebhookOptions
 from actors.egress.aiohttp_session import Outbound
 from actors.engines.openai.tools import NoTools, UsesTools
 from actors.engines.recall import RecallEngine
-from actors.engines.turn import Closing
+from actors.engines.turn import Closing, Engine
 from actors.ids import Clock, system_clock
 from actors.jobs.delivering import keep_delivering, keep_delivery_log
 from actors.jobs.erasing import keep_erasing

@@ -8,11 +8,12 @@ from functools import partial
 from pathlib import Path
 from time import monotonic
 
-from actors.agents.actor import AgentActor, Engine
+from actors.agents.actor import AgentActor
 from actors.banks.actor import BankActor
 from actors.domains.actor import DomainActor
 from actors.domains.streams import Streams
 from actors.egress.aiohttp_session import Outbound
+from actors.engines.turn import Engine
 from actors.idempotency.once import Idempotency
 from actors.ids import Clock, system_clock
 from actors.library.actor import LibraryActor

@@ -1,4 +1,4 @@
-"""The events that an agent's creation, change and end emit."""
+"""The webhook events of an agent's creation, change and end."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from persistence.agents import AgentRow
 
 
 def deployment_event(action: str, agent: AgentRow) -> tuple[str, dict[str, Any]]:
-    """Make type and data of the event of an agent's creation, change or end (product 7)."""
+    """Make type and data of such an event (docs/contract.md, "Event data")."""
     data = {
         "user_id": agent.owner_id,
         "deployment_id": agent.id,

@@ -1,4 +1,4 @@
-"""What an agent's actor is told by others: it goes on with its chats, where starting over would cut them."""
+"""The messages of an agent's actor, and its replies."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from typing import NamedTuple
 from actors.conversations.conversation import ChatSent
 from actors.engines.message import Utterance
 from actors.engines.turn import Memory
-from actors.errors import (
-    NotFound,
-)
+from actors.errors import NotFound
 from actors.runtime.mailbox import Ask, Tell
 from actors.wire import Record
 from persistence.agents import AgentChanges, AgentRow
@@ -18,7 +16,7 @@ from persistence.agents import AgentChanges, AgentRow
 
 @dataclass(frozen=True, slots=True)
 class StandingChanged(Tell):
-    """The agent may read a bank now, is offered one, or is a member of a domain."""
+    """The agent has gained a bank, the offer of one, or a membership in a domain."""
 
     has_banks: bool = False
     has_offers: bool = False
@@ -27,15 +25,15 @@ class StandingChanged(Tell):
 
 @dataclass(frozen=True, slots=True)
 class UserGone(Tell):
-    """A user that the agent has a conversation with was destroyed, and its messages with it."""
+    """A user who has a conversation with the agent was destroyed, with the messages."""
 
     user_id: str
 
 
 class AgentView(NamedTuple):
-    """An agent as one who may see it sees it: its row, its record, the number of its messages.
+    """An agent as a viewer sees it: its row, its record, the number of its messages.
 
-    `has_banks`, `has_offers` and `has_domains` tell whether it is worth asking the store for them.
+    `has_banks`, `has_offers` and `has_domains` are False only if the store has none of them.
     """
 
     row: AgentRow
@@ -50,7 +48,7 @@ class AgentView(NamedTuple):
 class ReadAgent(Ask[AgentView]):
     """Return the agent to a user who may see it.
 
-    `access_granted`: the store says that its access opens it to this user.
+    `access_granted`: its access opens it to this user, as the store says.
     """
 
     viewer_id: str
@@ -67,7 +65,7 @@ class UpdateAgent(Ask[AgentView]):
 
 @dataclass(frozen=True, slots=True)
 class SetOnline(Ask[AgentView]):
-    """Log the agent on or off, for its owner; where nothing changes, that is fine."""
+    """Log the agent on or off, for its owner; succeeds also if nothing changes."""
 
     viewer_id: str
     online: bool
@@ -75,21 +73,21 @@ class SetOnline(Ask[AgentView]):
 
 @dataclass(frozen=True, slots=True)
 class DestroyAgent(Ask[AgentView]):
-    """End the agent for all, for its owner."""
+    """Destroy the agent, for its owner."""
 
     viewer_id: str
 
 
 class MemoriesNeeded(NamedTuple):
-    """The agent has banks: send the chat again, with what they say about it."""
+    """The agent has banks: send the chat again, with the memories that they hold on it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SendChat(Ask[ChatSent | MemoriesNeeded]):
-    """Say something to the agent in the private conversation of a user, and have its reply.
+    """Send a message to the agent in a user's private conversation; return it with the reply.
 
-    `memories`: what the agent's banks say about it, as far as the user may see them; None before that was looked up.
-    `access_granted`: the store says that the agent's access opens it to this user.
+    `memories`: those of the agent's banks that fit the message and that the user may see; None before the look-up.
+    `access_granted`: the agent's access opens it to this user, as the store says.
     """
 
     viewer_id: str
@@ -98,9 +96,9 @@ class SendChat(Ask[ChatSent | MemoriesNeeded]):
     memories: tuple[Memory, ...] | None = None
     access_granted: bool = False
     resumes: Utterance | None = None
-    """This message, where it is stored already and waits for its reply still."""
+    """The message itself, if it is stored already and has no reply yet."""
 
 
 def no_such_agent() -> NotFound:
-    """Make the error for an agent that is not there, or not for this user."""
+    """Make the error for an agent that does not exist or that the user may not see."""
     return NotFound("There is no such agent that you may see; check the name with AP_List.")

@@ -2,14 +2,19 @@
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from actors.engines.message import Utterance
+from actors.conversations.stored import append
+from actors.engines.message import Source, Utterance
 from actors.engines.turn import Memory
 from actors.engines.window import Window
+from actors.errors import ServiceError
 from actors.idempotency.records import Receipt
+from actors.ids import new_id, new_number
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Progress
+from persistence import conversations
+from persistence.store import Write
 
 WAITING_LIMIT = 32
 """Chats that may wait for their turn in one conversation; one more is refused at once."""
@@ -36,6 +41,17 @@ class Chat(NamedTuple):
     receipt: Receipt | None = None
     resumes: Utterance | None = None
 
+    def fail_once(self, saved: AsyncFuture[None], error: ServiceError) -> None:
+        """Refuse it once the user's message is saved, because the error says that the message is kept."""
+        saved.then(lambda done: self.answer.fail(done.error or error))
+
+
+def new_message(
+    role: Literal["user", "agent"], name: str, content: str, seq: int, at: int, sources: tuple[Source, ...] = ()
+) -> Utterance:
+    """Make a message with an id of its own."""
+    return Utterance(new_id("msg"), role, name, content, seq, at, sources)
+
 
 @dataclass(slots=True)
 class Conversation:
@@ -59,6 +75,20 @@ class Conversation:
         """Tell whether nothing is under way, so that it may be dropped and read from the store again later."""
         return self.loaded and not self.at_work and not self.open_units and not self.waiting
 
+    def add(self, messages: tuple[Utterance, ...], agent_id: str) -> list[Write]:
+        """Add messages in memory, and make the writes of the unit that stores them."""
+        self.open_units += 1
+        for message in messages:
+            self.last_seq = message.seq
+            self.window.append(message)
+        if self.id is not None:
+            return [append(self.id, message) for message in messages]
+        id = self.id = new_number()
+        return [
+            conversations.begin(id, self.user_id, agent_id),
+            *(append(id, message) for message in messages),
+        ]
+
     def unit_stored(self) -> None:
         """Count one of its units as stored."""
         self.open_units -= 1
@@ -66,3 +96,13 @@ class Conversation:
     def under_way(self) -> list[Chat]:
         """List the chats that are not answered yet."""
         return [*([self.at_work] if self.at_work else ()), *self.waiting]
+
+    def snapshot(self) -> dict[str, Any]:
+        """Show the state to maintainers, without texts."""
+        return {
+            "user_id": self.user_id,
+            "last_seq": self.last_seq,
+            "remembered": len(self.window),
+            "waiting": len(self.waiting),
+            "engine_at_work": self.at_work is not None,
+        }

@@ -1,16 +1,19 @@
 """Messages as rows of the store, and the rows that note which memories a message quotes."""
 
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Sequence
+from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import orjson
 
 from actors.engines.message import Source, Utterance
-from actors.engines.turn import Memory
+from actors.engines.turn import Memory, Reply
 from actors.idempotency.records import Receipt
-from persistence import conversations
+from persistence import conversations, quotes
 from persistence.conversations import MessageRow
 from persistence.store import Write
+
+S = TypeVar("S", int, str)
+S_contra = TypeVar("S_contra", int, str, contravariant=True)
 
 
 def append(conversation_id: int, message: Utterance) -> Write:
@@ -38,29 +41,48 @@ def from_row(row: MessageRow) -> Utterance:
     )
 
 
-def quote_notes(
-    message: Utterance, memories: tuple[Memory, ...], note: Callable[[int, int, int], Write]
-) -> list[Write]:
-    """Make the writes that note which of these memories a message quotes, for a censoring to find.
+class _Quote(Protocol[S_contra]):
+    def __call__(self, position: int, stream: S_contra, seq: int, source: int, /, *, whole: bool = False) -> Write: ...
 
-    Args:
-        message: a reply with its sources.
-        memories: the memories that the engine was given.
-        note: makes the write from the memory's position, the message's seq and the source's number.
+
+class _Echo(Protocol[S_contra]):
+    def __call__(self, stream: S_contra, seqs: Sequence[int], seq: int, /) -> Write: ...
+
+
+class QuoteTable(NamedTuple, Generic[S]):
+    """A table that notes which memories a message quotes, so that censoring a memory redacts the message.
+
+    `S` is the id of a message's stream: of the private conversation, or of the zone.
     """
-    positions = {(memory.bank, memory.name): memory.position for memory in memories}
-    return [
-        note(positions[source.of, source.id], message.seq, number)
-        for number, source in enumerate(message.sources)
-        if source.kind == "bank" and (source.of, source.id) in positions
-    ]
+
+    name: Literal["quotes", "zone_quotes"]
+    quote: _Quote[S]
+    echo: _Echo[S]
+
+    def notes(self, stream: S, message: Utterance, memories: tuple[Memory, ...], *, whole: bool = False) -> list[Write]:
+        """Note which of these memories a reply quotes; `whole`: it may hold their words anywhere."""
+        positions = {(memory.bank, memory.name): memory.position for memory in memories}
+        return [
+            self.quote(positions[source.of, source.id], stream, message.seq, number, whole=whole)
+            for number, source in enumerate(message.sources)
+            if source.kind == "bank" and (source.of, source.id) in positions
+        ]
+
+    def streamed_notes(self, stream: S, seq: int, reply: Reply, receipt: Receipt | None) -> list[Write]:
+        """Note what a streamed reply may repeat without showing it as a source.
+
+        The answer that a receipt keeps may repeat the same, so it gets the notes of the message.
+        """
+        notes = [self.quote(position, stream, seq, quotes.UNSEEN, whole=True) for position in reply.positions]
+        if reply.echoes:
+            notes.append(self.echo(stream, reply.echoes, seq))
+        if notes and receipt is not None:
+            notes += receipt.quotes_alike(self.name, stream, seq)
+        return notes
 
 
-def with_answers_notes(
-    notes: list[Write], noted_in: Literal["quotes", "zone_quotes"], stream: int | str, seq: int, receipt: Receipt | None
-) -> list[Write]:
-    """Return the notes of a stored message, and where a receipt keeps an answer, the same notes for that answer."""
-    return [*notes, *(receipt.quotes_alike(noted_in, stream, seq) if notes and receipt is not None else ())]
+PRIVATE_QUOTES = QuoteTable[int]("quotes", quotes.quote, quotes.echo)
+ZONE_QUOTES = QuoteTable[str]("zone_quotes", quotes.quote_in_zone, quotes.echo_in_zone)
 
 
 def quoted_positions(message: Utterance, memories: tuple[Memory, ...]) -> tuple[int, ...]:

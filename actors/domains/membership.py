@@ -1,10 +1,11 @@
-"""The membership of an agent in a domain: its states, and the moves between them (product 4)."""
+"""The membership of an agent in a domain: its states, and the moves between them (docs/contract.md, "Memberships")."""
 
 import enum
+from typing import NamedTuple
 
 
 class Membership(enum.Enum):
-    """Where an agent stands in a domain."""
+    """The states of an agent in a domain."""
 
     NONE = "none"
     INVITED = "invited"
@@ -13,7 +14,7 @@ class Membership(enum.Enum):
 
 
 class Move(enum.Enum):
-    """What may happen to a membership; each is a service."""
+    """The moves of a membership; each is a command."""
 
     INVITE = "DM_Invite"
     JOIN = "DM_Join"
@@ -60,19 +61,27 @@ MOVES: dict[Membership, dict[Move, Membership | None]] = {
         Move.UNBAN: NONE,
     },
 }
-"""The state after each move, by the state before it; the same state: nothing changes and the command succeeds."""
+"""The state after each move, by the state before it; with the same state, nothing changes and the command succeeds."""
 
 BY_AGENTS_OWNER = (Move.JOIN, Move.LEAVE)
-"""Moves that the agent's owner makes; invitations are any member's, all others those of the domain's owner."""
+"""Moves that the agent's owner makes. Any member's owner may invite; all other moves are the domain's owner's."""
+
+
+class MemberState(NamedTuple):
+    """The membership of one agent: the agent's owner, the state, and since when it holds."""
+
+    owner_id: str
+    state: Membership
+    since: int
 
 
 def moved(state: Membership, move: Move, *, own: bool, public: bool) -> Membership | None:
-    """Tell the state after a move, or None where the state before doesn't allow it.
+    """Return the state after a move, or None where the state before does not allow it.
 
     Args:
-        state: where the agent stands.
-        move: what happens.
-        own: whether the agent is of the user who moves it.
+        state: the state before.
+        move: the move.
+        own: whether the user who makes the move owns the agent.
         public: whether the domain's access is `public`.
     """
     if state is NONE and move is Move.INVITE and own:
@@ -80,3 +89,21 @@ def moved(state: Membership, move: Move, *, own: bool, public: bool) -> Membersh
     if state is NONE and move is Move.JOIN and not public:
         return REFUSED
     return MOVES[state][move]
+
+
+_REFUSED = {
+    NONE: "{agent} is neither invited to {domain} nor a member of it",
+    MEMBER: "{agent} is a member of {domain} already",
+    BANNED: "{agent} is banned from {domain}; its owner lifts that with DM_Unban",
+}
+
+
+def refusal(move: Move, state: Membership, agent: str, domain: str) -> str:
+    """Write the note for a move that the state before does not allow; agent and domain by name."""
+    if move is Move.UNBAN:
+        return f"{agent} is not banned from {domain}: there is no ban to lift; DM_Read lists the bans."
+    reason = _REFUSED[state].format(agent=agent, domain=domain)
+    advice = ""
+    if state is NONE:
+        advice = "; have it invited" if move is Move.JOIN else "; DM_Read lists who is"
+    return f"{reason}, so {move.value} can't be done{advice}."

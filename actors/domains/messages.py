@@ -1,4 +1,4 @@
-"""The messages that a domain's actor takes, and its replies."""
+"""The messages of a domain's actor, and its replies."""
 
 from __future__ import annotations
 
@@ -8,33 +8,29 @@ from typing import NamedTuple
 from actors.domains.membership import Move
 from actors.engines.message import Utterance
 from actors.engines.turn import Memory, Persona
-from actors.errors import (
-    NotFound,
-    NotPermitted,
-    StateConflict,
-)
+from actors.errors import NotFound, NotPermitted, StateConflict
 from actors.runtime.mailbox import Ask
 from actors.wire import Record
 from persistence.domains import DomainChanges, DomainRow, ZoneRow
 
 
 class NotInDomain(StateConflict):
-    """The agent that is spoken to in a zone is not a member of its domain."""
+    """The agent that a message in a zone is addressed to is not a member of the domain."""
 
 
 LOBBY = "lobby"
-"""The name of the zone that each domain is made with, and that can't be destroyed."""
+"""The name of the zone that each domain is created with, and that can't be destroyed."""
 
 
 class DomainViewer(NamedTuple):
-    """Who asks; `access_granted` where it sees the domain because it shares one with the founder."""
+    """The user who asks; `access_granted` if the user shares another domain with the founder, and so sees this one."""
 
     user_id: str
     access_granted: bool = False
 
 
 class DomainView(NamedTuple):
-    """A domain as one who sees it sees it; `is_member` where an agent of the viewer's is a member."""
+    """A domain as a viewer sees it; `is_member` if an agent of the viewer is a member."""
 
     row: DomainRow
     viewer: DomainViewer
@@ -43,14 +39,14 @@ class DomainView(NamedTuple):
 
     @property
     def lobby(self) -> ZoneRow:
-        """The zone that it was made with, whose name no other can take."""
+        """The zone that the domain was created with, whose name no other can take."""
         return next(zone for zone in self.zones if zone.name == LOBBY)
 
 
 class Said(NamedTuple):
-    """What was said in a zone, and the reply of the agent that was spoken to, where one was wanted.
+    """A message in a zone, and the reply of the agent that it was addressed to, if any.
 
-    `streamed` where its pieces have been passed on already.
+    `streamed`: the pieces of the reply have been passed on already.
     """
 
     message: Utterance
@@ -60,7 +56,7 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReadDomain(Ask[DomainView]):
-    """Answer the domain, to a user who sees it."""
+    """Return the domain to a user who sees it."""
 
     viewer: DomainViewer
 
@@ -82,14 +78,14 @@ class DestroyDomain(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class StandsIn(Ask[bool]):
-    """Tell whether an agent is invited, a member or banned."""
+    """Tell whether an agent has a membership: invited, member or banned."""
 
     agent_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class MoveMember(Ask[Record]):
-    """Make a move with an agent's membership; answers the membership's record, {} for one that is gone."""
+    """Make a move with an agent's membership; return its record, {} if it has ended."""
 
     viewer: DomainViewer
     move: Move
@@ -100,7 +96,7 @@ class MoveMember(Ask[Record]):
 
 @dataclass(frozen=True, slots=True)
 class CreateZone(Ask[ZoneRow]):
-    """Add a zone, for one who has a member."""
+    """Add a zone, for a user who has a member in the domain."""
 
     viewer: DomainViewer
     name: str
@@ -116,10 +112,10 @@ class DestroyZone(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class SayInZone(Ask[Said]):
-    """Say something in a zone, for one who has a member.
+    """Store a message in a zone, for a user who has a member in the domain.
 
-    `answering` are the agents that reply, in order; where `spoken_to`, the first is who the message is for, and the ask
-    is answered with its reply, else as soon as the message is stored. `memories` has what each of them recalls.
+    `answering` are the agents that reply, in order, each with its `memories`. If `spoken_to`, the message is addressed
+    to the first of them, and the ask is answered with its reply, else as soon as the message is stored.
     """
 
     viewer: DomainViewer
@@ -130,19 +126,19 @@ class SayInZone(Ask[Said]):
     memories: tuple[tuple[Memory, ...], ...] = ()
     spoken_to: bool = False
     resumes: Utterance | None = None
-    """This message, where it is stored already and waits for its reply still."""
+    """The message itself, if it is stored already and has no reply yet."""
 
 
 def no_such_zone() -> NotFound:
-    """Make the error for a zone that is not there."""
+    """Make the error for a zone that does not exist."""
     return NotFound("There is no such zone in this domain; check the name with ZN_List.")
 
 
 def no_member(domain: DomainRow) -> NotPermitted:
-    """Make the error for one who sees a domain and has no member of it."""
+    """Make the error for a user who sees a domain and has no member in it."""
     return NotPermitted(f"None of your agents is a member of {domain.name}; join it with DM_Join first.")
 
 
 def no_such_domain() -> NotFound:
-    """Make the error for a domain that is not there, or not for this user."""
+    """Make the error for a domain that does not exist or that the user does not see."""
     return NotFound("There is no such domain that you may see; check the name with DM_List.")

@@ -5,7 +5,7 @@ from persistence.domains import DomainRow, ZoneRow
 
 
 def domain_record(domain: DomainRow) -> Record:
-    """Show a domain to one who may see it."""
+    """Show a domain to a user who may see it."""
     return {
         "id": domain.id,
         "name": domain.name,
@@ -20,7 +20,7 @@ def domain_record(domain: DomainRow) -> Record:
 
 
 def membership_record(agent: str, state: str, since: int, *, founder: bool) -> Record:
-    """Show where an agent stands in a domain."""
+    """Show an agent's membership in a domain."""
     return {"agent": agent, "state": state, "founder": founder, "since": iso(since)}
 
 

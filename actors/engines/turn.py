@@ -1,6 +1,6 @@
-"""What a chat engine is given, what it answers, and the two kinds of engine."""
+"""The input and output of a chat engine, and the two kinds of engine."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
@@ -25,7 +25,7 @@ class Persona:
 class Memory:
     """A memory of a bank that the agent is attached to; the score only orders memories of one turn.
 
-    `position` is the number of its row in the store; messages that quote it are noted by that number.
+    `position` is the number of its row in the store; messages that quote the memory are noted by that number.
     """
 
     bank: str
@@ -38,10 +38,16 @@ class Memory:
 class Turn(NamedTuple):
     """One message to answer.
 
-    `label` is what the conversation is called in sources, `memories` come best first, `window` holds what was
-    said before the message. `speaker` is who says the message; "" in a conversation that has only one user.
-    `owner_id` is the agent's owner where it is who says the message, else "": only then may an engine use the tools and
-    skills of that user. `speaker_id` tells an engine whose turn it is where `speaker` doesn't.
+    Attributes:
+        persona: the agent that answers.
+        label: the name of the conversation in sources.
+        memories: from the agent's banks, best first.
+        window: the messages before this one.
+        message: the text to answer.
+        speaker: the name of the author of the message; "" in a conversation that has only one user.
+        owner_id: the agent's owner if the owner is the author of the message, else "". Only then may an engine use that
+            user's tools and skills.
+        speaker_id: the id of the user whose turn it is, where `speaker` is "".
     """
 
     persona: Persona
@@ -55,10 +61,10 @@ class Turn(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What an engine answers, and what it based that on.
+    """An engine's answer, and the sources it is based on.
 
-    `echoes` are the seqs of the agents' messages whose words a streamed reply may repeat: what is censored there is
-    censored in the reply, too; so are the memories at the `positions`, which a tool brought in.
+    `echoes` are the seqs of the agents' messages whose words a streamed reply may repeat, `positions` the memories that
+    a tool brought in. A text that is censored in one of these is censored in the reply, too.
     """
 
     text: str
@@ -80,7 +86,7 @@ class Recalled(NamedTuple):
 
 
 Piece = str | Source | Echo | Recalled
-"""What a streaming engine yields: texts, and what they are based on."""
+"""An item that a streaming engine yields: a text, or something that the reply is based on."""
 
 
 class InstantEngine(Protocol):
@@ -92,7 +98,7 @@ class InstantEngine(Protocol):
         ...
 
     def replying(self, turn: Turn) -> Steps[Reply]:
-        """Answer the turn's message, in steps between which others may have their turn; adds nothing to its window."""
+        """Answer the turn's message, in steps between which other work may run; adds nothing to the window."""
         ...
 
 
@@ -106,8 +112,11 @@ class StreamingEngine(Protocol):
         ...
 
     def stream(self, turn: Turn) -> AsyncIterator[Piece]:
-        """The pieces of text of the answer to the turn's message, in order; its sources whenever they are known."""
+        """Yield the texts of the answer to the turn's message, in order; sources may come at any time."""
         ...
+
+
+Engine = InstantEngine | StreamingEngine
 
 
 @runtime_checkable
@@ -115,25 +124,5 @@ class Closing(Protocol):
     """An engine that holds something open."""
 
     async def close(self) -> None:
-        """Let go of it."""
+        """Release it."""
         ...
-
-
-async def collect(pieces: AsyncIterator[Piece], passed_on: Callable[[str], None] | None) -> Reply:
-    """Put a streamed reply together, passing its texts on as they come."""
-    texts: list[str] = []
-    sources: list[Source] = []
-    echoes: list[int] = []
-    positions: list[int] = []
-    async for piece in pieces:
-        if isinstance(piece, str):
-            texts.append(piece)
-            if passed_on is not None:
-                passed_on(piece)
-        elif isinstance(piece, Echo):
-            echoes.append(piece.seq)
-        elif isinstance(piece, Recalled):
-            positions.append(piece.position)
-        else:
-            sources.append(piece)
-    return Reply("".join(texts), tuple(sources), tuple(echoes), tuple(dict.fromkeys(positions)))

@@ -52,6 +52,10 @@ class Window:
             if terms := dialogue_acts.facts(utterance):
                 index.add(number, terms)
 
+    def before(self, seq: int) -> "Window":
+        """Return a window of the utterances before a seq, without an index."""
+        return Window(utterance for utterance in self._utterances if utterance.seq < seq)
+
     @property
     def is_indexed(self) -> bool:
         """Tell whether the next search need not read an utterance first."""

@@ -2,10 +2,10 @@
 
 from typing import Any, NamedTuple
 
-from actors.agents.actor import Engine
 from actors.engines.openai.completion import Limits
 from actors.engines.openai.engine import OpenAIEngine
 from actors.engines.openai.tools import ToolAnswer
+from actors.engines.turn import Engine
 from actors.errors import EngineFailed
 from actors.library.skillbook import StoredSkills
 from config.settings import Settings

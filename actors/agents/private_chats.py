@@ -1,0 +1,347 @@
+"""The private conversations of one agent: loading, waiting, answering, storing."""
+
+from __future__ import annotations  # nested functions would build theirs at each call
+
+import logging
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from actors.agents.messages import SendChat, no_such_agent
+from actors.conversations.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, new_message
+from actors.conversations.host import ChatHost
+from actors.conversations.stored import PRIVATE_QUOTES, from_row
+from actors.engines.answering import EngineRunner, Outcome
+from actors.engines.message import Utterance
+from actors.engines.turn import Engine, Persona, Reply, Turn
+from actors.engines.window import CAPACITY
+from actors.errors import (
+    InternalError,
+    InvalidCredential,
+    Overloaded,
+    ServiceError,
+    StateConflict,
+    StorageUnavailable,
+)
+from actors.ids import Clock
+from actors.runtime.future import AsyncFuture
+from actors.runtime.mailbox import Tell
+from actors.slices import Work
+from persistence import conversations
+from persistence.agents import AgentRow
+from persistence.store import StoreUnavailable, Write
+
+WARM_CONVERSATIONS = 256
+"""Conversations at rest that one agent remembers; others are read from the store again when they go on."""
+
+log = logging.getLogger("parley.agent")
+
+
+class Host(ChatHost, Protocol):
+    """The agent's actor as its private chats see it."""
+
+    messages: int
+    """The number of messages in all private conversations."""
+
+    @property
+    def agent(self) -> AgentRow | None:
+        """The agent; None once it is destroyed."""
+        ...
+
+    @property
+    def persona(self) -> Persona:
+        """The agent as engines see it."""
+        ...
+
+    def retire(self) -> None:
+        """Take no more messages, so that the next ask loads the agent again."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationLoaded(Tell):
+    """A conversation was read from the store; `error` where it could not be."""
+
+    conversation: Conversation
+    stored: tuple[int, int] | None = None
+    messages: tuple[Utterance, ...] = ()
+    error: ServiceError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EngineEnded(Tell):
+    """An engine that worked in a task has finished a chat.
+
+    `saved` resolves when the user's message is stored; None for an instant engine, which stores nothing before.
+    """
+
+    conversation: Conversation
+    chat: Chat
+    said: Utterance
+    outcome: Outcome
+    saved: AsyncFuture[None] | None = None
+
+
+class PrivateChats:
+    """Answers the private chats of one agent, one at a time in each conversation.
+
+    An instant engine answers in the actor's own step, and both messages are one unit; where that takes long, it goes on
+    in a task. A streaming engine always works in a task: the message is stored first, the reply when it is complete.
+    """
+
+    __slots__ = ("_clock", "_conversations", "_engine", "_host", "_stale")
+
+    def __init__(self, host: Host, engine: Engine, clock: Clock) -> None:
+        self._host = host
+        self._clock = clock
+        self._engine = EngineRunner(engine, host.actor_urn)
+        self._conversations: dict[str, Conversation] = {}
+        self._stale = False  # messages were removed, so the actor has to be loaded again once no chat is under way
+
+    def send(self, agent: AgentRow, message: SendChat) -> AsyncFuture[ChatSent]:
+        """Answer a message of a user, after those that wait in the same conversation.
+
+        Raises:
+            Overloaded: too many wait already.
+        """
+        conversation = self._conversation_of(message.viewer_id)
+        if len(conversation.waiting) >= WAITING_LIMIT:
+            raise Overloaded("Too many messages wait in this conversation already; try again in a second.")
+        chat = Chat(
+            message.user_name,
+            message.content,
+            AsyncFuture(),
+            self._host.progress,
+            message.memories or (),
+            self._host.take_receipt(),
+            message.resumes,
+        )
+        if conversation.loaded and not conversation.at_work:
+            self._begin(agent, conversation, chat)
+        else:
+            conversation.waiting.append(chat)
+        return chat.answer
+
+    def forget(self, user_id: str) -> None:
+        """Drop the conversation of a destroyed user; the next incarnation of the actor counts the messages left."""
+        conversation = self._conversations.pop(user_id, None)
+        for chat in () if conversation is None else conversation.under_way():
+            chat.answer.fail(InvalidCredential("The user was destroyed before the agent answered."))
+        self._stale = True
+        self._retire_if_stale()
+
+    def _retire_if_stale(self) -> None:
+        if self._stale and not self.any_under_way:
+            self._host.retire()
+
+    def _dropped(self, conversation: Conversation) -> bool:
+        """Tell whether a conversation's user is destroyed, so that nothing of it may be stored."""
+        return self._conversations.get(conversation.user_id) is not conversation
+
+    # loading
+
+    def _conversation_of(self, user_id: str) -> Conversation:
+        """Find a conversation, or begin to load it."""
+        known = self._conversations.pop(user_id, None)
+        conversation = known or Conversation(user_id)
+        self._conversations[user_id] = conversation  # last used, last in the dict
+        if known is None:
+            self._engine.in_background(self._load(conversation))
+            self._drop_resting()
+        return conversation
+
+    def _drop_resting(self) -> None:
+        """Drop the conversations at rest that were not used for longest, as far as there are too many."""
+        excess = len(self._conversations) - WARM_CONVERSATIONS
+        if excess > 0:
+            resting = [user_id for user_id, known in self._conversations.items() if known.at_rest]
+            for user_id in resting[:excess]:
+                del self._conversations[user_id]
+
+    async def _load(self, conversation: Conversation) -> None:
+        host = self._host
+        try:
+            found = await host.store.fetch(conversations.between(host.key, conversation.user_id))
+            rows = await host.store.fetch(conversations.page_before(*found[0], CAPACITY)) if found else []
+        except StoreUnavailable:
+            error = StorageUnavailable("The gateway could not read this conversation; try again.")
+            host.tell_self(ConversationLoaded(conversation, error=error))
+        except Exception:
+            log.exception("%s failed to load a conversation", host.actor_urn)
+            error = InternalError("This conversation can't be read; it is logged.")
+            host.tell_self(ConversationLoaded(conversation, error=error))
+        else:
+            messages = tuple(from_row(row) for row in reversed(rows))
+            host.tell_self(ConversationLoaded(conversation, found[0] if found else None, messages))
+
+    def loaded(self, message: ConversationLoaded) -> None:
+        """Take a conversation that was read, and answer the chats that waited for it."""
+        conversation = message.conversation
+        if self._dropped(conversation):
+            return
+        if message.error is not None:
+            del self._conversations[conversation.user_id]
+            for chat in conversation.waiting:
+                chat.answer.fail(message.error)
+            self._retire_if_stale()
+            return
+        if message.stored is not None:
+            conversation.id, conversation.last_seq = message.stored
+        for utterance in message.messages:
+            conversation.window.append(utterance)
+        conversation.loaded = True
+        self._go_on(conversation)
+
+    # answering
+
+    def _go_on(self, conversation: Conversation) -> None:
+        """Answer the chats that waited, until one needs a task."""
+        while conversation.waiting and not conversation.at_work:
+            chat = conversation.waiting.popleft()
+            agent = self._host.agent
+            if agent is None or not agent.online:
+                offline = StateConflict("The agent went offline before this message's turn came.")
+                self._host.defer(chat.answer, None, offline)
+            else:
+                self._begin(agent, conversation, chat)
+        self._retire_if_stale()
+
+    def _begin(self, agent: AgentRow, conversation: Conversation, chat: Chat) -> None:
+        seq = conversation.last_seq + 1
+        said = chat.resumes or new_message("user", chat.user_name, chat.content, seq, self._clock())
+        turn = Turn(self._host.persona, agent.name, chat.memories, conversation.window, chat.content)
+        if self._engine.streams:
+            self._begin_streaming(agent, conversation, chat, said, turn)
+            return
+        outcome = self._engine.reply(turn)
+        if isinstance(outcome, Work):
+            conversation.at_work = chat
+            self._engine.in_background(self._finish(outcome, conversation, chat, said))
+        else:
+            self._conclude(agent, conversation, chat, said, outcome)
+
+    async def _finish(self, work: Work[Reply], conversation: Conversation, chat: Chat, said: Utterance) -> None:
+        outcome = await self._engine.finish(work)
+        self._host.tell_self(EngineEnded(conversation, chat, said, outcome))
+
+    def _begin_streaming(
+        self, agent: AgentRow, conversation: Conversation, chat: Chat, said: Utterance, turn: Turn
+    ) -> None:
+        turn = turn._replace(
+            window=conversation.window.before(said.seq),
+            owner_id=conversation.user_id if conversation.user_id == agent.owner_id else "",
+            speaker_id=conversation.user_id,
+        )
+        saved = self._store_said(conversation, chat, said)
+        conversation.at_work = chat
+        self._engine.in_background(self._stream(turn, conversation, chat, said, saved))
+
+    async def _stream(
+        self, turn: Turn, conversation: Conversation, chat: Chat, said: Utterance, saved: AsyncFuture[None]
+    ) -> None:
+        outcome = await self._engine.stream(turn, chat.progress)
+        self._host.tell_self(EngineEnded(conversation, chat, said, outcome, saved))
+
+    def engine_ended(self, ended: EngineEnded) -> None:
+        """Store the outcome of an engine that worked in a task, and go on with the chats that waited."""
+        conversation, chat, outcome = ended.conversation, ended.chat, ended.outcome
+        if self._dropped(conversation):
+            return
+        conversation.at_work = None
+        agent = self._host.agent
+        if ended.saved is not None and isinstance(outcome, ServiceError):
+            chat.fail_once(ended.saved, outcome)
+        elif agent is None:
+            self._host.defer(chat.answer, None, no_such_agent())
+        elif ended.saved is None or isinstance(outcome, ServiceError):
+            self._conclude(agent, conversation, chat, ended.said, outcome)
+        else:
+            seq = conversation.last_seq + 1
+            answer = new_message("agent", agent.name, outcome.text, seq, self._clock(), outcome.sources)
+            self._store_reply(conversation, chat, ChatSent(ended.said, answer), answer, streamed=outcome)
+        self._go_on(conversation)
+
+    def _conclude(
+        self, agent: AgentRow, conversation: Conversation, chat: Chat, said: Utterance, outcome: Outcome
+    ) -> None:
+        """Store a chat that an instant engine has finished."""
+        if isinstance(outcome, ServiceError):
+            chat.fail_once(self._store_said(conversation, chat, said), outcome)
+            return
+        new = () if chat.resumes else (said,)
+        seq = conversation.last_seq + len(new) + 1
+        answer = new_message("agent", agent.name, outcome.text, seq, self._clock(), outcome.sources)
+        self._store_reply(conversation, chat, ChatSent(said, answer), *new, answer)
+
+    # storing
+
+    def _store_said(self, conversation: Conversation, chat: Chat, said: Utterance) -> AsyncFuture[None]:
+        """Store the user's message, unless it is stored already, while it has no reply."""
+        messages = () if chat.resumes else (said,)
+        self._host.messages += len(messages)
+        writes = conversation.add(messages, self._host.key)
+        if chat.receipt is not None:
+            writes += chat.receipt.begin(said.id)
+        return self._host.commit(*writes, applied=conversation.unit_stored)
+
+    def _store_reply(
+        self,
+        conversation: Conversation,
+        chat: Chat,
+        sent: ChatSent,
+        *messages: Utterance,
+        streamed: Reply | None = None,
+    ) -> None:
+        """Store the last messages of a chat with all their notes; the commit answers the chat.
+
+        A reply that was not `streamed` is passed on as one piece then.
+        """
+        self._host.messages += len(messages)
+        writes = conversation.add(messages, self._host.key)
+        assert conversation.id is not None
+        if chat.memories or chat.receipt is not None or streamed is not None:
+            writes += _beside_reply(conversation.id, chat, sent, streamed)
+
+        def applied() -> None:
+            conversation.unit_stored()
+            if chat.progress is not None and streamed is None:
+                chat.progress(sent.reply.content)
+
+        self._host.commit(*writes, reply=lambda: sent, applied=applied, resolves=chat.answer)
+
+    # life
+
+    @property
+    def any_under_way(self) -> bool:
+        """Tell whether a chat is not answered yet."""
+        return any(known.under_way() for known in self._conversations.values())
+
+    @property
+    def has_tasks(self) -> bool:
+        """Tell whether an engine is at work or a conversation is being loaded."""
+        return self._engine.tasks > 0
+
+    def stop(self) -> None:
+        """Stop the engine and refuse the chats that still wait."""
+        self._engine.stop()
+        stopped = Overloaded("The agent was stopped before it answered; look at AP_History, then try again.")
+        for conversation in self._conversations.values():
+            for chat in conversation.under_way():
+                chat.answer.fail(stopped)
+
+    def snapshot(self) -> list[dict[str, Any]]:
+        """Show the conversations in memory, without their texts."""
+        return [conversation.snapshot() for conversation in self._conversations.values()]
+
+
+def _beside_reply(conversation_id: int, chat: Chat, sent: ChatSent, streamed: Reply | None) -> list[Write]:
+    """Make the writes that belong to a reply: the notes of its quotes, and those of the receipt.
+
+    A streamed reply may repeat anything that the engine was given, and so may the answer that the receipt keeps.
+    """
+    receipt = chat.receipt
+    writes = PRIVATE_QUOTES.notes(conversation_id, sent.reply, chat.memories, whole=streamed is not None)
+    if receipt is not None:
+        writes += receipt.writes(sent)
+    if streamed is not None:
+        writes += PRIVATE_QUOTES.streamed_notes(conversation_id, sent.reply.seq, streamed, receipt)
+    return writes

@@ -1,0 +1,299 @@
+"""The messages in the zones of one domain, and the replies of the agents that are mentioned there."""
+
+from __future__ import annotations  # nested functions would build theirs at each call
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from actors.conversations.conversation import new_message
+from actors.conversations.host import ChatHost
+from actors.conversations.records import message_record
+from actors.conversations.stored import ZONE_QUOTES, columns_of
+from actors.domains.membership import MEMBER, MemberState
+from actors.domains.messages import DomainViewer, NotInDomain, Said, SayInZone, no_such_zone
+from actors.domains.streams import Streams, event
+from actors.engines.answering import EngineRunner, Outcome
+from actors.engines.message import Utterance
+from actors.engines.turn import Engine, Memory, Persona, Turn
+from actors.engines.window import Window
+from actors.errors import Overloaded, ServiceError
+from actors.idempotency.records import Receipt
+from actors.ids import Clock
+from actors.runtime.future import AsyncFuture
+from actors.runtime.mailbox import Progress, Tell
+from actors.slices import Work
+from persistence import zones
+from persistence.domains import DomainRow, ZoneRow
+from persistence.store import Write
+
+MAX_ENGINES = 32
+"""Messages of one domain that may wait for engines in tasks; one more is refused at once."""
+
+
+@dataclass(slots=True)
+class Zone:
+    """A zone with its last messages."""
+
+    row: ZoneRow
+    window: Window = field(default_factory=Window)
+
+
+class Host(ChatHost, Protocol):
+    """The domain's actor as the talk in its zones sees it."""
+
+    @property
+    def zones(self) -> Mapping[str, Zone]:
+        """The zones by id."""
+        ...
+
+    @property
+    def memberships(self) -> Mapping[str, MemberState]:
+        """The memberships by the agent's id."""
+        ...
+
+    def require_member(self, viewer: DomainViewer) -> DomainRow:
+        """Return the domain to a user who has a member in it."""
+        ...
+
+    def next_number(self) -> int:
+        """Return the number of the next event in the domain's sequence."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Replied(Tell):
+    """A streaming engine has finished for one agent."""
+
+    zone_id: str
+    persona: Persona
+    memories: tuple[Memory, ...]
+    outcome: Outcome
+    said: Utterance
+    answer: AsyncFuture[Said] | None
+    receipt: Receipt | None
+
+
+@dataclass(frozen=True, slots=True)
+class RepliesFound(Tell):
+    """An instant engine that worked in a task has finished a message, of which nothing is stored yet."""
+
+    message: SayInZone
+    outcomes: list[Outcome]
+    answer: AsyncFuture[Said]
+    receipt: Receipt | None
+
+
+class ZoneTalk:
+    """Stores the messages in a domain's zones and has agents reply to them.
+
+    An instant engine replies in the actor's own step, and all messages are one unit; where that takes long, it goes on
+    in a task, and the message gets its seq when the replies are complete. A streaming engine always works in a task:
+    the message is stored first, each reply when it is complete. Other messages are taken meanwhile.
+    """
+
+    __slots__ = ("_awaited", "_clock", "_engine", "_host", "_streams")
+
+    def __init__(self, host: Host, engine: Engine, clock: Clock, streams: Streams) -> None:
+        self._host = host
+        self._clock = clock
+        self._streams = streams
+        self._engine = EngineRunner(engine, host.actor_urn)
+        self._awaited: set[AsyncFuture[Said]] = set()  # answers that wait for an engine
+
+    def say(self, message: SayInZone) -> AsyncFuture[Said]:
+        """Store a message, and have the agents reply that it is for.
+
+        Raises:
+            ServiceError: the user may not speak there, or too many messages wait for engines.
+        """
+        zone = self._zone_to_say_in(message)
+        if self._engine.tasks >= MAX_ENGINES:
+            raise Overloaded("Too many messages wait for replies in this domain already; try again in a second.")
+        receipt = self._host.take_receipt()
+        if self._engine.streams:
+            return self._say_first(zone, message, receipt)
+        work = self._engine.reply_to_each(self._turns(zone, zone.window, message))
+        if work.slice():
+            return self._conclude(zone, message, work.result, receipt)
+        answer: AsyncFuture[Said] = AsyncFuture()
+        self._awaited.add(answer)
+        self._engine.in_background(self._finish(work, message, answer, receipt))
+        return answer
+
+    def _zone_to_say_in(self, message: SayInZone) -> Zone:
+        """Find the zone for a user who may speak in it, to an agent that may reply there."""
+        domain = self._host.require_member(message.viewer)
+        zone = self._host.zones.get(message.zone_id)
+        if zone is None:
+            raise no_such_zone()
+        if message.spoken_to:
+            persona = message.answering[0]
+            member = self._host.memberships.get(persona.id)
+            if member is None or member.state is not MEMBER:
+                raise NotInDomain(f"{persona.name} is not a member of {domain.name}; bring it in with DM_Join first.")
+        return zone
+
+    def _turns(self, zone: Zone, before: Window, message: SayInZone) -> Iterator[Turn]:
+        """Yield a turn for each agent that replies, each made when it begins: a membership may end meanwhile."""
+        for persona, memories in zip(message.answering, message.memories, strict=True):
+            member, speaker_id = self._host.memberships.get(persona.id), message.viewer.user_id
+            owner_id = speaker_id if member is not None and member.owner_id == speaker_id else ""
+            yield Turn(persona, zone.row.name, memories, before, message.content, message.user_name, owner_id)
+
+    # instant engines
+
+    async def _finish(
+        self, work: Work[list[Outcome]], message: SayInZone, answer: AsyncFuture[Said], receipt: Receipt | None
+    ) -> None:
+        self._host.tell_self(RepliesFound(message, await work.rest(), answer, receipt))
+
+    def replies_found(self, found: RepliesFound) -> None:
+        """Store a message and its replies, if the user may still speak there."""
+        self._awaited.discard(found.answer)
+        try:
+            zone = self._zone_to_say_in(found.message)
+        except ServiceError as error:
+            self._host.defer(found.answer, None, error)
+            return
+        stored = self._conclude(zone, found.message, found.outcomes, found.receipt)
+        stored.then(lambda done: found.answer.fail(done.error) if done.error else found.answer.set(done.get()))
+
+    def _conclude(
+        self, zone: Zone, message: SayInZone, outcomes: list[Outcome], receipt: Receipt | None
+    ) -> AsyncFuture[Said]:
+        """Store a message with the replies of an instant engine."""
+        said, new = self._said(zone, message)
+        replies: list[Utterance] = []
+        notes: list[Write] = []
+        failed: ServiceError | None = None
+        for persona, memories, reply in zip(message.answering, message.memories, outcomes, strict=True):
+            if isinstance(reply, ServiceError):
+                failed = failed or reply
+                continue
+            seq = zone.row.last_seq + 1 + len(new) + len(replies)
+            replies.append(new_message("agent", persona.name, reply.text, seq, self._clock(), reply.sources))
+            if memories:
+                notes += ZONE_QUOTES.notes(zone.row.id, replies[-1], memories)
+        unanswered = failed is not None and message.spoken_to
+        outcome = None if unanswered else Said(said, replies[0] if message.spoken_to else None)
+        stored = self._store(zone, *new, *replies, beside=[*notes, *_of_receipt(receipt, outcome, said)])
+        return _once_stored(stored, outcome, failed if unanswered else None)
+
+    # streaming engines
+
+    def _say_first(self, zone: Zone, message: SayInZone, receipt: Receipt | None) -> AsyncFuture[Said]:
+        """Store a message, and have a streaming engine reply."""
+        said, new = self._said(zone, message)
+        answer: AsyncFuture[Said] | None = AsyncFuture() if message.spoken_to else None
+        beside = _of_receipt(receipt, None if message.spoken_to else Said(said, None), said)
+        turns = self._turns(zone, zone.window.before(said.seq), message)
+        stored = self._store(zone, *new, beside=beside)
+        if answer is not None:
+            self._awaited.add(answer)
+        if message.answering:
+            progress = self._host.progress
+            self._engine.in_background(self._stream(turns, zone.row.id, said, answer, progress, receipt))
+        return answer or _once_stored(stored, Said(said, None))
+
+    async def _stream(
+        self,
+        turns: Iterator[Turn],
+        zone_id: str,
+        said: Utterance,
+        answer: AsyncFuture[Said] | None,
+        progress: Progress | None,
+        receipt: Receipt | None,
+    ) -> None:
+        """Let the agents reply one after another; pieces of the first reply are passed on if it is the `answer`."""
+        for turn in turns:
+            outcome = await self._engine.stream(turn, progress if answer is not None else None)
+            self._host.tell_self(Replied(zone_id, turn.persona, turn.memories, outcome, said, answer, receipt))
+            answer = receipt = None
+
+    def replied(self, message: Replied) -> None:
+        """Store the reply of a streaming engine."""
+        zone, answer, outcome = self._host.zones.get(message.zone_id), message.answer, message.outcome
+        if answer is not None:
+            self._awaited.discard(answer)
+        if isinstance(outcome, ServiceError) or zone is None:
+            if answer is not None:
+                self._host.defer(answer, None, outcome if isinstance(outcome, ServiceError) else no_such_zone())
+            return
+        seq = zone.row.last_seq + 1
+        reply = new_message("agent", message.persona.name, outcome.text, seq, self._clock(), outcome.sources)
+        said = Said(message.said, reply, streamed=True)
+        beside = ZONE_QUOTES.notes(zone.row.id, reply, message.memories, whole=True)
+        if answer is not None:
+            beside += _of_receipt(message.receipt, said, message.said)
+        beside += ZONE_QUOTES.streamed_notes(zone.row.id, seq, outcome, message.receipt)
+        stored = self._store(zone, reply, beside=beside)
+        if answer is not None:
+            stored.then(lambda done: answer.fail(done.error) if done.error else answer.set(said))
+
+    # storing
+
+    def _said(self, zone: Zone, message: SayInZone) -> tuple[Utterance, tuple[Utterance, ...]]:
+        """Return the user's message, and what of it is new: nothing where it is stored already."""
+        if message.resumes is not None:
+            return message.resumes, ()
+        said = new_message("user", message.user_name, message.content, zone.row.last_seq + 1, self._clock())
+        return said, (said,)
+
+    def _store(self, zone: Zone, *messages: Utterance, beside: Iterable[Write]) -> AsyncFuture[None]:
+        """Add messages to the zone, in memory and as one unit, with the writes that belong to them."""
+        if messages:
+            zone.row = replace(zone.row, last_seq=messages[-1].seq)
+        for message in messages:
+            zone.window.append(message)
+        host, zone_id = self._host, zone.row.id
+        numbered = [(host.next_number(), message) for message in messages]
+
+        def applied() -> None:
+            for number, message in numbered:
+                record = message_record(message, zone.row.name)
+                self._streams.publish(host.key, event(number, zone_id, "message", record))
+
+        writes = [zones.append(zone_id, number, *columns_of(message)) for number, message in numbered]
+        return host.commit(*writes, *beside, applied=applied)
+
+    # life
+
+    @property
+    def tasks(self) -> int:
+        """The number of messages that wait for engines in tasks."""
+        return self._engine.tasks
+
+    @property
+    def any_under_way(self) -> bool:
+        """Tell whether an engine is at work, or a message waits for a reply."""
+        return bool(self._engine.tasks or self._awaited)
+
+    def stop(self) -> None:
+        """Stop the engine and refuse the messages that still wait."""
+        self._engine.stop()
+        reloaded = Overloaded("The domain was reloaded before the reply came; look at ZN_Read, then try again.")
+        for answer in self._awaited:
+            answer.fail(reloaded)
+
+
+def _of_receipt(receipt: Receipt | None, outcome: Said | None, said: Utterance) -> list[Write]:
+    """Make the writes of a receipt; without an outcome, the one that says that the message waits for its reply."""
+    if receipt is None:
+        return []
+    return receipt.begin(said.id) if outcome is None else receipt.writes(outcome)
+
+
+def _once_stored(stored: AsyncFuture[None], said: Said | None, error: ServiceError | None = None) -> AsyncFuture[Said]:
+    """Answer when a unit is stored."""
+    answer: AsyncFuture[Said] = AsyncFuture()
+
+    def done(stored: AsyncFuture[None]) -> None:
+        failed = stored.error or error
+        if failed is not None:
+            answer.fail(failed)
+        else:
+            answer.set(said)
+
+    stored.then(done)
+    return answer
