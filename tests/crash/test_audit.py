@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.crash.test_quotas import read
 from tests.support.gateway import Client, GatewayProcess, running
 from tests.support.load import UNKNOWN
 from tests.support.operator import on_plan
+from tests.support.stored import read
 
 
 def rows(gateway: GatewayProcess, service: str) -> int:

@@ -2,32 +2,19 @@
 
 import asyncio
 import random
-import sqlite3
 from collections.abc import Iterable
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 
 from tests.support.gateway import Client, GatewayProcess, running
 from tests.support.load import UNKNOWN
 from tests.support.operator import SECRET, live_actor, set_plan
+from tests.support.stored import events, read
 
 CLIENTS = 24
-
-
-def read(gateway: GatewayProcess, sql: str, *params: Any) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(f"file:{gateway.data / 'parley.db'}?mode=ro", uri=True)) as database:
-        return database.execute(sql, params).fetchall()
-
-
-def events(gateway: GatewayProcess, kind: str) -> list[dict[str, Any]]:
-    """The data of the stored events of a type, in order."""
-    found = read(gateway, "SELECT data FROM events WHERE type = ? ORDER BY place", kind)
-    return [orjson.loads(data) for (data,) in found]
 
 
 @dataclass

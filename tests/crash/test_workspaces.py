@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.service.test_streams import following
 from tests.support.gateway import Answer, Client, running
 from tests.support.load import UNKNOWN, Known
+from tests.support.workspaces import following
 
 DOMAIN, BANK = "observatory", "star-notes"
 

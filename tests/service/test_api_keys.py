@@ -15,10 +15,10 @@ import pytest
 
 from actors.sessions.tokens import API_KEY, KINDS, SANDBOX_KEY, new_token, token_kind
 from tests.gateways.gate import ENGINES
-from tests.service.test_streams import following
 from tests.support.clock import DAY_MS, ClockFile
 from tests.support.gateway import CHECKOUT, PASSWORD, Answer, Client, GatewayProcess, running
 from tests.support.operator import SECRET, on_plan, set_plan
+from tests.support.workspaces import following
 
 KEYS = "/api/api-keys"
 SANDBOX = "/api/dev/sandbox-key"

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from tests.gateways.gate import ENGINES
-from tests.service.test_streams import following
 from tests.support.clock import DAY_MS, ClockFile
 from tests.support.gateway import BUS, PASSWORD, Answer, Client, GatewayProcess, running
 from tests.support.operator import SECRET, live_actor, on_plan, set_plan
+from tests.support.workspaces import following
 
 POLICY = '"day";q=100;w=86400'
 

@@ -2,19 +2,15 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
-import aiohttp
 import orjson
 import pytest
 
-from tests.service.test_zones import Workspace, opened, post
 from tests.support.gateway import BUS, PASSWORD, Client, running
 from tests.support.operator import on_plan
 from tests.support.wire import connected, raw_post
+from tests.support.workspaces import Follower, Workspace, following, opened, post
 
 
 @pytest.fixture
@@ -22,42 +18,6 @@ async def workspace(sanic_client: Client, unique: str) -> Workspace:
     owner = await on_plan(await sanic_client.register(f"{unique}-owner"), "builder")
     guest = await on_plan(await sanic_client.register(f"{unique}-guest"), "builder")
     return await opened(owner, guest, f"{unique}-domain")
-
-
-class Follower:
-    """Reads a stream: its events as they come, each with its id."""
-
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
-        self.response = response
-        self.last_id = ""
-
-    async def next(self) -> Any:
-        """Wait for the next event's data; a dict with `end` for the last one, None where the stream is over."""
-        name = ""
-        while line := await asyncio.wait_for(self.response.content.readline(), 10):
-            field, _, value = line.decode().rstrip("\n").partition(": ")
-            if field == "id":
-                self.last_id = value
-            elif field == "event":
-                name = value
-            elif field == "data":
-                data = orjson.loads(value)
-                return {"end": data["reason"]} if name == "end" else data
-        return None
-
-    async def texts(self, count: int) -> list[str]:
-        """Wait for so many messages."""
-        return [(await self.next())["message"]["content"] for _ in range(count)]
-
-
-@asynccontextmanager
-async def following(user: Client, domain: str, last_id: str | None = None, **target: str) -> AsyncIterator[Follower]:
-    headers = user.headers({"Last-Event-ID": last_id} if last_id is not None else {})
-    body = {"target": {"domain": domain, **target}}
-    async with user.http.post(f"{user.base}{BUS}/zone/stream", json=body, headers=headers) as response:
-        assert response.status == 200, await response.text()
-        assert response.content_type == "text/event-stream"
-        yield Follower(response)
 
 
 async def test_a_stream_begins_at_once_and_has_messages_and_memberships(workspace: Workspace, unique: str):

@@ -13,9 +13,9 @@ from urllib.parse import quote
 import pytest
 
 from actors.sessions.tokens import token_kind
-from tests.service.test_streams import following
 from tests.support.gateway import PASSWORD, Answer, Client, running
 from tests.support.operator import on_plan, set_plan
+from tests.support.workspaces import following
 
 WRONG = "not the password"
 OTHER = "another horse battery"

@@ -2,44 +2,16 @@
 
 import asyncio
 import base64
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.gateways.gate import Gate
-from tests.support.gateway import Answer, Client, running
+from tests.support.gateway import Client, running
 from tests.support.operator import on_plan
 from tests.support.wire import Event, events_of, streamed
-
-
-@dataclass(frozen=True, slots=True)
-class Workspace:
-    """A domain, its owner and a member's owner; each has an agent there that is online."""
-
-    domain: str
-    owner: Client
-    guest: Client
-
-    @property
-    def owner_agent(self) -> str:
-        return f"{self.domain}-host"
-
-    @property
-    def guest_agent(self) -> str:
-        return f"{self.domain}-guest"
-
-
-async def opened(owner: Client, guest: Client, domain: str) -> Workspace:
-    workspace = Workspace(domain, owner, guest)
-    await owner.agent(workspace.owner_agent, profile="The telescope is open on Friday.")
-    await guest.agent(workspace.guest_agent, access="public", profile="The dome needs oil on Monday.")
-    (await owner.command("DM_Create", vx={"name": domain, "description": "d"})).ok()
-    target = {"domain": domain, "agent": workspace.guest_agent}
-    (await owner.command("DM_Invite", target=target)).ok()
-    (await guest.command("DM_Join", target=target)).ok()
-    return workspace
+from tests.support.workspaces import Workspace, opened, post
 
 
 @pytest.fixture
@@ -51,10 +23,6 @@ async def workspace(sanic_client: Client, unique: str) -> Workspace:
 @pytest.fixture
 async def stranger(sanic_client: Client, unique: str) -> Client:
     return await sanic_client.register(f"{unique}-stranger")
-
-
-async def post(user: Client, domain: str, content: str, **target: str) -> Answer:
-    return await user.command("ZN_Post", target={"domain": domain, **target}, content=content)
 
 
 async def said_in(user: Client, domain: str, **target: str) -> list[tuple[int, str, str]]:

@@ -126,6 +126,16 @@ def rank(concept: str) -> int:
     return ORDER.index(concept) if concept in ORDER else -1
 
 
+def imports_of_tests(checkout: Path) -> list[str]:
+    """Name each import of a module of tests; what several tests need lies in tests/support/."""
+    return [
+        f"{file.relative_to(checkout)}:{line} imports {name}"
+        for file in sorted(checkout.glob("tests/**/*.py"))
+        for line, name in modules_imported(file)
+        if re.match(r"tests\.(.+\.)?(test_\w+|conftest)(\.|$)", name)
+    ]
+
+
 def circles(checkout: Path) -> list[str]:
     """Find the modules of the product that import each other in a circle."""
     names = {
@@ -194,6 +204,21 @@ def test_every_module_of_actors_has_its_place_in_the_order() -> None:
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
     assert set(circles(CHECKOUT)) == IN_CIRCLES
+
+
+def test_no_module_of_tests_imports_another() -> None:
+    assert imports_of_tests(CHECKOUT) == []
+
+
+def test_an_import_of_a_module_of_tests_is_found(tmp_path: Path) -> None:
+    write(tmp_path, "tests/crash/test_audit.py", "from tests.crash.test_quotas import read")
+    write(tmp_path, "tests/unit/test_a.py", "def f():\n    from tests.unit import test_b")
+    write(tmp_path, "tests/unit/test_b.py", "from tests.support.stored import read\nfrom tests.gateways import parts")
+    assert imports_of_tests(tmp_path) == [
+        "tests/crash/test_audit.py:1 imports tests.crash.test_quotas",
+        "tests/crash/test_audit.py:1 imports tests.crash.test_quotas.read",
+        "tests/unit/test_a.py:2 imports tests.unit.test_b",
+    ]
 
 
 def test_no_file_is_too_long() -> None:
