@@ -16,7 +16,7 @@ import uvloop
 
 from actors.commands.tools import UserToolbox
 from actors.core import Core, CoreOptions, WebhookOptions
-from actors.egress.aiohttp_session import Outbound
+from actors.egress.outbound import Outbound
 from actors.engines.openai.tools import NoTools, UsesTools
 from actors.engines.recall import RecallEngine
 from actors.engines.turn import Closing, Engine

@@ -5,14 +5,16 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from actors.agents.actor import AgentActor
 from actors.banks.actor import BankActor
 from actors.domains.actor import DomainActor
 from actors.domains.streams import Streams
-from actors.egress.aiohttp_session import Outbound
+from actors.egress.outbound import Outbound
 from actors.engines.turn import Engine
 from actors.idempotency.once import Idempotency
 from actors.ids import Clock, system_clock
@@ -37,9 +39,11 @@ from actors.webhooks.endpoints import WebhooksActor
 from actors.webhooks.messages import DISPATCHER, DISPATCHER_KEY, StopDelivering, Woken
 from actors.webhooks.outbox import Outbox
 from actors.webhooks.schedule import RetrySchedule
-from actors.webhooks.sender import Sender
 from actors.webhooks.signing import Signer
 from persistence.store import Store
+
+if TYPE_CHECKING:
+    from actors.webhooks.sender import Sender
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,12 @@ class _Row:
     holds_users: bool = True
 
 
+async def _open_sender(sent: WebhookOptions) -> "Sender":
+    """Open the sender; aiohttp is imported when it is needed first, in a thread because that takes long."""
+    sender = await asyncio.to_thread(import_module, "actors.webhooks.sender")
+    return sender.Sender(sent.outbound, sent.timeout_s)
+
+
 def _dispatcher(core: "Core", key: str) -> WebhookDispatcher:
     sent = core.options.webhooks
     return WebhookDispatcher(
@@ -89,7 +99,7 @@ def _dispatcher(core: "Core", key: str) -> WebhookDispatcher:
         core.sealer,
         Signer(sent.header_brand),
         RetrySchedule(sent.retry_delays_s, random.random),
-        lambda: Sender(sent.outbound, sent.timeout_s),
+        partial(_open_sender, sent),
         core.deliveries,
     )
 

@@ -23,7 +23,7 @@ import orjson
 from yarl import URL
 
 from actors.core import Core, CoreOptions, WebhookOptions
-from actors.egress.aiohttp_session import Outbound
+from actors.egress.outbound import Outbound
 from actors.engines.recall import RecallEngine
 from actors.ids import new_id, system_clock
 from actors.sealing import Sealer

@@ -12,7 +12,7 @@ from typing import Any
 import httpcore2
 import httpx2
 
-from actors.egress.aiohttp_session import NoPublicAddress, Outbound
+from actors.egress.outbound import NoPublicAddress, Outbound
 
 MAX_CONNECTIONS = 20
 

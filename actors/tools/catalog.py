@@ -8,7 +8,7 @@ from weakref import WeakValueDictionary
 
 import orjson
 
-from actors.egress.aiohttp_session import Outbound
+from actors.egress.outbound import Outbound
 from actors.errors import EngineFailed, NotFound
 from actors.sealing import Sealer, WrongMasterKey
 from actors.tools.connection import Connection

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from actors.egress.aiohttp_session import Outbound
+from actors.egress.outbound import Outbound
 from actors.errors import InvalidField
 from actors.tools.limits import MAX_MESSAGE_BYTES, Flooded, ToolLimits
 from actors.tools.token_bucket import TokenBucket

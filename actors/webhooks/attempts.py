@@ -1,23 +1,30 @@
 """Attempts: each delivery is sent in a task of its own, which tells the dispatcher the outcome."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from actors.ids import Clock
 from actors.runtime.mailbox import Tell
 from actors.webhooks.counts import DeliveryCounts
 from actors.webhooks.lanes import Lane, Receiver
-from actors.webhooks.sender import Outcome, Sender
+from actors.webhooks.messages import Outcome
 from actors.webhooks.signing import Signer
 from actors.wire import iso
 from persistence import deliveries
 from persistence.deliveries import DueRow
 from persistence.store import Store, StoreUnavailable
 
+if TYPE_CHECKING:
+    from actors.webhooks.sender import Sender
+
 IN_FLIGHT = 512
 """Attempts under way in all; beyond that, each endpoint has one at most."""
+
+
+OpenSender = Callable[[], Awaitable["Sender"]]
+"""Opens the sender, with its connections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,28 +67,25 @@ class AttemptsHost(Protocol):
 class Attempts:
     """The attempts under way. It signs and sends; the dispatcher decides which, and judges the outcomes."""
 
-    __slots__ = ("_clock", "_counts", "_host", "_make_sender", "_sender", "_signer", "_tasks", "in_flight")
+    __slots__ = ("_clock", "_counts", "_host", "_open_sender", "_opening", "_sender", "_signer", "_tasks", "in_flight")
 
     def __init__(
         self,
         host: AttemptsHost,
         clock: Clock,
         signer: Signer,
-        make_sender: Callable[[], Sender],
+        open_sender: OpenSender,
         counts: DeliveryCounts,
     ) -> None:
         self._host = host
         self._clock = clock
         self._signer = signer
-        self._make_sender = make_sender
+        self._open_sender = open_sender
         self._counts = counts
         self._sender: Sender | None = None
+        self._opening = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
         self.in_flight = 0
-
-    def open(self) -> None:
-        """Make the sender, with its connections."""
-        self._sender = self._make_sender()
 
     @property
     def full(self) -> bool:
@@ -113,16 +117,23 @@ class Attempts:
         self._tasks.add(asyncio.create_task(self._attempt(lane.number, row, receiver, self._clock(), data)))
 
     async def _attempt(self, number: int, row: DueRow, receiver: Receiver, at: int, data: str) -> None:
-        assert self._sender is not None
+        sender = self._sender or await self._opened()
         # signed here, because the dispatcher may begin many attempts with long bodies in one step
         body = (
             f'{{"id":"{row.event_id}","type":"{row.type}","created_at":"{iso(row.created_at)}","data":{data}}}'
         ).encode()
         headers = self._signer.headers(receiver.keys, at, row.event_id, row.type, row.id, body)
-        outcome = await self._sender.post(receiver.user_id, receiver.url, headers, body)
+        outcome = await sender.post(receiver.user_id, receiver.url, headers, body)
         self._host.tell_self(AttemptEnded(number, row, receiver, at, outcome))
         # done here, because a callback would cost one more turn of the loop
         self._tasks.discard(cast(asyncio.Task[None], asyncio.current_task()))
+
+    async def _opened(self) -> "Sender":
+        """Open the sender at the first attempt."""
+        async with self._opening:
+            if self._sender is None:
+                self._sender = await self._open_sender()
+            return self._sender
 
     def given_up(self, lane: Lane, row: DueRow) -> None:
         """Note that an attempt was not sent: its data, or its receiver, is gone."""

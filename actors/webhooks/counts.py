@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from actors.webhooks.sender import Outcome
+from actors.webhooks.messages import Outcome
 
 
 @dataclass(slots=True)

@@ -7,14 +7,13 @@ another. `attempts` sends, `outcomes` judges and stores.
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
 from typing import Any
 
 from actors.ids import Clock
 from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor, not_stored
 from actors.sealing import Sealer
-from actors.webhooks.attempts import AttemptEnded, Attempts, BodyRead
+from actors.webhooks.attempts import AttemptEnded, Attempts, BodyRead, OpenSender
 from actors.webhooks.counts import DeliveryCounts
 from actors.webhooks.due import DueDeliveries, DueQuery, find
 from actors.webhooks.lanes import REFILL_BELOW, Lane, WakeupHeap, receiver_of
@@ -32,7 +31,6 @@ from actors.webhooks.outbox import Outbox
 from actors.webhooks.outcomes import Outcomes, StoredResult
 from actors.webhooks.recoveries import Recoveries
 from actors.webhooks.schedule import RetrySchedule
-from actors.webhooks.sender import Sender
 from actors.webhooks.signing import Signer
 from persistence import deliveries
 from persistence.deliveries import DueRow, ResultRow
@@ -81,13 +79,13 @@ class WebhookDispatcher(DurableActor):
         sealer: Sealer,
         signer: Signer,
         schedule: RetrySchedule,
-        make_sender: Callable[[], Sender],
+        open_sender: OpenSender,
         counts: DeliveryCounts,
     ) -> None:
         super().__init__(key, store)
         self._clock = clock
         self._sealer = sealer
-        self._attempts = Attempts(self, clock, signer, make_sender, counts)
+        self._attempts = Attempts(self, clock, signer, open_sender, counts)
         self._outcomes = Outcomes(self, clock, outbox, schedule, counts)
         self._lanes: dict[int, Lane] = {}
         self._lanes_limit = LANES_AT_REST
@@ -110,7 +108,6 @@ class WebhookDispatcher(DurableActor):
         """
         if not await self.store.writable():
             raise not_stored()
-        self._attempts.open()
         (self._last,) = await self.store.fetch(deliveries.LAST_PLACE)
         for number, due in await self.store.fetch(deliveries.waiting_endpoints()):
             self._lane(number).expect(due)
@@ -333,7 +330,7 @@ class WebhookDispatcher(DurableActor):
         return not self._stopping or bool(self._attempts.in_flight) or self._outcomes.pending
 
     async def on_end(self) -> None:
-        """Cut off what is under way and close all connections; the rows tell what is to be sent again."""
+        """Cut off what is under way; the rows tell what is to be sent again."""
         self._stopping = True
         if self._timer is not None:
             self._timer.cancel()

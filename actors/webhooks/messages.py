@@ -1,7 +1,7 @@
 """The messages that the dispatcher and a user's webhooks actor take, and their replies."""
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from actors.errors import NotFound, StateConflict
 from actors.runtime.mailbox import Ask, Tell
@@ -152,3 +152,28 @@ def too_many_endpoints() -> StateConflict:
 def not_active() -> StateConflict:
     """Make the error for a delivery to an endpoint that is disabled or deleted."""
     return StateConflict("The endpoint is disabled or deleted; enable it with PATCH first (active: true).")
+
+
+Failure = Literal[
+    "address_refused",
+    "dns_failure",
+    "connection_refused",
+    "connection_reset",
+    "connection_failed",
+    "tls_error",
+    "timeout",
+    "invalid_response",
+    "redirect",
+    "http_status",
+]
+"""Why an attempt failed; a stable code of the log. `http_status`: the receiver answered, but not 2xx."""
+
+
+class Outcome(NamedTuple):
+    """What an attempt came to; `error` is None exactly when the receiver answered 2xx."""
+
+    status: int | None
+    latency_ms: int
+    error: Failure | None
+    response: str | None
+    retry_after: str | None = None

@@ -18,10 +18,9 @@ from actors.webhooks.attempts import AttemptEnded
 from actors.webhooks.counts import DeliveryCounts
 from actors.webhooks.event_types import endpoint_data
 from actors.webhooks.lanes import Lane, Receiver
-from actors.webhooks.messages import CHUNK
+from actors.webhooks.messages import CHUNK, Outcome
 from actors.webhooks.outbox import Outbox
 from actors.webhooks.schedule import GIVE_UP_MS, RetrySchedule, retry_after_s
-from actors.webhooks.sender import Outcome
 from persistence import deliveries, endpoints
 from persistence.deliveries import DueRow, ResultRow
 from persistence.store import ROWS, Write

@@ -5,12 +5,13 @@ import ssl
 from collections.abc import Mapping
 from functools import lru_cache
 from time import perf_counter
-from typing import Literal, NamedTuple
 
 import aiohttp
 from yarl import URL
 
-from actors.egress.aiohttp_session import EgressRefused, Outbound, looked_up_for
+from actors.egress.aiohttp_session import open_session
+from actors.egress.outbound import EgressRefused, Outbound, looked_up_for
+from actors.webhooks.messages import Failure, Outcome
 
 MAX_BODY_BYTES = 65_536
 """So much of an answer's body is read, so that the connection can be used again; a longer one is cut off."""
@@ -19,37 +20,13 @@ BODY_S = 2.0
 EXCERPT_BYTES = 1_024
 """So much of an answer's body is kept in the log."""
 
-Failure = Literal[
-    "address_refused",
-    "dns_failure",
-    "connection_refused",
-    "connection_reset",
-    "connection_failed",
-    "tls_error",
-    "timeout",
-    "invalid_response",
-    "redirect",
-    "http_status",
-]
-"""Why an attempt failed; a stable code of the log. `http_status`: the receiver answered, but not 2xx."""
-
-
-class Outcome(NamedTuple):
-    """What an attempt came to; `error` is None exactly when the receiver answered 2xx."""
-
-    status: int | None
-    latency_ms: int
-    error: Failure | None
-    response: str | None
-    retry_after: str | None = None
-
 
 class Sender:
     """Posts deliveries; one for all endpoints, so that connections are kept."""
 
     def __init__(self, outbound: Outbound, timeout_s: float) -> None:
         self._outbound = outbound
-        self._session = outbound.session(timeout_s=timeout_s)
+        self._session = open_session(outbound, timeout_s=timeout_s)
 
     async def close(self) -> None:
         """Close every connection."""

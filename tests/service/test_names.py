@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 import httpcore2
 import pytest
 
-from actors.egress.aiohttp_session import Outbound
 from actors.egress.httpx_transport import GuardedBackend
 from actors.egress.lookups import PER_USER, Found, Lookups
+from actors.egress.outbound import Outbound
 from actors.webhooks.sender import Sender
 from tests.support.name_server import asking, name_server
 from tests.support.receiver import receiving

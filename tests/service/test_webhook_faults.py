@@ -14,7 +14,8 @@ import pytest
 from aiohttp import web
 
 from actors.core import Core, CoreOptions, WebhookOptions
-from actors.egress.aiohttp_session import Outbound
+from actors.egress.aiohttp_session import open_session
+from actors.egress.outbound import Outbound
 from actors.engines.recall import RecallEngine
 from actors.errors import StateConflict, StorageUnavailable
 from actors.ids import system_clock
@@ -697,7 +698,7 @@ async def test_a_url_that_was_allowed_once_is_refused_at_the_attempt_when_it_no_
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "10.0.0.1", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]"])
 async def test_an_ip_literal_skips_resolvers_and_is_refused_where_the_socket_is_opened(host: str):
     outbound = Outbound()
-    async with outbound.session(timeout_s=5) as session:
+    async with open_session(outbound, timeout_s=5) as session:
         with pytest.raises(OSError, match="not a globally routable"):
             await session.post(f"http://{host}:9/hook")
 

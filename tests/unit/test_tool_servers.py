@@ -12,8 +12,8 @@ import pytest
 
 from actors.commands.tools import UserToolbox
 from actors.core import Core, CoreOptions
-from actors.egress.aiohttp_session import Outbound
 from actors.egress.httpx_transport import GuardedBackend, GuardedTransport
+from actors.egress.outbound import Outbound
 from actors.engines.recall import RecallEngine
 from actors.errors import NotFound, Overloaded, StateConflict
 from actors.sealing import Sealer
