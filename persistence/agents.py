@@ -7,6 +7,9 @@ from typing import Any
 from persistence.store import Params, Query, Write
 from persistence.users import name_key
 
+NAME_TAKEN = "agents.name_key"
+"""Refuses an agent whose name another has."""
+
 
 @dataclass(frozen=True, slots=True)
 class AgentRow:
@@ -64,7 +67,7 @@ def _row(row: Params) -> AgentRow:
 
 
 def insert(agent: AgentRow) -> Write:
-    """Add an agent; refused as `agents.name_key` when the name is taken, `FOREIGN_KEY` without its owner."""
+    """Add an agent; refused as `NAME_TAKEN` when the name is taken, `FOREIGN_KEY` without its owner."""
     return Write(
         "INSERT INTO agents (id, owner_id, name, name_key, description, profile, access, online, created_at,"
         " updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -94,7 +97,7 @@ class AgentChanges:
 
 
 def update(agent_id: str, changes: AgentChanges, at: int) -> Write:
-    """Change just the members given; refused as `agents.name_key` when the name is taken."""
+    """Change just the members given; refused as `NAME_TAKEN` when the name is taken."""
     return Write(
         "UPDATE agents SET name = coalesce(?, name), name_key = coalesce(?, name_key),"
         " description = coalesce(?, description), profile = coalesce(?, profile),"

@@ -6,6 +6,9 @@ from persistence.agents import SHARE_A_BANK, SHARE_A_DOMAIN
 from persistence.store import Params, Query, Write
 from persistence.users import name_key
 
+NAME_TAKEN = "domains.name_key"
+"""Refuses a domain whose name another has."""
+
 
 @dataclass(frozen=True, slots=True)
 class DomainRow:
@@ -83,7 +86,7 @@ def _row(row: Params) -> DomainRow:
 
 
 def insert(domain: DomainRow) -> Write:
-    """Add a domain; refused as `domains.name_key` when the name is taken, `ROWS` when its founder is gone."""
+    """Add a domain; refused as `NAME_TAKEN` when the name is taken, `ROWS` when its founder is gone."""
     return Write(
         "INSERT INTO domains (id, founder_id, name, name_key, description, profile, access, created_at, updated_at)"
         " SELECT ?, id, ?, ?, ?, ?, ?, ?, ? FROM agents WHERE id = ? AND owner_id = ? AND destroyed_at IS NULL",
@@ -104,7 +107,7 @@ def insert(domain: DomainRow) -> Write:
 
 
 def update(domain_id: str, changes: DomainChanges, at: int) -> Write:
-    """Change a domain; refused as `domains.name_key` when the name is taken, `ROWS` when it is gone."""
+    """Change a domain; refused as `NAME_TAKEN` when the name is taken, `ROWS` when it is gone."""
     return Write(
         "UPDATE domains SET name = ?, name_key = ?, description = ?, profile = coalesce(?, profile),"
         " access = coalesce(?, access), updated_at = ? WHERE id = ?",
@@ -159,7 +162,7 @@ def delete_membership(domain_id: str, agent_id: str) -> Write:
 
 
 def insert_zone(domain_id: str, zone: ZoneRow) -> Write:
-    """Add a zone; refused as `zones.domain_id` when the name is taken, `FOREIGN_KEY` when the domain is gone."""
+    """Add a zone; its actor knows that the name is free. Refused as `FOREIGN_KEY` when the domain is gone."""
     return Write(
         "INSERT INTO zones (id, domain_id, name, name_key, created_at) VALUES (?, ?, ?, ?, ?)",
         (zone.id, domain_id, zone.name, name_key(zone.name), zone.created_at),

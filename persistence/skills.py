@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 from persistence.store import Params, Query, Write
 
+NAME_TAKEN = "skills.user_id"
+"""Refuses a skill whose name another of its user has."""
+
 
 class SkillRow(NamedTuple):
     """An installed skill as listed: no body, and of its files the paths; `installed_at` in ms since the epoch."""
@@ -23,7 +26,7 @@ class SkillRow(NamedTuple):
 def install(user_id: str, skill: SkillRow, body: str, files: Mapping[str, bytes], most: int) -> tuple[Write, ...]:
     """Add a skill with its files.
 
-    Refused as `skills.user_id` when the user has one of its name, as `ROWS` when it has `most` already, as
+    Refused as `NAME_TAKEN` when the user has one of its name, as `ROWS` when it has `most` already, as
     `FOREIGN_KEY` without the user.
     """
     return (

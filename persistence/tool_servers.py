@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from persistence.store import Query, Write
 from persistence.users import name_key
 
+NAME_TAKEN = "tool_servers.user_id"
+"""Refuses a tool server whose name another of its user has."""
+
 
 @dataclass(frozen=True, slots=True)
 class ToolServerRow:
@@ -29,7 +32,7 @@ _COLUMNS = "id, user_id, name, entry, url, headers, offers, created_at"
 def insert(server: ToolServerRow, most: int) -> Write:
     """Add a tool server.
 
-    Refused as `tool_servers.user_id` when the user has one of its name, as `ROWS` when it has `most` already.
+    Refused as `NAME_TAKEN` when the user has one of its name, as `ROWS` when it has `most` already.
     """
     return Write(
         f"INSERT INTO tool_servers ({_COLUMNS}, name_key) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?"

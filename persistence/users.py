@@ -6,6 +6,9 @@ from typing import Any
 
 from persistence.store import Query, Write
 
+NAME_TAKEN = "users.name_key"
+"""Refuses a user whose name another has."""
+
 
 @dataclass(frozen=True, slots=True)
 class UserRow:
@@ -51,7 +54,7 @@ def name_key(name: str) -> str:
 
 
 def insert(user: UserRow) -> Write:
-    """Add a user; refused as `users.name_key` when the name is taken."""
+    """Add a user; refused as `NAME_TAKEN` when the name is taken."""
     return Write(
         f"INSERT INTO users ({COLUMNS}, name_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (

@@ -132,7 +132,7 @@ class AgentActor(DurableActor):
             reply=self._view,
             preview=lambda: self._view(replace(agent, updated_at=now, **given)),
             applied=applied,
-            constraint_errors={"agents.name_key": name_taken, ROWS: no_such_agent},
+            constraint_errors={agents.NAME_TAKEN: name_taken, ROWS: no_such_agent},
         )
 
     def _change(self, at: int, **changes: Any) -> None:

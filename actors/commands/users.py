@@ -69,7 +69,7 @@ async def create(call: Call) -> Answer:
         created_at=now,
         development_plan=core.options.development_plan,
     )
-    await core.store.commit(Unit((users.insert(user),), constraint_errors={"users.name_key": name_taken}))
+    await core.store.commit(Unit((users.insert(user),), constraint_errors={users.NAME_TAKEN: name_taken}))
     fresh = QuotaStatus(user.plan, daily_limit(user.plan, None), 0, next_midnight(now))
     return Answer(profile=[own_user_record(user, Owned(), fresh)])
 

@@ -125,7 +125,7 @@ class DomainActor(DurableActor):
             reply=lambda: self._domain,
             preview=lambda: replace(domain, updated_at=now, **given),
             applied=applied,
-            constraint_errors={"domains.name_key": name_taken, ROWS: no_such_domain},
+            constraint_errors={domains.NAME_TAKEN: name_taken, ROWS: no_such_domain},
         )
 
     @handles(DestroyDomain)

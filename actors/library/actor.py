@@ -58,7 +58,7 @@ class LibraryActor(DurableActor):
             reply=lambda: row,
             applied=lambda: self._skills.add(skill.name),
             constraint_errors={
-                "skills.user_id": lambda: _installed_already(skill.name),
+                skills.NAME_TAKEN: lambda: _installed_already(skill.name),
                 FOREIGN_KEY: no_such_user,
                 ROWS: too_many_skills,
             },

@@ -128,7 +128,7 @@ class ToolServerActor(DurableActor):
             applied=applied,
             reply=lambda: ToolServerView(row, "idle", None, None),
             constraint_errors={
-                "tool_servers.user_id": name_taken,
+                tool_servers.NAME_TAKEN: name_taken,
                 FOREIGN_KEY: no_such_user,
                 ROWS: too_many_servers,
             },

@@ -229,7 +229,7 @@ class UserActor(DurableActor):
             *self._outbox.emit(user.id, *deployment_event("created", agent), at=now),
             reply=lambda: agent,
             applied=self._outbox.stored,
-            constraint_errors={"agents.name_key": name_taken, FOREIGN_KEY: no_such_user},
+            constraint_errors={agents.NAME_TAKEN: name_taken, FOREIGN_KEY: no_such_user},
         )
 
     @handles(CreateDomain)
@@ -255,7 +255,7 @@ class UserActor(DurableActor):
             domains.put_membership(domain.id, domain.founder_id, "member", now),
             domains.insert_zone(domain.id, ZoneRow(new_id("zon", near=user.id), LOBBY, now)),
             reply=lambda: domain,
-            constraint_errors={"domains.name_key": name_taken, ROWS: agent_is_gone},
+            constraint_errors={domains.NAME_TAKEN: name_taken, ROWS: agent_is_gone},
         )
 
     @handles(CreateBank)
@@ -280,7 +280,7 @@ class UserActor(DurableActor):
             banks.attach(bank.id, message.agent_id, "admin", now),
             reply=lambda: bank,
             notices=(Told("agent", message.agent_id, StandingChanged(has_banks=True)),),
-            constraint_errors={"banks.name_key": name_taken, FOREIGN_KEY: no_such_user, ROWS: agent_is_gone},
+            constraint_errors={banks.NAME_TAKEN: name_taken, FOREIGN_KEY: no_such_user, ROWS: agent_is_gone},
         )
 
     @handles(AddToRoster)

@@ -2,12 +2,17 @@
 
 import ast
 import re
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
+
+from persistence.sqlite.migrate import MIGRATIONS
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -30,8 +35,26 @@ KEPT_TO = {
     "sqlite3": ("persistence/",),
 }
 SQL = re.compile(
-    r"\s*(SELECT\s|INSERT\s+(OR\s+\w+\s+)?INTO\s|UPDATE\s+\w+\s+SET\s|DELETE\s+FROM\s|CREATE\s+TABLE\s|PRAGMA\s)"
+    r"\b(SELECT|INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+(TABLE|INDEX|TRIGGER)|PRAGMA|WHERE|JOIN"
+    r"|UNION|HAVING|(ORDER|GROUP)\s+BY|ON\s+CONFLICT|BEGIN\s+IMMEDIATE|SAVEPOINT)\b"
+    r"|\bVALUES\s*\(|\bLIMIT\s+[?:]"
 )
+"""Words of SQL; text for people has none of them in capitals."""
+
+
+def schema() -> set[str]:
+    """Name the columns of the real schema as `table.column`, and its tables whose names are no everyday words."""
+    with closing(sqlite3.connect(":memory:")) as database:
+        for migration in sorted(MIGRATIONS.glob("*.sql")):
+            database.executescript(migration.read_text(encoding="utf-8"))
+        columns = database.execute(
+            "SELECT tables.name, columns.name FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns"
+            " WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite%'"
+        ).fetchall()
+    return {f"{table}.{column}" for table, column in columns} | {table for table, _ in columns if "_" in table}
+
+
+SCHEMA = schema()
 
 
 # A module or folder of actors/ imports only what stands before it.
@@ -79,14 +102,19 @@ def broken_rules(checkout: Path) -> list[str]:
 def faults_in(file: Path, checkout: Path) -> Iterator[tuple[int, str]]:
     place = file.relative_to(checkout).as_posix()
     part = file.relative_to(checkout).parts[0].removesuffix(".py")
-    for node in ast.walk(ast.parse(file.read_bytes(), filename=place)):
+    tree = ast.parse(file.read_bytes(), filename=place)
+    for node in ast.walk(tree):
         for imported in imports_of(node):
             if imported in (MAY_IMPORT.keys() | OUTSIDE) - MAY_IMPORT[part] - {part}:
                 yield node_line(node), f"imports {imported}"
             if imported in KEPT_TO and not place.startswith(KEPT_TO[imported]):
                 yield node_line(node), f"imports {imported}"
-        if part != "persistence" and is_sql(node):
-            yield node_line(node), "holds SQL"
+    if part not in ("persistence", "config"):
+        for text in texts_of(tree):
+            if SQL.search(text.value):
+                yield text.lineno, "holds SQL"
+            elif text.value in SCHEMA:
+                yield text.lineno, f"names {text.value} of the schema"
 
 
 def concept_of(module: str) -> str:
@@ -167,8 +195,21 @@ def too_long(checkout: Path) -> list[str]:
     ]
 
 
-def is_sql(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, str) and bool(SQL.match(node.value))
+class Text(NamedTuple):
+    """A text in a program, and its line."""
+
+    value: str
+    lineno: int
+
+
+def texts_of(tree: ast.AST) -> list[Text]:
+    """List the texts of a program, without docstrings and other texts that stand alone."""
+    alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    return [
+        Text(node.value, node.lineno)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in alone
+    ]
 
 
 def imports_of(node: ast.AST) -> list[str]:
@@ -251,6 +292,11 @@ def test_every_part_of_the_checkout_is_checked() -> None:
         ("actors/banks/actor.py", "QUERY = 'SELECT id FROM bank'", "holds SQL"),
         ("routes/bus/bus.py", "q = f'UPDATE users SET plan = {plan}'", "holds SQL"),
         ("actors/banks/actor.py", "q = '''\n  INSERT OR IGNORE INTO bank VALUES (?)'''", "holds SQL"),
+        ("actors/banks/actor.py", "def f(c):\n    return f'{c} AND place > ? ORDER BY place'", "holds SQL"),
+        ("routes/bus/bus.py", "condition = 'WHERE id = ?'", "holds SQL"),
+        ("server.py", "statement = 'PRAGMA wal_checkpoint'", "holds SQL"),
+        ("actors/agents/actor.py", "errors = {'agents.name_key': 1}", "names agents.name_key of the schema"),
+        ("routes/bus/bus.py", "table = 'zone_quotes'", "names zone_quotes of the schema"),
     ],
 )
 def test_the_checker_finds_each_kind_of_fault(tmp_path: Path, place: str, source: str, fault: str) -> None:
@@ -265,6 +311,9 @@ def test_the_checker_accepts_what_is_allowed(tmp_path: Path) -> None:
     write(tmp_path, "routes/bus/bus.py", "import sanic\nfrom actors import agent\nfrom persistence import users")
     write(tmp_path, "actors/runtime/actor.py", "import pykka\nfrom persistence import store\nfrom actors import ids")
     write(tmp_path, "actors/agents/actor.py", "'''Select a bank from many; update set.'''\nfrom . import runtime")
+    write(
+        tmp_path, "actors/banks/actor.py", "def f():\n    '''See `agents.name_key`: WHERE.'''\n    return 'agent.name'"
+    )
     write(tmp_path, "persistence/users.py", "import aiosqlite, sqlite3\nQUERY = 'SELECT 1'")
     write(tmp_path, "tests/test_it.py", "import pykka, config, sqlite3")
     write(tmp_path, "bench/__main__.py", "import pykka")
