@@ -1,13 +1,14 @@
 """Censoring: erases memories for good, with all that quotes them and all that they come from."""
 
 from persistence.memories import Choice, condition_of
+from persistence.quotes import NOTED_IN
 from persistence.store import Query, Write
 
 REDACTED = "[censored]"
 """What stands where a censored memory was quoted."""
 
 _MAX_SOURCES = 3
-_QUOTING = (("messages", "quotes", "conversation_id"), ("zone_messages", "zone_quotes", "zone_id"))
+_QUOTING = (("messages", *NOTED_IN["conversation"]), ("zone_messages", *NOTED_IN["zone"]))
 
 
 def censor(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:

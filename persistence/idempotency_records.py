@@ -1,8 +1,8 @@
 """Idempotency records: the first answers to requests with an Idempotency-Key, sealed."""
 
 from dataclasses import dataclass
-from typing import Literal
 
+from persistence.quotes import NOTED_IN, Talk
 from persistence.store import Query, Write
 
 
@@ -39,7 +39,7 @@ _PUT = (
 
 
 def keep(credential_id: str, key_hash: bytes, user_id: str, at: int, since: int, kept: IdempotencyRow) -> Write:
-    """Keep an answer; refused under `ROWS` where the key has one that is not older than `since`."""
+    """Store an answer; refused as `ROWS` where the key has one that is not older than `since`."""
     params = (credential_id, key_hash, user_id, kept.fingerprint, at, kept.status, kept.answer, kept.message_id, since)
     return Write(f"{_PUT})", params, rows=1)
 
@@ -54,7 +54,7 @@ def begin(
 
 
 def forget_quotes(credential_id: str, key_hash: bytes) -> Write:
-    """Remove the notes of what an answer quoted whose place a new one takes."""
+    """Remove the notes of what the previous answer of a key quoted."""
     return Write("DELETE FROM kept_quotes WHERE credential_id = ? AND key_hash = ?", (credential_id, key_hash))
 
 
@@ -68,21 +68,19 @@ def delete_of_user(user_id: str) -> Write:
     return Write("DELETE FROM kept_answers WHERE user_id = ?", (user_id,))
 
 
-def quote_alike(
-    noted_in: Literal["quotes", "zone_quotes"], stream: int | str, seq: int, credential_id: str, key_hash: bytes
-) -> Write:
-    """Note that a kept answer, if there is one, quotes the memories that a message of a conversation or zone does."""
-    of = {"quotes": "conversation_id", "zone_quotes": "zone_id"}[noted_in]
+def quote_alike(said_in: Talk, stream: int | str, seq: int, credential_id: str, key_hash: bytes) -> Write:
+    """Note that the answer of a key, if there is one, quotes the memories that a message does."""
+    table, of = NOTED_IN[said_in]
     return Write(
         "INSERT OR IGNORE INTO kept_quotes (memory, credential_id, key_hash)"
-        f" SELECT memory, ?1, ?2 FROM {noted_in} WHERE {of} = ?3 AND seq = ?4"
+        f" SELECT memory, ?1, ?2 FROM {table} WHERE {of} = ?3 AND seq = ?4"
         " AND EXISTS (SELECT 1 FROM kept_answers WHERE credential_id = ?1 AND key_hash = ?2)",
         (credential_id, key_hash, stream, seq),
     )
 
 
 def quote(memory: int, credential_id: str, key_hash: bytes) -> Write:
-    """Note that a memory's text stands in a kept answer, if the memory is still there."""
+    """Note that the answer of a key quotes a memory, if that is still there."""
     return Write(
         "INSERT OR IGNORE INTO kept_quotes (memory, credential_id, key_hash)"
         " SELECT place, ?2, ?3 FROM memories WHERE place = ?1 AND censored = 0",
@@ -90,7 +88,7 @@ def quote(memory: int, credential_id: str, key_hash: bytes) -> Write:
     )
 
 
-def withdraw_if_censored(memory: int, credential_id: str, key_hash: bytes) -> Write:
+def redact_if_censored(memory: int, credential_id: str, key_hash: bytes) -> Write:
     """Redact an answer that holds a memory's text if that was censored while the answer was made."""
     return Write(
         "UPDATE kept_answers SET answer = NULL WHERE credential_id = ? AND key_hash = ?"

@@ -1,25 +1,35 @@
-"""Which messages quote which memories, or may repeat such quotes: what a censoring has to redact."""
+"""Quotes: notes of which messages quote which memories, or may repeat such quotes, for censoring to redact."""
 
 import json
 from collections.abc import Sequence
+from typing import Literal
 
 from persistence.store import Write
+
+Talk = Literal["conversation", "zone"]
+"""What a message stands in: a private conversation, or a zone of a domain."""
+
+NOTED_IN: dict[Talk, tuple[str, str]] = {
+    "conversation": ("quotes", "conversation_id"),
+    "zone": ("zone_quotes", "zone_id"),
+}
+"""The table that notes the quotes of such messages, and its column of what they stand in."""
 
 UNSEEN = -1
 """The number of a source that the message does not show."""
 
 
-def quote(place: int, conversation_id: int, seq: int, source: int, *, whole: bool = False) -> Write:
+def quote(position: int, conversation_id: int, seq: int, source: int, *, whole: bool = False) -> Write:
     """Note that a message quotes a memory; fails when that was censored since it was read, not when it was removed.
 
-    `whole`: a censoring takes the whole message, for the memory's words may be anywhere in it.
+    `whole`: a censoring takes the whole message, because the memory's words may be anywhere in it.
     """
-    return _quote("quotes (memory, conversation_id, seq, source, whole)", conversation_id, seq, source, whole, place)
+    return _quote("quotes (memory, conversation_id, seq, source, whole)", conversation_id, seq, source, whole, position)
 
 
-def quote_in_zone(place: int, zone_id: str, seq: int, source: int, *, whole: bool = False) -> Write:
+def quote_in_zone(position: int, zone_id: str, seq: int, source: int, *, whole: bool = False) -> Write:
     """Note that a message in a zone quotes a memory; fails as `quote` does."""
-    return _quote("zone_quotes (memory, zone_id, seq, source, whole)", zone_id, seq, source, whole, place)
+    return _quote("zone_quotes (memory, zone_id, seq, source, whole)", zone_id, seq, source, whole, position)
 
 
 def _quote(into: str, *params: int | str) -> Write:
@@ -32,15 +42,16 @@ def _quote(into: str, *params: int | str) -> Write:
 
 def echo(conversation_id: int, seqs: Sequence[int], seq: int) -> Write:
     """Note that a message may repeat what these messages quote."""
-    return _echo("quotes", "conversation_id", conversation_id, seqs, seq)
+    return _echo("conversation", conversation_id, seqs, seq)
 
 
 def echo_in_zone(zone_id: str, seqs: Sequence[int], seq: int) -> Write:
     """Note that a message in a zone may repeat what these messages quote."""
-    return _echo("zone_quotes", "zone_id", zone_id, seqs, seq)
+    return _echo("zone", zone_id, seqs, seq)
 
 
-def _echo(table: str, stream: str, id: int | str, seqs: Sequence[int], seq: int) -> Write:
+def _echo(said_in: Talk, id: int | str, seqs: Sequence[int], seq: int) -> Write:
+    table, stream = NOTED_IN[said_in]
     return Write(
         f"INSERT OR IGNORE INTO {table} (memory, {stream}, seq, source, whole) SELECT memory, {stream}, ?, 0, 1"
         f" FROM {table} WHERE {stream} = ? AND seq IN (SELECT value FROM json_each(?))",

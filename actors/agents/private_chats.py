@@ -207,7 +207,7 @@ class PrivateChats:
 
     def _begin(self, agent: AgentRow, conversation: Conversation, chat: Chat) -> None:
         seq = conversation.last_seq + 1
-        said = chat.resumes or new_message("user", chat.user_name, chat.content, seq, self._clock())
+        said = chat.resumes or new_message(self._host.key, "user", chat.user_name, chat.content, seq, self._clock())
         turn = Turn(self._host.persona, agent.name, chat.memories, conversation.window, chat.content)
         if self._engine.streams:
             self._begin_streaming(agent, conversation, chat, said, turn)
@@ -256,7 +256,7 @@ class PrivateChats:
             self._conclude(agent, conversation, chat, ended.said, outcome)
         else:
             seq = conversation.last_seq + 1
-            answer = new_message("agent", agent.name, outcome.text, seq, self._clock(), outcome.sources)
+            answer = new_message(self._host.key, "agent", agent.name, outcome.text, seq, self._clock(), outcome.sources)
             self._store_reply(conversation, chat, ChatSent(ended.said, answer), answer, streamed=outcome)
         self._go_on(conversation)
 
@@ -269,7 +269,7 @@ class PrivateChats:
             return
         new = () if chat.resumes else (said,)
         seq = conversation.last_seq + len(new) + 1
-        answer = new_message("agent", agent.name, outcome.text, seq, self._clock(), outcome.sources)
+        answer = new_message(self._host.key, "agent", agent.name, outcome.text, seq, self._clock(), outcome.sources)
         self._store_reply(conversation, chat, ChatSent(said, answer), *new, answer)
 
     # storing

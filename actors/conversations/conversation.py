@@ -47,10 +47,20 @@ class Chat(NamedTuple):
 
 
 def new_message(
-    role: Literal["user", "agent"], name: str, content: str, seq: int, at: int, sources: tuple[Source, ...] = ()
+    near: str,
+    role: Literal["user", "agent"],
+    name: str,
+    content: str,
+    seq: int,
+    at: int,
+    sources: tuple[Source, ...] = (),
 ) -> Utterance:
-    """Make a message with an id of its own."""
-    return Utterance(new_id("msg"), role, name, content, seq, at, sources)
+    """Make a message with an id of its own.
+
+    It is `near` the key of the actor that keeps it: the agent for a private chat, the domain for its zones. So the id
+    names the shard of the actor that answers for the message, whoever said it.
+    """
+    return Utterance(new_id("msg", near), role, name, content, seq, at, sources)
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """Messages as rows of the store, and the rows that note which memories a message quotes."""
 
 from collections.abc import Sequence
-from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import orjson
 
@@ -10,6 +10,7 @@ from actors.engines.turn import Memory, Reply
 from actors.idempotency.records import Receipt
 from persistence import conversations, quotes
 from persistence.conversations import MessageRow
+from persistence.quotes import Talk
 from persistence.store import Write
 
 S = TypeVar("S", int, str)
@@ -49,13 +50,13 @@ class _Echo(Protocol[S_contra]):
     def __call__(self, stream: S_contra, seqs: Sequence[int], seq: int, /) -> Write: ...
 
 
-class QuoteTable(NamedTuple, Generic[S]):
-    """A table that notes which memories a message quotes, so that censoring a memory redacts the message.
+class QuoteNotes(NamedTuple, Generic[S]):
+    """Makes the notes of the memories that a message quotes, so that censoring a memory redacts the message.
 
     `S` is the id of a message's stream: of the private conversation, or of the zone.
     """
 
-    name: Literal["quotes", "zone_quotes"]
+    said_in: Talk
     quote: _Quote[S]
     echo: _Echo[S]
 
@@ -77,12 +78,12 @@ class QuoteTable(NamedTuple, Generic[S]):
         if reply.echoes:
             notes.append(self.echo(stream, reply.echoes, seq))
         if notes and receipt is not None:
-            notes += receipt.quotes_alike(self.name, stream, seq)
+            notes += receipt.quotes_alike(self.said_in, stream, seq)
         return notes
 
 
-PRIVATE_QUOTES = QuoteTable[int]("quotes", quotes.quote, quotes.echo)
-ZONE_QUOTES = QuoteTable[str]("zone_quotes", quotes.quote_in_zone, quotes.echo_in_zone)
+PRIVATE_QUOTES = QuoteNotes[int]("conversation", quotes.quote, quotes.echo)
+ZONE_QUOTES = QuoteNotes[str]("zone", quotes.quote_in_zone, quotes.echo_in_zone)
 
 
 def quoted_positions(message: Utterance, memories: tuple[Memory, ...]) -> tuple[int, ...]:

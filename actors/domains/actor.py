@@ -233,7 +233,7 @@ class DomainActor(DurableActor):
         self.require_member(message.viewer)
         if any(name_key(zone.row.name) == name_key(message.name) for zone in self.zones.values()):
             raise name_taken()
-        zone = ZoneRow(new_id("zon"), message.name, self._clock())
+        zone = ZoneRow(new_id("zon", near=self.key), message.name, self._clock())
         self.zones[zone.id] = Zone(zone)
         return self.commit(domains.insert_zone(self.key, zone), reply=lambda: zone)
 

@@ -172,7 +172,9 @@ class ZoneTalk:
                 failed = failed or reply
                 continue
             seq = zone.row.last_seq + 1 + len(new) + len(replies)
-            replies.append(new_message("agent", persona.name, reply.text, seq, self._clock(), reply.sources))
+            replies.append(
+                new_message(self._host.key, "agent", persona.name, reply.text, seq, self._clock(), reply.sources)
+            )
             if memories:
                 notes += ZONE_QUOTES.notes(zone.row.id, replies[-1], memories)
         unanswered = failed is not None and message.spoken_to
@@ -221,7 +223,9 @@ class ZoneTalk:
                 self._host.defer(answer, None, outcome if isinstance(outcome, ServiceError) else no_such_zone())
             return
         seq = zone.row.last_seq + 1
-        reply = new_message("agent", message.persona.name, outcome.text, seq, self._clock(), outcome.sources)
+        reply = new_message(
+            self._host.key, "agent", message.persona.name, outcome.text, seq, self._clock(), outcome.sources
+        )
         said = Said(message.said, reply, streamed=True)
         beside = ZONE_QUOTES.notes(zone.row.id, reply, message.memories, whole=True)
         if answer is not None:
@@ -237,7 +241,9 @@ class ZoneTalk:
         """Return the user's message, and what of it is new: nothing where it is stored already."""
         if message.resumes is not None:
             return message.resumes, ()
-        said = new_message("user", message.user_name, message.content, zone.row.last_seq + 1, self._clock())
+        said = new_message(
+            self._host.key, "user", message.user_name, message.content, zone.row.last_seq + 1, self._clock()
+        )
         return said, (said,)
 
     def _store(self, zone: Zone, *messages: Utterance, beside: Iterable[Write]) -> AsyncFuture[None]:

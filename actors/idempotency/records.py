@@ -8,12 +8,13 @@ the unit of the change: `Call.carry_out` sends the receipt along with the one as
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from actors.ids import Clock
 from actors.sealing import Sealer
 from persistence import idempotency_records
 from persistence.idempotency_records import IdempotencyRow
+from persistence.quotes import Talk
 from persistence.store import Write
 
 KEPT_MS = 24 * 3_600_000
@@ -73,7 +74,7 @@ class IdempotencyKey:
             *(
                 note(memory, self.credential_id, self.digest)
                 for memory in quoted
-                for note in (idempotency_records.quote, idempotency_records.withdraw_if_censored)
+                for note in (idempotency_records.quote, idempotency_records.redact_if_censored)
             ),
         ]
 
@@ -128,11 +129,11 @@ class Receipt:
         """Make the rows for the unit of a chat's message whose reply is yet to come."""
         return [] if self._key is None else [self._key.begin(message_id)]
 
-    def quotes_alike(self, noted_in: Literal["quotes", "zone_quotes"], stream: int | str, seq: int) -> list[Write]:
+    def quotes_alike(self, said_in: Talk, stream: int | str, seq: int) -> list[Write]:
         """Make the note that the kept answer quotes the memories which a stored message is noted to quote."""
         if self._key is None:
             return []
-        return [idempotency_records.quote_alike(noted_in, stream, seq, self._key.credential_id, self._key.digest)]
+        return [idempotency_records.quote_alike(said_in, stream, seq, self._key.credential_id, self._key.digest)]
 
     def undo(self) -> None:
         """Forget the answer that `writes` noted, because the unit was not stored."""

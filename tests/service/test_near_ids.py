@@ -34,3 +34,18 @@ async def test_all_that_a_user_makes_is_near_the_user(user: Client, unique: str)
     assert {id[:3]: id[-2:] for id in made} == dict.fromkeys(
         ("agt", "ses", "dom", "bnk", "key", "doc", "whe", "mcp", "zon", "mem"), end
     )
+
+
+async def test_messages_are_near_the_owner_of_what_keeps_them(user: Client, sanic_client: Client, unique: str):
+    guest = await sanic_client.register(f"{unique}-guest")
+    end = (await user.command("US_Read")).ok().profile[0]["id"][-2:]
+    await user.agent(f"{unique}-agent", access="public")
+    vx = {"name": f"{unique}-domain", "description": "d", "access": "public"}
+    (await user.command("DM_Create", vx=vx)).ok()
+    await guest.agent(f"{unique}-guest")
+    said = (await guest.command("AP_Chat", target={"agent": f"{unique}-agent"}, content="Hello")).ok().content
+    zone = {"domain": vx["name"], "agent": f"{unique}-guest"}
+    (await guest.command("DM_Join", target=zone)).ok()
+    said += (await guest.command("AP_Chat", target=zone, content="Hello")).ok().content
+    said += (await guest.command("ZN_Post", target={"domain": vx["name"]}, content="Good evening.")).ok().content
+    assert [message["id"][-2:] for message in said] == [end] * 5
