@@ -1,7 +1,7 @@
-"""Streams: who follows a zone, and what reaches them (product 4, ZN_Stream).
+"""Streams of a zone's events to its readers (docs/contract.md, "Streams").
 
-What happened in a domain is published here once it is stored, and handed to readers in ticks: at 1,000 readers a write
-for each message and reader would cost more than all the rest (design 4). A reader first subscribes, then catches up
+An event of a domain is published here once it is stored, and passed to readers in ticks: with 1,000 readers a write for
+each message and reader would cost more than all the rest. A reader first subscribes, then catches up
 from the store, and drops by number what it has had. From then on a tick's events go straight to its connection, the
 same bytes to all; only what a slow one can't take waits for its task.
 """

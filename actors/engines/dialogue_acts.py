@@ -1,7 +1,7 @@
-"""What kind of message a text is, which parts of it can be quoted, and what it leaves to be remembered.
+"""The dialogue act of a message, the passages of it that can be quoted, and the facts in it to remember.
 
-Deliberately plain rules for English, German, French and Spanish; a wrong guess costs a clumsy answer, never
-an error.
+The rules are simple on purpose, for English, German, French and Spanish. A wrong guess leads to a clumsy answer, never
+to an error.
 """
 
 # ruff: noqa: RUF001 (other scripts' characters are the point)
@@ -20,10 +20,10 @@ MAX_QUOTE = 240
 """Characters of a passage, and so of a quote."""
 
 MAX_PASSAGES = 512
-"""Passages of a text that are looked at; more than 32,000 characters of prose have."""
+"""Passages of a text that are read; more than 32,000 characters of prose have."""
 
 _MAX_REMEMBERED = tokenizer.SLICE_CHARS  # characters of a message whose analysis is kept for a moment
-_MAX_STOPS = 4 * MAX_PASSAGES  # full stops and the like that are looked at, whether or not they end a sentence
+_MAX_STOPS = 4 * MAX_PASSAGES  # full stops and similar marks that are read, whether or not they end a sentence
 _MAX_MENTIONS = 8
 _MAX_COURTESY = 6  # words
 
@@ -76,7 +76,7 @@ _ABBREVIATION = re.compile(r"(?:\b(?:Dr|Mr|Mrs|Ms|Prof|St|No|Nr|Hr|Fr|z\.\s?B|e\
 
 
 def spoken(text: str) -> str:
-    """The text without spaces at its ends and without the agents that it is addressed to (`@scout ...`)."""
+    """Strip a text of spaces at its ends and of the agents that it is addressed to (`@scout ...`)."""
     text = text.strip()
     for _ in range(_MAX_MENTIONS):
         if not text.startswith("@"):
@@ -85,29 +85,29 @@ def spoken(text: str) -> str:
     return text
 
 
-def courtesy(said: list[str]) -> Courtesy | None:
-    """What these words (of `words.split`) are if they only greet, thank or take leave; a name may follow."""
-    kind = _COURTESIES.get(said[0]) if said else None
-    if kind is None or len(said) > _MAX_COURTESY:
+def courtesy(words: list[str]) -> Courtesy | None:
+    """Return the courtesy of these words (of `tokenizer.split`) if they are nothing else; a name may follow."""
+    kind = _COURTESIES.get(words[0]) if words else None
+    if kind is None or len(words) > _MAX_COURTESY:
         return None
-    if said[0] in _HALF_COURTESIES and (len(said) == 1 or said[1] not in _COURTEOUS):
+    if words[0] in _HALF_COURTESIES and (len(words) == 1 or words[1] not in _COURTEOUS):
         return None
-    return kind if sum(word not in _COURTEOUS for word in said) <= 1 else None
+    return kind if sum(word not in _COURTEOUS for word in words) <= 1 else None
 
 
-def asks(text: str, said: list[str]) -> bool:
-    """Whether a text, its words being `said`, wants an answer: a question or a request."""
-    if not said:
+def asks(text: str, words: list[str]) -> bool:
+    """Tell whether a text with these words wants an answer: a question or a request."""
+    if not words:
         return "?" in text or "？" in text
     if text.endswith(("?", "？")):
         return True
     if ("?" in text or not text.isascii()) and (_QUESTION_MARK.search(text) or _CJK_QUESTION.search(text)):
         return True
     start = 0
-    while start < len(said) - 1 and said[start] in _FILLERS:
+    while start < len(words) - 1 and words[start] in _FILLERS:
         start += 1
-    first = said[start]
-    following = said[start + 1] if start + 1 < len(said) else ""
+    first = words[start]
+    following = words[start + 1] if start + 1 < len(words) else ""
     if first in _REQUESTS or (first in _REQUEST_VERBS and following in _ME):
         return True
     if first in _QUESTION_WORDS:
@@ -116,9 +116,9 @@ def asks(text: str, said: list[str]) -> bool:
 
 
 def passages(text: str) -> list[str]:
-    """The sentences of a text, those above MAX_QUOTE characters in pieces cut between words; none is blank.
+    """Split a text into sentences, those above MAX_QUOTE characters in pieces cut between words; none is blank.
 
-    Each stands literally in the text. At most MAX_PASSAGES, the first ones. Not to be changed: it may be kept.
+    Each stands literally in the text. Only the first MAX_PASSAGES. The list may be cached, so callers don't change it.
     """
     return _passages_of_short(text) if len(text) <= _MAX_REMEMBERED else _passages(text)
 
@@ -139,7 +139,7 @@ def _passages(text: str) -> list[str]:
     return (found + _pieces(text[start:]))[:MAX_PASSAGES]
 
 
-_passages_of_short = lru_cache(maxsize=512)(_passages)  # asked for as a question, a quote and to be remembered
+_passages_of_short = lru_cache(maxsize=512)(_passages)  # a text is read as a question, as a quote and for its facts
 
 
 def _ends_sentence(stop: re.Match[str]) -> bool:
@@ -164,45 +164,42 @@ def _pieces(sentence: str) -> list[str]:
     return found
 
 
-def tells(text: str, said: list[str]) -> bool:
-    """Whether a text, its words being `said`, tells something: no question, request, greeting or thanks."""
-    return bool(said) and not asks(text, said) and courtesy(said) is None
+def tells(text: str, words: list[str]) -> bool:
+    """Tell whether a text with these words states something: no question, request, greeting or thanks."""
+    return bool(words) and not asks(text, words) and courtesy(words) is None
 
 
 class Analysis(NamedTuple):
-    """What a message is: its words, their terms, and what it wants."""
+    """The analysis of a message: its words, their terms, and its dialogue act."""
 
     text: str  # as `spoken` leaves it
-    said: list[str]
+    words: list[str]
     terms: list[str]
     courtesy: Courtesy | None
     asks: bool
 
 
-def analysed(text: str) -> Analysis | None:
-    """Look at a short message once: it is answered, and then remembered, in one step; None for a long one."""
-    return _analyse(text) if len(text) <= _MAX_REMEMBERED else None
-
-
 def analysing(text: str) -> Steps[Analysis]:
-    """Look at a message of any length."""
+    """Analyse a message; a short one only once, although it is answered and then stored to be remembered."""
+    if len(text) <= _MAX_REMEMBERED:
+        return _analyse(text)
     text = spoken(text)
-    said = yield from tokenizer.splitting(text)
-    terms = yield from tokenizer.terming(said)
-    return Analysis(text, said, terms, courtesy(said), asks(text, said))
+    words = yield from tokenizer.splitting(text)
+    terms = yield from tokenizer.terming(words)
+    return Analysis(text, words, terms, courtesy(words), asks(text, words))
 
 
 @lru_cache(maxsize=64)
 def _analyse(text: str) -> Analysis:
     text = spoken(text)
-    said = tokenizer.split(text)
-    return Analysis(text, said, tokenizer.terms(said), courtesy(said), asks(text, said))
+    words = tokenizer.split(text)
+    return Analysis(text, words, tokenizer.terms(words), courtesy(words), asks(text, words))
 
 
 def facts(utterance: Utterance) -> list[str]:
-    """The terms of a short utterance by which it can be recalled; none if it tells nothing.
+    """Return the terms by which a short utterance can be recalled; none if it states nothing.
 
-    Questions tell nothing, nor do an agent's replies that quote something or say that they know nothing.
+    Questions state nothing, nor do an agent's replies that quote something or say that they know nothing.
     """
     if _says_nothing(utterance):
         return []
@@ -218,7 +215,7 @@ def facts(utterance: Utterance) -> list[str]:
 
 
 def finding_facts(utterance: Utterance) -> Steps[list[str]]:
-    """The terms of any utterance by which it can be recalled, as `facts` has them."""
+    """Return the terms by which an utterance of any length can be recalled, as `facts` does."""
     if len(utterance.content) <= _MAX_REMEMBERED:
         return facts(utterance)
     if _says_nothing(utterance):
@@ -230,9 +227,9 @@ def finding_facts(utterance: Utterance) -> Steps[list[str]]:
         return message.terms
     told: list[str] = []
     for part in passages(message.text):
-        said = tokenizer.split(part)
-        if tells(part, said):
-            told += said
+        words = tokenizer.split(part)
+        if tells(part, words):
+            told += words
         yield
     return (yield from tokenizer.terming(told))
 

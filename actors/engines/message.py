@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 
 class Source(NamedTuple):
-    """What a reply was based on.
+    """A text that a reply is based on.
 
     `of` is the name of the bank, the label of the conversation or the name of the agent; `id` is the memory's
     name, the message's id or the agent's id. `quote` stands literally in the text that it was taken from.
@@ -17,12 +17,12 @@ class Source(NamedTuple):
     quote: str
 
     def record(self) -> dict[str, str]:
-        """The source as it stands in a message record (product.md 1)."""
+        """Return the source as message records show it (docs/contract.md, "Records")."""
         return {self.kind: self.of, "name" if self.kind == "bank" else "id": self.id, "quote": self.quote}
 
     @classmethod
     def from_record(cls, record: Mapping[str, str]) -> "Source":
-        """The inverse of `record`, for messages read from the store."""
+        """Make a source of its record; the inverse of `record`, for messages read from the store."""
         if "bank" in record:
             return cls("bank", record["bank"], record["name"], record["quote"])
         if "conversation" in record:
@@ -31,7 +31,7 @@ class Source(NamedTuple):
 
 
 class Utterance(NamedTuple):
-    """One message of a conversation: said by `name`, the `seq`-th, at `at` (Unix time, milliseconds)."""
+    """One message of a conversation, by `name`; `at` is Unix time in milliseconds."""
 
     id: str
     role: Literal["user", "agent"]

@@ -1,4 +1,4 @@
-"""The default engine: answers by quoting what it was told, and says so when it was told nothing."""
+"""The default engine: answers by quoting earlier messages, memories and the profile, or says that it knows nothing."""
 
 import re
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ _OPENING = re.compile(r"(?:(?:actually|now|no|sorry|correction|remember|note|and
 
 
 class _Candidate(NamedTuple):
-    """Something that may answer: `text` is where the best passage is chosen from, once it is taken."""
+    """A possible answer; its best passage is chosen from `text` only if it is quoted."""
 
     share: float  # of the question's terms, 0 to 1
     kind: Literal["bank", "conversation", "profile"]
@@ -48,23 +48,23 @@ class _Candidate(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """A message that asks, and what it comes to without looking at the conversation or a bank."""
+    """A question to a persona, analysed without the conversation and the banks."""
 
     query: Question
     about_speaker: bool
-    said: list[_Candidate]
+    by_profile: list[_Candidate]
     """The passages of the profile that may answer it, best first."""
     alone: Reply
-    """The answer, where neither conversation nor banks have one; unused where only the speaker is asked about."""
+    """The answer if neither conversation nor banks have one; unused if the question is only about the speaker."""
     settled: bool
-    """Whether that is the answer in any case."""
+    """Whether `alone` is the answer in any case."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
     """A persona, split into passages and indexed.
 
-    `asked` are questions of late: an agent is asked the same by many.
+    `asked` holds the last questions, because many users ask an agent the same.
     """
 
     persona: Persona
@@ -74,7 +74,7 @@ class _Known:
     asked: dict[str, _Asked] = field(default_factory=dict[str, _Asked])
 
     def ask(self, message: dialogue_acts.Analysis) -> Steps[_Asked]:
-        """Look at a message that asks, and remember what was found."""
+        """Analyse a question, and remember the result."""
         known = yield from self._look_at(message)
         if len(message.text) <= _MAX_REMEMBERED:
             if len(self.asked) >= _MAX_ASKED_OFTEN and message.text not in self.asked:
@@ -84,15 +84,15 @@ class _Known:
 
     def _look_at(self, message: dialogue_acts.Analysis) -> Steps[_Asked]:
         query = Question((yield from terms_asked_for(message, dialogue_acts.passages(message.text), self.name)))
-        said = self.says(query)
-        about_agent = _ABOUT_AGENT.issuperset(query.terms) and not _AGENT_WORDS.isdisjoint(message.said)
-        about_speaker = not _SPEAKER_WORDS.isdisjoint(message.said)
-        introduces = about_agent and (not about_speaker or not said)
-        alone = (yield from self.introduction()) if introduces else (yield from _answering(said, query))
-        return _Asked(query, about_speaker, said, alone, about_agent and not about_speaker)
+        by_profile = self.says(query)
+        about_agent = _ABOUT_AGENT.issuperset(query.terms) and not _AGENT_WORDS.isdisjoint(message.words)
+        about_speaker = not _SPEAKER_WORDS.isdisjoint(message.words)
+        introduces = about_agent and (not about_speaker or not by_profile)
+        alone = (yield from self.introduction()) if introduces else (yield from _answering(by_profile, query))
+        return _Asked(query, about_speaker, by_profile, alone, about_agent and not about_speaker)
 
     def says(self, query: Question, *, sure: bool = False) -> list[_Candidate]:
-        """The passages of the profile that answer a question, best first; `sure`: without doubt."""
+        """Return the passages of the profile that answer a question, best first; `sure`: without doubt."""
         found: list[_Candidate] = []
         for number, _ in self.index.search(query.terms, MAX_SOURCES):
             share = query.share(self.index.terms(number))
@@ -101,7 +101,7 @@ class _Known:
         return _ranked(found)
 
     def introduction(self) -> Steps[Reply]:
-        """The answer to "Who are you?"."""
+        """Return the answer to "Who are you?"."""
         opening = f"I am {self.persona.name}."
         if not self.passages:
             return Reply(f"{opening} {dialogue_acts.INVITATION}")
@@ -110,9 +110,9 @@ class _Known:
 
 
 class RecallEngine:
-    """Answers from the persona, the memories and the window of a turn, quoting them and naming its sources.
+    """Answers from the persona, the memories and the window of a turn, with quotes and their sources.
 
-    Deterministic. Keeps nothing but a bounded cache of indexed personas.
+    Deterministic. The only state is a bounded cache of indexed personas.
     """
 
     name = "recall"
@@ -125,8 +125,8 @@ class RecallEngine:
         return whole(self.replying(turn))
 
     def replying(self, turn: Turn) -> Steps[Reply]:
-        """Greets, acknowledges, answers with at most MAX_SOURCES quotes, or says that it knows nothing."""
-        message = dialogue_acts.analysed(turn.message) or (yield from dialogue_acts.analysing(turn.message))
+        """Greet, acknowledge, answer with up to MAX_SOURCES quotes, or say that nothing is known."""
+        message = yield from dialogue_acts.analysing(turn.message)
         if message.courtesy:
             return _courteous(message.courtesy, turn.persona)
         if message.asks:
@@ -142,11 +142,15 @@ class RecallEngine:
                 found = _in_conversation(turn, asked.query)
             if not found:
                 return asked.alone
-            return (yield from _answering(_ranked(found + asked.said), asked.query))
+            ranked = _ranked(found + asked.by_profile)
+            return (yield from _quoting(_opening(ranked), ranked, asked.query))
         query = Question(message.terms)
         if not query.terms:
             return Reply(f"All right. {dialogue_acts.INVITATION}")
-        found = yield from _found(turn, query, sure=True)
+        if turn.memories or not turn.window.is_indexed:
+            found = yield from _found(turn, query, sure=True)
+        else:
+            found = _in_conversation(turn, query, sure=True)
         known = self._known(turn.persona) or (yield from self._learn(turn.persona))
         related = _ranked(found + known.says(query, sure=True))
         if not related:
@@ -172,7 +176,7 @@ class RecallEngine:
 
 
 def _found(turn: Turn, query: Question, *, sure: bool = False) -> Steps[list[_Candidate]]:
-    """Find what answers a question in the conversation and the banks; `sure`: without doubt."""
+    """Find the answers to a question in the conversation and the banks; `sure`: without doubt."""
     if not turn.window.is_indexed:
         yield from turn.window.indexing()
     found = _in_conversation(turn, query, sure=sure)
@@ -185,17 +189,22 @@ def _found(turn: Turn, query: Question, *, sure: bool = False) -> Steps[list[_Ca
 
 
 def _ranked(found: list[_Candidate]) -> list[_Candidate]:
-    """Put the best first; of equals conversation, banks, profile, as they come."""
+    """Sort the best first; equals keep their order: conversation, banks, profile."""
     if len(found) > 1:
         found.sort(key=_by_share, reverse=True)
     return found
 
 
 def _answering(found: list[_Candidate], query: Question) -> Steps[Reply]:
-    """Answer a question with what was found, best first, as surely as that accounts for it."""
+    """Answer a question with candidates, best first."""
     if not found:
         return Reply(dialogue_acts.UNKNOWN)
-    return (yield from _quoting("" if found[0].share >= SURE else _UNSURE, found, query))
+    return (yield from _quoting(_opening(found), found, query))
+
+
+def _opening(found: list[_Candidate]) -> str:
+    """Open an answer with a doubt, if the best candidate leaves one."""
+    return "" if found[0].share >= SURE else _UNSURE
 
 
 def _courteous(courtesy: dialogue_acts.Courtesy, persona: Persona) -> Reply:
@@ -209,7 +218,7 @@ def _by_share(candidate: _Candidate) -> float:
 
 
 def _in_conversation(turn: Turn, query: Question, *, sure: bool = False) -> list[_Candidate]:
-    """The utterances that account for most, best first; of those that do so about as well, the newest."""
+    """Return the utterances with the largest share, best first; of about equal ones the newest first."""
     hits = turn.window.search(query.terms, _MAX_HITS, query.fewest(sure=sure))
     if not hits:
         return []
@@ -246,7 +255,7 @@ def _of_profile(known: _Known, share: float, number: int) -> _Candidate:
 
 
 def _quoting(opening: str, found: list[_Candidate], query: Question) -> Steps[Reply]:
-    """Quotes the first candidates, as far as they are about as good as the first and add something to it."""
+    """Quote the first candidates, those that are about as good as the first and have another subject."""
     lines: list[str] = []
     sources: list[Source] = []
     subjects: set[str] = set()
@@ -266,7 +275,7 @@ def _quoting(opening: str, found: list[_Candidate], query: Question) -> Steps[Re
 
 
 def _subject(quote: str) -> str:
-    """What a sentence is about: "my favourite colour" is what "My favourite colour is green." is about."""
+    """Return the subject of a sentence: "my favourite colour" for "My favourite colour is green."."""
     text = quote.casefold()
     if opening := _OPENING.match(text):
         text = text[opening.end() :]
@@ -278,19 +287,20 @@ def _subject(quote: str) -> str:
 
 
 def _best_passage(text: str, passages: list[str], query: Question) -> Steps[str]:
-    """The passage that accounts for most, rather one that tells than one that asks, the first of equals.
+    """Return the passage with the largest share, statements before questions, the first of equals.
 
-    A question that is quoted after all (from a memory of questions and answers) takes its answer with it.
+    A quoted question (from a memory of questions and answers) takes the passage after it along, its answer.
     """
     if not passages:
         return ""
     best, highest = 0, (-1.0, False)
-    for place, passage in enumerate(passages):
-        said = tokenizer.split(passage)
-        rank = ((yield from query.reading(passage))[0], dialogue_acts.tells(passage, said))
+    for number, passage in enumerate(passages):
+        words = tokenizer.split(passage)
+        share, _ = yield from query.weighing(tokenizer.terms(words))
+        rank = (share, dialogue_acts.tells(passage, words))
         if rank > highest:
-            best, highest = place, rank
-        if place % _AT_A_TIME == _AT_A_TIME - 1:
+            best, highest = number, rank
+        if number % _AT_A_TIME == _AT_A_TIME - 1:
             yield
     quote = passages[best]
     if not highest[1] and best + 1 < len(passages):
@@ -303,7 +313,7 @@ def _best_passage(text: str, passages: list[str], query: Question) -> Steps[str]
 
 
 def _latest(turn: Turn, query: Question) -> Steps[Reply]:
-    """The answer to "What do you know about me?": what the speaker told last."""
+    """Answer "What do you know about me?" with the speaker's last statements."""
     found: list[_Candidate] = []
     yield from turn.window.indexing()
     for utterance in turn.window.told():

@@ -1,4 +1,4 @@
-"""Whether a text answers a question: the one threshold that MB_Recall and the chats of the engine `recall` share.
+"""Decides whether a text answers a question, for MB_Recall and for the chats of the engine `recall`.
 
 A text answers a question if it accounts for at least `MAYBE` of the question's terms, by weight. Words that nearly
 every question has ("long", "must", "need") weigh little: "How long must sourdough be proofed?" is about sourdough
@@ -16,14 +16,14 @@ from actors.text import tokenizer
 from actors.text.tokenizer import lexicon
 
 MAYBE: Final = 0.34
-"""The least share of a question's terms, by weight, that an answer accounts for."""
+"""The smallest share of a question's terms, by weight, that an answer accounts for."""
 
 SURE: Final = 0.51
-"""The share of a question's terms, all counted alike, from which on an answer is given without doubt."""
+"""The smallest share of a question's terms, all counted alike, of an answer without doubt."""
 
 _MAX_ASKED = 6.0  # terms that an answer to a long question has to account for
 _LIGHT = 0.3  # the weight of a word that says little about what is asked for
-_OTHER_FORM = 0.8  # what a term counts that the text has in another form
+_OTHER_FORM = 0.8  # the count of a term that the text has in another form
 _SHORTEST_STEM = 4
 _MAX_OTHER_FORMS = 16  # terms whose other forms are looked for, the first ones: bounds what a long question costs
 _DIGIT = re.compile(r"\d")
@@ -60,7 +60,7 @@ _LIGHT_WORDS = frozenset(
 
 
 class Question:
-    """What is asked for: distinct terms with their weights."""
+    """The distinct terms that a question asks for, with their weights."""
 
     __slots__ = ("_terms_total", "_total", "_weights", "terms")
 
@@ -80,7 +80,7 @@ class Question:
             self._total = self._terms_total
 
     def fewest(self, *, sure: bool = False) -> int:
-        """Return the least number of terms that a text which answers the question has; `sure`: without doubt."""
+        """Return the smallest number of terms in a text that answers the question; `sure`: without doubt."""
         return ceil((self._terms_total * SURE if sure else self._total * MAYBE) - 1e-9)
 
     def share(self, terms: Iterable[str]) -> float:
@@ -98,7 +98,11 @@ class Question:
 
         Terms that the text has in another form count in part.
         """
-        has = frozenset((yield from tokenizer.reading(text)))
+        return (yield from self.weighing((yield from tokenizer.reading(text))))
+
+    def weighing(self, terms: Iterable[str]) -> Steps[tuple[float, bool]]:
+        """Do the same as `reading`, with the terms of a text."""
+        has = frozenset(terms)
         missing = [term for term in self.terms if term not in has][:_MAX_OTHER_FORMS]
         others = (yield from _in_another_form(missing, has)) if missing else set[str]()
         found = self.share(has) + _OTHER_FORM * sum(map(self.terms.__getitem__, others)) / self._terms_total
@@ -138,8 +142,8 @@ def _in_another_form(missing: list[str], has: frozenset[str]) -> Steps[set[str]]
 
 
 def asking(text: str) -> Steps[Question]:
-    """Read a message: what it asks for, as a chat takes it."""
-    message = dialogue_acts.analysed(text) or (yield from dialogue_acts.analysing(text))
+    """Return the question of a message, as a chat understands it."""
+    message = yield from dialogue_acts.analysing(text)
     return Question((yield from terms_asked_for(message, dialogue_acts.passages(message.text))))
 
 

@@ -1,4 +1,4 @@
-"""The last utterances of one conversation, and the search over what they tell."""
+"""The last utterances of one conversation, and the search in them."""
 
 from collections.abc import Collection, Iterable, Iterator
 
@@ -9,7 +9,7 @@ from actors.text.bm25 import Index
 from actors.text.tokenizer import SLICE_CHARS
 
 CAPACITY = 200
-"""Utterances of a conversation that engines see (product.md 6)."""
+"""The number of utterances that engines see (docs/contract.md, "Chat engines")."""
 
 
 class Window:
@@ -28,7 +28,7 @@ class Window:
         self._utterances = list(utterances)[-capacity:]
         self._oldest = 0  # the index's number of the first utterance
         self._index: Index | None = None
-        self._indexed = 0  # the number of the first utterance that the index has yet to be told of
+        self._indexed = 0  # the number of the first utterance that is not in the index yet
 
     def __len__(self) -> int:
         return len(self._utterances)
@@ -62,7 +62,7 @@ class Window:
         return self._index is not None and self._indexed == self._oldest + len(self._utterances)
 
     def indexing(self) -> Steps[Index]:
-        """Bring the index up to date, and return it. Others may do so, append and search meanwhile."""
+        """Bring the index up to date, and return it. Other callers may do the same, append and search meanwhile."""
         while True:
             if self._index is None:
                 self._index, self._indexed = Index(), self._oldest
@@ -80,7 +80,7 @@ class Window:
     def search(
         self, terms: Collection[str], limit: int, least: int = 1
     ) -> list[tuple[Utterance, float, tuple[str, ...]]]:
-        """The utterances that match these distinct terms best (see `Index.search`), newest of equals first.
+        """Return the utterances that match these distinct terms best (see `Index.search`), newest of equals first.
 
         Only those with at least `least` of the terms, each with its BM25 score (> 0) and its distinct terms.
         """
@@ -92,11 +92,11 @@ class Window:
         return [(utterances[n - oldest], score, index.terms(n)) for n, score in index.search(terms, limit, least)]
 
     def told(self) -> Iterator[Utterance]:
-        """The utterances that tell something, newest first."""
+        """Yield the utterances that tell something, newest first."""
         index = whole(self.indexing())
-        for place in range(len(self._utterances) - 1, -1, -1):
-            if self._oldest + place in index:
-                yield self._utterances[place]
+        for position in range(len(self._utterances) - 1, -1, -1):
+            if self._oldest + position in index:
+                yield self._utterances[position]
 
     def compact(self) -> None:
         """Drop the index, most of the memory of an idle window; the next search builds it anew."""

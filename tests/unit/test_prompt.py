@@ -3,7 +3,7 @@
 import pytest
 
 from actors.engines.message import Source, Utterance
-from actors.engines.openai.attribution import drawn
+from actors.engines.openai.attribution import attributions
 from actors.engines.openai.prompt import AgentSettings, build, cut, estimate_tokens, named_in, read_profile
 from actors.engines.openai.tools import MAX_NAME, function_names
 from actors.engines.turn import Echo, Memory, Persona, Turn
@@ -171,21 +171,25 @@ def test_tools_get_names_that_models_take_and_that_lead_back():
 
 def test_a_memory_is_a_source_where_the_reply_shares_its_words():
     memories = (memory("Door", "It is green. The code is quartz-7731."), memory("Window", "It faces north."))
-    assert whole(drawn("The code: 7731.", "What is it?", memories, ())) == [
+    assert whole(attributions("The code: 7731.", "What is it?", memories, ())) == [
         Source("bank", "notes", "Door", "The code is quartz-7731.")
     ]
-    assert whole(drawn("I don't know.", "What is it?", memories, ())) == []
+    assert whole(attributions("I don't know.", "What is it?", memories, ())) == []
 
 
 def test_words_of_the_question_alone_make_no_source_unless_they_are_most_of_the_memory():
     door = (memory("Door", "The observatory door, at the north end behind the library, takes the code 7731."),)
-    assert whole(drawn("I know no door.", "Which door?", door, ())) == []
+    assert whole(attributions("I know no door.", "Which door?", door, ())) == []
     assert (
-        len(whole(drawn("Yes, Ada was born in May.", "Was Ada born in May?", (memory("Ada", "Born in May."),), ())))
+        len(
+            whole(
+                attributions("Yes, Ada was born in May.", "Was Ada born in May?", (memory("Ada", "Born in May."),), ())
+            )
+        )
         == 1
     )
 
 
 def test_an_agent_s_message_that_a_reply_repeats_is_an_echo():
     utterances = (said(1, "The code is 7731."), said(2, "Quartz it is.", "agent"), said(3, "Good evening.", "agent"))
-    assert whole(drawn("Quartz, 7731.", "Again?", (), utterances)) == [Echo(2)]
+    assert whole(attributions("Quartz, 7731.", "Again?", (), utterances)) == [Echo(2)]

@@ -1,7 +1,7 @@
-"""What a model's reply draws on: the memories that it was given and used, and what it may repeat of earlier replies.
+"""Attribution of a model's reply: the memories that it uses, and the earlier replies that it may repeat.
 
-A model doesn't say what it used, so shared words have to tell. A word too many costs a source that was not needed;
-one too few would let a censored text live on in a reply.
+A model does not name its sources, so they are inferred from shared words. A false match only adds a needless source;
+a missed one would keep a censored text alive in a reply.
 """
 
 from actors.engines import dialogue_acts
@@ -11,10 +11,10 @@ from actors.engines.turn import Echo, Memory, Recalled
 from actors.slices import Steps
 from actors.text import tokenizer
 
-_MOST = 0.5  # share of a memory's words from which on a reply says it again, whatever was asked
+_MOST = 0.5  # a reply with this share of a memory's words repeats it, whatever was asked
 
 
-def drawn(
+def attributions(
     reply: str, message: str, memories: tuple[Memory, ...], utterances: tuple[Utterance, ...]
 ) -> Steps[list[Source | Echo]]:
     """List the sources of a reply to a message, best memory first, and the agents' messages that it may repeat."""
@@ -34,8 +34,8 @@ def drawn(
     return found
 
 
-def recalled(reply: str, message: str, answers: list[ToolAnswer]) -> Steps[list[Recalled]]:
-    """List the memories that tools brought in and a reply to a message may hold words of."""
+def tool_attributions(reply: str, message: str, answers: list[ToolAnswer]) -> Steps[list[Recalled]]:
+    """List the memories that tools brought in and that a reply to a message may repeat."""
     found: list[Recalled] = []
     said = yield from _terms(reply)
     asked = yield from _terms(message)
@@ -57,7 +57,7 @@ def _uses(said: set[str], told: set[str], asked: set[str]) -> bool:
 
 
 def _best_passage(text: str, said: set[str]) -> Steps[str]:
-    """The sentence of a memory that a reply shares most with; the first of equals."""
+    """Return the sentence of a memory that shares most terms with a reply; the first of equals."""
     best, most = text[: dialogue_acts.MAX_QUOTE], -1
     for passage in dialogue_acts.passages(text):
         shared = len((yield from _terms(passage)) & said)

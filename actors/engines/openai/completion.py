@@ -1,6 +1,6 @@
-"""One answer of an OpenAI-compatible server, streamed: time-outs, retries before the first token, a bound on how many.
+"""Streamed answers of an OpenAI-compatible server: time-outs, retries before the first token, a limit on concurrency.
 
-Nothing that a server says goes into an error or a log: it may repeat the key or the conversation.
+No text of a server goes into an error or a log, because it may repeat the key or the conversation.
 """
 
 import asyncio
@@ -13,11 +13,12 @@ from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import httpx2
 import openai
 
+from actors.engines.openai.chunks import MalformedChunk, ToolCall, add_calls, read_chunk
 from actors.errors import EngineFailed, Overloaded, ServiceError
 
 KEPT = "Your message is kept; send it again with the same Idempotency-Key to go on with it."
@@ -31,17 +32,17 @@ class Limits:
 
     Args:
         connect_s: until the server takes the connection.
-        first_token_s: from there to the first token, for each try.
+        first_token_s: from there to the first token, for each attempt.
         idle_s: from one token to the next.
         total_s: for a whole turn, tools included; below what a chat may take.
-        retries: tries after the first one.
+        retries: attempts after the first one.
         backoff_s: wait before the first retry, doubled for each one after it.
-        retry_after_cap_s: the longest Retry-After that is waited for; a longer one is a failure.
-        concurrent: answers that may stream at a time.
-        per_speaker: those of them that one user may have.
-        tool_rounds: how often a model may use tools in a turn.
+        retry_after_cap_s: the longest Retry-After to wait for; a longer one is a failure.
+        concurrent: the number of answers that may stream at a time.
+        per_speaker: the same for one user.
+        tool_rounds: the number of times that a model may use tools in a turn.
         prompt_tokens: the budget of a prompt, estimated.
-        reply_chars: the longest reply; what goes beyond is cut off.
+        reply_chars: the longest reply; the rest is cut off.
     """
 
     connect_s: float = 5.0
@@ -59,30 +60,8 @@ class Limits:
 
 
 @dataclass(slots=True)
-class ToolCall:
-    """A function that the model wants called; `arguments` as it wrote them, hopefully JSON."""
-
-    id: str = ""
-    name: str = ""
-    arguments: str = ""
-
-    def message(self) -> dict[str, Any]:
-        """The call as it goes back to the model."""
-        return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}}
-
-
-class _Delta(NamedTuple):
-    """What one chunk adds: text, pieces of tool calls, a sign of life, an end."""
-
-    text: str = ""
-    calls: tuple[tuple[int, str, str, str], ...] = ()
-    alive: bool = False
-    finish: str | None = None
-
-
-@dataclass(slots=True)
 class _Answer:
-    """What has come of an answer so far."""
+    """The state of an answer that is streaming."""
 
     begun: bool = False
     alive: bool = False
@@ -90,12 +69,14 @@ class _Answer:
     calls: dict[int, ToolCall] = field(default_factory=dict[int, ToolCall])
 
 
-class _Malformed(Exception):
-    """A chunk is not what the protocol says."""
-
-
 class _Failure(Exception):
-    """A try failed: what it means, whether another may help, and how long the server wants that to wait."""
+    """An attempt failed.
+
+    Args:
+        error: the error for the client.
+        again: whether another attempt may succeed.
+        retry_after: the seconds that the server wants the next attempt to wait.
+    """
 
     def __init__(self, error: ServiceError, *, again: bool, retry_after: float | None = None) -> None:
         super().__init__(error.note)
@@ -104,23 +85,21 @@ class _Failure(Exception):
         self.retry_after = retry_after
 
 
-MAX_CALLS = 16
-MAX_ARGUMENTS = 65_536
-_DRAIN_S = 1.0  # how long the end of an answer that is complete is waited for, so that its connection can be used again
+_DRAIN_S = 1.0  # wait for the end of a complete answer, so that its connection can be reused
 
 
 class _Slots:
-    """How many answers may stream at a time, in all and of one speaker: so none keeps the others waiting."""
+    """Limits the answers that stream at a time, in all and for each speaker, so that none keeps the others waiting."""
 
     def __init__(self, in_all: int, of_one: int) -> None:
         self._all = asyncio.Semaphore(in_all)
         self._of_one = of_one
         self._own: dict[str, asyncio.Semaphore] = {}
-        self._held: Counter[str] = Counter()  # also what is waited for
+        self._held: Counter[str] = Counter()  # with those that wait
 
     @asynccontextmanager
     async def one(self, speaker: str, deadline: float) -> AsyncGenerator[None, None]:
-        """Hold a slot for a while; it is waited for until the deadline."""
+        """Hold a slot, after waiting for it until the deadline."""
         own = self._own.setdefault(speaker, asyncio.Semaphore(self._of_one))
         self._held[speaker] += 1
         try:
@@ -150,10 +129,10 @@ class Completions:
         self._client = openai.AsyncOpenAI(
             base_url=base_url,
             api_key=api_key or "none",
-            max_retries=0,  # ours see whether a token came
+            max_retries=0,  # only our own retries know whether a token came
             timeout=httpx2.Timeout(None, connect=limits.connect_s),
         )
-        # only our settings count, not what the environment has for other programs
+        # only our settings count, not the environment variables of other programs
         self._client.organization = self._client.project = None
 
     async def close(self) -> None:
@@ -161,12 +140,12 @@ class Completions:
         await self._client.close()
 
     async def run(self, request: dict[str, Any], speaker: str, deadline: float) -> AsyncGenerator[str | ToolCall, None]:
-        """Stream the answer to a request: its texts, then the functions that the model wants called.
+        """Stream the answer to a request: its texts, then the model's tool calls.
 
         Args:
             request: members of the request's body; `stream` is added.
-            speaker: names who is answered, for the bound on what one may have at a time.
-            deadline: when all has to be over, as the event loop counts time.
+            speaker: the user who is answered, for the limit of one user.
+            deadline: the end of all attempts, in the event loop's time.
 
         Raises:
             EngineFailed: there is no answer, or not all of it.
@@ -212,14 +191,14 @@ class Completions:
                     yield call
         except (openai.OpenAIError, httpx2.HTTPError, TimeoutError) as error:
             raise _failure_of(error, answer) from None
-        except (_Malformed, ValueError, TypeError, AttributeError, LookupError) as error:
+        except (MalformedChunk, ValueError, TypeError, AttributeError, LookupError) as error:
             log.warning("the model server broke its protocol (%s)", type(error).__name__)
             raise _Failure(EngineFailed(f"The model server sent what can't be read. {KEPT}"), again=False) from None
 
     async def _texts(
         self, stream: AsyncIterator[Any], first: float, deadline: float, answer: _Answer
     ) -> AsyncIterator[str]:
-        """Yield texts as they come, noting in `answer` what else there is."""
+        """Yield texts as they come; `answer` receives the rest."""
         loop = asyncio.get_running_loop()
         chunks = aiter(stream)
         while True:
@@ -235,12 +214,12 @@ class Completions:
                 raise
             if answer.finish:
                 continue
-            delta = _read(chunk)
+            delta = read_chunk(chunk)
             answer.alive = answer.alive or delta.alive
             answer.finish = delta.finish
             if delta.calls:
                 answer.begun = True
-                _add_calls(answer.calls, delta.calls)
+                add_calls(answer.calls, delta.calls)
             if delta.text:
                 answer.begun = True
                 yield delta.text
@@ -252,7 +231,7 @@ class Completions:
 
 
 def _failure_of(error: Exception, answer: _Answer) -> _Failure:
-    """Say what a failed try means."""
+    """Return the failure that an exception means."""
     if isinstance(error, openai.APIStatusError):
         status = error.status_code
         log.warning("the model server answered %d", status)
@@ -274,7 +253,7 @@ def _failure_of(error: Exception, answer: _Answer) -> _Failure:
 
 
 def _retry_after(headers: httpx2.Headers) -> float | None:
-    """Read Retry-After in seconds, whichever way it is written; None where it says nothing."""
+    """Read Retry-After in seconds, in any of its forms; None if it is absent or unreadable."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         given = headers.get(name)
         if given is None:
@@ -289,64 +268,3 @@ def _retry_after(headers: httpx2.Headers) -> float | None:
         if not math.isnan(seconds):
             return max(seconds, 0.0)
     return None
-
-
-# chunks: the client builds them without checking, so any member may be anything
-
-
-def _read(chunk: Any) -> _Delta:
-    choices = getattr(chunk, "choices", None)
-    if not isinstance(choices, list):
-        raise _Malformed("choices")
-    if not choices:
-        return _Delta()  # usage, or a filter's verdict
-    choice = cast(list[Any], choices)[0]
-    delta = getattr(choice, "delta", None)
-    finish = getattr(choice, "finish_reason", None)
-    if finish is not None and not isinstance(finish, str):
-        raise _Malformed("finish_reason")
-    if delta is None:
-        if finish is None:
-            raise _Malformed("delta")
-        return _Delta(finish=finish)
-    text = _text(delta, "content") or _text(delta, "refusal")
-    thinks = bool(_text(delta, "reasoning_content") or _text(delta, "reasoning"))
-    calls = _calls(getattr(delta, "tool_calls", None))
-    return _Delta(text, calls, bool(text or calls or thinks), finish)
-
-
-def _text(delta: Any, member: str) -> str:
-    value = getattr(delta, member, None)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise _Malformed(member)
-    # what no text on its way to the store may hold: NUL, halves of pairs
-    return value.replace("\x00", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _calls(given: Any) -> tuple[tuple[int, str, str, str], ...]:
-    if given is None:
-        return ()
-    if not isinstance(given, list):
-        raise _Malformed("tool_calls")
-    calls: list[tuple[int, str, str, str]] = []
-    for place, call in enumerate(cast(list[Any], given)):
-        index = getattr(call, "index", None)
-        function = getattr(call, "function", None)
-        if index is None:
-            index = place
-        if not isinstance(index, int) or not 0 <= index < MAX_CALLS or function is None:
-            raise _Malformed("tool call")
-        calls.append((index, _text(call, "id"), _text(function, "name"), _text(function, "arguments")))
-    return tuple(calls)
-
-
-def _add_calls(calls: dict[int, ToolCall], pieces: tuple[tuple[int, str, str, str], ...]) -> None:
-    for index, id, name, arguments in pieces:
-        call = calls.setdefault(index, ToolCall())
-        call.id = call.id or id
-        call.name = call.name or name
-        call.arguments += arguments
-        if len(call.arguments) > MAX_ARGUMENTS:
-            raise _Malformed("arguments")

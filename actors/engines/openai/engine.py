@@ -11,8 +11,9 @@ from typing import Any, cast
 
 import orjson
 
-from actors.engines.openai.attribution import drawn, recalled
-from actors.engines.openai.completion import KEPT, Completions, Limits, ToolCall
+from actors.engines.openai.attribution import attributions, tool_attributions
+from actors.engines.openai.chunks import ToolCall
+from actors.engines.openai.completion import KEPT, Completions, Limits
 from actors.engines.openai.prompt import AgentSettings, ChatMessage, build, named_in, read_profile
 from actors.engines.openai.tools import NoSkills, NoTools, OfferedTool, Skillbook, ToolAnswer, Toolbox, function_names
 from actors.engines.turn import Piece, Turn
@@ -21,10 +22,10 @@ from actors.slices import sliced
 
 READ_SKILL = "read_skill"
 MAX_TOOLS = 120
-"""Tools that a model is offered at most."""
+"""The most tools that a model is offered."""
 
 MAX_TOOL_TEXT = 32_000
-"""Characters of a tool's answer that the model gets to see."""
+"""Characters of a tool's answer that the model sees."""
 
 MAX_NAMED_SKILLS = 3
 """Skills whose bodies go into the prompt because the message names them."""
@@ -61,7 +62,7 @@ class OpenAIEngine:
         await self._completions.close()
 
     async def stream(self, turn: Turn) -> AsyncIterator[Piece]:
-        """Yield the model's texts as they come; at the end, what they draw on.
+        """Yield the model's texts as they come; at the end, the attributions of the reply.
 
         Raises:
             EngineFailed: the server has no answer, or not all of it.
@@ -80,10 +81,10 @@ class OpenAIEngine:
         reply = "".join(said)
         if not reply.strip():
             raise EngineFailed(f"The model server answered nothing. {KEPT}")
-        for source in await sliced(drawn(reply, turn.message, prompt.memories, prompt.utterances)):
+        for source in await sliced(attributions(reply, turn.message, prompt.memories, prompt.utterances)):
             yield source
         if any(answer.quoted for answer in answers):
-            for memory in await sliced(recalled(reply, turn.message, answers)):
+            for memory in await sliced(tool_attributions(reply, turn.message, answers)):
                 yield memory
 
     async def _rounds(
@@ -96,9 +97,9 @@ class OpenAIEngine:
         deadline: float,
         answers: list[ToolAnswer],
     ) -> AsyncIterator[str]:
-        """Ask the model, and again with the answers of the tools that it wants, until it wants no more.
+        """Ask the model, and again with the answers of the tools that it calls, until it calls no more.
 
-        The tools' answers are added to `answers`, as far as the model gets to see them.
+        `answers` receives the tools' answers, as far as the model sees them.
         """
         request: dict[str, Any] = {"model": settings.model or self._model, "messages": messages}
         if settings.temperature is not None:
@@ -144,7 +145,7 @@ class OpenAIEngine:
             joint = "\n\n" if said else joint
         raise EngineFailed(f"The model wanted tools {self._limits.tool_rounds} times and more. {KEPT}")
 
-    # what the owner has for its agents
+    # the owner's skills and tools
 
     async def _skills(self, turn: Turn) -> list[tuple[str, str]]:
         return await self.skillbook.skills(turn.owner_id) if turn.owner_id else []
@@ -159,20 +160,20 @@ class OpenAIEngine:
         return bodies
 
     async def _tools(self, turn: Turn) -> dict[str, OfferedTool]:
-        """Name the tools as functions; a toolbox that fails costs a chat its tools, not its answer."""
+        """Name the tools as functions. If the toolbox fails, the chat goes on without tools."""
         if not turn.owner_id:
             return {}
         try:
-            offers = await self.toolbox.tools(turn.owner_id)
+            tools = await self.toolbox.tools(turn.owner_id)
         except ServiceError as error:
             log.warning("a user's tools can't be listed: %s", error.note)
             return {}
-        return function_names(offers[:MAX_TOOLS], (READ_SKILL,))
+        return function_names(tools[:MAX_TOOLS], (READ_SKILL,))
 
     async def _use(
         self, turn: Turn, call: ToolCall, tools: dict[str, OfferedTool], has_skills: bool, deadline: float
     ) -> ToolAnswer:
-        """Do what the model wants done; what goes wrong is told to the model."""
+        """Carry out a tool call of the model; an error is an answer to the model."""
         try:
             arguments: Any = orjson.loads(call.arguments or "{}")
         except orjson.JSONDecodeError:
@@ -208,7 +209,7 @@ def _bounded(text: str) -> str:
 
 
 def _functions(tools: dict[str, OfferedTool], has_skills: bool) -> list[dict[str, Any]]:
-    """Describe what the model may call."""
+    """Describe the functions that the model may call."""
     described: list[dict[str, Any]] = []
     if has_skills:
         described.append(_function(READ_SKILL, _READ_SKILL_SAYS, _READ_SKILL_TAKES))

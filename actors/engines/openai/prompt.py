@@ -21,7 +21,7 @@ ChatMessage = dict[str, Any]
 
 
 class AgentSettings(NamedTuple):
-    """What an agent's profile says to the engine; None where it leaves that to the gateway's settings."""
+    """The settings in an agent's profile; None for those that the gateway's settings decide."""
 
     instructions: str
     model: str | None = None
@@ -30,7 +30,7 @@ class AgentSettings(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The messages of a turn. `memories` and `utterances` are those that had room."""
+    """The messages of a turn. `memories` and `utterances` are those that fit the budget."""
 
     messages: list[ChatMessage]
     memories: tuple[Memory, ...]
@@ -41,7 +41,7 @@ def read_profile(persona: Persona) -> AgentSettings:
     """Read an agent's profile: instructions, or a JSON object of `instructions`, `model` and `temperature`.
 
     Raises:
-        EngineFailed: it is such an object with a value that can't be meant.
+        EngineFailed: it is such an object with an invalid value.
     """
     text = persona.profile.strip()
     if not text.startswith("{"):
@@ -76,13 +76,13 @@ def _wrong(persona: Persona, member: str, meant: str) -> EngineFailed:
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate how many tokens a text is, rather more than fewer: four ASCII characters each, or one other."""
+    """Estimate the tokens of a text, rather too many: one for four ASCII characters, or for one other character."""
     plain = len(text.encode("ascii", "ignore"))
     return (plain + 3) // 4 + len(text) - plain
 
 
 def cut(text: str, tokens: int) -> str:
-    """Shorten a text to about so many tokens."""
+    """Shorten a text to about this number of tokens."""
     if estimate_tokens(text) <= tokens:
         return text
     low, high = 0, len(text)
@@ -110,12 +110,12 @@ def build(
 ) -> Prompt:
     """Build the messages of a turn.
 
-    The agent's instructions and the message are always whole. Of what is left of the budget, skills take up to a
-    quarter, skills' bodies and memories up to a half each of the rest; the newest of the conversation fill it up.
+    The agent's instructions and the message are always whole. Of the remaining budget, skills take up to a quarter,
+    skills' bodies and memories up to half of the rest each; the newest messages of the conversation fill it up.
 
     Args:
-        turn: what is to be answered.
-        settings: what the agent's profile says.
+        turn: the message to answer.
+        settings: those of the agent's profile.
         skills: names and descriptions of the skills that may be read.
         bodies: names and bodies of those that the message names.
         budget: tokens, as `estimate_tokens` counts them.
@@ -155,7 +155,7 @@ def build(
 
 
 def _take(texts: Sequence[str], left: int, share: int) -> tuple[list[str], int]:
-    """Take texts, in order, as far as a share of what is left goes; the last may be cut off."""
+    """Take texts in order, up to a share of the budget left, and return the new budget; the last may be cut off."""
     taken: list[str] = []
     for text in texts:
         room = share - _PER_MESSAGE
@@ -181,5 +181,5 @@ def _as_message(utterance: Utterance, turn: Turn) -> ChatMessage:
 
 
 def _said_by(name: str, content: str) -> str:
-    """Say who speaks, where several do."""
+    """Put the speaker's name before a text; no name if there is only one speaker."""
     return f"{name}: {content}" if name else content

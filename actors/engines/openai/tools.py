@@ -1,4 +1,4 @@
-"""What an engine may use on behalf of an agent's owner: tools and skills. Seams that others fill."""
+"""Tools and skills that an engine may use on behalf of an agent's owner: protocols that other concepts implement."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ class OfferedTool(Protocol):
 
 
 class ToolAnswer(NamedTuple):
-    """What a tool answered. `quoted` are the positions of the memories whose texts stand in it."""
+    """The answer of a tool. `quoted` are the positions of the memories whose texts stand in it."""
 
     text: str
     is_error: bool = False
@@ -37,7 +37,7 @@ class Toolbox(Protocol):
         ...
 
     async def invoke(self, user_id: str, name: str, arguments: dict[str, Any]) -> tuple[str, bool] | ToolAnswer:
-        """Use a tool; answers its text and whether that is an error, also what memories stand in it.
+        """Call a tool; return its text, whether it is an error, and the memories that stand in it.
 
         Raises:
             ServiceError: the tool can't be used; the note says why.
@@ -91,7 +91,7 @@ class NoSkills:
 def function_names(tools: Iterable[OfferedTool], taken: Iterable[str] = ()) -> dict[str, OfferedTool]:
     """Name tools as functions: a model's names take no `.`, and no two tools get the same.
 
-    The names lead back to the tools, so nothing has to be read out of them.
+    The result maps the names to the tools, so that no name has to be parsed.
     """
     named: dict[str, OfferedTool] = {}
     used = set(taken)
