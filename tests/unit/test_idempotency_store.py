@@ -1,0 +1,212 @@
+"""An Idempotency-Key is decided by the store: two gateways that execute the same key at once store one change."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import orjson
+import pytest
+
+from actors.calls.call import Answer
+from actors.core import Core, CoreOptions
+from actors.engines.recall import RecallEngine
+from actors.errors import ServiceError, StateConflict
+from actors.idempotency.once import Done, Execution, Idempotency
+from actors.idempotency.records import KEPT_MS, IdempotencyKey, Receipt, Rendered
+from actors.sealing import Sealer
+from persistence import audit, users
+from persistence.sqlite.store import SqliteStore
+from persistence.store import StoreUnavailable, Unit
+from persistence.users import UserRow
+from routes.bus.bus import BusRequest, CommandBus
+from routes.http.access_log import AccessLog
+from routes.http.answers import REPLAYED, BusAnswer
+from routes.http.background import BackgroundTasks
+from routes.http.metrics import RequestMetrics
+from tests.support.disk import Disk, rows, value
+
+NOW = 10 * KEPT_MS
+USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
+
+
+class Node:
+    """One of several that keep answers in the same store."""
+
+    def __init__(self, store: SqliteStore, now: int = NOW) -> None:
+        self.store = store
+        self.idempotency = Idempotency(store, Sealer(bytes(32)), lambda: now)
+
+    def key(self, sent: bytes = b"a" * 32) -> IdempotencyKey:
+        return self.idempotency.key("ses_1", "usr_1", "the-key", sent)
+
+    async def once(self, change: Callable[[Receipt], Awaitable[None]], sent: bytes = b"a" * 32) -> Done:
+        async def run(receipt: Receipt, resumes: str | None) -> Answer:
+            await change(receipt)
+            return Answer()
+
+        return await self.idempotency.once(self.key(sent), None, Execution(run, nothing, answered, failed, redacted))
+
+    async def store_change(self, receipt: Receipt, name: str) -> None:
+        """Store a change that nothing but the key can refuse."""
+        receipt.make = lambda _: Answer(content=[{"by": name}])
+        entry = audit.insert("usr_1", NOW, "ses_1", "", name, "{}", 0, "")
+        await self.store.commit(Unit((entry, *receipt.writes(None))))
+
+
+async def nothing() -> None:
+    pass
+
+
+def answered(answer: Answer) -> Rendered:
+    return Rendered(200, orjson.dumps(answer.content))
+
+
+def failed(error: ServiceError) -> Rendered:
+    return Rendered(error.http_code, orjson.dumps({"status": {"internal_code": error.internal_code}}))
+
+
+def redacted() -> Rendered:
+    return Rendered(200, b"redacted")
+
+
+@pytest.fixture
+async def store(store: SqliteStore) -> SqliteStore:
+    await store.commit(Unit((users.insert(USER),)))
+    return store
+
+
+async def changes(store: SqliteStore) -> list[str]:
+    return [row[0] for row in await rows(store, "SELECT service FROM audit ORDER BY place")]
+
+
+async def test_two_executions_at_the_same_time_store_one_change_and_answer_alike(store: SqliteStore):
+    both_run = asyncio.Barrier(2)
+
+    async def carried_out_on(name: str) -> Done:
+        node = Node(store)
+
+        async def change(receipt: Receipt) -> None:
+            await both_run.wait()  # both have found no answer by now
+            await node.store_change(receipt, name)
+
+        return await node.once(change)
+
+    first, second = await asyncio.gather(carried_out_on("one"), carried_out_on("two"))
+    assert len(await changes(store)) == 1
+    assert first.rendered == second.rendered
+    assert {first.replayed, second.replayed} == {True, False}
+
+
+async def test_an_answer_kept_after_its_change_is_the_first_one_s(store: SqliteStore):
+    both_run = asyncio.Barrier(2)
+
+    async def refused_on(note: str) -> Done:
+        async def change(receipt: Receipt) -> None:
+            await both_run.wait()
+            raise StateConflict(note)
+
+        return await Node(store).once(change)
+
+    first, second = await asyncio.gather(refused_on("one"), refused_on("two"))
+    assert first.rendered == second.rendered
+    assert {first.replayed, second.replayed} == {True, False}
+    assert first.internal_code == second.internal_code == StateConflict.internal_code
+    assert await value(store, "SELECT count(*) FROM kept_answers") == 1
+
+
+async def test_another_request_with_the_key_is_refused_however_close_it_comes(store: SqliteStore):
+    both_run = asyncio.Barrier(2)
+
+    async def carried_out_on(name: str, sent: bytes) -> Done:
+        node = Node(store)
+
+        async def change(receipt: Receipt) -> None:
+            await both_run.wait()
+            await node.store_change(receipt, name)
+
+        return await node.once(change, sent)
+
+    ended = await asyncio.gather(
+        carried_out_on("one", b"1" * 32), carried_out_on("two", b"2" * 32), return_exceptions=True
+    )
+    assert len(await changes(store)) == 1
+    assert sorted(type(end) for end in ended if not isinstance(end, Done)) == [StateConflict]
+
+
+async def test_a_chat_that_two_begin_stores_one_message(store: SqliteStore):
+    keys = [Node(store).key(), Node(store).key()]
+    ended: list[Exception | None] = []
+    for name, key in zip(("one", "two"), keys, strict=True):
+        message = audit.insert("usr_1", NOW, "ses_1", "", name, "{}", 0, "")
+        try:
+            await store.commit(Unit((message, key.begin(f"msg_{name}"))))
+        except StoreUnavailable as error:
+            ended.append(error)
+        await store.commit(Unit((keys[0].begin("msg_one"),)))  # the same one again is no other execution
+    assert len(ended) == 1
+    assert await changes(store) == ["one"]
+
+
+async def test_an_answer_of_yesterday_gives_way(store: SqliteStore):
+    for now in (NOW, NOW + KEPT_MS + 1):
+        node = Node(store, now)
+        done = await node.once(lambda receipt, node=node: node.store_change(receipt, "again"))
+        assert not done.replayed
+    assert await changes(store) == ["again", "again"]
+
+
+class Gateway:
+    """A core with its command bus, one of two over the same store."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self.core = Core(store, RecallEngine(), Sealer(bytes(32)), CoreOptions())
+        self.bus = CommandBus(self.core, RequestMetrics(), AccessLog(None), (), 1_000_000, BackgroundTasks())
+
+    async def send(self, service: str, token: str | None = None, key: str | None = None, **body: object) -> BusAnswer:
+        headers = {"authorization": f"Bearer {token}" if token else None, "idempotency-key": key}
+        sent = {name: text for name, text in headers.items() if text is not None}
+        request = BusRequest(sent.get, "request-1", "192.0.2.1", orjson.dumps({"service": service, **body}))
+        answer = await self.bus.serve(request, None)
+        assert answer is not None
+        return answer
+
+
+@asynccontextmanager
+async def two_gateways(store: SqliteStore) -> AsyncIterator[tuple[Gateway, Gateway]]:
+    gateways = Gateway(store), Gateway(store)
+    yield gateways
+    for gateway in gateways:
+        await gateway.core.directory.close(1)
+        gateway.core.hasher.close()
+
+
+async def test_a_chat_with_a_key_at_two_gateways_is_stored_once(store: SqliteStore, disk: Disk):
+    async with two_gateways(store) as (one, two):
+        name, secret = "lovelace", "correct horse battery"
+        await one.send("US_Create", vx={"name": name, "secret": secret})
+        logged_on = orjson.loads((await one.send("US_LogOn", target={"user": name}, vx={"secret": secret})).body)
+        token = logged_on["content"][0]["token"]
+        agent = {"name": "scout", "description": "d"}
+        assert (await one.send("AP_Create", token, vx=agent)).status == 200
+        assert (await one.send("AP_LogOn", token, target={"agent": "scout"})).status == 200
+        for gateway in (one, two):  # each has the session, the quota and the agent at hand
+            assert (await gateway.send("AP_Read", token, target={"agent": "scout"})).status == 200
+
+        disk.hold()
+        chat = {"target": {"agent": "scout"}, "content": "Hello"}
+        first = asyncio.create_task(one.send("AP_Chat", token, "the-key", **chat))
+        await disk.reached()
+        second = asyncio.create_task(two.send("AP_Chat", token, "the-key", **chat))
+        await asyncio.sleep(0.2)
+        assert not second.done()
+        disk.let_go()
+        answers = await asyncio.gather(first, second)
+
+        assert [answer.status for answer in answers] == [200, 200]
+        assert await value(store, "SELECT count(*) FROM messages") == 2  # one question, one reply
+        assert answers[0].body == answers[1].body
+        assert [REPLAYED in answer.headers for answer in answers] == [False, True]
+        repeat = await two.send("AP_Chat", token, "the-key", **chat)
+        assert (repeat.body, REPLAYED in repeat.headers) == (answers[0].body, True)
+        again = await two.send("AP_Chat", token, "another-key", **chat)  # the agent there has loaded itself anew
+        assert orjson.loads(again.body)["content"][0]["seq"] == 3
