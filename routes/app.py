@@ -18,6 +18,7 @@ from routes.http.answers import identify
 from routes.http.background import BackgroundTasks
 from routes.http.connections import Connections
 from routes.http.errors import ErrorHandler
+from routes.http.exchange import Exchange
 from routes.http.internal_auth import InternalAuth
 from routes.http.metrics import RequestMetrics, metrics_blueprint
 from routes.http.router import GetAndHead
@@ -70,28 +71,18 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
         error_handler=ErrorHandler(f"/demo/v1/{options.brand}/tps"),
     )
     requests = RequestMetrics()
-    door = InternalAuth(options.internal_secret)
     work = BackgroundTasks()
     app.ctx.work = work
     connections = Connections(options.connections_per_address, options.trusted_proxies)
     app.ctx.connections = connections
-    bus = CommandBus(core, requests, access_log, options.trusted_proxies, options.max_body_bytes, work)
+    exchange = Exchange(core, requests, access_log, options.trusted_proxies, options.max_body_bytes, work)
+    bus = CommandBus(exchange)
     app.ctx.bus = bus
     app.blueprint(bus.blueprint(options.brand))
     app.blueprint(health_blueprint(core, options.version))
-    members = GatewayRoutes(core, door, requests, access_log, options.trusted_proxies, options.max_body_bytes, work)
-    app.blueprint(members.blueprint(route for route in ROUTES if options.dev_mocks_enabled or not route.mock))
-    server = McpServer(
-        core,
-        bus,
-        requests,
-        access_log,
-        options.trusted_proxies,
-        options.max_body_bytes,
-        hosts=(options.host,),
-        version=options.version,
-    )
-    app.blueprint(server.blueprint())
+    gateway = GatewayRoutes(exchange, InternalAuth(options.internal_secret))
+    app.blueprint(gateway.blueprint(route for route in ROUTES if options.dev_mocks_enabled or not route.mock))
+    app.blueprint(McpServer(exchange, bus, (options.host,), options.version).blueprint())
     pages: tuple[Any, ...] = (
         metrics_blueprint(core, requests, connections),
         openapi_blueprint(options.brand),

@@ -1,6 +1,6 @@
 """A command as data: route, alias, checks, OpenAPI and dispatch derive from it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ from actors.calls.call import Answer, Call
 from actors.domains.streams import Stream
 from actors.errors import NotAvailable
 
-Run = Callable[[Call], Awaitable[Answer]]
+Run = Callable[[Call], Coroutine[Any, Any, Answer]]
 Follow = Callable[[Call], Awaitable[Stream]]
 
 NAMED = ("vx.description", "vx.name")
@@ -21,6 +21,11 @@ BANK = ("target.bank", "target.agent")
 """Request members that several commands use or require."""
 
 
+async def not_available(call: Call) -> Answer:
+    """Refuse a service that is declared but not built yet."""
+    raise NotAvailable(f"The service {call.service} is not available yet.")
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """One service.
@@ -28,7 +33,7 @@ class Command:
     Args:
         service: its name on the bus.
         summary: its purpose, in a line.
-        run: its function; `not_available` for one that is declared but not built yet.
+        run: its function; absent for one that is declared but not built yet, and for one with `follow`.
         uses: the request members it reads.
         requires: those that it needs, in the order of the checks.
         profile: the record kind in `profile`; `content`: those in `content`, in order.
@@ -42,7 +47,7 @@ class Command:
 
     service: str
     summary: str
-    run: Run
+    run: Run = not_available
     uses: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
     profile: str | None = None
@@ -67,12 +72,7 @@ class Command:
     @property
     def available(self) -> bool:
         """Tell whether it is built."""
-        return self.run is not not_available
+        return self.run is not not_available or self.follow is not None
 
 
 _GROUP_OF_PREFIX = {"US": "user", "AP": "agent", "DM": "domain", "ZN": "zone", "MB": "bank"}
-
-
-async def not_available(call: Call) -> Answer:
-    """Refuse a service that is declared but not built yet."""
-    raise NotAvailable(f"The service {call.service} is not available yet.")

@@ -1,7 +1,7 @@
 """COMMANDS: every service of the command bus, in the order of the documentation."""
 
 from actors.commands import agents, banks, chat, domains, memories, users, zones
-from actors.commands.command import Command, not_available
+from actors.commands.command import Command
 
 GROUPS = {
     "user": "01 - User",
@@ -32,6 +32,6 @@ COMMANDS: dict[str, Command] = {
 """Every service that is routed, by name: those of users in the order of their life, all others by name."""
 
 UNROUTED: dict[str, Command] = {
-    name: Command(name, "A legacy constant that is not routed.", not_available) for name in ("COMMAND", "DEFAULT")
+    name: Command(name, "A legacy constant that is not routed.") for name in ("COMMAND", "DEFAULT")
 }
 """Names that exist but are not routed; they answer 1005 after the checks of the request."""

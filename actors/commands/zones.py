@@ -149,15 +149,6 @@ async def follow(call: Call) -> Stream:
     return Stream(reader, missed(), use, min(USE_EVERY_S, call.core.session_ttl_ms / 3000))
 
 
-async def stream(call: Call) -> Answer:
-    """ZN_Stream where the request came on the path for short answers.
-
-    Raises:
-        InvalidField: always; such a request has the service's name in escapes.
-    """
-    raise InvalidField("Invalid value of service: write ZN_Stream without escapes, or use its alias.")
-
-
 def _missed(row: StreamEventRow, zone: ZoneRow) -> StreamEvent:
     if row.message is not None:
         return event(row.number, zone.id, "message", message_record(from_row(row.message), zone.name))
@@ -222,7 +213,6 @@ COMMANDS = (
     Command(
         "ZN_Stream",
         "Follow a zone: messages and membership changes as server-sent events.",
-        stream,
         uses=ZONE,
         mutates=False,
         follow=follow,

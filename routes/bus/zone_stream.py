@@ -1,4 +1,4 @@
-"""A stream's way to its reader: what was missed, then what happens, as server-sent events on Sanic's connection."""
+"""ZN_Stream: the events that a reader missed, then those that happen, as server-sent events on Sanic's connection."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,14 +6,31 @@ from typing import Any
 
 from sanic import Request
 
+from actors.calls.call import Call
+from actors.commands.command import Follow
 from actors.domains.streams import Stream
+from routes.bus.events import begin_events
 
 HEARTBEAT_S = 15.0
-"""A stream sends a comment so often (product 4)."""
+"""Seconds between comments on a stream where nothing happens."""
 SLOW_S = 60.0
-"""A stream whose reader takes nothing for so long is cut off."""
+"""Seconds after which a stream is cut off whose reader takes nothing."""
 
 _framed: tuple[bytes, bytes] = b"", b""
+
+
+async def follow_zone(request: Request, call: Call, follow: Follow) -> int:
+    """Answer as server-sent events until the reader goes away or the stream ends; return the internal code.
+
+    Raises:
+        Exception: the command failed before it began.
+    """
+    stream = await follow(call)
+    try:
+        await send_stream(request, await begin_events(request, call), stream)
+    finally:
+        stream.reader.close()
+    return 0
 
 
 async def send_stream(request: Request, response: Any, stream: Stream) -> None:

@@ -1,15 +1,15 @@
 """A gateway route as data: from these tables come the routes themselves, their checks and their part of OpenAPI."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Literal
 
 from pydantic import BaseModel
-from sanic import Request
 
 from actors.calls.call import Call
 from actors.calls.request import Body
+from routes.http.exchange import Received
 from routes.openapi.schemas import Schema
 
 Entrance = Literal["member", "internal", "open"]
@@ -17,26 +17,26 @@ Entrance = Literal["member", "internal", "open"]
 
 @dataclass(frozen=True, slots=True)
 class RouteReply:
-    """What a gateway route answers: a JSON value, or no body at all where `value` is None and the status is 204."""
+    """The answer of a gateway route: a JSON value, or no body where `value` is None and the status is 204."""
 
     value: Any = None
     status: int = HTTPStatus.OK
     quoted: tuple[int, ...] = ()
-    """Places of memories whose texts stand in it (see `actors/idempotency/records.py`)."""
+    """Positions of memories whose texts stand in it (see `actors/idempotency/records.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class RouteCall:
     """One request to a gateway route.
 
-    `body` and `query` are instances of the route's models, None where it has none. `params` are the path's.
+    `params` are the parts of the path; `body` and `query` are instances of the route's models, None where it has none.
     """
 
     call: Call
     params: dict[str, str]
     body: Any
     query: Any
-    request: Request
+    received: Received
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +46,9 @@ class Route:
     Args:
         method: GET, POST, PUT, PATCH or DELETE.
         path: with its parameters in braces.
-        name: the operation's id, which logs, metrics and the audit log call it by.
+        name: the operation's id, its name in logs, metrics and the audit log.
         tag: its group in the document.
-        summary: what it does, in a line.
+        summary: its purpose, in a line.
         run: carries it out.
         reply: the schema of its answer; None where it has no body.
         status: that of success.
@@ -57,12 +57,12 @@ class Route:
         may_be_empty: True where success may also be 204, without a body.
         errors: the HTTP statuses of its refusals beyond those that every route of its entrance may answer.
         entrance: `member` needs a credential and counts, `internal` needs X-Internal-Secret, `open` needs nothing.
-        mutates: True where it changes something: what Idempotency-Key (on POST) and the audit log hold on to.
+        mutates: True for a change, to which Idempotency-Key (on POST) and the audit log apply.
         example: a body that works.
         reads_body: True for a route that reads its body itself, of whatever media type.
         described_body: how OpenAPI describes such a body.
-        withdrawn: what a repeat with an Idempotency-Key is answered where the answer quoted a memory that was censored.
-        mock: True for what is there only where DEV_MOCKS_ENABLED is set.
+        redacted: the answer to a repeat with an Idempotency-Key where the first one quoted a memory censored since.
+        mock: True for a route that exists only where DEV_MOCKS_ENABLED is set.
     """
 
     method: str
@@ -70,7 +70,7 @@ class Route:
     name: str
     tag: str
     summary: str
-    run: Callable[[RouteCall], Awaitable[RouteReply]]
+    run: Callable[[RouteCall], Coroutine[Any, Any, RouteReply]]
     reply: Schema | None = None
     status: int = HTTPStatus.OK
     body: type[Body] | None = None

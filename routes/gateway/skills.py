@@ -13,7 +13,7 @@ from actors.library.records import skill_record
 from actors.library.skill import MAX_SKILL_FILE_BYTES
 from persistence.skills import SkillRow
 from routes.gateway.route import Route, RouteCall, RouteReply
-from routes.http.bodies import json_object, received_body, whole_header
+from routes.http.bodies import json_object
 from routes.http.multipart import FormPart, read_form
 from routes.openapi.schemas import TIME, array, nullable, record, ref, text
 
@@ -73,13 +73,12 @@ async def list_skills(request: RouteCall) -> RouteReply:
 
 async def install_skill(request: RouteCall) -> RouteReply:
     """Install a skill: from the catalog, a text or a zip."""
-    call = request.call
-    body = await received_body(request.request)
-    media_type = whole_header(request.request, "content-type")
+    call, body = request.call, request.received.body
+    media_type = request.received.header("content-type")
     if media_type is not None and media_type.partition(";")[0].strip().lower() == "multipart/form-data":
         return await skills.install_zip(call, _file_of(read_form(body, media_type)), _installed)
     try:
-        sent = json_object(body or b"{}", media_type, request.request.app.config.REQUEST_MAX_SIZE)
+        sent = json_object(body or b"{}", media_type, len(body))  # Sanic has bounded it
     except WrongMediaType:
         raise WrongMediaType("Send application/json, or multipart/form-data with a zip as `file`.") from None
     asked = checked(SkillInstallation, sent)

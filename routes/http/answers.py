@@ -55,15 +55,15 @@ class BusAnswer:
     body: bytes
     status: int
     headers: dict[str, str]
-    held: AsyncFuture[Any] | None = None
-    """What has to be stored before it is sent: the count of its request."""
+    deferred: AsyncFuture[Any] | None = None
+    """The commit that has to end before it is sent: that of the count of its request."""
     rest: Sequence[bytes] = ()
-    """What follows the body where that is long: pieces, to be sent in turns of the loop."""
+    """The pieces that follow the body of a long answer, to be sent in turns of the loop."""
 
     def released(self) -> "BusAnswer":
-        """Return it once what held it is resolved; an error in its place where that could not be stored."""
-        error = self.held and self.held.error
-        self.held = None
+        """Return it once `deferred` is resolved; an error in its place where the count could not be stored."""
+        error = self.deferred and self.deferred.error
+        self.deferred = None
         if error is None:
             return self
         failed = error if isinstance(error, ServiceError) else InternalError("The gateway failed to count this.")
@@ -195,9 +195,9 @@ def headers_of(error: ServiceError) -> dict[str, str]:
     return headers
 
 
-def gateway_error(request: Request, error: ServiceError, extra: dict[str, str] | None = None) -> HTTPResponse:
+def error_answer(request_id: str, error: ServiceError, extra: dict[str, str] | None = None) -> HTTPResponse:
     """Answer an error outside the command bus: its precise HTTP status and the status object."""
-    headers = headers_of(error) | (extra or {}) | {"X-Request-Id": request_id_of(request)}
+    headers = headers_of(error) | (extra or {}) | {"X-Request-Id": request_id}
     return JsonAnswer(orjson.dumps({"status": status_of(error)}), error.http_code, headers)
 
 

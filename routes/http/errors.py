@@ -15,7 +15,7 @@ from sanic.exceptions import (
 
 from actors import errors
 from persistence.store import StoreUnavailable
-from routes.http.answers import bus_error, gateway_error, request_id_of
+from routes.http.answers import bus_error, error_answer, request_id_of
 
 log = logging.getLogger("parley.http")
 
@@ -35,7 +35,7 @@ class ErrorHandler(handlers.ErrorHandler):
             extra["Allow"] = exception.headers.get("Allow", "")
         if request.path.startswith(self._bus_prefix):
             return bus_error(request_id_of(request), None, error, extra=extra).response()
-        return gateway_error(request, error, extra)
+        return error_answer(request_id_of(request), error, extra)
 
 
 def as_service_error(exception: BaseException) -> errors.ServiceError:

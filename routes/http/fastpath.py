@@ -1,4 +1,4 @@
-"""The fast path: plain requests reach the command bus without passing through Sanic (docs/decisions.md).
+"""The fast path: plain requests reach the command bus without passing through Sanic (docs/decisions).
 
 Sanic's way from the socket to a handler and back takes longer than most commands do. A request that arrives whole and
 asks for nothing out of the ordinary is taken here; all others (other routes, half-sent, pipelined or chunked ones,
@@ -87,7 +87,7 @@ class FastPath(_Connection):
 
     def log_refused_head(self, request_id: str, status: int, code: int, seconds: float) -> None:
         """Log a request whose head was refused, in one line that repeats nothing of it."""
-        self._bus.refused(request_id, status, code, seconds, self.conn_info.client_ip)
+        self._bus.log_refused(request_id, status, code, seconds, self.conn_info.client_ip)
 
     def _is_idle(self) -> bool:
         """Tell whether Sanic waits for a request on this connection and has no byte of it yet."""
@@ -141,9 +141,9 @@ class FastPath(_Connection):
         if self._gone:
             self._done()
             return
-        held = answer.held
-        if held is not None:
-            held.then(lambda _: self._release(answer))
+        deferred = answer.deferred
+        if deferred is not None:
+            deferred.then(lambda _: self._release(answer))
             return
         self.transport.write(answer.wire())
         if answer.rest:
@@ -175,7 +175,7 @@ class FastPath(_Connection):
             self.data_received(held)
 
     def _release(self, answer: BusAnswer) -> None:
-        """Send what was held back."""
+        """Send a deferred answer."""
         self._answer(answer.released())
 
 

@@ -1,4 +1,4 @@
-"""The door of the internal routes: who knows the operator's secret comes in."""
+"""Access to the internal routes, with the operator's secret."""
 
 import hmac
 
@@ -16,7 +16,7 @@ class InternalAuth:
         self._secret = None if secret is None else secret.encode()
 
     def check(self, request: Request) -> None:
-        """Let in who knows the secret.
+        """Require the secret.
 
         Raises:
             NotFound: there is no secret.

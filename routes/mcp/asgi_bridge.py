@@ -15,15 +15,15 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 PATH = "/mcp"
 SCOPE_KEY = "parley"
-"""The exchange's place in the ASGI scope, where the tools find it again."""
+"""The key of the message in the ASGI scope, where the tools find it again."""
 _OPTIONAL_SPACE = " \t"
 
 
 @dataclass(slots=True)
-class Exchange:
-    """A request, the tools that it is offered, and the bus's answer where it called one of them.
+class McpMessage:
+    """A message of MCP, the groups of tools that it is offered, and the bus's answer where it called a tool.
 
-    `call` is for a request that is no tool's: the bus counts the others.
+    `call` is for a message that calls no tool; the bus counts the others.
     """
 
     request: BusRequest
@@ -36,7 +36,7 @@ class Exchange:
     service: str = ""
 
 
-async def through_asgi(application: Application, request: Request, body: bytes, exchange: Exchange) -> HTTPResponse:
+async def through_asgi(application: Application, request: Request, body: bytes, asked: McpMessage) -> HTTPResponse:
     """Hand a request to an ASGI application and gather its answer."""
     received = False
     status, headers, pieces = 500, dict[str, str](), list[bytes]()
@@ -70,7 +70,7 @@ async def through_asgi(application: Application, request: Request, body: bytes, 
         "client": None,
         "server": None,
         "state": {},
-        SCOPE_KEY: exchange,
+        SCOPE_KEY: asked,
     }
     await application(scope, receive, send)
     headers.pop("content-length", None)

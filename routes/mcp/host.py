@@ -13,7 +13,7 @@ import orjson
 from actors.commands.table import COMMANDS
 from routes.bus.bus import CommandBus
 from routes.http.bodies import next_turn
-from routes.mcp.asgi_bridge import SCOPE_KEY, Exchange
+from routes.mcp.asgi_bridge import SCOPE_KEY, McpMessage
 from routes.mcp.groups import is_offered, why_not_offered
 from routes.mcp.tools import TOOLS, members_of_tool, tool_definitions
 
@@ -73,7 +73,7 @@ class McpHost:
             async def list_tools(
                 context: "ServerRequestContext[Any]", _: "PaginatedRequestParams | None"
             ) -> "ListToolsResult":
-                groups = _exchange_of(context).groups
+                groups = _message_of(context).groups
                 return ListToolsResult(tools=[tool for tool in tools if is_offered(tool.name, groups)])
 
             server: Server[Any] = Server(
@@ -105,17 +105,17 @@ class McpHost:
         from mcp.shared.exceptions import MCPError  # noqa: PLC0415
         from mcp_types import INVALID_PARAMS, CallToolResult, TextContent  # noqa: PLC0415
 
-        exchange = _exchange_of(context)
+        asked = _message_of(context)
         command = TOOLS.get(params.name)
         if command is None:
             streams = " (it streams without end: read the zone with ZN_Read)" if params.name in COMMANDS else ""
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name[:100]}{streams}")
-        if not is_offered(command.service, exchange.groups):
-            raise MCPError(INVALID_PARAMS, why_not_offered(command.service, exchange.groups))
-        bus_request = exchange.request
-        await next_turn(exchange.body)
+        if not is_offered(command.service, asked.groups):
+            raise MCPError(INVALID_PARAMS, why_not_offered(command.service, asked.groups))
+        bus_request = asked.request
+        await next_turn(asked.body)
         try:
-            arguments = params.arguments if exchange.arguments is None else exchange.arguments
+            arguments = params.arguments if asked.arguments is None else asked.arguments
             bus_request.body = orjson.dumps(arguments or {})
         except TypeError:  # a number beyond 64 bits, a text that is no Unicode
             bus_request.body = b"?"
@@ -123,7 +123,7 @@ class McpHost:
         await next_turn(bus_request.body)
         answer = await self._bus.serve(bus_request, command)
         assert answer is not None  # only a stream has none
-        exchange.answer, exchange.service = answer, command.service
+        asked.answer, asked.service = answer, command.service
         if answer.rest:  # too long for the SDK to write: put in by `send_long_answer`
             return CallToolResult(content=[TextContent(type="text", text="")], structured_content={}, is_error=False)
         text = answer.body.decode()
@@ -135,6 +135,6 @@ class McpHost:
         )
 
 
-def _exchange_of(context: "ServerRequestContext[Any]") -> Exchange:
+def _message_of(context: "ServerRequestContext[Any]") -> McpMessage:
     request: Any = context.request
     return request.scope[SCOPE_KEY]

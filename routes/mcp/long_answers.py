@@ -8,16 +8,16 @@ from sanic import HTTPResponse, Request
 from actors.slices import sliced
 from routes.http.answers import BusAnswer
 from routes.http.pieces import Insertions, send_pieces
-from routes.mcp.asgi_bridge import Exchange
+from routes.mcp.asgi_bridge import McpMessage
 
 
-def without_arguments(message: dict[str, Any], exchange: Exchange) -> bytes:
+def without_arguments(message: dict[str, Any], asked: McpMessage) -> bytes:
     """Take the arguments out of the call of a tool; return what is left of the message."""
     params: Any = message.get("params")
     if message.get("method") == "tools/call" and isinstance(params, dict):
         called = cast(dict[str, Any], params)
         if isinstance(called.get("arguments"), dict):
-            exchange.arguments = called["arguments"]
+            asked.arguments = called["arguments"]
             message = message | {"params": called | {"arguments": {}}}
     return orjson.dumps(message)
 

@@ -1,11 +1,10 @@
-"""POST /mcp: the gateway as an MCP server (product 8).
+"""POST /mcp: the gateway as an MCP server (docs/contract.md, "Gateway routes").
 
-This is Sanic's side: checks, counting and logs. The SDK behind it, and the tools, are `McpHost`'s.
+This is Sanic's side: the checks. The SDK behind it, and the tools, are in `McpHost`.
 """
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from time import perf_counter
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -15,16 +14,12 @@ from sanic import Blueprint, HTTPResponse, Request
 
 from actors.calls.admission import admit, count_stored
 from actors.calls.call import Call
-from actors.core import Core
-from actors.errors import InvalidField, MalformedBody, NoCredential, NotPermitted
+from actors.errors import InvalidField, MalformedBody, NoCredential, NotPermitted, ServiceError
 from routes.bus.bus import BusRequest, CommandBus
-from routes.http.access_log import AccessLog
-from routes.http.addresses import Network, client_address
-from routes.http.answers import JsonAnswer, credential_of, gateway_error, quota_headers, request_id_of
+from routes.http.answers import JsonAnswer, credential_of, error_answer, quota_headers, request_id_of
 from routes.http.bodies import LONG_BODY_BYTES, next_turn, received_body, require_json, require_size, whole_header
-from routes.http.errors import as_service_error
-from routes.http.metrics import RequestMetrics
-from routes.mcp.asgi_bridge import PATH, Exchange, through_asgi
+from routes.http.exchange import Exchange
+from routes.mcp.asgi_bridge import PATH, McpMessage, through_asgi
 from routes.mcp.groups import groups_of, is_offered
 from routes.mcp.host import McpHost
 from routes.mcp.long_answers import send_long_answer, without_arguments
@@ -43,24 +38,10 @@ _NOT_PASSED_ON = ("accept", "last-event-id", "content-type")
 class McpServer:
     """Serves POST /mcp."""
 
-    def __init__(
-        self,
-        core: Core,
-        bus: CommandBus,
-        metrics: RequestMetrics,
-        access_log: AccessLog,
-        trusted_proxies: Sequence[Network],
-        max_body_bytes: int,
-        hosts: Sequence[str],
-        version: str,
-    ) -> None:
-        self._core = core
-        self._metrics = metrics
-        self._access_log = access_log
-        self._trusted_proxies = trusted_proxies
-        self._max_body_bytes = max_body_bytes
+    def __init__(self, exchange: Exchange, bus: CommandBus, hosts: Sequence[str], version: str) -> None:
+        self._exchange = exchange
         self._hosts = frozenset((*LOCAL_HOSTS, *hosts))
-        self._host = McpHost(bus, max_body_bytes, version)
+        self._host = McpHost(bus, exchange.max_body_bytes, version)
 
     def blueprint(self) -> Blueprint:
         """Make the route."""
@@ -74,39 +55,29 @@ class McpServer:
 
     async def _respond(self, request: Request) -> HTTPResponse | None:
         started = perf_counter()
-        connection: Any = request.conn_info
-        address = client_address(connection.client_ip, partial(whole_header, request), self._trusted_proxies)
         headers: Any = request.headers
         header = cast(Mapping[str, str], headers)
 
         def passed_on(name: str) -> str | None:
             return None if name in _NOT_PASSED_ON else header.get(name)
 
-        request_id = request_id_of(request)
-        call = Call(self._core, request_id, address, service=NAME)
-        exchange = Exchange(BusRequest(passed_on, request_id, address), call)
-        code, status = 0, 500
-        try:
-            self._check_origin(header)
-            body = exchange.body = await received_body(request)
-            response = await self._answered(request, body, exchange)
-            await count_stored(call)
-            status = response.status
-            code = 0 if status < 400 else MalformedBody.internal_code
-            if exchange.answer is not None and exchange.answer.rest and status < 400:
-                await send_long_answer(request, response, exchange.answer)
-                return None
-            return response
-        except Exception as raised:
-            error = as_service_error(raised)
-            code, status = error.internal_code, error.http_code
-            return gateway_error(request, error, quota_headers(call))
-        finally:
-            if exchange.answer is None:  # else the bus has counted and logged it
-                seconds = perf_counter() - started
-                self._metrics.observe(NAME, code, seconds)
-                user = call.caller.user_name if call.caller else None
-                self._access_log.write(request_id, NAME, status, code, seconds, user, address)
+        call = self._exchange.call_of(request, NAME)
+        asked = McpMessage(BusRequest(passed_on, call.request_id, call.address), call)
+        serving = self._served(request, header, asked)
+        return await self._exchange.run(call, started, serving, _refused_by_http, lambda: asked.answer is not None)
+
+    async def _served(
+        self, request: Request, headers: Mapping[str, str], asked: McpMessage
+    ) -> tuple[int, HTTPResponse | None]:
+        self._check_origin(headers)
+        body = asked.body = await received_body(request)
+        response = await self._answered(request, body, asked)
+        await count_stored(asked.call)
+        failed = response.status >= 400
+        if asked.answer is not None and asked.answer.rest and not failed:
+            await send_long_answer(request, response, asked.answer)
+            return 0, None
+        return MalformedBody.internal_code if failed else 0, response
 
     def _check_origin(self, headers: Mapping[str, str]) -> None:
         """Refuse a browser's page that is not of this gateway's own: its name may be made to lead here (DNS rebinding).
@@ -123,7 +94,7 @@ class McpServer:
                 return
         raise NotPermitted("This comes from a web page of another origin; MCP clients outside of browsers send none.")
 
-    async def _answered(self, request: Request, body: bytes, exchange: Exchange) -> HTTPResponse:
+    async def _answered(self, request: Request, body: bytes, asked: McpMessage) -> HTTPResponse:
         """Check the credential and count the request, let the SDK answer, and add the headers of the bus or the count.
 
         Raises:
@@ -131,7 +102,7 @@ class McpServer:
             NoCredential, InvalidCredential: the tool that is called needs one, or the one that was sent is none.
             QuotaExceeded: the user has no request left today, and no tool is called that could say so.
         """
-        require_size(body, self._max_body_bytes)
+        require_size(body, self._exchange.max_body_bytes)
         require_json(whole_header(request, "content-type"))
         try:
             message: Any = orjson.loads(body)
@@ -149,14 +120,14 @@ class McpServer:
             )
         query: Any = request.get_args(keep_blank_values=True)
         try:
-            exchange.groups = groups_of(dict(query))
+            asked.groups = groups_of(dict(query))
         except InvalidField as error:
             return _refused(INVALID_REQUEST, error.note, cast(dict[str, Any], message).get("id"))
-        credential = credential_of(exchange.request.header)
-        tool = _tool_called(message, exchange.groups)
+        credential = credential_of(asked.request.header)
+        tool = _tool_called(message, asked.groups)
         if tool is None:
             if credential is not None:
-                await admit(exchange.call, credential)
+                await admit(asked.call, credential)
         elif credential is None and not TOOLS[tool].public:
             raise NoCredential(
                 f"{tool} needs a credential: log on with US_LogOn (at /mcp?groups=user), and connect again with "
@@ -164,7 +135,7 @@ class McpServer:
             )
         if len(body) > LONG_BODY_BYTES:
             await next_turn(body)
-            body = without_arguments(cast(dict[str, Any], message), exchange)
+            body = without_arguments(cast(dict[str, Any], message), asked)
             if len(body) > LONG_BODY_BYTES:
                 return _refused(
                     INVALID_REQUEST,
@@ -172,14 +143,18 @@ class McpServer:
                     cast(dict[str, Any], message).get("id"),
                 )
         manager = await self._host.manager()
-        response = await through_asgi(manager.handle_request, request, body, exchange)
-        answer = exchange.answer
-        if answer is not None and answer.status == 401 and not TOOLS[exchange.service].public:
+        response = await through_asgi(manager.handle_request, request, body, asked)
+        answer = asked.answer
+        if answer is not None and answer.status == 401 and not TOOLS[asked.service].public:
             return answer.response()  # MCP wants a wrong credential to be refused by HTTP
-        for name, value in (answer.headers if answer is not None else quota_headers(exchange.call)).items():
+        for name, value in (answer.headers if answer is not None else quota_headers(asked.call)).items():
             response.headers[name] = value
         response.headers["X-Request-Id"] = request_id_of(request)
         return response
+
+
+async def _refused_by_http(call: Call, error: ServiceError) -> HTTPResponse:
+    return error_answer(call.request_id, error, quota_headers(call))
 
 
 def _is_message(message: dict[str, Any]) -> bool:

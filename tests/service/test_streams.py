@@ -225,13 +225,17 @@ async def test_a_stream_is_asked_for_on_the_bus_too(workspace: Workspace):
         assert "text/event-stream" in head
         (await post(workspace.guest, workspace.domain, "Clear skies.")).ok()
         assert b"Clear skies." in await asyncio.wait_for(reader.readuntil(b"Clear skies."), 10)
-    escaped = body.replace(b"ZN_", rb"Z\u004e_")
+    escaped = body.replace(b'"service":"ZN_', rb'"service" : "Z\u004e_')
+    assert escaped != body
     async with connected(workspace.owner.base) as (reader, writer):
         # After a first request the connection is idle; one that has just begun may take Sanic's way, which streams.
         writer.write(raw_post(BUS, b'{"service": "US_Read"}', *headers))
-        await asyncio.wait_for(reader.readuntil(b'"content":[]'), 10)
+        await asyncio.wait_for(reader.readuntil(b'"content":[]}'), 10)
         writer.write(raw_post(BUS, escaped, *headers))
-        assert b"without escapes" in await asyncio.wait_for(reader.readuntil(b"escapes"), 10)
+        head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)).decode()
+        assert head.startswith("HTTP/1.1 200 OK")
+        (await post(workspace.guest, workspace.domain, "Thin clouds.")).ok()
+        assert b"Thin clouds." in await asyncio.wait_for(reader.readuntil(b"Thin clouds."), 10)
 
 
 async def test_a_reader_that_takes_nothing_is_cut_off_and_costs_no_memory(workspace: Workspace):

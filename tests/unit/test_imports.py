@@ -81,7 +81,6 @@ LINES = 350
 
 # What is still to be cut up or turned round; these lists only ever shrink.
 TOO_LONG: set[str] = {
-    "routes/bus/bus.py",
     "routes/gateway/webhooks.py",
 }
 UPHILL: set[str] = set()

@@ -1,0 +1,79 @@
+"""AP_Chat as server-sent events: `delta` pieces while the engine writes, then the whole `response`."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import orjson
+from sanic import Request
+
+from actors.calls.call import Call
+from routes.bus.events import begin_events, named_event
+from routes.http.answers import REPLAYED, BusAnswer, status_of
+from routes.http.background import BackgroundTasks
+from routes.http.errors import as_service_error
+
+
+async def stream_chat(
+    request: Request,
+    call: Call,
+    answering: Callable[[], Coroutine[Any, Any, tuple[int, BusAnswer]]],
+    work: BackgroundTasks,
+) -> tuple[int, BusAnswer | None]:
+    """Answer as server-sent events: `delta` pieces, then the whole `response`, or an `error` after a piece.
+
+    The command runs in a task of its own, so that a client which goes away doesn't cancel it. Returns the internal
+    code that the stream ended with; a refusal that was kept for a key is answered whole.
+
+    Raises:
+        Exception: the command failed before its first piece.
+    """
+    events: asyncio.Queue[bytes | None] = asyncio.Queue()
+    failed: Exception | None = None
+
+    def progress(piece: str) -> None:
+        events.put_nowait(named_event("delta", orjson.dumps({"text": piece})))
+
+    whole: BusAnswer | None = None
+    code = 0
+    headers: dict[str, str] = {}
+
+    async def run() -> None:
+        nonlocal failed, whole, code
+        try:
+            code, answer = await answering()
+            if REPLAYED in answer.headers:
+                headers[REPLAYED] = "true"
+                for said in orjson.loads(answer.body)["content"][1:]:  # the reply, as one piece
+                    progress(said["content"])
+            if code == 0:
+                events.put_nowait(named_event("response", answer.body))
+            else:
+                whole = answer
+        except Exception as raised:
+            failed = raised
+        finally:
+            events.put_nowait(None)
+
+    call.stream_to(progress)
+    task = work.begin(run())
+    try:
+        event = await events.get()
+        if event is None:
+            if failed is not None:
+                raise failed
+            return code, whole
+        response = await begin_events(request, call, headers)
+        while event is not None:
+            await response.send(event)
+            event = await events.get()
+        if failed is not None:
+            error = as_service_error(failed)
+            code = error.internal_code
+            await response.send(named_event("error", orjson.dumps(status_of(error))))
+        elif whole is not None:
+            await response.send(named_event("error", orjson.dumps(orjson.loads(whole.body)["status"])))
+        await response.eof()
+        return code, None
+    finally:  # a reader that went away leaves it to itself
+        work.leave(task)

@@ -1,0 +1,26 @@
+"""Answers of the command bus as server-sent events: their headers, and how one begins."""
+
+from typing import Any
+
+from sanic import Request
+
+from actors.calls.admission import count_stored
+from actors.calls.call import Call
+from routes.http.answers import quota_headers
+
+EVENT_STREAM = "text/event-stream"
+STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+"""Headers of event streams: nobody keeps them, and nginx passes each event on at once."""
+
+
+async def begin_events(request: Request, call: Call, more: dict[str, str] | None = None) -> Any:
+    """Send the head of an answer as events; return Sanic's untyped response, which takes the events."""
+    await count_stored(call)
+    untyped: Any = request
+    headers = {"X-Request-Id": call.request_id} | STREAM_HEADERS | quota_headers(call) | (more or {})
+    return await untyped.respond(content_type=EVENT_STREAM, headers=headers)
+
+
+def named_event(name: str, data: bytes) -> bytes:
+    """Write one server-sent event (WHATWG HTML, 9.2); JSON has no line breaks."""
+    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"

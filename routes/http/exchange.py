@@ -1,0 +1,174 @@
+"""One request and its answer at any of the front doors: the command bus, the gateway routes, MCP.
+
+Here is what they have in common: request id and address, the timer, errors, metrics and the log, and the order in
+which the audit row and the kept answer of a command are stored. Each door keeps its own checks and its own shape of
+an answer.
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from functools import partial
+from time import perf_counter
+from typing import Any, Generic, Protocol, TypeVar
+
+from sanic import Request
+
+from actors.calls.admission import audit_of
+from actors.calls.call import A, Call
+from actors.calls.context import prepare_context
+from actors.core import Core
+from actors.errors import ServiceError
+from actors.idempotency.once import Done, Execution, require_key
+from actors.idempotency.records import Receipt, Rendered
+from routes.http.access_log import AccessLog
+from routes.http.addresses import Network, client_address
+from routes.http.answers import request_id_of
+from routes.http.background import BackgroundTasks
+from routes.http.bodies import whole_header
+from routes.http.errors import as_service_error
+from routes.http.metrics import RequestMetrics
+
+CUT_OFF = -1
+"""The internal code in metrics and log where the client went away before its answer."""
+
+
+class _WithStatus(Protocol):
+    @property
+    def status(self) -> int: ...
+
+
+R = TypeVar("R")
+T = TypeVar("T", bound=_WithStatus)
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A request as it arrived, without its connection: a handler can serve it on another node."""
+
+    header: Callable[[str], str | None]
+    """Returns the values of a header, joined by commas; the name in lower case."""
+    args: dict[str, str]
+    """The query's parameters, the first value of each."""
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Writing(Generic[A]):
+    """How a front door writes the answers of a command with an Idempotency-Key.
+
+    `redacted` stands for an answer that quoted a censored memory.
+    """
+
+    answer: Callable[[A], Rendered]
+    refusal: Callable[[ServiceError], Rendered]
+    redacted: Callable[[], Rendered]
+
+
+class Exchange:
+    """Runs requests from their arrival to their line in the log."""
+
+    def __init__(
+        self,
+        core: Core,
+        metrics: RequestMetrics,
+        access_log: AccessLog,
+        trusted_proxies: Sequence[Network],
+        max_body_bytes: int,
+        work: BackgroundTasks,
+    ) -> None:
+        self.core = core
+        self.max_body_bytes = max_body_bytes
+        self.work = work
+        self._metrics = metrics
+        self._access_log = access_log
+        self._trusted_proxies = trusted_proxies
+
+    def address(self, peer: str, header: Callable[[str], str | None]) -> str:
+        """Return the client's address; `header` returns a header's lines joined by commas."""
+        return client_address(peer, header, self._trusted_proxies)
+
+    def address_of(self, request: Request) -> str:
+        """Return the client's address of a request that Sanic received."""
+        connection: Any = request.conn_info
+        return client_address(connection.client_ip, partial(whole_header, request), self._trusted_proxies)
+
+    def call_of(self, request: Request, service: str) -> Call:
+        """Begin the call of a request that Sanic received."""
+        return Call(self.core, request_id_of(request), self.address_of(request), service=service)
+
+    async def run(
+        self,
+        call: Call,
+        started: float,
+        serving: Coroutine[Any, Any, tuple[int, T | None]],
+        refuse: Callable[[Call, ServiceError], Awaitable[T]],
+        logged_elsewhere: Callable[[], bool] | None = None,
+    ) -> T | None:
+        """Run a request to its answer, which `serving` returns with its internal code; None where it was streamed.
+
+        `refuse` writes the answer of an error. Where another door has logged the request, this one does not.
+        """
+        code, answer = CUT_OFF, None
+        try:
+            code, answer = await serving
+        except Exception as raised:
+            error = as_service_error(raised)
+            code = error.internal_code
+            answer = await refuse(call, error)
+        finally:  # a client that goes away cancels this; its request is counted all the same
+            if logged_elsewhere is None or not logged_elsewhere():
+                status = answer.status if answer is not None else 0 if code == CUT_OFF else 200
+                user = call.caller.user_name if call.caller else None
+                seconds = perf_counter() - started
+                self.observe(call.service, call.request_id, status, code, seconds, user, call.address)
+        return answer
+
+    def observe(
+        self, service: str, request_id: str, status: int, code: int, seconds: float, user: str | None, address: str
+    ) -> None:
+        """Count and log one request; `service` is empty where the request named none."""
+        self._metrics.observe(service or "unknown", code, seconds)
+        self._access_log.write(request_id, service or "-", status, code, seconds, user, address)
+
+    def carry_out(self, call: Call, run: Callable[[R], Coroutine[Any, Any, A]], request: R) -> Coroutine[Any, Any, A]:
+        """Run a change that has no Idempotency-Key, with its audit row on plans that have an audit log."""
+        audit = audit_of(call)
+        if audit is None:
+            return run(request)
+        return self.core.idempotency.audited(audit, partial(_with_receipt, call, run, request))
+
+    def carry_out_once(
+        self,
+        call: Call,
+        run: Callable[[R], Coroutine[Any, Any, A]],
+        request: R,
+        key: str,
+        fingerprint: bytes,
+        writing: Writing[A],
+    ) -> Coroutine[Any, Any, Done]:
+        """Run a change that has an Idempotency-Key, or answer as before.
+
+        Raises:
+            InvalidField: the key is not one.
+        """
+        execution = Execution(
+            run=partial(_with_receipt, call, run, request),
+            prepare=partial(prepare_context, call),
+            render=writing.answer,
+            failed=writing.refusal,
+            redacted=writing.redacted,
+        )
+        user, idempotency = call.user, self.core.idempotency
+        record = idempotency.key(user.credential_id, user.user_id, require_key(key), fingerprint)
+        return idempotency.once(record, audit_of(call), execution)
+
+
+async def _with_receipt(
+    call: Call,
+    run: Callable[[R], Coroutine[Any, Any, A]],
+    request: R,
+    receipt: Receipt,
+    resumes: str | None = None,
+) -> A:
+    call.receipt, call.resumes = receipt, resumes
+    return await run(request)
