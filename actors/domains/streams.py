@@ -1,9 +1,9 @@
 """Streams of a zone's events to its readers (docs/contract.md, "Streams").
 
 An event of a domain is published here once it is stored, and passed to readers in ticks: with 1,000 readers a write for
-each message and reader would cost more than all the rest. A reader first subscribes, then catches up
-from the store, and drops by number what it has had. From then on a tick's events go straight to its connection, the
-same bytes to all; only what a slow one can't take waits for its task.
+each message and reader would cost more than all the rest. A reader subscribes first, then reads the events that it
+missed from the store, and drops duplicates by their number. From then on a tick's events go straight to its connection,
+the same bytes to all readers; only events that a slow connection refuses wait for the reader's task.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ TICK_S = 0.05
 """How long an event may wait for others to be sent with it."""
 
 MAX_BACKLOG_BYTES = 1_048_576
-"""What may wait for a slow reader; one more event ends its stream."""
+"""The most bytes that may wait for a slow reader; one more event ends its stream."""
 
 
 class StreamEvent(NamedTuple):
@@ -45,7 +45,7 @@ class Block(NamedTuple):
 
 
 class Reader:
-    """One who follows a zone. `last` is the number of the last event that it has had."""
+    """A reader of a zone's events. `last` is the number of the last event that it received."""
 
     def __init__(self, streams: "Streams", domain_id: str, zone_id: str, user_id: str, credential_id: str) -> None:
         self._streams = streams
@@ -59,14 +59,14 @@ class Reader:
         self._reason: str | None = None
         self._woken = asyncio.Event()
         self._pass_on: Callable[[bytes], bool] | None = None
-        self._has_all = False  # whoever sends what `next` returned is back for more
+        self._has_all = False  # a call of `next` waits, so all that it returned before is sent
 
     def passes_to(self, pass_on: Callable[[bytes], bool]) -> None:
-        """Hand events straight to the connection from now on, as long as none waits; what it refuses waits."""
+        """Pass events straight to the connection from now on, as long as none waits; those that it refuses wait."""
         self._pass_on = pass_on
 
     def offer(self, block: Block) -> None:
-        """Pass events on or add them to those that wait; too many of them end the stream."""
+        """Pass events on, or let them wait; the stream ends if too many wait."""
         if self._reason is not None:
             return
         straight = self._pass_on if self._has_all and not self._waiting else None
@@ -82,13 +82,13 @@ class Reader:
         self._woken.set()
 
     def end(self, reason: str) -> None:
-        """Let the stream end once what waits has been sent; the first reason counts."""
+        """End the stream after the events that wait; the first reason counts."""
         if self._reason is None:
             self._reason = reason
             self._woken.set()
 
     async def next(self, timeout_s: float) -> bytes | None:
-        """Wait for what is to be sent next: b"" where nothing came in time, None after the end."""
+        """Wait for the next bytes to send: b"" if none came in time, None after the end."""
         while True:
             if self._waiting:
                 data = self._take()
@@ -125,9 +125,10 @@ class Reader:
 
 
 class Stream(NamedTuple):
-    """A stream that begins: its reader, what that one has missed, and how it counts as a use of its session.
+    """A stream that begins: its reader, and the events that the reader missed.
 
-    `use` is to be called every `use_every_s` seconds; it ends the stream where the session has ended.
+    `use` counts the stream as a use of its session. It is called every `use_every_s` seconds, and ends the stream if
+    the session has ended.
     """
 
     reader: Reader
@@ -177,7 +178,7 @@ class Streams:
         self._closing: str | None = None
 
     def subscribe(self, domain_id: str, zone_id: str, user_id: str, credential_id: str) -> Reader:
-        """Add a reader: it is offered all that is published from now on.
+        """Add a reader of the events that are published from now on.
 
         Raises:
             Overloaded: the gateway stops.
@@ -197,7 +198,7 @@ class Streams:
                 del self._readers[reader.domain_id]
 
     def publish(self, domain_id: str, happened: StreamEvent) -> None:
-        """Hand an event that is stored to the readers of its domain, within a tick."""
+        """Pass a stored event to the readers of its domain, within a tick."""
         if domain_id not in self._readers:
             return
         if not self._pending:
@@ -226,7 +227,7 @@ class Streams:
             reader.end(reason)
 
     def readers_of(self, domain_id: str) -> set[Reader]:
-        """List who follows a zone of a domain."""
+        """List the readers of a domain's zones."""
         return set(self._readers.get(domain_id, ()))
 
     def close(self, reason: str) -> None:

@@ -180,14 +180,8 @@ def test_a_memory_is_a_source_where_the_reply_shares_its_words():
 def test_words_of_the_question_alone_make_no_source_unless_they_are_most_of_the_memory():
     door = (memory("Door", "The observatory door, at the north end behind the library, takes the code 7731."),)
     assert whole(attributions("I know no door.", "Which door?", door, ())) == []
-    assert (
-        len(
-            whole(
-                attributions("Yes, Ada was born in May.", "Was Ada born in May?", (memory("Ada", "Born in May."),), ())
-            )
-        )
-        == 1
-    )
+    ada = (memory("Ada", "Born in May."),)
+    assert len(whole(attributions("Yes, Ada was born in May.", "Was Ada born in May?", ada, ()))) == 1
 
 
 def test_an_agent_s_message_that_a_reply_repeats_is_an_echo():
