@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from actors.conversations.conversation import ChatSent
 from actors.engines.message import Utterance
@@ -89,6 +89,8 @@ class SendChat(Ask[ChatSent | MemoriesNeeded]):
     `memories`: those of the agent's banks that fit the message and that the user may see; None before the look-up.
     `access_granted`: the agent's access opens it to this user, as the store says.
     """
+
+    local: ClassVar[str] = "Its receipt and the pieces of its reply travel beside it: the whole AP_Chat moves instead."
 
     viewer_id: str
     user_name: str

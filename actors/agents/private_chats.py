@@ -24,7 +24,7 @@ from actors.errors import (
 )
 from actors.ids import Clock
 from actors.runtime.future import AsyncFuture
-from actors.runtime.mailbox import Tell
+from actors.runtime.mailbox import OwnTell
 from actors.slices import Work
 from persistence import conversations
 from persistence.agents import AgentRow
@@ -58,7 +58,7 @@ class Host(ChatHost, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ConversationLoaded(Tell):
+class ConversationLoaded(OwnTell):
     """A conversation was read from the store; `error` where it could not be."""
 
     conversation: Conversation
@@ -68,7 +68,7 @@ class ConversationLoaded(Tell):
 
 
 @dataclass(frozen=True, slots=True)
-class EngineEnded(Tell):
+class EngineEnded(OwnTell):
     """An engine that worked in a task has finished a chat.
 
     `saved` resolves when the user's message is stored; None for an instant engine, which stores nothing before.

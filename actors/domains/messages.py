@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from actors.domains.membership import Move
 from actors.engines.message import Utterance
@@ -117,6 +117,8 @@ class SayInZone(Ask[Said]):
     `answering` are the agents that reply, in order, each with its `memories`. If `spoken_to`, the message is addressed
     to the first of them, and the ask is answered with its reply, else as soon as the message is stored.
     """
+
+    local: ClassVar[str] = "Its receipt and the pieces of its reply travel beside it: the whole command moves instead."
 
     viewer: DomainViewer
     zone_id: str

@@ -21,7 +21,7 @@ from actors.errors import Overloaded, ServiceError
 from actors.idempotency.records import Receipt
 from actors.ids import Clock
 from actors.runtime.future import AsyncFuture
-from actors.runtime.mailbox import Progress, Tell
+from actors.runtime.mailbox import OwnTell, Progress
 from actors.slices import Work
 from persistence import zones
 from persistence.domains import DomainRow, ZoneRow
@@ -62,7 +62,7 @@ class Host(ChatHost, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Replied(Tell):
+class Replied(OwnTell):
     """A streaming engine has finished for one agent."""
 
     zone_id: str
@@ -75,7 +75,7 @@ class Replied(Tell):
 
 
 @dataclass(frozen=True, slots=True)
-class RepliesFound(Tell):
+class RepliesFound(OwnTell):
     """An instant engine that worked in a task has finished a message, of which nothing is stored yet."""
 
     message: SayInZone

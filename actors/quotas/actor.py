@@ -11,7 +11,7 @@ from actors.quotas.messages import CountRequest, PlanChanged, QuotaStatus, ReadQ
 from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
-from actors.runtime.mailbox import Tell
+from actors.runtime.mailbox import OwnTell
 from actors.webhooks.outbox import Outbox
 from actors.wire import iso
 from persistence import quotas
@@ -37,12 +37,12 @@ REJECTED_EVERY_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
-class _Reserve(Tell):
+class _Reserve(OwnTell):
     """It is time to reserve the next block."""
 
 
 @dataclass(frozen=True, slots=True)
-class _TellOfRefusals(Tell):
+class _TellOfRefusals(OwnTell):
     """Some time has passed since the last event about refused requests."""
 
 

@@ -1,7 +1,7 @@
 """The messages that a quota actor takes, and its replies."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from actors.errors import QuotaExceeded
 from actors.runtime.future import AsyncFuture
@@ -38,6 +38,8 @@ class QuotaStatus(NamedTuple):
 class CountRequest(Ask[QuotaStatus]):
     """Count one request, or refuse it where the limit is reached."""
 
+    local: ClassVar[str] = "Requests are counted where their user is, and the reply may hold a future."
+
 
 COUNT = CountRequest()
 """The same for all."""
@@ -45,7 +47,7 @@ COUNT = CountRequest()
 
 @dataclass(frozen=True, slots=True)
 class ReadQuota(Ask[QuotaStatus]):
-    """Tell the standing; counts nothing."""
+    """Return the status; counts nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from actors.errors import Overloaded
 from actors.runtime.future import AsyncFuture
@@ -16,12 +16,27 @@ MAILBOX_LIMIT = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Ask(Generic[R]):
-    """Base of messages that get an `R` in reply."""
+    """Base of messages that get an `R` in reply.
+
+    Message and reply are plain data with a binary form, so that they may cross to another node. A type that carries
+    something live says in `local` why it never leaves its process.
+    """
+
+    local: ClassVar[str] = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Tell:
-    """Base of messages that get no reply."""
+    """Base of messages that get no reply; plain data, as an `Ask` is."""
+
+    local: ClassVar[str] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTell(Tell):
+    """Base of the messages by which an actor's background work tells the actor its result."""
+
+    local: ClassVar[str] = "An actor tells it to itself."
 
 
 Progress = Callable[[str], None]

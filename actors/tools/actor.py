@@ -14,7 +14,7 @@ from actors.names import no_such_user
 from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
-from actors.runtime.mailbox import Tell
+from actors.runtime.mailbox import OwnTell
 from actors.tools.catalog import ToolServers
 from actors.tools.connection import Connection, ToolServerFailed
 from actors.tools.limits import MAX_CALLS, MAX_SERVERS
@@ -40,19 +40,19 @@ MAX_BACK_OFF_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Connected(Tell):
+class _Connected(OwnTell):
     link: Connection
     offers: list[Tool]
 
 
 @dataclass(frozen=True, slots=True)
-class _Gone(Tell):
+class _Gone(OwnTell):
     link: Connection
     reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class _CallEnded(Tell):
+class _CallEnded(OwnTell):
     link: Connection
     answered: AsyncFuture[ToolResult]
     result: ToolResult | None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from actors.ids import Clock
-from actors.runtime.mailbox import Tell
+from actors.runtime.mailbox import OwnTell, Tell
 from actors.webhooks.counts import DeliveryCounts
 from actors.webhooks.lanes import Lane, Receiver
 from actors.webhooks.messages import Outcome
@@ -28,7 +28,7 @@ OpenSender = Callable[[], Awaitable["Sender"]]
 
 
 @dataclass(frozen=True, slots=True)
-class BodyRead(Tell):
+class BodyRead(OwnTell):
     """The data of a long event was read; None where it is gone."""
 
     number: int
@@ -37,7 +37,7 @@ class BodyRead(Tell):
 
 
 @dataclass(frozen=True, slots=True)
-class AttemptEnded(Tell):
+class AttemptEnded(OwnTell):
     """An attempt has ended: its endpoint's number, the receiver that it was sent to, and `at`, when it began."""
 
     number: int

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from actors.runtime.mailbox import Tell
+from actors.runtime.mailbox import OwnTell
 from actors.webhooks.lanes import LOADED
 from persistence import deliveries, endpoints
 from persistence.deliveries import DueRow, Recovery
@@ -28,7 +28,7 @@ class DueQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class DueDeliveries(Tell):
+class DueDeliveries(OwnTell):
     """What a read of the store found; `error` where it failed.
 
     `made` has an endpoint, when its first new delivery is due, and the greatest new place, for each endpoint.
