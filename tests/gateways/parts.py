@@ -6,12 +6,10 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any, NoReturn
 
-from actors.users.passwords import HashCost, PasswordHasher
+from actors.users.passwords import PasswordHasher
 from config.settings import Settings
 from server import Gateway, Parts, main
-
-CHEAP = HashCost(memory_kib=8, iterations=1)
-"""The least that Argon2id takes: most tests are not about hashing, and OWASP's cost is 20 ms of a processor each."""
+from tests.support.core import CHEAP
 
 
 def parts(**replaced: Any) -> Parts:

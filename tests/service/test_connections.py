@@ -11,7 +11,7 @@ import pytest
 
 from tests.gateways.gate import ENGINES
 from tests.support.gateway import BUS, Client, GatewayProcess, running
-from tests.support.wire import connected, raw_post, read_answer
+from tests.support.wire import connected, raw_post, read_answer, until_closed
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -66,7 +66,7 @@ async def test_a_request_that_drips_is_ended(impatient: GatewayProcess, begun: b
         writer.write(begun)
         dripping = asyncio.create_task(drip(connection, piece))
         # far more than the time-out: it fails only where the connection stays
-        answers = await asyncio.wait_for(reader.read(), 30)
+        answers = await asyncio.wait_for(until_closed(reader), 30)
         dripping.cancel()
         await asyncio.wait((dripping,))
     if "/nothing" in begun.decode():
@@ -86,7 +86,7 @@ async def test_dripping_connections_go_though_they_are_many(impatient: GatewayPr
         for _, writer in connections:
             writer.write(HEAD)
         dripping = [asyncio.create_task(drip(connection, b"X-Drip: a\r\n")) for connection in connections]
-        ends = await asyncio.gather(*(asyncio.wait_for(reader.read(), 60) for reader, _ in connections))
+        ends = await asyncio.gather(*(asyncio.wait_for(until_closed(reader), 60) for reader, _ in connections))
         for task in dripping:
             task.cancel()
         await asyncio.wait(dripping)

@@ -8,6 +8,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from tests.gateways.gate import ENGINES
 from tests.support.gateway import BUS, Client, GatewayProcess, running
 from tests.support.wire import connected, raw_post, read_answer
 
@@ -158,7 +159,7 @@ BAD_CHUNKS = {
 @pytest.fixture(scope="module")
 async def gateway(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
     """A gateway of its own, because these tests read its log."""
-    async with running(tmp_path_factory.mktemp("heads") / "data") as gateway:
+    async with running(tmp_path_factory.mktemp("heads") / "data", script=ENGINES / "prompt_log.py") as gateway:
         yield gateway
 
 
@@ -189,7 +190,7 @@ async def lines_until(gateway: GatewayProcess, start: int, request_id: str) -> l
         assert (await read_answer(reader)).http == 401
     async with asyncio.timeout(10):
         while f"{request_id}\n".encode() not in (said := gateway.log.read_bytes()[start:]):
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.002)
     # by \n alone, as who reads a log does; str.splitlines() knows more ends of lines
     return [line for line in said.decode("latin-1").split("\n") if line and request_id not in line]
 

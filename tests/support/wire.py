@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -49,6 +49,15 @@ async def connected(base: str) -> AsyncIterator[tuple[asyncio.StreamReader, asyn
         yield reader, writer
     finally:
         writer.close()
+
+
+async def until_closed(reader: asyncio.StreamReader) -> bytes:
+    """Read to the connection's end, be it a reset: what still goes to a peer that has closed is answered with one."""
+    received = b""
+    with suppress(ConnectionResetError):
+        while piece := await reader.read(65_536):
+            received += piece
+    return received
 
 
 async def send_raw(base: str, request: bytes) -> Answer:

@@ -4,30 +4,25 @@ import asyncio
 import logging
 import random
 from collections import Counter
-from collections.abc import AsyncIterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
-from actors.core import Core, CoreOptions
-from actors.engines.recall import RecallEngine
+from actors.core import Core
 from actors.errors import InvalidCredential, StorageUnavailable
-from actors.ids import new_id
 from actors.plans import PLANS
 from actors.quotas.actor import _TellOfRefusals
 from actors.quotas.messages import CountRequest, QuotaStatus, ReadQuota
 from actors.runtime.notices import Reload
-from actors.sealing import Sealer
 from actors.users.messages import DestroyUser, SetPlan
 from actors.wire import iso
-from persistence import quotas, users
-from persistence.sqlite.store import SqliteStore
+from persistence import quotas
 from persistence.store import Unit
 from persistence.users import UserRow
 from tests.support.clock import DAY_MS, MINUTE_MS, MovableClock
+from tests.support.core import make_user
 from tests.support.disk import Disk, rows, spin
 
 
@@ -76,25 +71,8 @@ class Quota:
         return [orjson.loads(data) for (data,) in found]
 
 
-@pytest.fixture
-def clock() -> MovableClock:
-    return MovableClock()
-
-
-@pytest.fixture
-async def core(tmp_path: Path, disk: Disk, clock: MovableClock) -> AsyncIterator[Core]:
-    store = await SqliteStore.open(tmp_path / "test.db", before_commit=disk.before_commit)
-    core = Core(store, RecallEngine(), Sealer(bytes(32)), CoreOptions(), clock)
-    yield core
-    disk.let_go()
-    disk.fails = lambda: False
-    await core.close(5)
-
-
 async def make(core: Core, plan: str = "free", limit: int | None = None) -> Quota:
-    user = UserRow(new_id("usr"), new_id("usr"), None, None, "hash", plan, limit, 0)
-    await core.store.commit(Unit((users.insert(user),)))
-    return Quota(core, user)
+    return Quota(core, await make_user(core, plan=plan, limit=limit))
 
 
 @pytest.fixture

@@ -16,11 +16,9 @@ from aiohttp import web
 from actors.core import Core, CoreOptions, WebhookOptions
 from actors.egress.aiohttp_session import open_session
 from actors.egress.outbound import Outbound
-from actors.engines.recall import RecallEngine
 from actors.errors import StateConflict, StorageUnavailable
 from actors.ids import system_clock
 from actors.jobs.delivering import forget_old_events
-from actors.sealing import Sealer
 from actors.webhooks import endpoints, recoveries
 from actors.webhooks.messages import (
     DISPATCHER,
@@ -35,9 +33,9 @@ from actors.webhooks.messages import (
 )
 from persistence import deliveries, delivery_log, users
 from persistence.delivery_log import AttemptRow, DeliveryRow
-from persistence.sqlite.store import SqliteStore
 from persistence.store import Unit
 from persistence.users import UserRow
+from tests.support.core import open_core
 from tests.support.name_server import asking, name_server
 from tests.support.receiver import Authority, Received, raw_server, receiving, status, thanks
 
@@ -125,21 +123,16 @@ async def bench(
 ) -> AsyncIterator[Bench]:
     """Run a core for a while."""
     clock = MovableClock()
-    store = await SqliteStore.open(folder / "parley.db", before_commit=before_commit)
     options = WebhookOptions(
         outbound=outbound or Outbound(allow_insecure=True), retry_delays_s=delays_s, timeout_s=timeout_s
     )
-    core = Core(store, RecallEngine(), Sealer(bytes(32)), CoreOptions(webhooks=options), clock)
-    known = await store.fetch(users.by_id(USER))
-    if not known:
-        user = UserRow(USER, "lovelace", None, None, "", "free", None, clock())
-        await store.commit(Unit((users.insert(user),)))
-    running = Bench(core, clock)
-    await running.wake()
-    try:
+    async with open_core(folder, clock, CoreOptions(webhooks=options), before_commit) as core:
+        if not await core.store.fetch(users.by_id(USER)):
+            user = UserRow(USER, "lovelace", None, None, "", "free", None, clock())
+            await core.store.commit(Unit((users.insert(user),)))
+        running = Bench(core, clock)
+        await running.wake()
         yield running
-    finally:
-        await core.close(5)
 
 
 def next_due(row: DeliveryRow, attempt: AttemptRow) -> float:

@@ -9,14 +9,9 @@ import pytest
 
 from actors.agents.messages import ReadAgent, SendChat, SetOnline
 from actors.core import Core, CoreOptions
-from actors.engines.recall import RecallEngine
-from actors.ids import new_id
-from actors.sealing import Sealer
 from actors.users.messages import CreateAgent, DestroyUser
-from persistence import conversations, users
-from persistence.sqlite.store import SqliteStore
-from persistence.store import Unit
-from persistence.users import UserRow
+from persistence import conversations
+from tests.support.core import make_user, open_core
 from tests.support.disk import spin
 
 AGENTS = 60
@@ -24,16 +19,8 @@ AGENTS = 60
 
 @pytest.fixture
 async def core(tmp_path: Path) -> AsyncIterator[Core]:
-    store = await SqliteStore.open(tmp_path / "test.db")
-    core = Core(store, RecallEngine(), Sealer(bytes(32)), CoreOptions(idle_s=0))
-    yield core
-    await core.close(5)
-
-
-async def make_user(core: Core, name: str) -> UserRow:
-    user = UserRow(new_id("usr"), name, None, None, "hash", "enterprise", None, 0)
-    await core.store.commit(Unit((users.insert(user),)))
-    return user
+    async with open_core(tmp_path, options=CoreOptions(idle_s=0)) as core:
+        yield core
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -2,36 +2,26 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
 from actors.calls.call import Call
 from actors.commands.users import _ended_sessions
-from actors.core import Core, CoreOptions
-from actors.engines.recall import RecallEngine
+from actors.core import Core
 from actors.errors import NotFound, StateConflict
 from actors.ids import new_id
 from actors.runtime.notices import Reload
-from actors.sealing import Sealer
 from actors.sessions.messages import Authorize, EndSession
 from actors.users.messages import CreateKey, OpenSession, RevokeKey, RevokeSessions, SessionOpened
-from persistence import credentials, users
+from persistence import credentials
 from persistence.credentials import SessionRow
 from persistence.logon_places import MAX_PLACES
-from persistence.sqlite.store import SqliteStore
 from persistence.store import Unit
-from persistence.users import UserRow
 from tests.support.clock import MovableClock
+from tests.support.core import make_user
 from tests.support.disk import rows
 
 HASH = "hash"
-
-
-@pytest.fixture
-def clock() -> MovableClock:
-    return MovableClock()
 
 
 class User:
@@ -59,12 +49,8 @@ class User:
 
 
 @pytest.fixture
-async def user(tmp_path: Path, clock: MovableClock) -> AsyncIterator[User]:
-    core = Core(await SqliteStore.open(tmp_path / "test.db"), RecallEngine(), Sealer(bytes(32)), CoreOptions(), clock)
-    row = UserRow(new_id("usr"), "lovelace", None, None, HASH, "enterprise", None, 0)
-    await core.store.commit(Unit((users.insert(row),)))
-    yield User(core, row.id)
-    await core.close(5)
+async def user(core: Core) -> User:
+    return User(core, (await make_user(core, "lovelace", secret_hash=HASH)).id)
 
 
 # sessions

@@ -1,0 +1,45 @@
+"""The actors in this process, over a real store: a gateway without HTTP."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from actors.core import Core, CoreOptions
+from actors.engines.recall import RecallEngine
+from actors.ids import Clock, new_id, system_clock
+from actors.sealing import Sealer
+from actors.users.passwords import HashCost, PasswordHasher
+from persistence import users
+from persistence.sqlite.store import SqliteStore
+from persistence.store import Unit
+from persistence.users import UserRow
+
+CHEAP = HashCost(memory_kib=8, iterations=1)
+"""The least that Argon2id takes: most tests are not about hashing, and OWASP's cost is 20 ms of a processor each."""
+
+
+@asynccontextmanager
+async def open_core(
+    folder: Path,
+    clock: Clock = system_clock,
+    options: CoreOptions | None = None,
+    before_commit: Callable[[], None] | None = None,
+) -> AsyncIterator[Core]:
+    """Run a core for a while; its database lies in the folder."""
+    store = await SqliteStore.open(folder / "parley.db", before_commit=before_commit)
+    hasher = PasswordHasher(cost=CHEAP)
+    core = Core(store, RecallEngine(), Sealer(bytes(32)), options or CoreOptions(), clock, hasher=hasher)
+    try:
+        yield core
+    finally:
+        await core.close(5)
+
+
+async def make_user(
+    core: Core, name: str | None = None, plan: str = "enterprise", limit: int | None = None, secret_hash: str = "hash"
+) -> UserRow:
+    """Store a user."""
+    id = new_id("usr")
+    user = UserRow(id, name or id, None, None, secret_hash, plan, limit, 0)
+    await core.store.commit(Unit((users.insert(user),)))
+    return user
