@@ -20,7 +20,7 @@ _INSERT_MANY = f"INSERT INTO audit ({_COLUMNS}) SELECT " + (
 class AuditRow:
     """An entry as stored; `at` in ms since the epoch, `target` a JSON object of names."""
 
-    place: int
+    position: int
     at: int
     credential_id: str
     address: str

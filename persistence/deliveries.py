@@ -18,7 +18,7 @@ class DueRow(NamedTuple):
     """
 
     endpoint: int
-    place: int
+    position: int
     id: str
     attempts: int
     due: int
@@ -32,7 +32,7 @@ class DueRow(NamedTuple):
 class ResultRow(NamedTuple):
     """What an attempt came to: the delivery's state after it and the log's entry; see the table's columns."""
 
-    place: int
+    position: int
     state: str
     due: int | None
     number: int
@@ -87,14 +87,14 @@ def repeat(delivery_id: str, new_id: str, at: int) -> Write:
     )
 
 
-def repeat_all(places: Iterable[int], id_start: str, at: int) -> Write:
+def repeat_all(positions: Iterable[int], id_start: str, at: int) -> Write:
     """Make a new delivery for each of these, as `repeat` does; those of endpoints that are not active are left out."""
     return Write(
         "INSERT INTO deliveries (id, user_id, endpoint, event, state, due, created_at)"
         f" SELECT ?2 || {_RANDOM_END}, old.user_id, old.endpoint, old.event, 'pending', ?3, ?3"
         " FROM json_each(?1) AS chosen JOIN deliveries AS old ON old.place = chosen.value"
         " JOIN endpoints ON endpoints.number = old.endpoint WHERE endpoints.active ORDER BY old.place",
-        (orjson.dumps(list(places)).decode(), id_start, at),
+        (orjson.dumps(list(positions)).decode(), id_start, at),
     )
 
 
@@ -120,15 +120,15 @@ def waiting_endpoints() -> Query[tuple[int, int]]:
     )
 
 
-LAST_PLACE: Query[int] = Query("SELECT coalesce(max(place), 0) FROM deliveries", (), lambda row: row[0])
+LAST_POSITION: Query[int] = Query("SELECT coalesce(max(place), 0) FROM deliveries", (), lambda row: row[0])
 
 
-def made_after(place: int) -> Query[tuple[int, int, int]]:
-    """Find what was made since: endpoint, when its first delivery is due, and the greatest place, for each endpoint."""
+def made_after(position: int) -> Query[tuple[int, int, int]]:
+    """Find what was made since: endpoint, when its first delivery is due, and the greatest position, for each endpoint."""
     return Query(
         "SELECT endpoint, min(due), max(place) FROM deliveries NOT INDEXED WHERE place > ? AND due IS NOT NULL"
         " GROUP BY endpoint",
-        (place,),
+        (position,),
         lambda row: (row[0], row[1], row[2]),
     )
 
@@ -201,7 +201,7 @@ def cancel(endpoint: int, limit: int) -> Write:
 class Recovery(NamedTuple):
     """A recovery under way; see the table."""
 
-    place: int
+    position: int
     endpoint: int
     since: int
     cursor: int
@@ -219,7 +219,7 @@ _FAILED_SINCE = """
 
 
 def failed_since(endpoint: int, since: int) -> Query[tuple[int, int]]:
-    """Count what a recovery would queue, and find the place of the last."""
+    """Count what a recovery would queue, and find the position of the last."""
     return Query(
         f"SELECT count(*), coalesce(max(failed.place), 0) {_FAILED_SINCE}",
         {"endpoint": endpoint, "since": since, "cursor": 0, "upto": 2**62},
@@ -228,7 +228,7 @@ def failed_since(endpoint: int, since: int) -> Query[tuple[int, int]]:
 
 
 def begin_recovery(endpoint: int, since: int, upto: int) -> Write:
-    """Note that all that failed since then, up to a place, is to be queued again."""
+    """Note that all that failed since then, up to a position, is to be queued again."""
     return Write("INSERT INTO recoveries (endpoint, since, upto) VALUES (?, ?, ?)", (endpoint, since, upto))
 
 
@@ -240,7 +240,7 @@ NEXT_RECOVERY: Query[Recovery] = Query(
 
 
 def to_recover(recovery: Recovery, limit: int) -> Query[int]:
-    """List the places of the next deliveries that a recovery queues again."""
+    """List the positions of the next deliveries that a recovery queues again."""
     return Query(
         f"SELECT failed.place {_FAILED_SINCE} ORDER BY failed.place LIMIT :limit",
         {
@@ -256,9 +256,9 @@ def to_recover(recovery: Recovery, limit: int) -> Query[int]:
 
 def recovered(recovery: Recovery, upto: int) -> Write:
     """Note how far a recovery has come."""
-    return Write("UPDATE recoveries SET cursor = ? WHERE place = ?", (upto, recovery.place))
+    return Write("UPDATE recoveries SET cursor = ? WHERE place = ?", (upto, recovery.position))
 
 
 def end_recovery(recovery: Recovery) -> Write:
     """Note that a recovery is done."""
-    return Write("DELETE FROM recoveries WHERE place = ?", (recovery.place,))
+    return Write("DELETE FROM recoveries WHERE place = ?", (recovery.position,))

@@ -9,9 +9,9 @@ from persistence.store import Query, Write
 
 
 class DeliveryRow(NamedTuple):
-    """A delivery as its user sees it; `place` orders deliveries by when they were made."""
+    """A delivery as its user sees it; `position` is in the order in which deliveries were made."""
 
-    place: int
+    position: int
     id: str
     endpoint: int
     endpoint_id: str
@@ -44,7 +44,7 @@ _SEEN = """
 def listed_for(
     user_id: str, endpoint: int | None, event_type: str | None, state: str | None, before: int, limit: int
 ) -> Query[DeliveryRow]:
-    """List a user's deliveries before a place, newest first, as far as they are as asked for."""
+    """List a user's deliveries before a position, newest first, as far as they match."""
     conditions = ["deliveries.place < :before"]
     conditions.append("+deliveries.user_id = :user" if endpoint is not None else "deliveries.user_id = :user")
     if endpoint is not None:
@@ -70,18 +70,18 @@ def of_user(user_id: str, delivery_id: str) -> Query[DeliveryRow]:
     )
 
 
-def attempts_of(places: Sequence[int]) -> Query[AttemptRow]:
+def attempts_of(positions: Sequence[int]) -> Query[AttemptRow]:
     """Read the attempts of some deliveries, in order."""
     return Query(
         "SELECT delivery, at, status, latency_ms, error, response FROM attempts"
         " WHERE delivery IN (SELECT value FROM json_each(?)) ORDER BY delivery, number",
-        (orjson.dumps(places).decode(),),
+        (orjson.dumps(positions).decode(),),
         lambda row: AttemptRow(*row),
     )
 
 
 def old_events(after: int, limit: int) -> Query[tuple[int, int]]:
-    """List the places of events after a place, oldest first, with when they happened."""
+    """List the positions of events after a position, oldest first, with their times."""
     return Query(
         "SELECT place, created_at FROM events WHERE place > ? ORDER BY place LIMIT ?",
         (after, limit),
@@ -89,10 +89,10 @@ def old_events(after: int, limit: int) -> Query[tuple[int, int]]:
     )
 
 
-def forget_events(places: Sequence[int], before: int) -> Write:
+def forget_events(positions: Sequence[int], before: int) -> Write:
     """Remove events with their deliveries and attempts, but for those with a delivery that waits or is younger."""
     return Write(
         "DELETE FROM events WHERE place IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM deliveries"
         " WHERE deliveries.event = events.place AND (deliveries.due IS NOT NULL OR deliveries.created_at >= ?))",
-        (orjson.dumps(places).decode(), before),
+        (orjson.dumps(positions).decode(), before),
     )

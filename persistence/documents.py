@@ -9,7 +9,7 @@ from persistence.store import Params, Query, Write
 class DocumentRow(NamedTuple):
     """A document as stored, without its text; `size` in characters, times in ms since the epoch."""
 
-    place: int
+    position: int
     id: str
     user_id: str
     name: str
@@ -46,7 +46,7 @@ def add(document: DocumentRow, content: str) -> tuple[Write, ...]:
             "INSERT INTO documents (place, id, user_id, name, media_type, metadata, content, size, status, created_at,"
             " updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?)",
             (
-                document.place,
+                document.position,
                 document.id,
                 document.user_id,
                 document.name,
@@ -127,5 +127,5 @@ def fail(document_id: str, error: str, at: int) -> Write:
 
 
 def _row(row: Params) -> DocumentRow:
-    place, id, user_id, name, media_type, metadata, *rest = row
-    return DocumentRow(place, id, user_id, name, media_type, metadata and json.loads(metadata), *rest)
+    position, id, user_id, name, media_type, metadata, *rest = row
+    return DocumentRow(position, id, user_id, name, media_type, metadata and json.loads(metadata), *rest)

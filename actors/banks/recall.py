@@ -106,9 +106,9 @@ async def recall_by_terms(store: Store, bank: BankRow, asked: Sequence[str], lim
         return []
     found = await _candidates(store, terms)
     scores = await sliced(_weigh(found, terms, max(bank.memories, 1)))
-    best = sorted(scores, key=lambda place: (-scores[place], place))[:limit]
+    best = sorted(scores, key=lambda position: (-scores[position], position))[:limit]
     rows = {row.position: row for row in await store.fetch(memories.at_positions(best))}
-    return [RankedMemory(rows[place], round(scores[place], 4)) for place in best if place in rows]
+    return [RankedMemory(rows[position], round(scores[position], 4)) for position in best if position in rows]
 
 
 async def _known_terms(store: Store, asked: list[str], prefix_chars: int) -> dict[str, _Term]:
@@ -163,18 +163,18 @@ async def _candidates(store: Store, terms: dict[str, _Term]) -> list[tuple[int, 
 def _weigh(found: Sequence[tuple[int, str]], terms: dict[str, _Term], memories: int) -> Steps[dict[int, float]]:
     """Score candidates by BM25 over all terms, with the bank's own frequencies."""
     counts: dict[int, tuple[int, Counter[str]]] = {}
-    for place, text in found:
-        counts[place] = yield from _count(text, terms)
+    for position, text in found:
+        counts[position] = yield from _count(text, terms)
     average = sum(length for length, _ in counts.values()) / max(len(counts), 1) or 1.0
     scores: dict[int, float] = {}
-    for place, (length, counted) in counts.items():
+    for position, (length, counted) in counts.items():
         norm = _K1 * (1 - _B + _B * length / average)
         score = 0.0
         for token, times in counted.items():
             weight, frequency = terms[token]
             rarity = log(1 + (memories + 0.5) / (frequency + 0.5))
             score += weight * rarity * times * (_K1 + 1) / (times + norm)
-        scores[place] = score
+        scores[position] = score
     return scores
 
 

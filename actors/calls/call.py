@@ -21,7 +21,7 @@ A = TypeVar("A", bound=Quoting)
 class Answer:
     """The answer of a command: records in `profile`, the rest in `content`, a cursor when there is more.
 
-    `quoted` are the places of the memories whose texts stand in an answer that may be kept for its Idempotency-Key.
+    `quoted` are the positions of the memories whose texts stand in an answer that may be kept for its Idempotency-Key.
     """
 
     profile: Sequence[dict[str, Any]] = ()

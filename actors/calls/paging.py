@@ -44,13 +44,13 @@ def next_cursor(call: Call, value: str | int) -> str:
     return base64.urlsafe_b64encode(orjson.dumps((call.service, value))).decode()
 
 
-def cursor_of_place(place: int, prefix: str = "") -> str:
-    """Make the cursor of a gateway route's list, whose entries have places."""
-    return base64.urlsafe_b64encode(f"{prefix}{place}".encode()).decode()
+def cursor_of(position: int, prefix: str = "") -> str:
+    """Make the cursor of a gateway route's list, whose entries have positions."""
+    return base64.urlsafe_b64encode(f"{prefix}{position}".encode()).decode()
 
 
-def place_of_cursor(sent: str | None, newest: int, prefix: str = "") -> int:
-    """Return the place that a gateway route's cursor holds, or `newest` where none was sent.
+def position_of(sent: str | None, newest: int, prefix: str = "") -> int:
+    """Return the position that a gateway route's cursor holds, or `newest` where none was sent.
 
     Raises:
         InvalidField: it is not a cursor that this list made.
@@ -61,7 +61,7 @@ def place_of_cursor(sent: str | None, newest: int, prefix: str = "") -> int:
         text = base64.urlsafe_b64decode(sent.encode()).decode()
     except (ValueError, binascii.Error):
         text = ""
-    place = text.removeprefix(prefix)
-    if not text.startswith(prefix) or not place.isascii() or not place.isdecimal() or len(place) > 18:
+    position = text.removeprefix(prefix)
+    if not text.startswith(prefix) or not position.isascii() or not position.isdecimal() or len(position) > 18:
         raise InvalidField("Invalid value of cursor: send `next` of the page before, unchanged.")
-    return int(place)
+    return int(position)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from actors.calls.call import A, Call
-from actors.calls.paging import cursor_of_place, place_of_cursor
+from actors.calls.paging import cursor_of, position_of
 from actors.errors import InvalidField
 from actors.webhooks.event_types import EVENT_TYPES, FILTERS
 from actors.webhooks.messages import (
@@ -33,8 +33,8 @@ RECOVERABLE_MS = 14 * 86_400 * 1000
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
-NO_PLACE = 2**63 - 1
-"""Greater than the place of any delivery."""
+NEWEST = 2**63 - 1
+"""Greater than the position of any delivery."""
 
 CURSOR = "dlv:"
 """The beginning of the cursors of deliveries."""
@@ -124,14 +124,14 @@ async def list_deliveries(call: Call, asked: ListDeliveries) -> tuple[list[Recor
         number = await call.ask("webhooks", user_id, FindEndpoint(asked.endpoint_id))
     if asked.event_type is not None and asked.event_type not in EVENT_TYPES:
         raise _unknown_type()
-    before = place_of_cursor(asked.cursor, NO_PLACE, CURSOR)
+    before = position_of(asked.cursor, NEWEST, CURSOR)
     rows = await fetch(delivery_log.listed_for(user_id, number, asked.event_type, asked.state, before, asked.limit + 1))
     page = rows[: asked.limit]
-    attempts: dict[int, list[AttemptRow]] = {row.place: [] for row in page}
+    attempts: dict[int, list[AttemptRow]] = {row.position: [] for row in page}
     for attempt in await fetch(delivery_log.attempts_of(list(attempts))):
         attempts[attempt.delivery].append(attempt)
-    cursor = cursor_of_place(page[-1].place, CURSOR) if len(rows) > asked.limit else None
-    return [delivery_record(row, attempts[row.place]) for row in page], cursor
+    cursor = cursor_of(page[-1].position, CURSOR) if len(rows) > asked.limit else None
+    return [delivery_record(row, attempts[row.position]) for row in page], cursor
 
 
 async def retry_delivery(call: Call, delivery_id: str, answer: Callable[[Record], A]) -> A:

@@ -25,7 +25,7 @@ Audit = Callable[[int], Write]
 
 
 class Quoting(Protocol):
-    """An answer of a command; `quoted` are the places of the memories whose texts stand in it."""
+    """An answer of a command; `quoted` are the positions of the memories whose texts stand in it."""
 
     @property
     def quoted(self) -> tuple[int, ...]:

@@ -76,7 +76,7 @@ class LibraryActor(DurableActor):
     def _add_document(self, message: AddDocument) -> AsyncFuture[DocumentRow]:
         now = self._clock()
         document = DocumentRow(
-            place=new_number(),
+            position=new_number(),
             id=new_id("doc", near=self.key),
             user_id=self.key,
             name=message.name,

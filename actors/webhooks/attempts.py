@@ -94,7 +94,7 @@ class Attempts:
 
     def begin(self, lane: Lane, row: DueRow) -> None:
         """Begin an attempt of a lane; a long event's data is read first."""
-        lane.open.add(row.place)
+        lane.open.add(row.position)
         lane.sending += 1
         self._count(1)
         if row.data is None:
@@ -137,7 +137,7 @@ class Attempts:
 
     def given_up(self, lane: Lane, row: DueRow) -> None:
         """Note that an attempt was not sent: its data, or its receiver, is gone."""
-        lane.open.discard(row.place)
+        lane.open.discard(row.position)
         lane.expect(row.due)
         self.ended(lane)
 

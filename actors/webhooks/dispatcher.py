@@ -92,7 +92,7 @@ class WebhookDispatcher(DurableActor):
         self._alarms = WakeupHeap()
         self._hungry: deque[Lane] = deque()  # whose rows are to be read
         self._crowded: deque[Lane] = deque()  # which wait for others' attempts to end
-        self._last = 0  # the greatest place that was looked at
+        self._last = 0  # the greatest position that was looked at
         self._look = False
         self._recovery = Recoveries(self, clock)
         self._reading = False
@@ -108,7 +108,7 @@ class WebhookDispatcher(DurableActor):
         """
         if not await self.store.writable():
             raise not_stored()
-        (self._last,) = await self.store.fetch(deliveries.LAST_PLACE)
+        (self._last,) = await self.store.fetch(deliveries.LAST_POSITION)
         for number, due in await self.store.fetch(deliveries.waiting_endpoints()):
             self._lane(number).expect(due)
         self.tell_self(Woken())
@@ -245,8 +245,8 @@ class WebhookDispatcher(DurableActor):
         if found.error is not None:  # nobody knows what was not read: start over
             raise found.error
         now = self._clock()
-        for number, due, place in found.made:
-            self._last = max(self._last, place)
+        for number, due, position in found.made:
+            self._last = max(self._last, position)
             self._lane(number).expect(due)
         touched = {number: self._lanes[number] for number, _, _ in found.made}
         for number, version in found.lanes:
@@ -275,7 +275,7 @@ class WebhookDispatcher(DurableActor):
             lane.take(rows, now)
         else:
             lane.next_due = None
-            if any(row.place not in lane.open for row in rows):
+            if any(row.position not in lane.open for row in rows):
                 self._cancel(lane)
 
     def _cancel(self, lane: Lane) -> None:
@@ -318,7 +318,7 @@ class WebhookDispatcher(DurableActor):
 
     def _settled(self, number: int, result: ResultRow) -> None:
         lane = self._lanes[number]
-        lane.open.discard(result.place)
+        lane.open.discard(result.position)
         if result.due is not None:
             lane.expect(result.due)
 

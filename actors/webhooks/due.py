@@ -17,7 +17,7 @@ class DueQuery:
     Args:
         lanes: the endpoints whose deliveries are to be loaded, each with its lane's version.
         unknown: those of them whose rows are needed, too.
-        new_after: the place after which deliveries are new; None where nobody asks for new ones.
+        new_after: the position after which deliveries are new; None where nobody asks for new ones.
         recover: how many deliveries of a recovery to list; 0 where nobody asks.
     """
 
@@ -31,7 +31,7 @@ class DueQuery:
 class DueDeliveries(OwnTell):
     """What a read of the store found; `error` where it failed.
 
-    `made` has an endpoint, when its first new delivery is due, and the greatest new place, for each endpoint.
+    `made` has an endpoint, when its first new delivery is due, and the greatest new position, for each endpoint.
     """
 
     made: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
@@ -55,7 +55,7 @@ async def find(store: Store, asked: DueQuery) -> DueDeliveries:
             for row in due:
                 rows.setdefault(row.endpoint, []).append(row)
         recovery = next(iter(await fetch(deliveries.NEXT_RECOVERY)), None) if asked.recover else None
-        places = await fetch(deliveries.to_recover(recovery, asked.recover)) if recovery is not None else []
+        positions = await fetch(deliveries.to_recover(recovery, asked.recover)) if recovery is not None else []
     except Exception as error:
         return DueDeliveries(error=error)
-    return DueDeliveries(made, asked.lanes, rows, receivers, recovery, places)
+    return DueDeliveries(made, asked.lanes, rows, receivers, recovery, positions)

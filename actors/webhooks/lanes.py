@@ -102,10 +102,10 @@ class Lane:
 
     def take(self, rows: list[DueRow], now: int) -> None:
         """Take in the rows that are due first, of which `LOADED` were asked for."""
-        known = self.open | {row.place for row in self.ready}
+        known = self.open | {row.position for row in self.ready}
         self.next_due = None
         for row in rows:
-            if row.place in known:
+            if row.position in known:
                 continue
             if row.due > now:
                 self.next_due = row.due

@@ -107,7 +107,7 @@ class RetryDelivery(Ask[Record]):
 
 @dataclass(frozen=True, slots=True)
 class Recover(Ask[int]):
-    """Queue again what failed at an endpoint since a time, `count` deliveries up to a place; answer `count`."""
+    """Queue again what failed at an endpoint since a time, `count` deliveries up to a position; answer `count`."""
 
     endpoint_id: str
     since: int

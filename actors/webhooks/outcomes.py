@@ -98,7 +98,7 @@ class Outcomes:
         if due is None:
             self._counts.ended(state)
         result = ResultRow(
-            row.place,
+            row.position,
             state,
             due,
             row.attempts + 1,

@@ -50,14 +50,14 @@ class Recoveries:
         self._unread = False
         return CHUNK
 
-    def queue_again(self, recovery: Recovery, places: list[int]) -> None:
+    def queue_again(self, recovery: Recovery, positions: list[int]) -> None:
         """Queue the deliveries that a read has listed."""
         self._queueing = True
         writes: list[Write] = []
-        if places:
-            writes.append(deliveries.repeat_all(places, new_id("dlv")[:20], self._clock()))
-        if len(places) == CHUNK:
-            writes.append(deliveries.recovered(recovery, places[-1]))
+        if positions:
+            writes.append(deliveries.repeat_all(positions, new_id("dlv")[:20], self._clock()))
+        if len(positions) == CHUNK:
+            writes.append(deliveries.recovered(recovery, positions[-1]))
         else:
             writes.append(deliveries.end_recovery(recovery))
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import orjson
 from pydantic import BaseModel, BeforeValidator, Field
 
-from actors.calls.paging import cursor_of_place, place_of_cursor
+from actors.calls.paging import cursor_of, position_of
 from actors.commands import audit
 from actors.wire import iso
 from persistence.audit import AuditRow
@@ -40,11 +40,9 @@ async def read(request: RouteCall) -> RouteReply:
     """Read a page of the log, the newest first."""
     asked: AuditAsked = request.query
     since = 0 if asked.since is None else _ms(asked.since)
-    rows = await audit.read(
-        request.call, since, asked.service or None, place_of_cursor(asked.cursor, NEWEST), asked.limit
-    )
+    rows = await audit.read(request.call, since, asked.service or None, position_of(asked.cursor, NEWEST), asked.limit)
     shown = rows[: asked.limit]
-    following = cursor_of_place(shown[-1].place) if len(rows) > asked.limit else None
+    following = cursor_of(shown[-1].position) if len(rows) > asked.limit else None
     return RouteReply({"entries": [_entry(row) for row in shown], "next": following})
 
 

@@ -88,7 +88,7 @@ class Bench:
         return row
 
     async def attempts(self, *rows: DeliveryRow) -> list[AttemptRow]:
-        return await self.core.store.fetch(delivery_log.attempts_of([row.place for row in rows]))
+        return await self.core.store.fetch(delivery_log.attempts_of([row.position for row in rows]))
 
     async def until(self, reached: Callable[[], Any]) -> Any:
         """Look until something is so."""
@@ -581,7 +581,7 @@ async def test_recoveries_close_together_queue_nothing_twice(tmp_path: Path, mon
             return len(await core.listed("exhausted")) == 30
 
         await core.until(all_failed)
-        upto = (await core.listed())[0].place
+        upto = (await core.listed())[0].position
         receiver.answer = thanks
         receiver.received.clear()
         core.clock.move(DAY)

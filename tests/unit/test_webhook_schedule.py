@@ -132,7 +132,7 @@ def due_row(place: int, due: int) -> DueRow:
 def test_a_lane_takes_what_is_due_and_remembers_when_the_next_is():
     lane = Lane(1)
     lane.take([due_row(1, 10), due_row(2, 20), due_row(3, 31)], now=30)
-    assert [row.place for row in lane.ready] == [1, 2]
+    assert [row.position for row in lane.ready] == [1, 2]
     assert lane.next_due == 31
 
 
@@ -141,7 +141,7 @@ def test_a_lane_does_not_take_twice_what_is_under_way_or_ready():
     lane.open = {1}
     lane.take([due_row(1, 10), due_row(2, 20)], now=30)
     lane.take([due_row(1, 10), due_row(2, 20), due_row(3, 25)], now=30)
-    assert [row.place for row in lane.ready] == [2, 3]
+    assert [row.position for row in lane.ready] == [2, 3]
     assert lane.next_due is None
 
 
