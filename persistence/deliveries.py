@@ -124,7 +124,7 @@ LAST_POSITION: Query[int] = Query("SELECT coalesce(max(place), 0) FROM deliverie
 
 
 def made_after(position: int) -> Query[tuple[int, int, int]]:
-    """Find what was made since: endpoint, when its first delivery is due, and the greatest position, for each endpoint."""
+    """Find the new deliveries of each endpoint: its number, when its first is due, and its greatest position."""
     return Query(
         "SELECT endpoint, min(due), max(place) FROM deliveries NOT INDEXED WHERE place > ? AND due IS NOT NULL"
         " GROUP BY endpoint",
