@@ -24,6 +24,7 @@ from actors.quotas.actor import QuotaActor
 from actors.runtime.actor import Actor
 from actors.runtime.directory import Kind
 from actors.runtime.local_directory import IDLE_S, LocalDirectory
+from actors.runtime.wakeups import LocalWakeup, Wakeup
 from actors.sealing import Sealer
 from actors.sessions.actor import KeyActor, SessionActor
 from actors.sessions.credentials import Credentials
@@ -152,8 +153,8 @@ class Core:
         self.credentials = Credentials(self.directory, store)
         self.idempotency = Idempotency(store, sealer, clock)
         self.names = Names(store)
-        self.ingestion = asyncio.Event()  # set when a document was queued; see actors/jobs/ingestion.py
-        self.erasure = asyncio.Event()  # set when something was censored; see actors/jobs/erasing.py
+        self.ingestion: Wakeup = LocalWakeup()  # by queued documents; see actors/jobs/ingestion.py
+        self.erasure: Wakeup = LocalWakeup()  # by censorings; see actors/jobs/erasing.py
         self.hasher = hasher or PasswordHasher()
         self.registrations = Throttle(options.registrations_per_hour, 3600, ticks)
         self.sandbox_keys = Throttle(options.sandbox_keys_per_hour, 3600, ticks)

@@ -30,7 +30,7 @@ async def add(
         raise InvalidField(f"Invalid value of name: to MB_Load `{ALL_MEMORIES}` means all memories; take another name.")
     message = AddDocument(name, content, media_type, metadata)
     accepted = await call.carry_out("library", call.user.user_id, message, answer)
-    call.core.ingestion.set()
+    call.core.ingestion.wake()
     return accepted
 
 

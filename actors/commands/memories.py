@@ -126,7 +126,7 @@ async def censor(call: Call) -> Answer:
     choice = await _choice(call, view)
     quoting = tuple(await call.core.store.fetch(censoring.quoted_by(view.row.id, choice)))
     answer = await call.carry_out("bank", view.row.id, CensorMemories(viewer, choice, quoting), _removed)
-    call.core.erasure.set()
+    call.core.erasure.wake()
     with suppress(StoreUnavailable):  # those that quoted one just before; the stored messages are redacted already
         for kind, key in await call.core.store.fetch(censoring.quoted_by(view.row.id, choice)):
             call.core.directory.deliver((Reload(kind, (key,)),))

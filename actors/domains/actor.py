@@ -27,7 +27,7 @@ from actors.domains.messages import (
     no_such_zone,
 )
 from actors.domains.records import domain_record, membership_record
-from actors.domains.streams import Streams, Whom, event
+from actors.domains.streams import Feed, Whom, event
 from actors.domains.zone_talk import Replied, RepliesFound, Zone, ZoneTalk
 from actors.engines.turn import Engine
 from actors.engines.window import CAPACITY, Window
@@ -53,7 +53,7 @@ class DomainActor(DurableActor):
     kind = "domain"
     __slots__ = ("_clock", "_domain", "_engine", "_number", "_streams", "_talk", "memberships", "zones")
 
-    def __init__(self, key: str, store: Store, clock: Clock, engine: Engine, streams: Streams) -> None:
+    def __init__(self, key: str, store: Store, clock: Clock, engine: Engine, streams: Feed) -> None:
         super().__init__(key, store)
         self._clock = clock
         self._engine = engine

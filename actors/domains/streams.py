@@ -10,7 +10,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import orjson
 
@@ -169,8 +169,20 @@ EVERYBODY = Whom()
 SESSION_PREFIX = "ses_"
 
 
+class Feed(Protocol):
+    """What an actor does to streams, wherever their readers are."""
+
+    def publish(self, domain_id: str, happened: StreamEvent) -> None:
+        """Hand an event that is stored to the readers of its domain."""
+        ...
+
+    def end(self, reason: str, whom: Whom) -> None:
+        """End the streams of some readers, after the events published so far."""
+        ...
+
+
 class Streams:
-    """Every reader of this process, by domain."""
+    """Every reader of this process, by domain: the local `Feed`."""
 
     def __init__(self) -> None:
         self._readers: dict[str, set[Reader]] = {}

@@ -12,7 +12,7 @@ from actors.conversations.records import message_record
 from actors.conversations.stored import ZONE_QUOTES, columns_of
 from actors.domains.membership import MEMBER, MemberState
 from actors.domains.messages import DomainViewer, NotInDomain, Said, SayInZone, no_such_zone
-from actors.domains.streams import Streams, event
+from actors.domains.streams import Feed, event
 from actors.engines.answering import EngineRunner, Outcome
 from actors.engines.message import Utterance
 from actors.engines.turn import Engine, Memory, Persona, Turn
@@ -94,7 +94,7 @@ class ZoneTalk:
 
     __slots__ = ("_awaited", "_clock", "_engine", "_host", "_streams")
 
-    def __init__(self, host: Host, engine: Engine, clock: Clock, streams: Streams) -> None:
+    def __init__(self, host: Host, engine: Engine, clock: Clock, streams: Feed) -> None:
         self._host = host
         self._clock = clock
         self._streams = streams

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from contextlib import suppress
 
 from actors.core import Core
 from persistence import censoring
@@ -26,9 +25,7 @@ async def keep_erasing(core: Core) -> None:
         try:
             (due,) = await core.store.fetch(censoring.ERASURES_DUE)
             if not due:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(core.erasure.wait(), LOOK_EVERY_S)
-                core.erasure.clear()
+                await core.erasure.wait(LOOK_EVERY_S)
             elif await core.store.erase_deleted():
                 await core.store.commit(Unit((censoring.erased(due),)))
         except StoreUnavailable as error:

@@ -5,7 +5,6 @@ The queue is the rows: what a crash left to do is done at the next start.
 
 import asyncio
 import logging
-from contextlib import suppress
 
 from actors.core import Core
 from actors.text.documents import split, text_of
@@ -30,13 +29,11 @@ async def keep_ingesting(core: Core) -> None:
     """Take documents apart as they come; run it as a task."""
     while True:
         try:
-            core.ingestion.clear()  # before the look, so that none that comes after it is missed
             waiting = await core.store.fetch(documents.NEXT)
             if waiting:
                 await _ingest(core, waiting[0])
             else:
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(core.ingestion.wait(), LOOK_EVERY_S)
+                await core.ingestion.wait(LOOK_EVERY_S)
         except StoreUnavailable as error:
             log.warning("documents wait, for the store takes no writes: %s", error)
             await asyncio.sleep(RETRY_AFTER_S)
