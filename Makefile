@@ -76,8 +76,8 @@ openapi: $(DEV) ## Write docs/openapi.json anew from the command table
 	$(PY) -m routes.openapi --write
 
 .PHONY: soak
-soak: $(DEV) ## Run the soak tests (minutes)
-	$(PY) -m pytest -m soak $(ARGS)
+soak: $(DEV) $(SCHEMATHESIS) ## Run the soak tests: crash loads, the model and fuzzing at full size (minutes)
+	$(PY) -m pytest -m soak --durations 25 $(ARGS)
 
 .PHONY: bench
 bench: $(RUNTIME) $(BENCH) ## Measure the gateway on this machine

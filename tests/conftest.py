@@ -1,4 +1,4 @@
-"""Fixtures of the names that pytest-sanic gave them, over a real gateway on a real socket (docs/decisions.md)."""
+"""Fixtures of the names that pytest-sanic gave them, over a real gateway on a real socket (docs/testing.md)."""
 
 import itertools
 from collections.abc import AsyncIterator
