@@ -1,1 +1,1 @@
-"""Agents: what an agent is, whether it is online, and its private conversations."""
+"""Agents: their records, their states, and their private conversations."""

@@ -246,7 +246,7 @@ class AgentActor(DurableActor):
         return self.agent and self.agent.name
 
     def snapshot(self) -> dict[str, Any]:
-        """Show state and conversations; never what was said."""
+        """Show state and conversations, without texts."""
         agent = self.agent
         if agent is None:
             return {"destroyed": True}

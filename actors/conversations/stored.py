@@ -70,7 +70,7 @@ class QuoteNotes(NamedTuple, Generic[S]):
         ]
 
     def streamed_notes(self, stream: S, seq: int, reply: Reply, receipt: Receipt | None) -> list[Write]:
-        """Note what a streamed reply may repeat without showing it as a source.
+        """Note the texts that a streamed reply may repeat without showing them as sources.
 
         The answer that a receipt keeps may repeat the same, so it gets the notes of the message.
         """

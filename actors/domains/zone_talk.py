@@ -238,7 +238,7 @@ class ZoneTalk:
     # storing
 
     def _said(self, zone: Zone, message: SayInZone) -> tuple[Utterance, tuple[Utterance, ...]]:
-        """Return the user's message, and what of it is new: nothing where it is stored already."""
+        """Return the user's message, and the messages to store: none if it is stored already."""
         if message.resumes is not None:
             return message.resumes, ()
         said = new_message(

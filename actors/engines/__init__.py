@@ -1,1 +1,1 @@
-"""Chat engines: given an agent, what it remembers, the conversation so far and a message, they answer."""
+"""Chat engines: they answer a message, given the agent, its memories and the conversation so far."""

@@ -22,10 +22,10 @@ SURE: Final = 0.51
 """The smallest share of a question's terms, all counted alike, of an answer without doubt."""
 
 _MAX_ASKED = 6.0  # terms that an answer to a long question has to account for
-_LIGHT = 0.3  # the weight of a word that says little about what is asked for
+_LIGHT = 0.3  # the weight of a word that says little about the subject
 _OTHER_FORM = 0.8  # the count of a term that the text has in another form
 _SHORTEST_STEM = 4
-_MAX_OTHER_FORMS = 16  # terms whose other forms are looked for, the first ones: bounds what a long question costs
+_MAX_OTHER_FORMS = 16  # the first terms, whose other forms are looked for: bounds the cost of a long question
 _DIGIT = re.compile(r"\d")
 _AT_A_TIME = 4  # sentences that are read in one go
 _TERMS_AT_A_TIME = 1_000

@@ -34,7 +34,7 @@ class Limits:
         connect_s: until the server takes the connection.
         first_token_s: from there to the first token, for each attempt.
         idle_s: from one token to the next.
-        total_s: for a whole turn, tools included; below what a chat may take.
+        total_s: for a whole turn, tools included; less than a chat may take.
         retries: attempts after the first one.
         backoff_s: wait before the first retry, doubled for each one after it.
         retry_after_cap_s: the longest Retry-After to wait for; a longer one is a failure.
