@@ -20,12 +20,13 @@ from routes.http.connections import Connections
 from routes.http.errors import ErrorHandler
 from routes.http.exchange import Exchange
 from routes.http.internal_auth import InternalAuth
-from routes.http.metrics import RequestMetrics, metrics_blueprint
+from routes.http.metrics import RequestMetrics
 from routes.http.router import GetAndHead
 from routes.mcp.server import McpServer
 from routes.openapi.document import openapi_blueprint
 from routes.pages.docs import docs_blueprint
 from routes.pages.health import health_blueprint
+from routes.pages.metrics_page import metrics_blueprint
 from routes.pages.welcome import welcome_assets, welcome_blueprint
 
 HEAD_BYTES = 16_384

@@ -1,6 +1,6 @@
 """ROUTES: every gateway route that is declared as data; a group's file holds its own. SCHEMAS: what they refer to."""
 
-from routes.gateway import audit, billing, debug, dev, documents, keys, rules, skills, tools, webhooks
+from routes.gateway import audit, billing, debug, dev, documents, keys, rules, skills, tools, webhook_schemas, webhooks
 
 ROUTES = (
     *keys.ROUTES,
@@ -19,7 +19,7 @@ ROUTE_TAGS = tuple(dict.fromkeys(["Gateway", *(route.tag for route in ROUTES)]))
 """Their groups in the document."""
 
 SCHEMAS = {
-    **webhooks.SCHEMAS,
+    **webhook_schemas.SCHEMAS,
     **tools.SCHEMAS,
     "Skill": skills.SKILL,
     "IngestedDocument": documents.DOCUMENT,

@@ -80,9 +80,7 @@ LINES = 350
 """The most lines that a Python file of the product may have."""
 
 # What is still to be cut up or turned round; these lists only ever shrink.
-TOO_LONG: set[str] = {
-    "routes/gateway/webhooks.py",
-}
+TOO_LONG: set[str] = set()
 UPHILL: set[str] = set()
 IN_CIRCLES: set[str] = set()
 

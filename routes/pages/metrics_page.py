@@ -1,0 +1,72 @@
+"""GET /metrics: the gateway's counts, as Prometheus text."""
+
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from sanic import Blueprint, HTTPResponse, Request
+
+from actors.core import Core
+from routes.http.connections import Connections
+from routes.http.metrics import RequestMetrics
+
+
+class CoreMetrics(Collector):
+    """Shows the actors, the credentials, the store and refused connections at the moment of the scrape."""
+
+    def __init__(self, core: Core, connections: Connections) -> None:
+        self._core = core
+        self._connections = connections
+
+    def collect(self) -> Iterator[Metric]:
+        """Make the metric families of a scrape."""
+        core = self._core
+        actors = GaugeMetricFamily("parley_actors", "Live actors", labels=["kind"])
+        for kind, count in core.directory.count_by_kind().items():
+            actors.add_metric([kind], count)
+        yield actors
+        yield CounterMetricFamily("parley_actor_activations", "Actors started", value=core.directory.activations)
+        yield CounterMetricFamily(
+            "parley_credential_lookups",
+            "Tokens that had to be looked up in the store",
+            value=core.credentials.lookups,
+        )
+        counts = core.deliveries
+        attempts = CounterMetricFamily(
+            "parley_webhook_attempts", "Webhook attempts by success or error", labels=["outcome"]
+        )
+        for outcome, count in counts.attempts.items():
+            attempts.add_metric([outcome], count)
+        yield attempts
+        ended = CounterMetricFamily("parley_webhook_deliveries", "Webhook deliveries that ended", labels=["state"])
+        for state, count in counts.states.items():
+            ended.add_metric([state], count)
+        yield ended
+        yield GaugeMetricFamily(
+            "parley_webhook_attempts_in_flight", "Webhook attempts under way", value=counts.in_flight
+        )
+        stats = core.store.stats()
+        yield GaugeMetricFamily("parley_store_waiting_units", "Units that wait for a commit", value=stats.waiting)
+        yield CounterMetricFamily("parley_store_units", "Units that were tried", value=stats.units)
+        yield CounterMetricFamily("parley_store_commits", "Transactions that held them", value=stats.batches)
+        yield CounterMetricFamily(
+            "parley_connections_refused",
+            "Connections refused because their address had too many",
+            value=self._connections.refused,
+        )
+
+
+def metrics_blueprint(core: Core, requests: RequestMetrics, connections: Connections) -> Blueprint:
+    """Make the route; the registry is the gateway's own, with the process's memory and CPU."""
+    registry = CollectorRegistry()
+    registry.register(requests)
+    registry.register(CoreMetrics(core, connections))
+    ProcessCollector(registry=registry)
+    blueprint = Blueprint("metrics")
+
+    @blueprint.get("/metrics")
+    async def metrics(_: Request) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
+        return HTTPResponse(generate_latest(registry), content_type="text/plain; version=0.0.4; charset=utf-8")
+
+    return blueprint
