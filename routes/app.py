@@ -30,14 +30,14 @@ from routes.pages.metrics_page import metrics_blueprint
 from routes.pages.welcome import welcome_assets, welcome_blueprint
 
 HEAD_BYTES = 16_384
-"""A request's head may have so many bytes, however small the bodies that are taken."""
+"""The size of a request's head that is accepted even where bodies must be smaller."""
 
 App = Sanic[Config, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class HttpOptions:
-    """What the operator decides of HTTP; see the settings of the same names. Times in seconds."""
+    """The operator's options of HTTP; see the settings of the same names. Times in seconds."""
 
     version: str
     brand: str = "Svc"

@@ -24,7 +24,7 @@ _OUTSIDE = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
 
 
 class CannotListen(Exception):
-    """The gateway can't listen where it should; the message says why and what to do."""
+    """The gateway can't listen where it should; the message has the reason and the remedy."""
 
 
 class Listener:
@@ -112,7 +112,7 @@ def _is_under_way(connection: Any) -> bool:
 
 
 def _is_any_ipv6(host: str) -> bool:
-    """Tell whether a host is the address that stands for all of IPv6, however it is written."""
+    """Tell whether a host is the address of all IPv6, however it is written."""
     try:
         return str(ip_address(host)) == ANY_IPV6
     except ValueError:
@@ -130,7 +130,7 @@ def _own_address(family: int, outside: str) -> str | None:
 
 
 def _advice(error: OSError) -> str:
-    """Say what to do about an address that can't be listened on."""
+    """Return the remedy for an address that can't be listened on."""
     match error.errno:
         case errno.EADDRINUSE:
             return "Stop the program that uses it, or set another PARLEY_PORT."

@@ -1,4 +1,4 @@
-"""The members that a request may have. An unknown one is refused: misspelt, it must never widen what a command does."""
+"""The members that a request may have. An unknown one is refused, because a misspelt one must not widen a command."""
 
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from actors.errors import InvalidField
 
 MAX_NAMED = 10
-"""Unknown members named in one answer at most."""
+"""The largest number of unknown members that one answer names."""
 
 MAX_COMPARED = 64
 """Characters of an unknown member that are shown and compared: bounds the work on a hostile body."""

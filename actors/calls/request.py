@@ -1,4 +1,4 @@
-"""TPSRequest: the body of every command (spec 2.1, product 1)."""
+"""TPSRequest: the body of every command (docs/contract.md, "The command bus")."""
 
 import re
 from functools import cache
@@ -12,7 +12,7 @@ from actors.calls.member_descriptions import GENERAL
 from actors.errors import InvalidField, MissingField
 
 MAX_ERRORS = 10
-"""Wrong fields named in one answer at most."""
+"""The largest number of wrong fields that one answer names."""
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{1,62}[A-Za-z0-9]$"
 """An entity's name: 3 to 64 ASCII letters, digits, `_`, `-`, `.`, the first and last a letter or digit."""
@@ -103,7 +103,7 @@ def parse(body: dict[str, Any], members: Members = MEMBERS) -> TPSRequest:
     """Check a command's body: that its members are among `members`, and their types.
 
     Raises:
-        InvalidField: the note names each unknown member's path, or each wrong one's, at most ten.
+        InvalidField: the note names the path of up to ten unknown members, or else of up to ten wrong ones.
     """
     members.require_known(body)
     try:
@@ -116,7 +116,7 @@ def checked(model: type[B], body: dict[str, Any]) -> B:
     """Check a gateway route's body like `parse`.
 
     Raises:
-        InvalidField: the note names each unknown member's path, or each wrong one's, at most ten.
+        InvalidField: the note names the path of up to ten unknown members, or else of up to ten wrong ones.
         MissingField: it lacks a member that is needed.
     """
     _members_of(model).require_known(body)
@@ -132,7 +132,7 @@ def _members_of(model: type[Body]) -> Members:
 
 
 def refusal_of(error: ValidationError) -> InvalidField | MissingField:
-    """Make the refusal of a body: it names every wrong member, at most ten, or else one that is missing."""
+    """Make the error for a body: it names up to ten wrong members, or else one that is missing."""
     missing, problems = _parted(error)
     if not problems:
         path = ".".join(str(part) for part in missing[0]["loc"])
@@ -146,7 +146,7 @@ def refusal_of(error: ValidationError) -> InvalidField | MissingField:
 
 
 def _parted(error: ValidationError) -> tuple[list[ErrorDetails], list[ErrorDetails]]:
-    """Tell apart what is missing, or null, and what is wrong."""
+    """Part the problems into missing or null members and wrong ones."""
     missing: list[ErrorDetails] = []
     wrong: list[ErrorDetails] = []
     for problem in error.errors(include_url=False):
@@ -165,7 +165,7 @@ _PLAIN = {
     "int_parsing": "it must be a whole number",
     "int_from_float": "it must be a whole number",
 }
-"""What pydantic's types of errors mean, for people."""
+"""Messages for the types of pydantic's errors."""
 
 
 def _plain(kind: str, message: str) -> str:
@@ -178,10 +178,10 @@ def _plain(kind: str, message: str) -> str:
 
 
 def require(request: TPSRequest, paths: tuple[str, ...]) -> None:
-    """Refuse a body that lacks a member which the command needs (spec 4.2).
+    """Refuse a body that lacks a member that the command needs.
 
     Raises:
-        MissingField: the note begins with the words of spec 7.3.
+        MissingField: the note begins with `missing ... field`.
     """
     for path in paths:
         part, _, member = path.partition(".")

@@ -20,7 +20,7 @@ from persistence.agents import AgentChanges
 from persistence.users import name_key
 
 STANDING_BANKS = 1_000
-"""Banks of an agent, and offers to it, that AP_Read names at most."""
+"""The largest number of banks, and of offers, that AP_Read names."""
 
 
 async def create(call: Call) -> Answer:
@@ -36,7 +36,7 @@ async def create(call: Call) -> Answer:
 
 
 async def read(call: Call) -> Answer:
-    """AP_Read: one agent, and what it is part of."""
+    """AP_Read: one agent, with its domains, banks and offers."""
     view = await target_agent(call)
     standing: Record = {
         "state": view.record["state"],

@@ -1,4 +1,4 @@
-"""The audit log, for those who read it (product 7)."""
+"""Reading the audit log."""
 
 from actors.calls.call import Call
 from actors.errors import NeedsPlan

@@ -1,4 +1,4 @@
-"""The bank group: memory banks, and who may do what in them."""
+"""The bank group: memory banks, and the permissions of agents in them."""
 
 from actors.banks.messages import (
     Accepted,
@@ -103,7 +103,7 @@ async def _attachments(call: Call, view: BankView, after: str, agent: str | None
 
 
 async def permissions(call: Call) -> Answer:
-    """MB_Permissions: read or set who sees the bank and what an agent may do in it; another's agent is offered more."""
+    """MB_Permissions: read or set a bank's access and an agent's permission; more is an offer to another's agent."""
     access, permission = call.vx.access, call.vx.permission
     after = cursor(call, str) or ""
     if permission is not None and call.target.agent is None:

@@ -1,4 +1,4 @@
-"""The built-in tool server `parley`: what a user's own agents and banks say, with that user's rights."""
+"""The built-in tool server `parley`: recall, agents and the time, with the rights of the user who calls it."""
 
 import zoneinfo
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,7 @@ from actors.errors import InvalidField, ServiceError
 from actors.tools.tool import Tool, ToolResult, text_result
 
 Run = Callable[[Call, dict[str, Any]], Awaitable[tuple[Any, tuple[int, ...]]]]
-"""Makes the value of an answer, and the places of the memories that it quotes."""
+"""Makes the value of an answer, and the positions of the memories that it quotes."""
 
 
 async def _recall(call: Call, arguments: dict[str, Any]) -> tuple[Any, tuple[int, ...]]:
@@ -95,7 +95,7 @@ OFFERS = [offer for offer, _ in _TOOLS.values()]
 async def run(call: Call, tool: str, arguments: dict[str, Any]) -> ToolResult | None:
     """Run a tool on behalf of the call's user; None where there is none of that name.
 
-    What the gateway refuses that user is the tool's answer, as an error: a model can read why and try otherwise.
+    A refusal is the tool's answer, as an error, so that a model can read the reason and try otherwise.
     """
     if tool not in _TOOLS:
         return None

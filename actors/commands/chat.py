@@ -68,7 +68,7 @@ async def chat(call: Call) -> Answer:
 
 
 async def _send(call: Call, agent_id: str, message: SendChat) -> Answer:
-    """Send a chat, with what the agent's banks say about it where it has some."""
+    """Send a chat, with the memories that its banks hold about it where the agent has banks."""
     memories: tuple[Memory, ...] = ()
 
     def answered(sent: ChatSent | MemoriesNeeded) -> Answer | MemoriesAsked:
@@ -101,7 +101,7 @@ async def _send(call: Call, agent_id: str, message: SendChat) -> Answer:
 
 
 class MemoriesAsked(NamedTuple):
-    """What stands for an answer while the agent asks what its banks say."""
+    """Stands for an answer while the agent asks for the memories of its banks."""
 
     quoted: tuple[int, ...] = ()
 
@@ -179,7 +179,7 @@ async def _resumed(call: Call, zone_id: str) -> Utterance | None:
 
 
 async def _memories(call: Call, agent: AgentRow, spoken_to: AgentView | None, content: str) -> tuple[Memory, ...]:
-    """Find what an agent's banks say, unless it is known to have none."""
+    """Recall from an agent's banks, unless it is known to have none."""
     if spoken_to is not None and spoken_to.row.id == agent.id and not spoken_to.has_banks:
         return ()
     return await memories_for_chat(call, agent.id, content)
@@ -190,7 +190,7 @@ def _persona(agent: AgentRow) -> Persona:
 
 
 async def memories_for_chat(call: Call, agent_id: str, message: str) -> tuple[Memory, ...]:
-    """Find what an agent's banks say about a message, as far as the caller may see these banks; best first."""
+    """Recall the best memories about a message from those of an agent's banks that the caller may see."""
     store = call.core.store
     found: list[tuple[str, RankedMemory]] = []
     asked = await terms_asked(message)

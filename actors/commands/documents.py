@@ -1,4 +1,4 @@
-"""Documents: handing them in, and looking what became of them (product 8)."""
+"""Documents: queueing them for ingestion, and reading their status."""
 
 from collections.abc import Callable
 from typing import Any
@@ -35,7 +35,7 @@ async def add(
 
 
 async def read(call: Call, document_id: str) -> Record:
-    """Tell what became of a document.
+    """Return the record of a document.
 
     Raises:
         NotFound: it is not there, or another's.

@@ -1,4 +1,4 @@
-"""The domain group: domains, who belongs to them, selection."""
+"""The domain group: domains, their memberships, selection."""
 
 from actors.agents.messages import AgentView, StandingChanged
 from actors.calls.call import Answer, Call

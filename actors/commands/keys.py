@@ -1,4 +1,4 @@
-"""API keys and sandbox keys (product 2 and 8)."""
+"""API keys and sandbox keys."""
 
 import secrets
 
@@ -23,7 +23,7 @@ SANDBOX_PLAN = "free"
 
 
 def _require_session(call: Call) -> None:
-    """Refuse an API key where only who has logged on may come.
+    """Refuse an API key where only a session may be used.
 
     Raises:
         NotPermitted: the request came with a key.
@@ -33,7 +33,7 @@ def _require_session(call: Call) -> None:
 
 
 async def create_key(call: Call, name: str, expires_in_days: int | None) -> tuple[CreateKey, str]:
-    """Prepare an API key: what to ask the user's actor, and the key itself, shown this once.
+    """Prepare an API key: the message to the user's actor, and the key itself, shown this once.
 
     Raises:
         NotPermitted: the request came with a key.
@@ -58,7 +58,7 @@ async def list_keys(call: Call) -> list[SessionRow]:
 
 
 def end_streams_of(call: Call, key_id: str) -> None:
-    """End what is followed with a revoked key."""
+    """End the streams that a revoked key reads."""
     call.core.streams.end("revoked", Whom(credential_ids=(key_id,)))
 
 
@@ -67,7 +67,7 @@ async def issue_sandbox_key(call: Call) -> tuple[SessionRow, str, QuotaStatus]:
 
     Raises:
         NotPermitted: the operator has not enabled it.
-        TooManyAttempts: this address has had its share of the hour.
+        TooManyAttempts: this address has had all its keys of this hour.
     """
     core = call.core
     if not core.options.sandbox_keys:

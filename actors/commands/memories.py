@@ -102,7 +102,7 @@ async def recall_memories(call: Call) -> Answer:
 
 
 def _answers(query: str, memories: list[MemoryRow]) -> Steps[list[bool]]:
-    """Tell of each memory whether it answers a question, as a chat decides it."""
+    """Return for each memory whether it answers a question, by the rule of chats."""
     question = yield from asking(query)
     answers: list[bool] = []
     for memory in memories:
@@ -147,7 +147,7 @@ def _require_choice(call: Call) -> None:
 
 
 async def _choice(call: Call, view: BankView) -> Choice:
-    """Say which memories are meant; for one who is no admin those that its own agents wrote, if there are any."""
+    """Return the choice of memories; without the permission admin, only those by the caller's own agents if any are."""
     me = call.user.user_id
     author_id = author_owner_id = None
     if call.target.agent is not None:

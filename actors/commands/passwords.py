@@ -1,4 +1,4 @@
-"""Passwords: every way to try or change one goes through here, under the same limits (product 2)."""
+"""Passwords: every attempt at one and every change, under the same limits."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -18,7 +18,7 @@ KNOWN_MS = 30 * DAY_MS
 
 
 def place_digest(call: Call) -> bytes:
-    """Return what is stored of the place that a call comes from.
+    """Return the digest under which the origin of a call is stored.
 
     A digest under the master key: a copy of the database alone doesn't tell where users log on from.
     """
@@ -27,7 +27,7 @@ def place_digest(call: Call) -> bytes:
 
 @asynccontextmanager
 async def _attempt(call: Call, name: str) -> AsyncGenerator[tuple[Lane, Callable[[], None]]]:
-    """Make one attempt at a user's password: yield the lane to hash in and what counts it as failed."""
+    """Make one attempt at a user's password: yield the lane to hash in and a function that counts it as failed."""
     core, user, place = call.core, name_key(name), place_of(call.address)
 
     async def is_known() -> bool:

@@ -1,4 +1,4 @@
-"""Skills: listing, installing and removing a user's own (product 8)."""
+"""Skills: listing, installing and removing a user's own."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Tool servers (MCP) of users: list, install, invoke, remove; and the toolbox that chat engines use (product 8)."""
+"""Tool servers (MCP) of users: list, install, invoke, remove; and the toolbox that chat engines use."""
 
 import asyncio
 import re
@@ -34,18 +34,18 @@ from persistence.tool_servers import ToolServerRow
 FIRST_LIST_S = 5.0
 """How long an engine waits for the tools of a server that was never connected."""
 MARGIN_S = 5.0
-"""What an ask of a tool server's actor may take beyond the server's own time-outs."""
+"""Seconds that an ask of a tool server's actor may take beyond the server's own time-outs."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedServer:
-    """An installed tool server, and what it offers now as far as that is known."""
+    """An installed tool server with its tools, as far as they are known."""
 
     view: ToolServerView
     offers: list[Tool]
 
 
-# what a user does
+# for users
 
 
 async def install(
@@ -58,13 +58,13 @@ async def install(
 ) -> A:
     """Install a tool server: an entry of the operator's catalog, or a URL with headers to send there.
 
-    `answer` makes of it what the caller is told.
+    `answer` makes the reply to the caller.
 
     Raises:
         MissingField: neither an entry nor a URL is given.
         InvalidField: the name, the URL or a header can't be used, or both an entry and a URL are given.
         NotFound: the catalog has no such entry.
-        NameTaken, StateConflict: the user has one of its name, or as many as it may.
+        NameTaken, StateConflict: the user has one of this name, or the most that a user may have.
     """
     if not re.fullmatch(NAME_PATTERN, name) or "." in name:
         raise InvalidField(
@@ -93,7 +93,7 @@ async def install(
 
 
 async def remove(call: Call, name: str, answer: Callable[[None], A]) -> A:
-    """Remove a tool server; `answer` makes what the caller is told.
+    """Remove a tool server; `answer` makes the reply to the caller.
 
     Raises:
         NotFound: the user has none of this name.
@@ -130,14 +130,14 @@ async def _listed(core: Core, server_id: str) -> ListedServer | None:
     return ListedServer(view, offers)
 
 
-# what users and chat engines do
+# for users and chat engines
 
 
 async def tools_of(core: Core, user_id: str) -> list[Tool]:
-    """List what a user's tool servers offer, as `server.tool`.
+    """List the tools of a user's tool servers, as `server.tool`.
 
-    What a server said last is good enough here: one that never said anything is waited for a moment, and left out where
-    it fails or takes longer.
+    The last known list of a server is good enough here. A server that was never connected is waited for a moment, and
+    left out where it fails or takes longer.
     """
     ids = await core.store.fetch(tool_servers.ids_of(user_id))
     return [
@@ -200,7 +200,7 @@ class UserToolbox:
         self._core = core
 
     async def tools(self, user_id: str) -> list[Tool]:
-        """List what a user's tool servers offer; never fails, servers that fail are left out."""
+        """List the tools of a user's tool servers; never fails, servers that fail are left out."""
         return await tools_of(self._core, user_id)
 
     async def invoke(self, user_id: str, name: str, arguments: dict[str, Any]) -> ToolAnswer:

@@ -102,7 +102,7 @@ async def _ended_sessions(call: Call, user_id: str) -> frozenset[str]:
     counted = await call.ask("user", user_id, ReadSessions())
     if len(counted) < MAX_SESSIONS // 2:
         return frozenset()
-    used_since = core.clock() - core.session_ttl_ms - 2 * TOUCH_MS  # what is stored of a last use may be late
+    used_since = core.clock() - core.session_ttl_ms - 2 * TOUCH_MS  # the stored time of a last use may be late
     return frozenset(counted).difference(await core.store.fetch(credentials.ids_used_since(user_id, used_since)))
 
 
@@ -120,7 +120,7 @@ async def log_off(call: Call) -> Answer:
 async def list_sessions(call: Call) -> Answer:
     """US_Sessions: the caller's sessions that live, in order of creation."""
     core, limit = call.core, page_limit(call)
-    # What is stored of a session's last use may be a minute old, so its actor has the last word.
+    # The stored time of a last use may be a minute old, so the session's actor decides.
     used_since = core.clock() - core.session_ttl_ms - TOUCH_MS
     found = await core.store.fetch(
         credentials.of_user(call.user.user_id, cursor(call, str) or "", used_since, limit + 1)
@@ -172,7 +172,7 @@ async def update(call: Call) -> Answer:
     if description is None and profile is None and secret is None:
         raise InvalidField("Invalid value of vx: give at least one of description, profile and secret.")
     secret_hash = None if secret is None else await passwords.hashed(call, secret)
-    owned = await _owned(call)  # before the change: what is done must not fail on a read
+    owned = await _owned(call)  # before the change, which must not fail on a read once it is stored
     quota = await call.ask("quota", user_id, ReadQuota())
     change = UpdateUser(call.user.credential_id, description, profile, secret_hash)
     answer = await call.carry_out(

@@ -1,4 +1,4 @@
-"""The flows of the webhook routes (product 8 and 9)."""
+"""The commands of the webhook routes: endpoints, deliveries, recovery, tests."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from persistence import deliveries, delivery_log
 from persistence.delivery_log import AttemptRow
 
 RECOVERABLE_MS = 14 * 86_400 * 1000
-"""How far back a recovery reaches (product 9)."""
+"""How far back a recovery reaches."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -53,7 +53,7 @@ class ListDeliveries:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What PATCH changes of an endpoint; None leaves a member as it is."""
+    """The changes that PATCH makes to an endpoint; None leaves a member as it is."""
 
     url: str | None
     events: Sequence[str] | None
@@ -75,7 +75,7 @@ async def create_endpoint(
     description: str | None,
     answer: Callable[[Record], A],
 ) -> A:
-    """Make an endpoint, whose record has its secret."""
+    """Create an endpoint; its record has the secret."""
     await _check_url(call, url)
     message = CreateEndpoint(url, _filter(events or ()), active, description)
     return await call.carry_out("webhooks", call.user.user_id, message, answer)
@@ -158,10 +158,10 @@ async def _check_url(call: Call, url: str) -> None:
 
 
 def _filter(events: Sequence[str]) -> tuple[str, ...]:
-    """Check a filter and take doubles out of it.
+    """Check a filter and remove duplicates from it.
 
     Raises:
-        InvalidField: it holds what is neither a type nor a group's pattern.
+        InvalidField: an entry is neither a type nor a group's pattern.
     """
     for place, wanted in enumerate(events):
         if wanted not in FILTERS:

@@ -55,7 +55,7 @@ async def list_zones(call: Call) -> Answer:
 
 
 async def read(call: Call) -> Answer:
-    """ZN_Read: what was said in a zone, a page of it, newest last: back from the newest, or on from `page.after`.
+    """ZN_Read: a page of a zone's messages, newest last: back from the newest, or on from `page.after`.
 
     A cursor leads on in its page's direction: a seq leads back, a seq as text forward.
     """
@@ -88,7 +88,7 @@ async def select(call: Call) -> Answer:
 
 
 async def destroy(call: Call) -> Answer:
-    """ZN_Destroy: remove a zone and what was said in it."""
+    """ZN_Destroy: remove a zone and its messages."""
     view, zone = await target_zone(call)
 
     def destroyed(_: None) -> Answer:
@@ -102,23 +102,23 @@ async def destroy(call: Call) -> Answer:
 LAST_EVENT_ID = "Last-Event-ID: send the id of an event of this stream"
 
 USE_EVERY_S = 15.0
-"""A stream counts as a use of its session so often, more often where sessions are short."""
+"""Seconds between the times that a stream counts as a use of its session; fewer where sessions are short."""
 
 CATCH_UP = 200
-"""Events that are read from the store at a time."""
+"""Missed events that are read from the store at a time."""
 
 BLOCK_BYTES = 262_144
-"""Of these about so much is written in one go."""
+"""The size of a block of missed events, about."""
 
 
 async def follow(call: Call) -> Stream:
-    """ZN_Stream: subscribe to a zone; also what happened since the event whose id the caller had last."""
+    """ZN_Stream: subscribe to a zone; the stream begins with the events after the last one that the caller had."""
     view, zone = await target_zone(call)
     user, store = call.user, call.core.store
     after = None if call.last_event_id is None else _number(call.last_event_id, LAST_EVENT_ID)
     reader = call.core.streams.subscribe(view.row.id, zone.id, user.user_id, user.credential_id)
     try:
-        view, zone = await target_zone(call)  # as it is now: who is put out from here on is told so
+        view, zone = await target_zone(call)  # as it is now: a reader who is put out from here on is told so
         if not view.is_member:
             raise no_member(view.row)
         (newest,) = await store.fetch(zones.last_number(view.row.id))
@@ -144,7 +144,7 @@ async def follow(call: Call) -> Stream:
         except InvalidCredential:
             reader.end("expired")
         except (ServiceError, StoreUnavailable):
-            pass  # nothing is known of the session: the next use will tell
+            pass  # the session's state is unknown until the next use
 
     return Stream(reader, missed(), use, min(USE_EVERY_S, call.core.session_ttl_ms / 3000))
 

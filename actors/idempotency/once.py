@@ -106,7 +106,7 @@ class Idempotency:
         def ended(_: object) -> None:
             del self._under_way[address]
             if not task.cancelled():
-                task.exception()  # who waited for it has it; nobody may
+                task.exception()  # those who wait have it already, and perhaps nobody does
 
         task.add_done_callback(ended)
         return await asyncio.shield(task)

@@ -187,7 +187,7 @@ class CommandBus:
         if not command.public:
             await admit(call, credential_of(request.header))
             if command.mutates:
-                await count_stored(call)  # first, or what could not be counted would be done all the same
+                await count_stored(call)  # first, or a request that could not be counted would be done all the same
         call.says(parse(body, request.members))
         require(call.request, command.requires)
         if not command.available:

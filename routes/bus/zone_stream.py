@@ -59,9 +59,9 @@ async def send_stream(request: Request, response: Any, stream: Stream) -> None:
 
 
 def _straight_to(request: Request) -> Callable[[bytes], bool]:
-    """Make the short way to a connection: one write, without a turn of the reader's task for each of many readers.
+    """Make a function that writes to a connection at once, without a turn of the reader's task.
 
-    It refuses what the connection can't take at once.
+    It returns False where the connection can't take the block at once.
     """
     transport: Any = request.transport
     can_write: asyncio.Event = transport.get_protocol()._can_write

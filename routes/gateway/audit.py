@@ -1,4 +1,4 @@
-"""GET /api/audit: who changed what (product 7)."""
+"""GET /api/audit: the log of changes (docs/contract.md, "The audit log")."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -19,7 +19,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _iso_only(value: Any) -> Any:
-    """Refuse what pydantic would take for a number of seconds."""
+    """Refuse a value that pydantic would take for a number of seconds."""
     if isinstance(value, str) and not re.match(r"\d{4}-\d\d-\d\d", value):
         raise ValueError("send a time as 2026-11-20T10:00:00Z")
     return value

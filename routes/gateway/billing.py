@@ -1,4 +1,4 @@
-"""Internal routes: the billing hook (product 8)."""
+"""The billing hook, an internal route."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""Live actors, for maintainers (product 8)."""
+"""Live actors, for maintainers."""
 
 from collections.abc import Callable, Iterable
 from itertools import islice
@@ -61,7 +61,7 @@ async def list_actors(request: RouteCall) -> RouteReply:
 
 
 def first_of(found: Iterable[ActorStatus], name: str, sort: Order | None, limit: int) -> Steps[list[dict[str, Any]]]:
-    """Take the first actors of an order whose name begins so; what can't be among them is let go of on the way."""
+    """Take the first actors of an order whose name begins so; those that can't be among them are dropped on the way."""
     first: list[ActorStatus] = []
     beginning = name.casefold()
     left = iter(found)

@@ -1,4 +1,4 @@
-"""Mock routes for development: there only where DEV_MOCKS_ENABLED is set (spec 4.3)."""
+"""Mock routes for development: they exist only where DEV_MOCKS_ENABLED is set."""
 
 import uuid
 from http import HTTPStatus
@@ -15,7 +15,7 @@ from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import record, text
 
 MAX_DATA_BYTES = 250_000
-"""Bytes of `data` as JSON: with what else an event says, its body stays within 256 KiB."""
+"""Bytes of `data` as JSON: with its other members, an event's body stays within 256 KiB."""
 
 
 class MockDeployment(Body):

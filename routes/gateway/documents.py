@@ -1,4 +1,4 @@
-"""Documents: handing in what MB_Load takes into a bank (product 8)."""
+"""Documents: handing in texts that MB_Load takes into a bank."""
 
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
@@ -66,7 +66,7 @@ def _accepted(document: DocumentRow) -> RouteReply:
 
 
 async def read_document(request: RouteCall) -> RouteReply:
-    """Tell what became of a document."""
+    """Return the status of a document."""
     return RouteReply(await documents.read(request.call, request.params["id"]))
 
 

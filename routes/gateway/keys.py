@@ -1,4 +1,4 @@
-"""Routes of API keys and sandbox keys (product 8)."""
+"""Routes of API keys and sandbox keys."""
 
 from typing import Annotated, Any
 

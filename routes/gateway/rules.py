@@ -1,4 +1,4 @@
-"""Rules: placeholders that answer 501 until there are rules (spec 4.3)."""
+"""Rules: placeholders that answer 501 until there are rules."""
 
 from http import HTTPStatus
 from typing import NoReturn

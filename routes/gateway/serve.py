@@ -128,7 +128,7 @@ def _asked(model: type[BaseModel], values: dict[str, str]) -> BaseModel:
     """Check a query.
 
     Raises:
-        InvalidField: the note names each wrong or unknown parameter, at most ten.
+        InvalidField: the note names up to ten wrong or unknown parameters.
     """
     if model.model_config.get("extra") == "forbid":
         members_of(model).require_known(values)

@@ -1,4 +1,4 @@
-"""Skills: listing, installing and removing one's own (product 8)."""
+"""Skills: listing, installing and removing one's own."""
 
 from http import HTTPStatus
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""ROUTES: every gateway route that is declared as data; a group's file holds its own. SCHEMAS: what they refer to."""
+"""ROUTES: every gateway route, from the files of the groups. SCHEMAS: the schemas that they refer to."""
 
 from routes.gateway import audit, billing, debug, dev, documents, keys, rules, skills, tools, webhook_schemas, webhooks
 

@@ -1,4 +1,4 @@
-"""Tool servers (MCP) that a user installs, and their tools (product 8)."""
+"""Tool servers (MCP) that a user installs, and their tools."""
 
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -38,7 +38,7 @@ class InvokeToolBody(Body):
 
 
 async def list_tools(request: RouteCall) -> RouteReply:
-    """List the caller's tool servers and their tools, and what the operator's catalog has."""
+    """List the caller's tool servers and their tools, and the operator's catalog."""
     core = request.call.core
     servers = await tools.list_servers(core, request.call.user.user_id)
     catalog = core.tool_servers.options.catalog

@@ -65,7 +65,7 @@ async def delete_endpoint(request: RouteCall) -> RouteReply:
 
 
 async def recover_endpoint(request: RouteCall) -> RouteReply:
-    """Queue again what failed."""
+    """Queue failed deliveries again."""
 
     def answer(count: int) -> RouteReply:
         return RouteReply({"deliveries": count}, 202)

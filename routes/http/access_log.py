@@ -15,11 +15,11 @@ from actors.wire import iso
 FLUSH_S = 0.1
 
 Line = tuple[int, str, str, int, int, float, str | None, str]
-"""When (ms), request id, what, HTTP status, internal code, seconds, user, address."""
+"""Time (ms), request id, service or path, HTTP status, internal code, seconds, user, address."""
 
 
 class AccessLog:
-    """Writes lines in blocks, at most a tenth of a second late: a write a line would cost a tenth of a request.
+    """Writes lines in blocks, up to a tenth of a second late: one write per line would cost a tenth of a request.
 
     `stream` None writes nothing. `json` makes each line an object.
     """
@@ -43,7 +43,7 @@ class AccessLog:
         self._lines.append((system_clock(), request_id, what, status, code, seconds, user, address))
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write the lines that wait."""
         if self._lines and self._stream is not None:
             format_line = _as_json if self._json else _as_text
             self._stream.write("".join([format_line(*line) for line in self._lines]))
@@ -102,17 +102,17 @@ def json_line(level: str, logger: str, message: str, at: int | None = None, exce
 
 
 def _valid(text: str) -> str:
-    """Escape what is no Unicode: bytes of an undecodable path or URL."""
+    """Escape bytes that are no Unicode, of an undecodable path or URL."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def tell(text: str, *, as_json: bool) -> None:
-    """Tell the operator something on stdout, whatever the level of the log."""
+    """Print a message for the operator on stdout, whatever the level of the log."""
     _write(sys.stdout, json_line("info", "parley", text) if as_json else text)
 
 
 def refuse(text: str, *, as_json: bool) -> int:
-    """Tell on stderr why there is no start; return the exit status."""
+    """Print on stderr why there is no start; return the exit status."""
     _write(sys.stderr, json_line("error", "parley", text) if as_json else text)
     return 2
 

@@ -1,4 +1,4 @@
-"""The address that a request comes from, behind proxies that are trusted or not (product 2)."""
+"""The address that a request comes from, behind proxies that are trusted or not."""
 
 from collections.abc import Callable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -9,11 +9,11 @@ Network = IPv4Network | IPv6Network
 
 
 def client_address(peer: str, header: Callable[[str], str | None], trusted: Sequence[Network]) -> str:
-    """Tell who sent a request that `peer` handed over: the nearest address that is no trusted proxy.
+    """Return the sender of a request that `peer` handed over: the nearest address that is no trusted proxy.
 
     `Forwarded` (RFC 7239) or else `X-Forwarded-For` is read from its end, and only as far as trusted proxies wrote it;
-    `header` returns one, its lines joined by commas. Text that is no address (`unknown`, a name) ends it: the caller is
-    then whoever wrote that.
+    `header` returns one, its lines joined by commas. Text that is no address (`unknown`, a name) ends it: the sender is
+    then the proxy that wrote it.
     """
     address = _parse(peer.partition("%")[0]) if ":" in peer else peer  # one address is one caller, however written
     if not trusted or not _is_trusted(address, trusted):

@@ -1,4 +1,4 @@
-"""Answers and errors as HTTP responses, in the shapes of product 1."""
+"""Answers and errors as HTTP responses (docs/contract.md, "Answers" and "Errors")."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -21,13 +21,13 @@ from routes.http.bodies import header
 
 JSON = "application/json"
 REPLAYED = "Idempotency-Replayed"
-"""The header of an answer that was given before (product 1)."""
+"""The header of a repeat's answer, which was given before."""
 OK_STATUS = {"success": True, "internal_code": 0, "http_code": 200}
 
 BUS_STATUSES = (200, 400, 401, 429, 500)
-"""The HTTP statuses that the spec declares for the command bus (spec 4.1)."""
+"""The HTTP statuses of the command bus; others are folded to these."""
 KEEPS_STATUS = (WrongMethod.internal_code, RequestTimeout.internal_code, WrongMediaType.internal_code)
-"""Routing and protocol errors keep their HTTP status everywhere (product 1)."""
+"""Routing and protocol errors keep their HTTP status everywhere."""
 
 _status_lines = {status.value: f"{status.value} {status.phrase}" for status in HTTPStatus}
 _request_id = re.compile(r"[A-Za-z0-9_-]{8,64}\Z")
@@ -113,13 +113,13 @@ def request_id(sent: str | None) -> str:
 
 
 def _uuid4() -> str:
-    """Make a UUIDv4 (RFC 9562, 5.4), 120 bits of it random, for less than the uuid module's objects cost."""
+    """Make a UUIDv4 (RFC 9562, 5.4), 120 bits of it random, at a lower cost than the uuid module's objects."""
     digits = random_hex(30)
     return f"{digits[:8]}-{digits[8:12]}-4{digits[12:15]}-8{digits[15:18]}-{digits[18:]}"
 
 
 def credential_of(header: Callable[[str], str | None]) -> str | None:
-    """Return the credential that a request carries: Authorization wins over X-Api-Key (product 2).
+    """Return the credential that a request carries: Authorization wins over X-Api-Key.
 
     `header` returns a header's value; the name in lower case.
     """
@@ -131,7 +131,7 @@ def credential_of(header: Callable[[str], str | None]) -> str | None:
 
 
 def quota_headers(call: Call) -> dict[str, str]:
-    """Make the headers that tell how much of the day's quota is left, where the request was counted and has one."""
+    """Make the headers with the rest of the day's quota, where the request was counted and there is a limit."""
     quota = call.quota
     if quota is None or quota.limit is None:
         return {}
@@ -161,7 +161,7 @@ def tps_body(
     content: Sequence[dict[str, Any]] = (),
     next_cursor: str | None = None,
 ) -> bytes:
-    """Write a TPSResponse (product 1)."""
+    """Write a TPSResponse."""
     return orjson.dumps(
         {
             "header": {

@@ -1,4 +1,4 @@
-"""Work that goes on when its client goes away: what a command does after its commit must not be lost."""
+"""Work that goes on when its client goes away: the steps of a command after its commit must not be lost."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ log = logging.getLogger("parley.work")
 
 
 class BackgroundTasks:
-    """What is under way and has no connection that an orderly stop could wait for."""
+    """Work under way that has no connection which an orderly stop could wait for."""
 
     def __init__(self) -> None:
         self._under_way: set[object] = set()
@@ -49,7 +49,7 @@ class BackgroundTasks:
         return task
 
     async def shielded(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run something in a task of its own and wait for it; who is cancelled meanwhile doesn't cancel it."""
+        """Run something in a task of its own and wait for it; to cancel the wait doesn't cancel the task."""
         task = self.begin(work)
         try:
             return await asyncio.shield(task)

@@ -1,4 +1,4 @@
-"""What a request carries: its headers, and its body with the checks before all others."""
+"""A request's headers, and its body with the checks that come before all others."""
 
 import asyncio
 from typing import Any, cast
@@ -10,8 +10,8 @@ from sanic.exceptions import PayloadTooLarge
 from actors.errors import BodyTooLarge, MalformedBody, WrongMediaType
 
 MAX_DISCARDED_BYTES = 16 * 2**20
-"""So much of a body that is too large is read after its answer: a connection that is closed over unread bytes may lose
-what it was answered (RFC 9112, 9.6)."""
+"""The part of a too large body that is read after its answer: a connection that is closed over unread bytes may lose
+its answer (RFC 9112, 9.6)."""
 
 
 LONG_BODY_BYTES = 65_536
@@ -47,13 +47,13 @@ async def received_body(request: Request) -> bytes:
 
 
 async def next_turn(body: bytes) -> None:
-    """Let others have their turn where a body is long, so that what it takes to read it is not one step of the loop."""
+    """Let others have their turn where a body is long, so that reading it is not one step of the loop."""
     if len(body) > LONG_BODY_BYTES:
         await asyncio.sleep(0)
 
 
 def json_object(body: bytes, media_type: str | None, max_bytes: int) -> dict[str, Any]:
-    """Read a body as a JSON object; `media_type` is what its Content-Type says.
+    """Read a body as a JSON object; `media_type` is its Content-Type.
 
     Raises:
         BodyTooLarge: it is larger than `max_bytes`.

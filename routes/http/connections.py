@@ -64,7 +64,7 @@ class Connections:
         return place_of(peer)
 
     def _tell(self, caller: str) -> None:
-        """Log a refusal, at most one a minute: a flood of connections must not become one of lines."""
+        """Log a refusal, up to one a minute: a flood of connections must not become one of lines."""
         now = monotonic()
         if now - self._told >= TOLD_EVERY_S:
             self._told = now

@@ -1,4 +1,4 @@
-"""The one handler of everything that goes wrong outside the command bus's own flow (design 4)."""
+"""The one handler of errors outside a front door's own work."""
 
 import logging
 
@@ -39,7 +39,7 @@ class ErrorHandler(handlers.ErrorHandler):
 
 
 def as_service_error(exception: BaseException) -> errors.ServiceError:
-    """Name what an exception means to the caller; what nobody foresaw is logged and answered 5000."""
+    """Return the error that the caller is told of; an unforeseen exception is logged and answered 5000."""
     match exception:
         case errors.ServiceError():
             return exception

@@ -1,8 +1,7 @@
 """One request and its answer at any of the front doors: the command bus, the gateway routes, MCP.
 
-Here is what they have in common: request id and address, the timer, errors, metrics and the log, and the order in
-which the audit row and the kept answer of a command are stored. Each door keeps its own checks and its own shape of
-an answer.
+They share the request id and address, the timer, errors, metrics and the log, and the order in which the audit row and
+the kept answer of a command are stored. Each door has its own checks and its own shape of an answer.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence

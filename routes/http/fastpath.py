@@ -76,7 +76,7 @@ class FastPath(_Connection):
         self._go_on()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Carry on what is under way and write nothing: a command may have to do more after its commit."""
+        """Carry on with the request under way but write nothing: a command may have to do more after its commit."""
         if self._caller is None:
             return  # it was refused
         self._connections.release(self._caller)
@@ -102,7 +102,7 @@ class FastPath(_Connection):
         )
 
     def _hold(self, data: bytes) -> None:
-        """Keep what is pipelined behind a request under way; a client that sends too much is read no further."""
+        """Keep the bytes pipelined behind a request under way; a client that sends too much is read no further."""
         self.recv_buffer += data
         if len(self.recv_buffer) >= self.app.config.REQUEST_BUFFER_SIZE:
             self.transport.pause_reading()
@@ -110,7 +110,7 @@ class FastPath(_Connection):
     def _go_on(self, _: object = None) -> None:
         """Carry the request on until it waits for something, or is answered.
 
-        What a task would do, without the three turns of the loop that one takes.
+        It does a task's work without the three turns of the loop that a task takes.
         """
         serving = self._serving
         assert serving is not None
@@ -162,7 +162,7 @@ class FastPath(_Connection):
             self.loop.call_soon(self._write_on, pieces)
 
     def _answered(self) -> None:
-        """Be ready for the next request, which may be here already."""
+        """Get ready for the next request, which may be here already."""
         self._done()
         if self._gone:
             return
@@ -182,8 +182,8 @@ class FastPath(_Connection):
 def plain_request(data: bytes) -> tuple[str, dict[str, str], bytes] | None:
     """Take a request apart: its request line, its headers by names in lower case, its body.
 
-    None unless `data` is one whole request and nothing in its head leaves a doubt of what it means (RFC 9112); what
-    is taken here, Sanic would read just so. The headers may be those of other requests, too: not to be changed.
+    None unless `data` is one whole request whose head leaves no doubt (RFC 9112); Sanic would read it just so. The
+    headers are shared with other requests: do not change them.
     """
     end = data.find(b"\r\n\r\n")
     if not 0 < end <= MAX_HEAD_BYTES:
@@ -196,7 +196,7 @@ def plain_request(data: bytes) -> tuple[str, dict[str, str], bytes] | None:
 
 @lru_cache(maxsize=HEADS_REMEMBERED)
 def _plain_head(head: bytes) -> tuple[str, dict[str, str], int] | None:
-    """Take a head apart, and tell how long the body is; None where it leaves a doubt."""
+    """Take a head apart, and return the body's length with it; None where it leaves a doubt."""
     if not head.isascii():
         return None
     try:

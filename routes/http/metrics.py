@@ -12,7 +12,7 @@ BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 
 class RequestMetrics(Collector):
     """Counts requests and their latency per service.
 
-    Kept in plain lists and turned into families at the scrape: a tenth of what a labelled child costs per request.
+    Kept in plain lists and turned into families at the scrape: a tenth of the cost of a labelled child per request.
     """
 
     def __init__(self) -> None:

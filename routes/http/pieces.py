@@ -16,7 +16,7 @@ FEW_RECORDS = 4
 """An answer of no more records is written in one go."""
 
 PIECE_BYTES = 262_144
-"""A piece is about so long; the next one is sent in the next turn of the loop."""
+"""The length of a piece, about; the next one is sent in the next turn of the loop."""
 
 AT_A_TIME = 4
 """Records that are written in one go."""
@@ -54,7 +54,7 @@ def tps_pieces(
     content: Sequence[dict[str, Any]],
     next_cursor: str | None,
 ) -> Steps[list[bytes]]:
-    """Write a TPSResponse (product 1) in pieces, each of which is valid UTF-8."""
+    """Write a TPSResponse in pieces, each of which is valid UTF-8."""
     header = {
         "service": service,
         "request_id": request_id,
@@ -86,7 +86,7 @@ class Insertions:
         self.as_text, self.as_value = secrets.token_hex(16), secrets.token_hex(16)
 
     def inserted(self, document: bytes, answer: Sequence[bytes]) -> Steps[list[bytes]]:
-        """Write a document with an answer, itself JSON, in the place of both: as a text, and as what it is."""
+        """Write a document with an answer, itself JSON, in the place of both: as a text, and as a value."""
         pieces = Pieces()
         for number, part in enumerate(document.split(b'"' + self.as_text.encode() + b'"')):
             if number:

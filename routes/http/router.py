@@ -7,7 +7,7 @@ from sanic.router import Router
 
 
 class GetAndHead(Router):
-    """Hands HEAD to the handler of GET; Sanic keeps the body of what that answers to itself (RFC 9110, 9.3.2)."""
+    """Hands HEAD to the handler of GET; Sanic leaves the body out of the answer (RFC 9110, 9.3.2)."""
 
     def _get(self, path: str, method: str, host: str | None) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""Sanic's HTTP/1.1, with heads and chunks checked before Sanic parses them, and a time limit on what arrives.
+"""Sanic's HTTP/1.1, with heads and chunks checked before Sanic parses them, and a time limit on arriving bytes.
 
 Its answers have a Date, and those to HTTP/1.0 no chunks.
 """
@@ -22,9 +22,9 @@ LINGER_S = 1.0
 """How long a refused connection is read on, so that the answer is not lost (RFC 9112, 9.6)."""
 MAX_CHUNK_LINE_BYTES = 256
 MAX_EXTENSION_BYTES = 16_384
-"""What all chunk lines of a body may hold together beside their sizes (RFC 9112, 7.1.1 asks for a limit)."""
+"""The limit of all chunk lines of a body together, without their sizes (RFC 9112, 7.1.1 asks for one)."""
 CHUNKS_A_STEP = 256
-"""After so many chunks the loop turns once: a body of one-byte chunks must not hold up others."""
+"""The number of chunks after which the loop turns once: a body of one-byte chunks must not hold up others."""
 
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _QUOTED = rb'"(?:[\t !#-\[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"'
@@ -99,7 +99,7 @@ class StrictHttp(_Http):
         return await _Http.read(self)
 
     async def http1_response_header(self, data: bytes, end_stream: bool) -> None:
-        """Send the head of an answer, and what there is of its body."""
+        """Send the head of an answer, and the part of its body that is there."""
         answer = self.response
         answer.headers["date"] = http_date()
         streamed = not end_stream and not getattr(answer, "body", None) and "content-length" not in answer.headers
@@ -134,7 +134,7 @@ class StrictHttp(_Http):
             await self._linger()
 
     def _set_deadline(self) -> None:
-        """Give what comes next the request time-out."""
+        """Give the next request the request time-out."""
         self._deadline = asyncio.get_running_loop().time() + self.protocol.request_timeout
 
     async def _receive_in_time(self) -> None:

@@ -12,7 +12,7 @@ from routes.mcp.asgi_bridge import McpMessage
 
 
 def without_arguments(message: dict[str, Any], asked: McpMessage) -> bytes:
-    """Take the arguments out of the call of a tool; return what is left of the message."""
+    """Take the arguments out of the call of a tool; return the rest of the message."""
     params: Any = message.get("params")
     if message.get("method") == "tools/call" and isinstance(params, dict):
         called = cast(dict[str, Any], params)
@@ -23,7 +23,7 @@ def without_arguments(message: dict[str, Any], asked: McpMessage) -> bytes:
 
 
 async def send_long_answer(request: Request, response: HTTPResponse, answer: BusAnswer) -> None:
-    """Send what the SDK made of a tool's call, with the bus's answer where it has none yet."""
+    """Send the SDK's answer to a tool's call, with the bus's answer put in its place."""
     message: Any = orjson.loads(response.body or b"")
     insertions = Insertions()
     result = message["result"]

@@ -26,13 +26,13 @@ from routes.mcp.long_answers import send_long_answer, without_arguments
 from routes.mcp.tools import TOOLS
 
 NAME = "mcp"
-"""What logs and metrics call requests that call no tool; a call of a tool is its command's."""
+"""The service of requests that call no tool in logs and metrics; a call of a tool is its command's."""
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 _NOT_PASSED_ON = ("accept", "last-event-id", "content-type")
-"""Headers that say how MCP is spoken, not what the command is to do."""
+"""Headers of the MCP protocol, which mean nothing to the command."""
 
 
 class McpServer:
@@ -176,6 +176,6 @@ def _tool_called(message: Any, groups: frozenset[str]) -> str | None:
 
 
 def _refused(code: int, what: str, number: str | int | None = None) -> HTTPResponse:
-    """Answer what is no message, or not at this address, as JSON-RPC has it."""
+    """Answer a body that is no message, or none for this address, as JSON-RPC has it."""
     error = {"code": code, "message": what}
     return JsonAnswer(orjson.dumps({"jsonrpc": "2.0", "id": number, "error": error}), 400)

@@ -1,4 +1,4 @@
-"""JSON Schemas of records and answers, in OpenAPI 3.0's dialect (product 1, "Records")."""
+"""JSON Schemas of records and answers, in OpenAPI 3.0's dialect (docs/contract.md, "Records")."""
 
 from typing import Any
 

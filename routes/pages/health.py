@@ -1,4 +1,4 @@
-"""GET /api/health: whether the gateway can do its work (product 8)."""
+"""GET /api/health: whether the gateway can do its work."""
 
 from time import monotonic
 

@@ -52,7 +52,7 @@ def welcome_blueprint(version: str, brand: str) -> Blueprint:
 
 
 def wants_page(request: Request) -> bool:
-    """Tell whether a client names HTML among what it accepts, and JSON not before it.
+    """Tell whether a client accepts HTML by name, and JSON not before it.
 
     Browsers name it. Programs that accept anything (`*/*`), or say nothing, are answered JSON.
     """
