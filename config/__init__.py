@@ -1,1 +1,1 @@
-"""What the operator sets: the settings, their defaults, and the catalogs of tools and skills."""
+"""Configuration by the operator: the settings, their defaults, and the catalogs of tools and skills."""

@@ -26,7 +26,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse_arguments(arguments: Sequence[str], version: str) -> argparse.Namespace:
-    """Read the command line; `--help` and `--version` print what they are asked for and end the process.
+    """Read the command line; `--help` and `--version` print their text and end the process.
 
     Raises:
         WrongUsage: an argument is unknown.

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from config.settings import Settings
 
 DEVELOPMENT: Mapping[str, object] = MappingProxyType({"sandbox_keys_enabled": True, "default_plan": "enterprise"})
-"""What `server.py --development` sets, by key."""
+"""The settings that `server.py --development` changes, by key."""
 
 
 def for_development(settings: Settings) -> tuple[Settings, frozenset[str]]:

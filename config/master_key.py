@@ -14,7 +14,7 @@ FILE = "master.key"
 
 
 class MasterKeyError(Exception):
-    """There is no usable master key; the message says what to do."""
+    """There is no usable master key; the message names the remedy."""
 
 
 def load_master_key(settings: Settings, *, first_start: bool) -> bytes:

@@ -1,4 +1,4 @@
-"""The operator's catalog of tool servers (MCP): which commands users may have run, and within which bounds."""
+"""The operator's catalog of tool servers (MCP): the commands that users may have run, and their limits."""
 
 import re
 import shutil
@@ -25,7 +25,7 @@ class _Part(BaseModel):
 
 
 class CatalogLimits(_Part):
-    """Bounds of all tool servers; times in seconds."""
+    """Limits of all tool servers; times in seconds."""
 
     processes: int = Field(32, ge=1, le=1_000)
     processes_per_user: int = Field(4, ge=1, le=16)

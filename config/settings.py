@@ -2,7 +2,7 @@
 
 A setting comes from an environment variable or from the TOML file that ``PARLEY_CONFIG`` names; the
 environment wins, and an empty string counts as unset in both. Meaning and unit of every key stand in
-``defaults.toml``; a field's ``description`` says what is allowed: the operator reads it when a value is not.
+``defaults.toml``; a field's ``description`` names the allowed values, for the operator who gave another.
 """
 
 import difflib
@@ -171,7 +171,7 @@ def load_settings(environ: Mapping[str, str]) -> Settings:
 
 
 class _Sources:
-    """What the operator gave, where each value stands, and what is wrong with it."""
+    """The values that the operator gave, the source of each, and the problems found."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.values: dict[str, object] = {}
@@ -188,7 +188,7 @@ class _Sources:
             settings = Settings.model_validate(self.values)
         except ValidationError as error:
             wrong = dict.fromkeys(str(detail["loc"][0]) for detail in error.errors(include_input=False))
-            # Without the file nobody can tell that a value is missing, only that a given one is wrong.
+            # Without the file a missing value can't be told, only a wrong one.
             self.problems += [self._wrong(key) for key in wrong if self.complete or key in self.values]
         # Raised outside the except clause, so that no traceback holds pydantic's error and with it a secret.
         if settings is None or self.problems:
@@ -227,7 +227,7 @@ class _Sources:
         self.problems.append(f"{CONFIG_VARIABLE} is {path!r} ({reason}); allowed: the path of a readable TOML file")
 
     def _unknown(self, place: str, nearest: str | None) -> None:
-        # The value stays untold: it may be a secret whose name was mistyped.
+        # The value is not shown, because it may be a secret whose name was mistyped.
         hint = f"did you mean {nearest}?" if nearest else "config/defaults.toml lists every setting"
         self.problems.append(f"{_one_line(place)} is unknown; {hint}")
 
@@ -241,7 +241,7 @@ class _Sources:
 
 
 def _nearest(name: str, known: Mapping[str, str]) -> str | None:
-    """Find the known name most like a wrong one, whatever its case and with or without the prefix."""
+    """Find the known name closest to a wrong one, in any case and with or without the prefix."""
     matches = difflib.get_close_matches(name.lower().removeprefix("parley_"), known, n=1)
     return known[matches[0]] if matches else None
 

@@ -1,4 +1,4 @@
-"""How the process is set up for one busy loop beside a few threads (docs/performance.md, "Where the time goes")."""
+"""Set-up of the process for one busy loop beside a few threads (docs/performance.md, "Where the time goes")."""
 
 import gc
 import resource
@@ -7,13 +7,13 @@ from contextlib import suppress
 from pathlib import Path
 
 SWITCH_S = 0.000_01
-"""How long a thread waits for the interpreter lock before it demands it; Python's own 5 ms are fifty chats."""
+"""Time that a thread waits for the interpreter lock before it demands it; Python's default of 5 ms is fifty chats."""
 
 TIMER_SLACK = Path("/proc/self/timerslack_ns")
-"""By how much the kernel may delay this thread's timers, and those of threads that it starts (proc(5))."""
+"""File of the delay that the kernel may add to this thread's timers, and to those of threads it starts (proc(5))."""
 
 OPEN_FILES = 65_536
-"""Files that may be open at a time, where the system allows so many; its usual limit is 1,024."""
+"""Limit of open files, where the system allows that many; its usual limit is 1,024."""
 
 
 def tune() -> None:
@@ -21,7 +21,7 @@ def tune() -> None:
     # A thread of the store's gets its turn soon, so that commits overlap with requests. While it waits, each callback
     # of the loop wakes it for nothing; the kernel would have it wait 50 us longer than it asks for.
     sys.setswitchinterval(SWITCH_S)
-    with suppress(OSError):  # there is no such file but on Linux
+    with suppress(OSError):  # only Linux has this file
         TIMER_SLACK.write_text("1000")  # nanoseconds
     # Few objects here form cycles, and many live long: collect seldom, and never what the imports made.
     gc.freeze()

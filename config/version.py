@@ -1,3 +1,3 @@
-"""The version of this code, one place for all that show it."""
+"""The version of this code."""
 
 VERSION = "0.1.0"

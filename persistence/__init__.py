@@ -1,1 +1,1 @@
-"""Where state is kept: the store's interface, and SQLite as its first implementation."""
+"""The store: its interface, a module of statements for each concept, and SQLite as the first implementation."""

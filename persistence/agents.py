@@ -1,4 +1,4 @@
-"""Agents."""
+"""Agents: their rows, and the conditions by which others may see them."""
 
 import json
 from dataclasses import dataclass
@@ -88,7 +88,7 @@ def insert(agent: AgentRow) -> Write:
 
 @dataclass(frozen=True, slots=True)
 class AgentChanges:
-    """What AP_Update or AP_Modify changes of an agent; None leaves a member as it is."""
+    """The members of an agent that AP_Update or AP_Modify changes; None leaves a member as it is."""
 
     name: str | None
     description: str | None
@@ -116,7 +116,7 @@ def update(agent_id: str, changes: AgentChanges, at: int) -> Write:
 
 
 def set_online(agent_id: str, online: bool, at: int) -> Write:
-    """Store an agent's state and when it changed."""
+    """Store an agent's state and the time of its change."""
     return Write(
         "UPDATE agents SET online = ?, updated_at = ? WHERE id = ? AND destroyed_at IS NULL",
         (int(online), at, agent_id),

@@ -1,4 +1,4 @@
-"""The audit log: who changed what, written with the change (product 7)."""
+"""The audit log: an entry for each change, written with the change (docs/contract.md, "The audit log")."""
 
 from dataclasses import dataclass
 

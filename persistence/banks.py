@@ -1,4 +1,4 @@
-"""Memory banks: who may see them, and which agents may do what in them."""
+"""Memory banks: their rows, the users who may see them, and the agents that are attached to them."""
 
 from typing import NamedTuple
 
@@ -37,7 +37,7 @@ class AttachmentRow(NamedTuple):
 
 
 class BankChanges(NamedTuple):
-    """What MB_Update or MB_Permissions changes of a bank; None leaves a member as it is."""
+    """The members of a bank that MB_Update or MB_Permissions changes; None leaves a member as it is."""
 
     name: str | None = None
     description: str | None = None
@@ -164,7 +164,7 @@ def _listed(condition: str, params: Params, prefix: str, after_key: str, limit: 
 
 
 def attach(bank_id: str, agent_id: str, permission: str, since: int) -> Write:
-    """Attach an agent, or change what it may do; refused as `ROWS` when the agent is gone."""
+    """Attach an agent, or change its permission; refused as `ROWS` when the agent is gone."""
     return Write(
         "INSERT INTO attachments (bank_id, agent_id, permission, since)"
         " SELECT ?, id, ?, ? FROM agents WHERE id = ? AND destroyed_at IS NULL"
@@ -185,7 +185,7 @@ def of_agent(agent_id: str, viewer_id: str, limit: int) -> Query[BankRow]:
 
 
 def recalled_by(agent_id: str, viewer_id: str, limit: int) -> Query[BankRow]:
-    """List the same banks as a chat looks at them: those of the agent's owner, then the longest attached."""
+    """List the same banks in the order in which a chat searches them: those of the agent's owner, then by age."""
     order = "(banks.owner_id <> (SELECT owner_id FROM agents WHERE id = held.agent_id)), held.since, banks.number"
     return _of_agent(agent_id, viewer_id, order, limit)
 

@@ -1,11 +1,11 @@
-"""Censoring: erases memories for good, with all that quotes them and all that they come from."""
+"""Censoring: erases memories for good, in messages that quote them and in documents that they come from."""
 
 from persistence.memories import Choice, condition_of
 from persistence.quotes import NOTED_IN
 from persistence.store import Query, Write
 
 REDACTED = "[censored]"
-"""What stands where a censored memory was quoted."""
+"""The text in place of the quote of a censored memory."""
 
 _MAX_SOURCES = 3
 _QUOTING = (("messages", *NOTED_IN["conversation"]), ("zone_messages", *NOTED_IN["zone"]))
@@ -14,7 +14,8 @@ _QUOTING = (("messages", *NOTED_IN["conversation"]), ("zone_messages", *NOTED_IN
 def censor(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
     """Erase the text of memories and their terms, in messages that quote them, and in documents that they came from.
 
-    It is noted that the files still hold it. The last write touches the memories themselves.
+    The unit also counts one erasure as due, because the files still hold the text. The last write touches the memories
+    themselves, so that the rows it touches are the memories censored.
     """
     condition, params = condition_of(bank_id, choice)
     chosen = f"SELECT place FROM memories WHERE {condition} AND censored = 0"
@@ -38,7 +39,7 @@ def censor(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
         for messages, quotes, stream in _QUOTING
     ]
     of_documents = f"FROM memories WHERE {condition} AND censored = 0 AND document_id IS NOT NULL"
-    # A document that was sent again is another row with the same text: it is known by that, whose it is, and its name.
+    # A document that was sent again is another row: its text, its owner and its name tell that it is the same.
     from_one = f"FROM memories WHERE {condition} AND censored = 0 AND document_part IS NOT NULL"
     whose = (
         "documents.user_id IN (SELECT owner_id FROM banks WHERE id = ?"
@@ -74,7 +75,7 @@ def censor(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
             " AND EXISTS (SELECT 1 FROM document_parts WHERE document_id = documents.id AND text IS NULL)",
             (bank_id, *params),
         ),
-        # what is not taken apart yet need not show the text as the memory has it: then its name tells
+        # a document that is not split yet may hold the text in another form, so its name counts, too
         Write(
             "UPDATE documents SET status = 'failed', content = NULL, erased = 1, updated_at = ?,"
             " error = 'a text of it was censored meanwhile'"
@@ -108,5 +109,5 @@ ERASURES_DUE: Query[int] = Query("SELECT due FROM erasure", (), lambda row: row[
 
 
 def erased(count: int) -> Write:
-    """Note that the files are clear of so many censorings."""
+    """Note that the files are clear of `count` censorings."""
     return Write("UPDATE erasure SET due = due - ?", (count,))

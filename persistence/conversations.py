@@ -19,7 +19,7 @@ class MessageRow(NamedTuple):
 
 _COLUMNS = "seq, id, role, name, content, sources, at"
 _LAST_SEQ = "(SELECT coalesce(max(seq), 0) FROM messages WHERE conversation_id = conversations.id)"
-"""Also the number of messages, for sequences have no gaps."""
+"""Also the number of messages, because sequences have no gaps."""
 
 
 def begin(conversation_id: int, user_id: str, agent_id: str) -> Write:
@@ -52,7 +52,7 @@ def between(agent_id: str, user_id: str) -> Query[tuple[int, int]]:
 
 
 def standing(agent_id: str) -> Query[tuple[int, bool, bool, bool]]:
-    """Count the messages of all conversations with an agent, a seek for each.
+    """Count the messages of all conversations with an agent, with one seek for each.
 
     Also tell whether it may read a bank, whether it is offered one, and whether it is a member of a domain.
     """

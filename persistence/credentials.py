@@ -1,4 +1,4 @@
-"""Credentials: a user's log-ons and its API keys, each with its selected context."""
+"""Credentials: the sessions and API keys of users, each with its selected context."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -59,7 +59,7 @@ def insert(session: SessionRow) -> Write:
 
 
 def touch(session_id: str, last_used_at: int) -> Write:
-    """Store when a session was last used."""
+    """Store the time of a session's last use."""
     return Write("UPDATE credentials SET last_used_at = ? WHERE id = ?", (last_used_at, session_id))
 
 

@@ -1,4 +1,4 @@
-"""Deliveries: one for each event and endpoint that it goes to, with when the next attempt is due, and the attempts."""
+"""Deliveries: one for each event and endpoint, the due time of its next attempt, and its attempts."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -8,7 +8,7 @@ import orjson
 from persistence.store import Query, Write
 
 INLINE_CHARS = 4_096
-"""Event data up to this length is loaded with a delivery that is due; longer data just for its attempt."""
+"""Longest event data that is loaded with a delivery that is due; longer data is loaded for its attempt only."""
 
 
 class DueRow(NamedTuple):
@@ -30,7 +30,7 @@ class DueRow(NamedTuple):
 
 
 class ResultRow(NamedTuple):
-    """What an attempt came to: the delivery's state after it and the log's entry; see the table's columns."""
+    """The outcome of an attempt: the delivery's state after it, and the entry of the log."""
 
     position: int
     state: str
@@ -47,7 +47,7 @@ _RANDOM_END = "substr('89ab', 1 + (random() & 3), 1) || substr(lower(hex(randomb
 """The last 16 digits of a UUIDv7: its variant and random bits."""
 
 
-# what makes deliveries
+# making deliveries
 
 
 def fan_out(event_id: str, id_start: str, pattern: str, at: int) -> Write:
@@ -98,11 +98,11 @@ def repeat_all(positions: Iterable[int], id_start: str, at: int) -> Write:
     )
 
 
-# what the dispatcher reads and writes
+# the dispatcher's reads and writes
 
 
 def waiting_endpoints() -> Query[tuple[int, int]]:
-    """List the endpoints with waiting deliveries, each with when the first is due: two seeks for each."""
+    """List the endpoints with waiting deliveries and the due time of the first; two seeks for each endpoint."""
     return Query(
         """
         WITH RECURSIVE waiting (endpoint) AS (
@@ -136,7 +136,7 @@ def made_after(position: int) -> Query[tuple[int, int, int]]:
 def due_first(endpoints: Sequence[int], limit: int) -> Query[list[DueRow]]:
     """Read the waiting deliveries of some endpoints that are due first: up to `limit` for each endpoint, in order.
 
-    One row holds them all, as JSON: each row that SQLite hands out costs the loop a turn at the interpreter lock.
+    One row holds all of them as JSON, because each row from SQLite costs the loop a turn at the interpreter lock.
     """
     return Query(
         f"""
@@ -162,7 +162,7 @@ def event_data(event: int) -> Query[str]:
 
 
 def record(results: Sequence[ResultRow]) -> tuple[Write, ...]:
-    """Store what attempts came to.
+    """Store the outcomes of attempts.
 
     A delivery that was cancelled meanwhile stays so unless the attempt succeeded; one that is gone stays gone.
     """
@@ -187,7 +187,7 @@ def record(results: Sequence[ResultRow]) -> tuple[Write, ...]:
 
 
 def cancel(endpoint: int, limit: int) -> Write:
-    """Cancel waiting deliveries of an endpoint, at most so many."""
+    """Cancel up to `limit` waiting deliveries of an endpoint."""
     return Write(
         "UPDATE deliveries SET state = 'cancelled', due = NULL WHERE place IN"
         " (SELECT place FROM deliveries WHERE endpoint = ? AND due IS NOT NULL LIMIT ?)",
@@ -199,7 +199,7 @@ def cancel(endpoint: int, limit: int) -> Write:
 
 
 class Recovery(NamedTuple):
-    """A recovery under way; see the table."""
+    """A recovery under way: what failed at an endpoint from `since` to `upto`, done up to `cursor`."""
 
     position: int
     endpoint: int
@@ -219,7 +219,7 @@ _FAILED_SINCE = """
 
 
 def failed_since(endpoint: int, since: int) -> Query[tuple[int, int]]:
-    """Count what a recovery would queue, and find the position of the last."""
+    """Count the deliveries that a recovery would queue, and find the position of the last."""
     return Query(
         f"SELECT count(*), coalesce(max(failed.place), 0) {_FAILED_SINCE}",
         {"endpoint": endpoint, "since": since, "cursor": 0, "upto": 2**62},
@@ -228,7 +228,7 @@ def failed_since(endpoint: int, since: int) -> Query[tuple[int, int]]:
 
 
 def begin_recovery(endpoint: int, since: int, upto: int) -> Write:
-    """Note that all that failed since then, up to a position, is to be queued again."""
+    """Begin a recovery: all that failed since a time, up to a position, is to be queued again."""
     return Write("INSERT INTO recoveries (endpoint, since, upto) VALUES (?, ?, ?)", (endpoint, since, upto))
 
 
@@ -255,10 +255,10 @@ def to_recover(recovery: Recovery, limit: int) -> Query[int]:
 
 
 def recovered(recovery: Recovery, upto: int) -> Write:
-    """Note how far a recovery has come."""
+    """Store the position that a recovery has reached."""
     return Write("UPDATE recoveries SET cursor = ? WHERE place = ?", (upto, recovery.position))
 
 
 def end_recovery(recovery: Recovery) -> Write:
-    """Note that a recovery is done."""
+    """End a recovery."""
     return Write("DELETE FROM recoveries WHERE place = ?", (recovery.position,))

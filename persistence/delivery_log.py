@@ -90,7 +90,7 @@ def old_events(after: int, limit: int) -> Query[tuple[int, int]]:
 
 
 def forget_events(positions: Sequence[int], before: int) -> Write:
-    """Remove events with their deliveries and attempts, but for those with a delivery that waits or is younger."""
+    """Remove events with their deliveries and attempts, except those with a delivery that waits or is younger."""
     return Write(
         "DELETE FROM events WHERE place IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM deliveries"
         " WHERE deliveries.event = events.place AND (deliveries.due IS NOT NULL OR deliveries.created_at >= ?))",

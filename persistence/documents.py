@@ -1,4 +1,4 @@
-"""Documents: what users hand in, the queue that takes them apart, and the parts."""
+"""Documents that users have sent: the queue of those to be split, and their parts."""
 
 import json
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ class DocumentRow(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """A document that is to be taken apart."""
+    """A document that waits to be split into parts."""
 
     id: str
     media_type: str
@@ -79,7 +79,7 @@ def parts_of(document_id: str) -> Query[str | None]:
 
 
 def still_whole(document_id: str) -> Write:
-    """Make sure that a document is there and that nothing of it was censored; else refused as `ROWS`."""
+    """Require that a document is there and that nothing of it was censored; else refused as `ROWS`."""
     return Write("UPDATE documents SET erased = 0 WHERE id = ? AND erased = 0", (document_id,), rows=1)
 
 
@@ -90,11 +90,11 @@ NEXT: Query[Waiting] = Query(
     (),
     lambda row: Waiting(*row),
 )
-"""The document that waits longest; one that a crash left under way is among them."""
+"""The document that waits longest, including one that a crash interrupted."""
 
 
 def begin(document_id: str, at: int) -> Write:
-    """Note that a document is being taken apart."""
+    """Mark a document as being split."""
     return Write(
         "UPDATE documents SET status = 'processing', updated_at = ? WHERE id = ? AND status = 'queued'",
         (at, document_id),
@@ -118,7 +118,7 @@ def finish(document_id: str, parts: list[str], at: int) -> tuple[Write, ...]:
 
 
 def fail(document_id: str, error: str, at: int) -> Write:
-    """Note why a document can't be taken apart, and drop its text."""
+    """Store the reason that a document can't be split, and drop its text."""
     return Write(
         "UPDATE documents SET status = 'failed', content = NULL, error = ?, updated_at = ?"
         " WHERE id = ? AND content IS NOT NULL",

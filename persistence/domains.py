@@ -50,7 +50,7 @@ class ZoneRow:
 
 @dataclass(frozen=True, slots=True)
 class DomainChanges:
-    """What DM_Update changes of a domain; None leaves a member as it is."""
+    """The members of a domain that DM_Update changes; None leaves a member as it is."""
 
     name: str
     description: str
@@ -78,7 +78,7 @@ _VISIBLE = f"""
         AND agents.owner_id = :viewer)
      OR {_SHARED})
 """
-"""Whether the viewer sees a domain (product 4)."""
+"""Whether the viewer sees a domain (docs/contract.md, "Domains")."""
 
 
 def _row(row: Params) -> DomainRow:
@@ -147,7 +147,7 @@ def leave_all_of(owner_id: str) -> tuple[Write, ...]:
 
 
 def put_membership(domain_id: str, agent_id: str, state: str, since: int) -> Write:
-    """Store a membership's state; of an agent that was destroyed meanwhile, nothing."""
+    """Store a membership's state, unless the agent was destroyed meanwhile."""
     return Write(
         "INSERT INTO memberships (domain_id, agent_id, state, since)"
         " SELECT ?, id, ?, ? FROM agents WHERE id = ? AND destroyed_at IS NULL"
@@ -215,12 +215,12 @@ def zones(domain_id: str) -> Query[ZoneRow]:
 
 
 def of_agent(agent_id: str) -> Query[str]:
-    """List the ids of the domains in which an agent stands in any way."""
+    """List the ids of the domains in which an agent has any state."""
     return Query("SELECT domain_id FROM memberships WHERE agent_id = ?", (agent_id,), lambda row: row[0])
 
 
 def of_owner(owner_id: str) -> Query[str]:
-    """List the ids of the domains in which an agent of an owner stands in any way."""
+    """List the ids of the domains in which an agent of an owner has any state."""
     return Query(
         "SELECT DISTINCT domain_id FROM memberships JOIN agents ON agents.id = agent_id WHERE agents.owner_id = ?",
         (owner_id,),
@@ -229,7 +229,7 @@ def of_owner(owner_id: str) -> Query[str]:
 
 
 def names_of_agent(agent_id: str, viewer_id: str) -> Query[str]:
-    """List the names of the domains that an agent is a member of, as far as the viewer sees them."""
+    """List the names of those domains of an agent that the viewer sees."""
     return Query(
         "SELECT domains.name FROM memberships AS standing JOIN domains ON domains.id = standing.domain_id"
         " JOIN agents AS founders ON founders.id = domains.founder_id"

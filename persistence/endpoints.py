@@ -1,4 +1,4 @@
-"""Webhook endpoints: where a user's events go. A deleted one keeps its row while deliveries name it."""
+"""Webhook endpoints: the URLs that a user's events go to. A deleted one keeps its row while deliveries refer to it."""
 
 from dataclasses import dataclass, field
 
@@ -70,7 +70,7 @@ def insert(endpoint: EndpointRow, most: int) -> Write:
 
 
 def update(endpoint: EndpointRow, *, active_too: bool) -> Write:
-    """Store what its owner may change; what the dispatcher counts starts anew with each change.
+    """Store the members that its owner may change; the dispatcher's counts start anew with each change.
 
     Without `active_too` it stays as active as it is, for the dispatcher may have disabled it just now.
     """
@@ -113,12 +113,12 @@ def disable(number: int, url: str, reason: str, at: int) -> Write:
 
 
 def set_failing_since(number: int, url: str, since: int | None) -> Write:
-    """Store since when every attempt at that URL has failed, or that one has not."""
+    """Store the time since which every attempt at that URL has failed, or None after a success."""
     return Write("UPDATE endpoints SET failing_since = ? WHERE number = ? AND url = ?", (since, number, url))
 
 
 def drop_deleted() -> Write:
-    """Remove the rows of deleted endpoints that no delivery names any more."""
+    """Remove the rows of deleted endpoints that no delivery refers to."""
     return Write(
         "DELETE FROM endpoints WHERE deleted AND NOT EXISTS"
         " (SELECT 1 FROM deliveries WHERE deliveries.endpoint = endpoints.number)",

@@ -1,4 +1,4 @@
-"""The outbox: events that webhooks tell of, each written in the unit of its cause (product 9)."""
+"""The outbox: events for webhooks, each written in the unit of its cause (docs/contract.md, "Webhooks")."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,9 +1,9 @@
-"""Places that a user has logged on from of late: they stay open while others try the user's password."""
+"""Places of a user's recent log-ons, which stay open while others guess the user's password."""
 
 from persistence.store import Query, Write
 
 MAX_PLACES = 32
-"""Places kept of a user; the one that it logged on from longest ago goes first."""
+"""Most places that are kept of a user; the one with the oldest log-on is dropped first."""
 
 
 def put(user_id: str, place: bytes, at: int) -> tuple[Write, ...]:

@@ -1,4 +1,4 @@
-"""The proof of the master key: something that it sealed, to know a wrong one by."""
+"""The proof of the master key: a value sealed with it, by which a wrong key is recognized."""
 
 from persistence.store import Query, Write
 
@@ -7,5 +7,5 @@ PROOF: Query[bytes] = Query("SELECT proof FROM master_key", (), lambda row: row[
 
 
 def keep(proof: bytes) -> Write:
-    """Keep the proof of the first key."""
+    """Store the proof of the first key."""
     return Write("INSERT INTO master_key (proof) VALUES (?)", (proof,))

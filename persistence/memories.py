@@ -28,7 +28,7 @@ class MemoryRow(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Where a memory's text came from: which part of which document; `part_of` its name where it has several."""
+    """The part of a document that a memory came from; `part_of` is the document's name where it has several parts."""
 
     document_id: str
     number: int
@@ -36,9 +36,9 @@ class Part(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Which memories of a bank are meant: those that fit all that is given, so with nothing given all.
+    """A choice of memories of a bank: those that match every member given, so all where none is given.
 
-    A document's name means its parts, too. `owner_id`: whose agent wrote them.
+    A document's name also means its parts. `owner_id` is the owner of the agents that wrote them.
     """
 
     name: str | None = None
@@ -82,7 +82,7 @@ def add(bank_id: str, memory: MemoryRow, terms: str, part: Part | None = None) -
 def replace(memory: MemoryRow, terms: str, part: Part | None = None) -> tuple[Write, ...]:
     """Give a memory another text and author; refused as `ROWS` when it is gone or censored.
 
-    One of a document's parts stays that also with a text of its own.
+    A part of a document remains one, even with a text of its own.
     """
     document_id, number, part_of = part or (None, None, None)
     return (
@@ -102,7 +102,7 @@ def remove_uncensored(position: int) -> Write:
 
 
 def are_replaced(bank_id: str, name: str, named: Sequence[str], count: int) -> Write:
-    """Make sure that `replaced_by` reads so many memories still; else refused as `ROWS`."""
+    """Require that `replaced_by` still reads `count` memories; else refused as `ROWS`."""
     condition, params = _replaced(bank_id, name, named)
     return Write(
         f"UPDATE banks SET name = name WHERE id = ? AND ? = (SELECT count(*) FROM memories WHERE {condition})",
@@ -112,7 +112,7 @@ def are_replaced(bank_id: str, name: str, named: Sequence[str], count: int) -> W
 
 
 def _replaced(bank_id: str, name: str, named: Sequence[str]) -> tuple[str, Params]:
-    # two look-ups, each in an index: SQLite would read the whole bank for an OR
+    # two look-ups, each in an index, because SQLite would read the whole bank for an OR
     condition = (
         "memories.place IN (SELECT place FROM memories WHERE bank_id = ? AND name IN (SELECT value FROM json_each(?))"
         " UNION SELECT place FROM memories WHERE bank_id = ? AND part_of = ?)"
@@ -121,7 +121,7 @@ def _replaced(bank_id: str, name: str, named: Sequence[str]) -> tuple[str, Param
 
 
 def condition_of(bank_id: str, choice: Choice) -> tuple[str, Params]:
-    """Make the condition for the memories that are meant."""
+    """Make the condition for the memories of a choice."""
     condition, params = ("bank_id = ?", (bank_id,)) if choice.name is None else _replaced(bank_id, choice.name, ())
     if choice.author_id is not None:
         condition, params = f"{condition} AND author_id = ?", (*params, choice.author_id)
@@ -138,13 +138,13 @@ def remove(bank_id: str, choice: Choice) -> Write:
 
 
 def chosen(bank_id: str, choice: Choice) -> Query[MemoryRow]:
-    """Read the memories that are meant, the oldest first."""
+    """Read the memories of a choice, the oldest first."""
     condition, params = condition_of(bank_id, choice)
     return Query(f"{_MEMORY} WHERE {condition} ORDER BY memories.place", params, _memory)
 
 
 def replaced_by(bank_id: str, name: str, named: Sequence[str]) -> Query[MemoryRow]:
-    """Read what a load under a name replaces: what the name means, and what has the names of the load's parts."""
+    """Read the memories that a load replaces: those that its name means, and those with the names of its parts."""
     condition, params = _replaced(bank_id, name, named)
     return Query(f"{_MEMORY} WHERE {condition} ORDER BY memories.place", params, _memory)
 

@@ -1,4 +1,4 @@
-"""Offers of banks to agents, which their owners accept or decline; and the list of all that a bank has to do with."""
+"""Offers of banks to agents, which the agents' owners accept or decline, and the list of a bank's agents."""
 
 import json
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ def put(bank_id: str, agent_id: str, permission: str, since: int, unless_held: S
 
 
 def withdraw(bank_id: str, agent_id: str, permissions: Sequence[str]) -> Write:
-    """Take back what is offered to an agent, if it is one of these permissions."""
+    """Withdraw an agent's offer, if it is of one of these permissions."""
     return Write(
         "DELETE FROM offers WHERE bank_id = ? AND agent_id = ? AND permission IN (SELECT value FROM json_each(?))",
         (bank_id, agent_id, json.dumps(permissions)),
@@ -40,7 +40,7 @@ def withdraw(bank_id: str, agent_id: str, permissions: Sequence[str]) -> Write:
 
 
 def lower(bank_id: str, agent_id: str, permission: str, above: Sequence[str]) -> Write:
-    """Lower what an attached agent may do, if it is one of the permissions above."""
+    """Lower an attached agent's permission, if it has one of those above."""
     return Write(
         "UPDATE attachments SET permission = ? WHERE bank_id = ? AND agent_id = ?"
         " AND permission IN (SELECT value FROM json_each(?))",
@@ -65,7 +65,7 @@ def accept(bank_id: str, agent_id: str, permission: str, since: int) -> tuple[Wr
 
 
 def of_agent(agent_id: str, limit: int) -> Query[OfferRow]:
-    """List the banks that an agent is offered, the newest offers first: old ones can't hide them."""
+    """List the banks that an agent is offered, the newest offers first, so that old ones can't hide them."""
     return Query(
         "SELECT banks.name, users.name, offers.permission, offers.since"
         " FROM offers JOIN banks ON banks.id = offers.bank_id JOIN users ON users.id = banks.owner_id"
@@ -106,7 +106,7 @@ def all_of_bank(bank_id: str) -> Query[AttachmentRow]:
 
 
 def page_of_bank(bank_id: str, agent: str | None, after: str, limit: int) -> Query[AttachmentRow]:
-    """List such agents by name, what is attached before what is offered, after the `place_of` a row; all, or one."""
+    """List these agents by name, attachments before offers, after the `position_of` a row; all, or one agent."""
     name, _, state = after.partition(" ")
     return Query(
         f"{_OF_BANK} WHERE (agents.name_key, standing.state) > (:after_name, :after_state)"
@@ -123,6 +123,6 @@ def page_of_bank(bank_id: str, agent: str | None, after: str, limit: int) -> Que
     )
 
 
-def place_of(row: AttachmentRow) -> str:
-    """Tell where a row stands in the list; names have no blanks."""
+def position_of(row: AttachmentRow) -> str:
+    """Return the position of a row in the list; names have no blanks."""
     return f"{name_key(row.agent)} {row.state}"

@@ -1,4 +1,4 @@
-"""Quotas: how many requests of a user's were counted in the newest UTC day, as a bound reserved ahead (product 7)."""
+"""Quotas: a bound, reserved ahead, of the requests that a user has sent in its newest UTC day."""
 
 from dataclasses import dataclass
 

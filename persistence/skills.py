@@ -11,7 +11,7 @@ NAME_TAKEN = "skills.user_id"
 
 
 class SkillRow(NamedTuple):
-    """An installed skill as listed: no body, and of its files the paths; `installed_at` in ms since the epoch."""
+    """An installed skill as listed, without its body; `files` are paths, `installed_at` is in ms since the epoch."""
 
     name: str
     description: str

@@ -55,7 +55,7 @@ def insert(server: ToolServerRow, most: int) -> Write:
 
 
 def keep_offers(server_id: str, offers: str) -> Write:
-    """Store what a tool server offers; one that was removed meanwhile stays so."""
+    """Store the tools of a server, unless it was removed meanwhile."""
     return Write("UPDATE tool_servers SET offers = ? WHERE id = ?", (offers, server_id))
 
 

@@ -37,18 +37,18 @@ class OnDevelopmentPlan:
 
 
 NO_PASSWORD = ""
-"""In place of a password's hash, for the user of a sandbox key: no password is that of it."""
+"""Stored in place of a password's hash for the user of a sandbox key; no password matches it."""
 
 SANDBOX_PREFIX = "sandbox-"
-"""What the names of sandbox keys' users begin with."""
+"""Prefix of the names of the users of sandbox keys."""
 
 COLUMNS = "id, name, description, profile, secret_hash, plan, plan_limit, created_at, development_plan"
 
 
 def name_key(name: str) -> str:
-    """Fold a name to what makes it unique: names differ in more than case (product 1).
+    """Fold a name to the key that has to be unique: two names must differ in more than case.
 
-    Names are ASCII. Other text stays as it is, or a letter such as the Kelvin sign would fold to one of a name's.
+    Names are ASCII. Other text stays as it is, because a letter such as the Kelvin sign would fold to an ASCII one.
     """
     return name.lower() if name.isascii() else name
 
@@ -73,7 +73,7 @@ def insert(user: UserRow) -> Write:
 
 
 def update(user: UserRow) -> Write:
-    """Store what may change of a user."""
+    """Store the members of a user that may change."""
     return Write(
         "UPDATE users SET description = ?, profile = ?, secret_hash = ?, plan = ?, plan_limit = ?, development_plan = ?"
         " WHERE id = ?",

@@ -1,4 +1,4 @@
-"""What is said in zones, and what happened in their domains."""
+"""Messages in zones, and the events of their domains: one sequence of numbers for each domain."""
 
 from dataclasses import dataclass
 
@@ -60,7 +60,7 @@ def last_number(domain_id: str) -> Query[int]:
 
 
 def membership_changed(domain_id: str, number: int, record: str) -> Write:
-    """Keep that a membership changed; `record` is its JSON, with the state `none` where it is gone."""
+    """Add the change of a membership; `record` is its JSON, with the state `none` where it has ended."""
     return Write(
         "INSERT INTO membership_events (domain_id, number, record) VALUES (?, ?, ?)", (domain_id, number, record)
     )
@@ -68,7 +68,7 @@ def membership_changed(domain_id: str, number: int, record: str) -> Write:
 
 @dataclass(frozen=True, slots=True)
 class StreamEventRow:
-    """What happened in a zone or its domain: a message, or the JSON of a membership's record."""
+    """An event of a zone or its domain: a message, or the JSON of a membership's record."""
 
     number: int
     message: MessageRow | None
@@ -76,7 +76,7 @@ class StreamEventRow:
 
 
 def events_after(domain_id: str, zone_id: str, number: int, limit: int) -> Query[StreamEventRow]:
-    """Read what happened in a zone and to the memberships of its domain after a number, in order."""
+    """Read the messages of a zone and the membership changes of its domain after a number, in order."""
     return Query(
         f"SELECT number, NULL, {_COLUMNS} FROM zone_messages WHERE zone_id = :zone AND number > :number"
         " UNION ALL SELECT number, record, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM membership_events"

@@ -1,4 +1,4 @@
-"""The bank actor: one memory bank, and who may do what in it. The texts of its memories stay in the store."""
+"""The bank actor: one memory bank and the permissions in it. The texts of its memories stay in the store."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ from persistence.store import FOREIGN_KEY, ROWS, Store
 
 
 def changed(bank: BankRow, changes: BankChanges, at: int) -> BankRow:
-    """Make the row of a bank as a change leaves it."""
+    """Return the row of a bank after a change."""
     given = {member: text for member, text in changes._asdict().items() if text is not None}
     return bank._replace(updated_at=at, **given)
 
@@ -66,16 +66,16 @@ class BankActor(DurableActor):
         self._bank = found[0]
         self._attachments = Attachments(await self.store.fetch(offers.all_of_bank(self.key)))
 
-    # who may do what
+    # permissions
 
     def _permission_of(self, user_id: str) -> str:
-        """What a user may do: all as the owner, else what the most trusted of its attached agents may."""
+        """Return a user's permission: `admin` for the owner, else the highest of its attached agents."""
         if self._bank is not None and self._bank.owner_id == user_id:
             return "admin"
         return self._attachments.permission_of(user_id)
 
     def _seen_by(self, viewer: BankViewer) -> BankRow:
-        """The bank, for one who may see it; for others it is not there."""
+        """Return the bank to a viewer who may see it; for others it does not exist."""
         bank = self._bank
         if bank is None:
             raise no_such_bank()
@@ -124,7 +124,7 @@ class BankActor(DurableActor):
         )
 
     def _change(self, at: int, changes: BankChanges) -> None:
-        """Follow a stored change of the bank's row."""
+        """Apply a stored change to the bank's row."""
         if self._bank is not None:
             self._bank = changed(self._bank, changes, at)
 
@@ -270,10 +270,10 @@ class BankActor(DurableActor):
             notices=[Reload(kind, (key,)) for kind, key in message.quoting],
         )
 
-    # life
+    # for maintainers
 
     def concerns(self, user_id: str) -> bool:
-        """Tell whether it is this user's, or has to do with an agent of this user's; an agent's id goes likewise."""
+        """Tell whether the bank belongs to this user or concerns one of its agents; an agent's id works, too."""
         return self._attachments.concerns(user_id) or (self._bank is not None and self._bank.owner_id == user_id)
 
     @property
@@ -282,7 +282,7 @@ class BankActor(DurableActor):
         return self._bank and self._bank.name
 
     def snapshot(self) -> dict[str, Any]:
-        """Show the bank and its attachments; never what the memories say."""
+        """Show the bank and its attachments, never the texts of memories."""
         bank = self._bank
         if bank is None:
             return {"destroyed": True}

@@ -1,8 +1,8 @@
-"""Who is attached to a bank, who is only offered it, and who may change that (product 5, "Consent").
+"""The agents of a bank, attached or offered it, and the right to change that (docs/contract.md, "Consent").
 
-Invitations to domains are the model: what another than the agent's owner gives is an offer, which gives nobody anything
-until the owner accepts it. Lowering needs no consent. Memory here follows the store: each change is also a few writes
-that come to the same on the rows, whatever other units were stored in between.
+Invitations to domains are the model: a grant by anyone but the agent's owner is an offer, which has no effect until
+the owner accepts it. Lowering needs no consent. Each change in memory has writes that lead to the same rows, whatever
+other units were stored in between.
 """
 
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ class Attachments:
             (self.attached if row.state == "attached" else self.offered)[row.agent_id] = row
 
     def permission_of(self, user_id: str) -> str:
-        """Return what the most trusted of a user's attached agents may do."""
+        """Return the highest permission of a user's attached agents."""
         held = (row.permission for row in self.attached.values() if row.owner_id == user_id)
         return max(held, key=LEVELS.__getitem__, default="none")
 
@@ -55,10 +55,10 @@ class Attachments:
         return any(row.owner_id == id for rows in (self.attached, self.offered) for row in rows.values())
 
     def require_may_grant(self, given: Grant, own: str, bank: str) -> None:
-        """Refuse a grant above one's own permission, and a change of what another has or is offered to all but admins.
+        """Refuse a grant above the caller's permission; only admins may change an agent's permission or offer.
 
         Raises:
-            NotPermitted: the caller, who may do `own` in the bank, may not give this.
+            NotPermitted: the caller, whose own permission is `own`, may not give this.
         """
         if own == "admin":
             return
@@ -72,7 +72,7 @@ class Attachments:
             raise NotPermitted(f"{offered.agent} is offered {bank} already; only an admin may change that.")
 
     def writes(self, bank_id: str, given: Grant, now: int) -> list[Write]:
-        """Make what `grant` is in the store; refused as `ROWS` when the agent is gone."""
+        """Make the writes of `grant`; refused as `ROWS` when the agent is gone."""
         agent_id, permission = given.agent_id, given.permission
         if given.by_owner:
             return self.writes_of_owner(bank_id, agent_id, permission, now)
@@ -87,16 +87,16 @@ class Attachments:
         return writes
 
     def writes_of_owner(self, bank_id: str, agent_id: str, permission: str, now: int) -> list[Write]:
-        """Make what `attach` is in the store; refused as `ROWS` when the agent is gone."""
+        """Make the writes of `attach`; refused as `ROWS` when the agent is gone."""
         return [
             banks.attach(bank_id, agent_id, permission, now),
             offers.withdraw(bank_id, agent_id, settled_by(permission)),
         ]
 
     def grant(self, given: Grant, now: int) -> None:
-        """Give a permission: as the agent's owner at once, as another at once where it is no more than is held.
+        """Give a permission: at once by the agent's owner, and by others where it is no more than the agent has.
 
-        More is an offer, beside what is held. What was offered before is withdrawn, whichever it comes to.
+        More becomes an offer beside it. An earlier offer of another permission is withdrawn.
         """
         agent_id, permission = given.agent_id, given.permission
         if given.by_owner:
@@ -112,7 +112,7 @@ class Attachments:
             self.offered.setdefault(agent_id, offer)
 
     def attach(self, agent_id: str, owner_id: str, name: str, permission: str, now: int) -> None:
-        """Attach an agent by its owner's will; a higher offer stays, unless the owner wants nothing at all."""
+        """Attach an agent for its owner; a higher offer stays, unless the permission is `none`."""
         held, offered = self.attached.get(agent_id), self.offered.get(agent_id)
         since = now if held is None else held.since
         self.attached[agent_id] = AttachmentRow(agent_id, owner_id, name, permission, since, "attached")
@@ -120,16 +120,16 @@ class Attachments:
             del self.offered[agent_id]
 
     def accepted(self, offer: AttachmentRow, now: int) -> AttachmentRow:
-        """Make the attachment that an offer becomes; one that was there before keeps its age."""
+        """Make the attachment of an accepted offer; an earlier attachment keeps its `since`."""
         held = self.attached.get(offer.agent_id)
         return offer._replace(since=now if held is None else held.since, state="attached")
 
     def drop(self, agent_id: str) -> None:
-        """Forget an agent: that it is attached, and what it is offered."""
+        """Drop an agent's attachment and offer."""
         self.attached.pop(agent_id, None)
         self.offered.pop(agent_id, None)
 
 
 def settled_by(permission: str) -> list[str]:
-    """List the offers that are settled when the agent's owner attaches it so."""
+    """List the permissions whose offers end when the agent's owner attaches it with this one."""
     return list(LEVELS) if permission == "none" else up_to(permission)

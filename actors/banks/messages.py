@@ -10,9 +10,9 @@ from persistence.memories import Choice, MemoryRow
 
 
 class BankViewer(NamedTuple):
-    """Who asks. `access_granted`: the store says that the bank's access opens it to this user.
+    """The user who asks. `access_granted`: the store found that the bank's access opens it to this user.
 
-    `answers`: the command is one that answers an offer, so it takes no more than to be offered the bank.
+    `answers`: the command answers an offer, so an agent's offer is enough to see the bank.
     """
 
     user_id: str
@@ -21,7 +21,7 @@ class BankViewer(NamedTuple):
 
 
 class BankView(NamedTuple):
-    """A bank as one who may see it sees it: its row, and what this user may do in it."""
+    """A bank as a viewer sees it: its row, and the viewer's permission in it."""
 
     row: BankRow
     permission: str
@@ -36,7 +36,7 @@ class Accepted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Grant(Ask[BankView]):
-    """Attach an agent or change what it may do, or offer that; `access`, where given, is the bank's new one."""
+    """Attach an agent, change its permission, or offer that; `access`, where given, is the bank's new one."""
 
     viewer: BankViewer
     agent_id: str
@@ -47,7 +47,7 @@ class Grant(Ask[BankView]):
 
     @property
     def by_owner(self) -> bool:
-        """Tell whether it is the agent's owner who gives this."""
+        """Tell whether the agent's owner gives this."""
         return self.agent_owner_id == self.viewer.user_id
 
 
@@ -62,7 +62,7 @@ class AcceptOffer(Ask[Accepted]):
 
 @dataclass(frozen=True, slots=True)
 class Detach(Ask[BankView]):
-    """Detach an agent and withdraw what it is offered: its owner's right, and any admin's."""
+    """Detach an agent and withdraw its offer, for its owner or an admin."""
 
     viewer: BankViewer
     agent_id: str
@@ -70,11 +70,11 @@ class Detach(Ask[BankView]):
 
 
 ALL_MEMORIES = "*"
-"""What `vx.name` says where all memories are meant; so it is no memory's name."""
+"""The value of `vx.name` that means all memories; no memory has this name."""
 
 
 class Loaded(NamedTuple):
-    """What was put in a bank: a memory, or one for each part of a document."""
+    """The memories that a load made: one, or one for each part of a document."""
 
     view: BankView
     memories: tuple[MemoryRow, ...]
@@ -89,7 +89,7 @@ class ReadBank(Ask[BankView]):
 
 @dataclass(frozen=True, slots=True)
 class RequirePermission(Ask[BankView]):
-    """Answer the bank, to a user who may do at least so much in it."""
+    """Answer the bank, to a user with at least this permission."""
 
     viewer: BankViewer
     permission: str
@@ -131,7 +131,7 @@ class LoadMemory(Ask[Loaded]):
 
 
 class Removed(NamedTuple):
-    """The number of memories that a deletion or censoring has taken, and the bank as it leaves it."""
+    """The number of memories that a deletion or censoring took, and the bank after it."""
 
     view: BankView
     memories: int
@@ -147,7 +147,7 @@ class RemoveMemories(Ask[Removed]):
 
 @dataclass(frozen=True, slots=True)
 class CensorMemories(Ask[Removed]):
-    """Redact memories for good, for an admin; for others where the choice is of what their own agents wrote.
+    """Redact memories for good, for an admin; others may choose memories that their own agents wrote.
 
     `quoting`: kind and key of the actors in whose messages they are quoted.
     """

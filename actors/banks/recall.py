@@ -1,7 +1,7 @@
-"""Recall in banks: from any text to the memories that say most about it.
+"""Recall in banks: finds the memories that match a text best.
 
-SQLite's FTS5 finds the candidates by their rarest terms, ranked by its BM25; these are then weighed anew by BM25 over
-all terms of the query, with the frequencies of the one bank. Terms are those of the chat engine (engines/words.py).
+The store's full-text index finds candidates by their rarest terms, ranked by its BM25; these are scored again by BM25
+over all terms of the query, with the frequencies of the one bank. Terms are those of actors/text/tokenizer.py.
 """
 
 from collections import Counter
@@ -17,45 +17,45 @@ from persistence.memories import MemoryRow
 from persistence.store import Store
 
 MAX_LOOKED_UP = 64
-"""Distinct terms of a query that are looked up, the first ones: bounds what a long text costs."""
+"""Most distinct terms of a query that are looked up, the first ones; bounds the cost of a long text."""
 
 MAX_TERMS = 16
-"""Of these the rarest lead the search."""
+"""Most of these terms that search, the rarest ones."""
 
 MAX_MATCHED = 3_000
-"""Memories that the leading terms may be in, altogether; more common terms only weigh."""
+"""Most memories that the leading terms may match in all; more common terms only count in the score."""
 
 CANDIDATES = 40
-"""Memories that are weighed anew."""
+"""Most memories that are scored again."""
 
 MAX_UNRANKED = 300
-"""Memories that are weighed anew where all terms are common."""
+"""Most memories that are scored where all terms are common."""
 
 _SLICE_CHARS = 32_000
-"""Characters of a memory's terms that are counted in one go."""
+"""Characters of a memory's terms that are counted in one slice."""
 
 _RELATIVES = 64
-_RELATIVE_WEIGHT = 0.6  # of a word that only begins like the one that was asked for
+_RELATIVE_WEIGHT = 0.6  # of a term that shares only its beginning with the query's
 _K1 = 1.2
 _B = 0.5
 
 
 class RankedMemory(NamedTuple):
-    """A memory that was found, and how well it fits; scores order memories of one query."""
+    """A memory that was found, and its score; scores compare only within one query."""
 
     memory: MemoryRow
     score: float
 
 
 class _Term(NamedTuple):
-    """A token that is searched for: its weight, and how many memories have it."""
+    """A token that is searched for: its weight, and the number of memories with it."""
 
     weight: float
     frequency: int
 
 
 def indexed_terms(bank: int, name: str, text: str) -> Steps[str]:
-    """Make what the full-text index holds of a memory: its terms, those of its name twice for they say more.
+    """Make the text that the full-text index holds of a memory: its terms, and those of its name twice.
 
     The bank's number stands in front of each term, so that one bank's terms are no other's.
     """
@@ -69,7 +69,7 @@ def indexed_terms(bank: int, name: str, text: str) -> Steps[str]:
 
 
 def all_indexed_terms(bank: int, memories: Iterable[tuple[str, str]]) -> Steps[tuple[str, ...]]:
-    """Make what the full-text index holds of memories, each given by its name and text."""
+    """Make the texts that the full-text index holds of memories, each given by its name and text."""
     indexed: list[str] = []
     for name, text in memories:
         indexed.append((yield from indexed_terms(bank, name, text)))
@@ -81,7 +81,7 @@ def _token(bank: int, term: str) -> str:
 
 
 async def recall(store: Store, bank: BankRow, query: str, limit: int) -> list[RankedMemory]:
-    """Find the memories of a bank that say most about a text, best first; any text is safe.
+    """Find the memories of a bank that match a text best, best first; any text is safe.
 
     Raises:
         StoreUnavailable: the store can't be read.
@@ -95,7 +95,7 @@ async def terms_asked(query: str) -> list[str]:
 
 
 async def recall_by_terms(store: Store, bank: BankRow, asked: Sequence[str], limit: int) -> list[RankedMemory]:
-    """Find the memories of a bank that say most about the terms of a text (`terms_asked`), best first.
+    """Find the memories of a bank that match the terms of a text (`terms_asked`) best, best first.
 
     Raises:
         StoreUnavailable: the store can't be read.
@@ -112,7 +112,7 @@ async def recall_by_terms(store: Store, bank: BankRow, asked: Sequence[str], lim
 
 
 async def _known_terms(store: Store, asked: list[str], prefix_chars: int) -> dict[str, _Term]:
-    """Look up the rarest of these tokens; one that no memory has gives way to its relatives."""
+    """Look up the rarest of these tokens; a token that no memory has is replaced by its relatives."""
     if not asked:
         return {}
     terms = {token: _Term(1.0, frequency) for token, frequency in await store.fetch(full_text.frequencies(asked))}
@@ -141,7 +141,7 @@ async def _relatives(store: Store, unknown: list[str], prefix_chars: int) -> lis
 
 
 async def _candidates(store: Store, terms: dict[str, _Term]) -> list[tuple[int, str]]:
-    """Find memories by terms that are sorted by frequency: the rarest lead, the others only weigh."""
+    """Find memories by terms sorted by frequency: the rarest lead, the others only count in the score."""
     tokens = [f'"{token}"' for token in terms]
     left = MAX_MATCHED
     leading = 0
@@ -152,7 +152,7 @@ async def _candidates(store: Store, terms: dict[str, _Term]) -> list[tuple[int, 
         leading += 1
     if leading:
         return await store.fetch(full_text.candidates(" OR ".join(tokens[:leading]), CANDIDATES))
-    # Terms that are everywhere tell little apart: rather some memories that have all of them than a rank of all.
+    # Common terms distinguish little, so take some memories with all of them instead of ranking all memories.
     for match in (" AND ".join(tokens), " AND ".join(tokens[:2]), tokens[0]):
         found = await store.fetch(full_text.newest(match, MAX_UNRANKED))
         if found:
@@ -179,7 +179,7 @@ def _weigh(found: Sequence[tuple[int, str]], terms: dict[str, _Term], memories: 
 
 
 def _count(text: str, terms: dict[str, _Term]) -> Steps[tuple[int, Counter[str]]]:
-    """Count the tokens of a memory, and how often it has each of those that are searched for."""
+    """Count the tokens of a memory, and its occurrences of each token that is searched for."""
     length, counted = 0, Counter[str]()
     start = 0
     while start < len(text):

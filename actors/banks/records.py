@@ -7,7 +7,7 @@ from persistence.offers import OfferRow
 
 
 def bank_record(bank: BankRow) -> Record:
-    """Show a bank to one who may see it."""
+    """Show a bank to a user who may see it."""
     return {
         "id": bank.id,
         "name": bank.name,
@@ -21,7 +21,7 @@ def bank_record(bank: BankRow) -> Record:
 
 
 def attachment_record(attachment: AttachmentRow) -> Record:
-    """Show which agent is attached to a bank or offered it, and what it may do there then."""
+    """Show an agent that is attached to a bank or offered it, with its permission."""
     return {
         "agent": attachment.agent,
         "permission": attachment.permission,
@@ -41,7 +41,7 @@ def offer_record(offer: OfferRow) -> Record:
 
 
 def memory_record(memory: MemoryRow) -> Record:
-    """Show a memory to one who may read its bank; a censored one has no text."""
+    """Show a memory to a user who may read its bank; a censored one has no text."""
     return {
         "id": memory.id,
         "name": memory.name,

@@ -98,7 +98,7 @@ async def _attachments(call: Call, view: BankView, after: str, agent: str | None
     return Answer(
         profile=[bank_record(view.row)],
         content=[attachment_record(row) for row in rows[:limit]],
-        next=next_cursor(call, offers.place_of(rows[limit - 1])) if len(rows) > limit else None,
+        next=next_cursor(call, offers.position_of(rows[limit - 1])) if len(rows) > limit else None,
     )
 
 

@@ -1,6 +1,6 @@
-"""Ingestion: takes queued documents apart, one after another (product 8).
+"""Ingestion: splits queued documents into parts, one after another (docs/contract.md, "Gateway routes").
 
-The queue is the rows: what a crash left to do is done at the next start.
+The rows are the queue, so documents that a crash left are split at the next start.
 """
 
 import asyncio
@@ -13,20 +13,20 @@ from persistence.documents import Waiting
 from persistence.store import ROWS, StoreUnavailable, Unit
 
 RETRY_AFTER_S = 3.0
-"""How long it waits while the store takes no writes."""
+"""Pause while the store takes no writes."""
 
 LOOK_EVERY_S = 15.0
-"""How often the queue is looked into for documents that nobody told of."""
+"""Interval at which the queue is read for documents that nobody announced."""
 
 log = logging.getLogger("parley.ingestion")
 
 
 class _Replaced(Exception):
-    """A newer document of its name took the place of the one at hand, or its user is gone."""
+    """A newer document of this name replaced the one at hand, or its user is gone."""
 
 
 async def keep_ingesting(core: Core) -> None:
-    """Take documents apart as they come; run it as a task."""
+    """Split documents as they arrive; run it as a task."""
     while True:
         try:
             waiting = await core.store.fetch(documents.NEXT)
@@ -37,7 +37,7 @@ async def keep_ingesting(core: Core) -> None:
         except StoreUnavailable as error:
             log.warning("documents wait, for the store takes no writes: %s", error)
             await asyncio.sleep(RETRY_AFTER_S)
-        except Exception:  # the others must not wait for this one for good
+        except Exception:  # other documents must not wait for this one forever
             log.exception("the ingestion failed")
             await asyncio.sleep(RETRY_AFTER_S)
 

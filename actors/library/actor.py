@@ -1,4 +1,4 @@
-"""The library actor: what one user has brought for its agents, skills and documents."""
+"""The library actor: the skills and documents of one user."""
 
 from typing import Any
 
@@ -52,7 +52,7 @@ class LibraryActor(DurableActor):
             sorted(skill.files),
             self._clock(),
         )
-        # The store counts: skills whose units are under way are not in memory yet.
+        # The store counts, because skills whose units are under way are not in memory yet.
         return self.commit_or_refuse(
             *skills.install(self.key, row, skill.body, skill.files, MAX_SKILLS),
             reply=lambda: row,

@@ -10,12 +10,12 @@ from persistence.documents import DocumentRow
 from persistence.skills import SkillRow
 
 MAX_SKILLS = 100
-"""Skills of one user: their descriptions go into every prompt."""
+"""Most skills of one user; their descriptions go into every prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstallSkill(Ask[SkillRow]):
-    """Keep a skill for the user."""
+    """Install a skill for the user."""
 
     skill: Skill
 
@@ -43,7 +43,7 @@ def no_such_skill() -> NotFound:
 
 
 def too_many_skills() -> StateConflict:
-    """Make the error for a user with as many skills as it may have."""
+    """Make the error for a user with the most skills allowed."""
     return StateConflict(f"You have {MAX_SKILLS} skills, the most that a user may have; remove one first.")
 
 

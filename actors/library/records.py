@@ -6,7 +6,7 @@ from persistence.skills import SkillRow
 
 
 def skill_record(skill: SkillRow) -> Record:
-    """Show an installed skill to its user: what it is, not its body."""
+    """Show an installed skill to its user, without its body."""
     return {
         "name": skill.name,
         "description": skill.description,
@@ -20,7 +20,7 @@ def skill_record(skill: SkillRow) -> Record:
 
 
 def document_record(document: DocumentRow) -> Record:
-    """Show a document to its user: what became of it, not its text."""
+    """Show a document and its status to its user, without its text."""
     return {
         "id": document.id,
         "name": document.name,

@@ -1,4 +1,4 @@
-"""A skill: what SKILL.md says of it, its body and its files, checked by the Agent Skills format."""
+"""A skill: the front matter and body of its SKILL.md and its files, checked against the Agent Skills format."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ MAX_LICENSE = 500
 MAX_METADATA = 32
 MAX_METADATA_TEXT = 500
 MAX_TOOLS = 64
-"""Where the specification has no bound, this is ours."""
+"""Limits of this gateway, where the specification has none."""
 
 _KEYS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 _name = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -27,7 +27,7 @@ _control = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
 
 @dataclass(frozen=True, slots=True)
 class Skill:
-    """A skill that keeps to the format. `body` is the Markdown after the YAML; `files` hold what else there is."""
+    """A skill that conforms to the format. `body` is the Markdown after the YAML; `files` holds all other files."""
 
     name: str
     description: str

@@ -20,9 +20,9 @@ MAX_TOTAL_BYTES = 2_097_152
 MAX_RATIO = 100
 MAX_PATH = 200
 MAX_DEPTH = 8
-"""Bounds of a package: entries, bytes of a file and of all, how much compression may gain, and its paths."""
+"""Limits of a package: entries, bytes of a file and of all, compression ratio, and paths."""
 
-_SMALL = 65_536  # bytes that any entry may unpack to, however well it is compressed
+_SMALL = 65_536  # bytes that any entry may unpack to, whatever its compression ratio
 _ENCRYPTED = 0x1 | 0x40 | 0x2000
 _UNIX = 3
 _odd = re.compile(r"[\x00-\x1f\x7f-\x9f\\:*?\"<>|\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]")

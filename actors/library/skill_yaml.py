@@ -11,10 +11,10 @@ import yaml
 from actors.errors import InvalidField
 
 MAX_CHARS = 16_384
-"""Characters that the YAML may have."""
+"""Most characters of the YAML."""
 
 MAX_DEPTH = 4
-"""Mappings and lists in one another, at most."""
+"""Deepest nesting of mappings and lists."""
 
 Value = str | list["Value"] | dict[str, "Value"]
 

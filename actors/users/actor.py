@@ -1,4 +1,4 @@
-"""The user actor: what a user's sessions share (password, roster, plan), and what it makes."""
+"""The user actor: the state that a user's sessions share (password, roster, plan), and the things it makes."""
 
 from dataclasses import replace
 from typing import Any
@@ -93,7 +93,9 @@ class UserActor(DurableActor):
             raise wrong_password()
         now = self._clock()
         session = SessionRow(new_id("ses", near=user.id), user.id, user.name, message.token_hash, now, now)
-        ended = self._held.begin_session(session.id, message.gone)  # where this is refused, nobody is left to count
+        ended = self._held.begin_session(
+            session.id, message.gone
+        )  # a refusal means that the user is gone, and its count with it
 
         return self.commit_or_refuse(
             credentials.insert(session),
@@ -193,7 +195,7 @@ class UserActor(DurableActor):
             prefix=message.prefix,
             expires_at=None if message.lives_ms is None else now + message.lives_ms,
         )
-        self._held.begin_key(key.id)  # where this is refused, nobody is left to count
+        self._held.begin_key(key.id)  # a refusal means that the user is gone, and its count with it
         return self.commit_or_refuse(
             credentials.insert(key), reply=lambda: key, constraint_errors={FOREIGN_KEY: no_such_user}
         )

@@ -1,4 +1,4 @@
-"""Attempts at passwords: how often one may be wrong, for a user, from a place, and in all (product 2)."""
+"""Limits on wrong passwords for a user and from a place (docs/contract.md, "Users and passwords")."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -13,10 +13,10 @@ FAILURES_OF_USER = 100
 AT_ONCE_OF_USER_HERE = 4
 AT_ONCE_OF_PLACE = 16
 AT_ONCE_OF_USER = 8
-"""Attempts that may be at the hasher at a time, which has room for 64: no user and no place can fill it."""
+"""Most attempts at the hasher at a time, which has room for 64, so that no user and no place can fill it."""
 
 WAITING = 256
-"""Attempts that wait for others of their place or user; those of one user from one place are bounded by less."""
+"""Most attempts that wait for others of their place or user; those of one user from one place have a lower bound."""
 
 TOO_MANY = "Too many failed log-ons; wait a few minutes, then try again."
 
@@ -39,7 +39,7 @@ class PasswordAttempts:
     async def one(
         self, user: str, place: str, is_known: Callable[[], Awaitable[bool]]
     ) -> AsyncGenerator[Callable[[], None]]:
-        """Make one attempt; call what this yields when the password was wrong.
+        """Make one attempt; call the function that this yields when the password was wrong.
 
         `is_known` tells whether the user logged on from this place of late. Such a place is held to the narrower
         limits only, so that nobody can lock users out of their own with attempts from many places.
@@ -50,7 +50,7 @@ class PasswordAttempts:
         """
         here = f"{place} {user}"
         async with AsyncExitStack() as stack:
-            # The user's bound comes first: what waits for it takes no place of others at this address.
+            # The user's limit comes first, so that attempts waiting for it take no room of others at this address.
             await stack.enter_async_context(self._of_user_here.one(here, TOO_MANY))
             await stack.enter_async_context(self._of_place.one(place, TOO_MANY))
             if not await is_known():

@@ -1,4 +1,4 @@
-"""A bounded queue that a flood can't fill for others: turns go round, and the longest lane makes room."""
+"""A bounded queue that one sender can't fill for others: lanes take turns, and the longest makes room."""
 
 from collections import OrderedDict, deque
 from typing import Generic, NamedTuple, TypeVar
@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 class Lane(NamedTuple):
-    """Who asks: a place (an address) and a user there; nobody's work is the user ''."""
+    """The sender of an item: a place (an address) and a user there; the user is '' for work of no user."""
 
     place: str
     user: str = ""
@@ -16,8 +16,8 @@ class Lane(NamedTuple):
 class FairQueue(Generic[T]):
     """Holds up to `room` items; places take turns, and in each place its users do.
 
-    Where it is full, an item of a shorter lane takes the room of the newest item of the longest lane. So one that
-    floods it gets all the room while nobody else wants any, and no more than its share once others do.
+    Where it is full, an item of a shorter lane takes the room of the newest item of the longest lane. So a flood may
+    use all the room while nobody else needs any, and no more than its share once others do.
     """
 
     def __init__(self, room: int) -> None:
@@ -29,7 +29,7 @@ class FairQueue(Generic[T]):
         return self._count
 
     def add(self, lane: Lane, item: T) -> T | None:
-        """Add an item; return the one that has to go: None, another, or the item itself."""
+        """Add an item; return the item that has to leave: None, another, or the item itself."""
         if self._count < self._room:
             self._append(lane, item)
             return None
@@ -71,7 +71,7 @@ class FairQueue(Generic[T]):
         self._count += 1
 
     def _longest(self, newcomer: Lane) -> Lane | None:
-        """Find the lane that has to make room: of another place if one has more, else of another user in its own."""
+        """Find the lane that has to make room: of another place that has more, else of another user in its own."""
         sizes = {place: sum(map(len, users.values())) for place, users in self._places.items()}
         place = max(sizes, key=lambda name: sizes[name])
         if sizes[place] <= sizes.get(newcomer.place, 0) + 1:

@@ -1,4 +1,4 @@
-"""The credentials that a user holds, counted for the caps on them (product 2)."""
+"""The credentials that a user holds, counted for their caps (docs/contract.md, "Sessions" and "API keys")."""
 
 from collections.abc import Iterable
 
@@ -12,20 +12,20 @@ MAX_KEYS = 100
 
 
 class HeldCredentials:
-    """Counts the sessions and keys of one user from the moment that they are asked for.
+    """Counts the sessions and keys of one user from the moment of the request.
 
-    So those asked for at once can't pass a cap: the one behind counts what the one before has on its way to the store.
+    So concurrent requests can't exceed a cap: each counts those before it that are on their way to the store.
     Sessions that expired or were ended by themselves are counted until they are found gone.
     """
 
     __slots__ = ("_keys", "_sessions")
 
     def __init__(self) -> None:
-        self._sessions: dict[str, bool] = {}  # in order of creation, each with whether it is stored
+        self._sessions: dict[str, bool] = {}  # in order of creation; True once stored
         self._keys: set[str] = set()
 
     def load(self, stored: Iterable[tuple[str, bool]]) -> None:
-        """Begin with what is stored: ids, and whether each is a session's."""
+        """Begin with the stored credentials: the id of each, and whether it is a session's."""
         for credential_id, is_session in stored:
             if is_session:
                 self._sessions[credential_id] = True

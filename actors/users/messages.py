@@ -160,5 +160,5 @@ def agent_is_gone() -> NotFound:
 
 
 def wrong_password() -> WrongPassword:
-    """Make the one error for an unknown user and for a wrong password."""
+    """Make the error that an unknown user and a wrong password share."""
     return WrongPassword("The user name or the password is wrong; check both.")

@@ -1,4 +1,4 @@
-"""Password hashing: Argon2id at OWASP's parameters, in a bounded executor (product 2)."""
+"""Password hashing: Argon2id at OWASP's parameters, in a bounded executor."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class HashCost:
-    """The work that a new hash costs. A stored hash carries its own cost."""
+    """The cost of a new hash. A stored hash carries its own."""
 
     memory_kib: int
     iterations: int
@@ -79,7 +79,7 @@ class PasswordHasher:
         try:
             return await job.result
         finally:
-            self._waiting.remove(lane, job)  # a client that went away gives its place up
+            self._waiting.remove(lane, job)  # a client that left gives up its turn
 
     def _begin(self, job: _Job) -> None:
         self._idle -= 1
@@ -100,7 +100,7 @@ class PasswordHasher:
         running.add_done_callback(done)
 
     def close(self) -> None:
-        """End the threads; what waits is refused."""
+        """End the threads and refuse the waiting jobs."""
         while (job := self._waiting.next()) is not None:
             if not job.result.done():
                 job.result.set_exception(Overloaded("The gateway is stopping; try again in a few seconds."))

@@ -21,7 +21,7 @@ def user_record(user: UserRow) -> Record:
 
 
 class Owned(NamedTuple):
-    """How much a user owns."""
+    """The numbers of things that a user owns."""
 
     agents: int = 0
     domains: int = 0
@@ -30,5 +30,5 @@ class Owned(NamedTuple):
 
 
 def own_user_record(user: UserRow, owned: Owned, standing: QuotaStatus) -> Record:
-    """Show a user to itself: with the day's quota and what it owns."""
+    """Show a user to itself, with the day's quota and the number of things that it owns."""
     return user_record(user) | {"quota": quota_record(standing), "counts": owned._asdict()}

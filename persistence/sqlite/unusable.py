@@ -1,4 +1,4 @@
-"""Why a database can't be opened, and what to do: for the operator, who may not know SQLite."""
+"""Messages for the operator about a database that can't be opened: the reason and the remedy."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ _PRIMARY_CODE = 0xFF
 
 
 def unusable_file(path: Path, error: OSError) -> str:
-    """Say why a file or folder can't be used, and what to do."""
+    """Explain why a file or folder can't be used, and what to do."""
     if error.errno in _NO_SPACE:
         return f"there is no space left for {path}: free some, {ELSEWHERE}."
     if error.errno == errno.EROFS:
@@ -31,7 +31,7 @@ def unusable_file(path: Path, error: OSError) -> str:
 
 
 def unusable_database(path: Path, error: sqlite3.Error) -> str:
-    """Say why SQLite can't use a database, and what to do."""
+    """Explain why SQLite can't use a database, and what to do."""
     code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN):
         for place in (path, *_beside(path), path.parent):
@@ -51,7 +51,7 @@ def unusable_database(path: Path, error: sqlite3.Error) -> str:
 
 
 def _not_allowed(path: Path) -> str:
-    """Tell whose a file or folder is, where that is known."""
+    """Name the owner of a file or folder, where that is known."""
     place = _nearest(path)
     me = _name_of(os.geteuid())
     try:

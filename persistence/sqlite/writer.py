@@ -1,11 +1,11 @@
-"""The one writer: group commit with a savepoint per unit and incarnation fencing (design 2.4 and 3).
+"""The one writer: group commit with a savepoint per unit, and fencing of incarnations.
 
-All units that wait become one transaction, run as one call on the connection's thread; then every caller is
-answered, in order. The bound is the batch, not a timer: an idle writer commits a lone unit at once.
+All waiting units become one transaction, run as one call on the connection's thread; then every caller is
+answered, in order. The bound is the batch, not a timer, so an idle writer commits a lone unit at once.
 
-What it costs under load is not SQL but the interpreter lock: each call into SQLite lets go of it and must wait to
-have it back. So a batch is first tried with one statement per kind of write, which the event loop's thread makes ready,
-and taken apart into a savepoint per unit only where that fails or can't be (docs/decisions.md).
+Its cost under load is not SQL but the interpreter lock: each call into SQLite releases it and must wait to take it
+again. So a batch is first tried with one statement per kind of write, prepared on the event loop's thread, and split
+into a savepoint per unit only where that fails or can't be done (docs/decisions, "writer few calls into SQLite").
 """
 
 import asyncio
@@ -23,10 +23,10 @@ import orjson
 from persistence.store import FOREIGN_KEY, ROWS, Fenced, Params, Settled, StoreUnavailable, Unit, Write
 
 MAX_BATCH = 512
-"""Units in one transaction at most: bounds how long the first of them waits for the last."""
+"""Most units in one transaction; bounds the wait of the first for the last."""
 
 EARLY = 24
-"""Units that start a batch in the middle of a loop step, so that the disk works while the rest of the step runs."""
+"""Number of waiting units that starts a batch within a loop step, so that the disk works while the step goes on."""
 
 log = logging.getLogger("parley.writer")
 
@@ -47,7 +47,7 @@ Statement = tuple[str, str]
 
 
 class _Step(NamedTuple):
-    """Units that were submitted one after another, and what stores all of them; no statement: each by itself."""
+    """Units submitted one after another, and the statements that store them all; without any, each by itself."""
 
     units: list[Unit]
     statements: list[Statement]
@@ -56,8 +56,8 @@ class _Step(NamedTuple):
 class Writer:
     """Commits units in the order of `submit`, many in one transaction.
 
-    `before_commit` runs in the writer's thread just before each COMMIT; what it raises fails the batch. The
-    failure tests inject their faults there.
+    `before_commit` runs in the writer's thread just before each COMMIT; an exception from it fails the batch. Tests of
+    failures inject their faults there.
     """
 
     def __init__(self, connection: aiosqlite.Connection, before_commit: Callable[[], None] | None = None) -> None:
@@ -92,7 +92,7 @@ class Writer:
         self._fenced.discard(incarnation)
 
     async def close(self) -> None:
-        """Commit all that waits and take no more."""
+        """Commit all waiting units and take no more."""
         self._closing = True
         await self._idle.wait()
 
@@ -111,7 +111,7 @@ class Writer:
             self._start_batch()
 
     def _start_batch(self) -> None:
-        """Hand all that waits to the connection's thread."""
+        """Hand the waiting units to the connection's thread."""
         self._at_work = True
         self._idle.clear()
         queue = self._queue
@@ -137,7 +137,7 @@ class Writer:
         if not self._at_work and not self._queue:
             self._idle.set()
 
-    # What follows runs in the connection's thread.
+    # The methods below run in the connection's thread.
 
     def _commit(self, steps: list[_Step]) -> list[Outcome]:
         """Store a batch in one transaction, and tell each unit's outcome."""
@@ -235,7 +235,7 @@ def _one_by_one(units: list[Unit]) -> list[_Step]:
 
 
 def _planned(units: list[Unit]) -> list[_Step]:
-    """Plan to store units together as far as that can be; most batches are of chats alone, one statement."""
+    """Plan to store units together where possible; most batches hold only chats and are one statement."""
     steps: list[_Step] = []
     for joinable, run in groupby(units, key=_can_join_others):
         same = list(run)
@@ -245,14 +245,14 @@ def _planned(units: list[Unit]) -> list[_Step]:
 
 
 def _can_join_others(unit: Unit) -> bool:
-    """Tell whether all that a unit writes can be stored in statements for many units."""
+    """Tell whether all writes of a unit can be stored in statements for many units."""
     if unit.constraint_errors or unit.then is not None:
         return False
     return all(write.many is not None and write.rows is None for write in unit.writes)
 
 
 def _statements_for(units: list[Unit]) -> list[Statement]:
-    """Write one statement per kind of write for units that can join; none where JSON can't carry what they write."""
+    """Make one statement per kind of write for units that can join; none where JSON can't carry their parameters."""
     rows: dict[str, list[Params]] = {}
     for unit in units:
         for write in unit.writes:
@@ -294,7 +294,7 @@ def _run_for_many(connection: sqlite3.Connection, sql: str, array: str) -> None:
 
 
 def _refusal_key(error: Exception) -> str:
-    """Name the constraint that refused: `table.column`, `FOREIGN_KEY`, `ROWS`, or nothing known."""
+    """Name the constraint that refused: `table.column` of a unique index, `FOREIGN_KEY`, `ROWS`, or "" if unknown."""
     if isinstance(error, _RowsRefused):
         return ROWS
     if isinstance(error, sqlite3.IntegrityError):

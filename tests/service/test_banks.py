@@ -1,4 +1,4 @@
-"""Memory banks: permissions, loading, recall, censoring (product 5)."""
+"""Memory banks: permissions, loading, recall, censoring (docs/contract.md, "Memory banks")."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Documents: handed in, taken apart, loaded into banks, censored for good (product 5 and 8)."""
+"""Documents: handed in, taken apart, loaded into banks, censored for good (docs/documents.md)."""
 
 import asyncio
 import re

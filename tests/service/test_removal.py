@@ -1,4 +1,4 @@
-"""MB_Delete and MB_Censor: which memories they take, and the number that went (product 5)."""
+"""MB_Delete and MB_Censor: the memories they take, and their number (docs/contract.md, "Censoring and deleting")."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Users, credentials and sessions (product 2)."""
+"""Users, credentials and sessions (docs/contract.md, "Users, credentials, sessions")."""
 
 import asyncio
 import itertools
