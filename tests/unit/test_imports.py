@@ -258,6 +258,13 @@ def test_an_import_of_a_module_of_tests_is_found(tmp_path: Path) -> None:
     ]
 
 
+def test_the_files_that_the_page_on_architecture_names_are_there() -> None:
+    page = (CHECKOUT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:actors|routes|persistence|config|tests)/[\w/]+\.\w+)`", page))
+    assert len(named) > 40
+    assert [name for name in sorted(named) if not (CHECKOUT / name).exists()] == []
+
+
 def test_no_file_is_too_long() -> None:
     assert set(too_long(CHECKOUT)) == TOO_LONG
 
