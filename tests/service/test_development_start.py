@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.gateway import CHECKOUT, MAKE_RUN, PASSWORD, REAL, Client, running
 from tests.support.operator import SECRET
+from tests.support.stored import read
 
 SANDBOX_KEY = ("POST", "/api/dev/sandbox-key")
 
@@ -38,6 +39,8 @@ async def test_without_make_new_users_are_on_the_free_plan_and_there_are_no_sand
         assert await new_plan(client, "lovelace") == ("free", 100)
         assert (await client.request(*SANDBOX_KEY)).http == 403
         assert "evelopment" not in gateway.said
+        ((secret_hash,),) = read(gateway, "SELECT secret_hash FROM users")
+        assert secret_hash.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
 
 
 async def test_the_environment_wins_over_a_development_start(tmp_path: Path):
