@@ -11,16 +11,21 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from actors.agents.actor import AgentActor
+from actors.agents.messages import AGENT
 from actors.banks.actor import BankActor
+from actors.banks.messages import BANK
 from actors.domains.actor import DomainActor
+from actors.domains.messages import DOMAIN
 from actors.domains.streams import Streams
 from actors.egress.outbound import Outbound
 from actors.engines.turn import Engine
 from actors.idempotency.once import Idempotency
 from actors.ids import Clock, system_clock
 from actors.library.actor import LibraryActor
+from actors.library.messages import LIBRARY
 from actors.names import Names
 from actors.quotas.actor import QuotaActor
+from actors.quotas.messages import QUOTA
 from actors.runtime.actor import Actor
 from actors.runtime.directory import Kind
 from actors.runtime.local_directory import IDLE_S, LocalDirectory
@@ -28,16 +33,19 @@ from actors.runtime.wakeups import LocalWakeup, Wakeup
 from actors.sealing import Sealer
 from actors.sessions.actor import KeyActor, SessionActor
 from actors.sessions.credentials import Credentials
+from actors.sessions.messages import KEY, SESSION
 from actors.throttle import Throttle
 from actors.tools.actor import ToolServerActor
 from actors.tools.catalog import ToolOptions, ToolServers
+from actors.tools.messages import TOOL_SERVER
 from actors.users.actor import UserActor
 from actors.users.attempts import PasswordAttempts
+from actors.users.messages import USER
 from actors.users.passwords import PasswordHasher
 from actors.webhooks.counts import DeliveryCounts
 from actors.webhooks.dispatcher import WebhookDispatcher
 from actors.webhooks.endpoints import WebhooksActor
-from actors.webhooks.messages import DISPATCHER, DISPATCHER_KEY, StopDelivering, Woken
+from actors.webhooks.messages import DISPATCHER, DISPATCHER_KEY, WEBHOOKS, StopDelivering, Woken
 from actors.webhooks.outbox import Outbox
 from actors.webhooks.schedule import RetrySchedule
 from actors.webhooks.signing import Signer
@@ -106,17 +114,17 @@ def _dispatcher(core: "Core", key: str) -> WebhookDispatcher:
 
 
 KINDS = {
-    "session": _Row(lambda core, key: SessionActor(key, core.store, core.clock, core.session_ttl_ms)),
-    "key": _Row(lambda core, key: KeyActor(key, core.store, core.clock, core.session_ttl_ms)),
-    "user": _Row(lambda core, key: UserActor(key, core.store, core.clock, core.outbox), holds_users=False),
-    "quota": _Row(lambda core, key: QuotaActor(key, core.store, core.clock, core.outbox)),
-    "agent": _Row(lambda core, key: AgentActor(key, core.store, core.clock, core.engine, core.outbox)),
-    "domain": _Row(lambda core, key: DomainActor(key, core.store, core.clock, core.engine, core.streams)),
-    "bank": _Row(lambda core, key: BankActor(key, core.store, core.clock)),
-    "webhooks": _Row(lambda core, key: WebhooksActor(key, core.store, core.clock, core.outbox, core.sealer)),
+    SESSION: _Row(lambda core, key: SessionActor(key, core.store, core.clock, core.session_ttl_ms)),
+    KEY: _Row(lambda core, key: KeyActor(key, core.store, core.clock, core.session_ttl_ms)),
+    USER: _Row(lambda core, key: UserActor(key, core.store, core.clock, core.outbox), holds_users=False),
+    QUOTA: _Row(lambda core, key: QuotaActor(key, core.store, core.clock, core.outbox)),
+    AGENT: _Row(lambda core, key: AgentActor(key, core.store, core.clock, core.engine, core.outbox)),
+    DOMAIN: _Row(lambda core, key: DomainActor(key, core.store, core.clock, core.engine, core.streams)),
+    BANK: _Row(lambda core, key: BankActor(key, core.store, core.clock)),
+    WEBHOOKS: _Row(lambda core, key: WebhooksActor(key, core.store, core.clock, core.outbox, core.sealer)),
     DISPATCHER: _Row(_dispatcher, holds_users=False),
-    "mcp": _Row(lambda core, key: ToolServerActor(key, core.store, core.tool_servers)),
-    "library": _Row(lambda core, key: LibraryActor(key, core.store, core.clock)),
+    TOOL_SERVER: _Row(lambda core, key: ToolServerActor(key, core.store, core.tool_servers)),
+    LIBRARY: _Row(lambda core, key: LibraryActor(key, core.store, core.clock)),
 }
 """Every kind of actor; nothing else lists them."""
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from actors.agents.events import deployment_event
 from actors.agents.messages import (
+    AGENT,
     AgentView,
     DestroyAgent,
     MemoriesNeeded,
@@ -39,7 +40,7 @@ from persistence.store import ROWS, Store
 class AgentActor(DurableActor):
     """Owns one agent, and its part in private conversations; its key is the agent's id."""
 
-    kind = "agent"
+    kind = AGENT
     __slots__ = (
         "_chats",
         "_clock",
@@ -170,7 +171,7 @@ class AgentActor(DurableActor):
             *self._outbox.emit(agent.owner_id, *deployment_event("deleted", agent), at=now),
             reply=lambda: view,
             applied=applied,
-            notices=(ReloadConcerning(self.key, ("domain", "bank")),),
+            notices=(ReloadConcerning(self.key),),
         )
 
     # told by others

@@ -13,6 +13,9 @@ from actors.runtime.mailbox import Ask, Tell
 from actors.wire import Record
 from persistence.agents import AgentChanges, AgentRow
 
+AGENT = "agent"
+"""The kind of the actors."""
+
 
 @dataclass(frozen=True, slots=True)
 class StandingChanged(Tell):

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from actors.agents.messages import StandingChanged, no_such_agent
+from actors.agents.messages import AGENT, StandingChanged, no_such_agent
 from actors.banks.attachments import LEVELS, Attachments
 from actors.banks.loading import moved, replacing, require_may_load
 from actors.banks.messages import (
+    BANK,
     Accepted,
     AcceptOffer,
     BankView,
@@ -45,7 +46,7 @@ def changed(bank: BankRow, changes: BankChanges, at: int) -> BankRow:
 class BankActor(DurableActor):
     """Owns one bank; its key is the bank's id. Every permission in it is decided here."""
 
-    kind = "bank"
+    kind = BANK
     __slots__ = ("_attachments", "_bank", "_clock")
 
     def __init__(self, key: str, store: Store, clock: Clock) -> None:
@@ -297,4 +298,4 @@ class BankActor(DurableActor):
 
 def _told_of_bank(agent_id: str, *, offered: bool = False) -> tuple[Notice, ...]:
     """Make the notice for an agent's actor, which knows whether it has banks or offers at all."""
-    return (Told("agent", agent_id, StandingChanged(has_banks=not offered, has_offers=offered)),)
+    return (Told(AGENT, agent_id, StandingChanged(has_banks=not offered, has_offers=offered)),)

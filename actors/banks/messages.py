@@ -8,6 +8,9 @@ from actors.runtime.mailbox import Ask
 from persistence.banks import AttachmentRow, BankChanges, BankRow
 from persistence.memories import Choice, MemoryRow
 
+BANK = "bank"
+"""The kind of the actors."""
+
 
 class BankViewer(NamedTuple):
     """The user who asks. `access_granted`: the store found that the bank's access opens it to this user.

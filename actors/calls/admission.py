@@ -8,7 +8,7 @@ from actors.calls.call import Call
 from actors.calls.request import NO_TARGET
 from actors.idempotency.records import Audit
 from actors.plans import PLANS
-from actors.quotas.messages import COUNT, quota_exceeded
+from actors.quotas.messages import COUNT, QUOTA, quota_exceeded
 from actors.runtime.future import AsyncFuture
 from persistence import audit
 
@@ -23,7 +23,7 @@ async def admit(call: Call, credential: str | None) -> None:
     core = call.core
     caller = await core.credentials.authenticate(credential)
     call.sent_by(caller)
-    counted = core.directory.ask_inline("quota", caller.user_id, COUNT)
+    counted = core.directory.ask_inline(QUOTA, caller.user_id, COUNT)
     quota = call.quota = counted.get() if counted.done() else await counted
     if not quota.admitted:
         raise quota_exceeded(quota, core.clock())

@@ -3,13 +3,13 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from actors.agents.messages import AgentView, ReadAgent, no_such_agent
-from actors.banks.messages import BankView, BankViewer, ReadBank, RequirePermission, no_such_bank
+from actors.agents.messages import AGENT, AgentView, ReadAgent, no_such_agent
+from actors.banks.messages import BANK, BankView, BankViewer, ReadBank, RequirePermission, no_such_bank
 from actors.calls.call import Call
-from actors.domains.messages import DomainView, DomainViewer, ReadDomain, StandsIn, no_such_domain, no_such_zone
+from actors.domains.messages import DOMAIN, DomainView, DomainViewer, ReadDomain, StandsIn, no_such_domain, no_such_zone
 from actors.errors import NotFound, NothingSelected, NotPermitted
 from actors.names import no_such_user, require_name_allowed
-from actors.users.messages import ReadUser
+from actors.users.messages import USER, ReadUser
 from persistence import agents, banks, domains, memories, offers, users
 from persistence.agents import AgentRow
 from persistence.domains import ZoneRow
@@ -118,11 +118,11 @@ async def read_agent(call: Call, agent_id: str) -> AgentView:
         NotFound: it is gone or out of sight.
     """
     try:
-        view = await call.ask("agent", agent_id, ReadAgent(call.user.user_id))
+        view = await call.ask(AGENT, agent_id, ReadAgent(call.user.user_id))
     except NotFound:
         if not await has_access_to(call, agent_id):
             raise
-        view = await call.ask("agent", agent_id, ReadAgent(call.user.user_id, access_granted=True))
+        view = await call.ask(AGENT, agent_id, ReadAgent(call.user.user_id, access_granted=True))
     call.saw_agent(agent_id, view.row.name)
     return view
 
@@ -169,11 +169,11 @@ async def read_domain(call: Call, domain_id: str) -> DomainView:
     """
     viewer = DomainViewer(call.user.user_id)
     try:
-        return await call.ask("domain", domain_id, ReadDomain(viewer))
+        return await call.ask(DOMAIN, domain_id, ReadDomain(viewer))
     except NotFound:
         if not await call.core.store.fetch(domains.shown_by_sharing(domain_id, viewer.user_id)):
             raise
-    return await call.ask("domain", domain_id, ReadDomain(viewer._replace(access_granted=True)))
+    return await call.ask(DOMAIN, domain_id, ReadDomain(viewer._replace(access_granted=True)))
 
 
 async def target_zone(call: Call) -> tuple[DomainView, ZoneRow]:
@@ -220,7 +220,7 @@ async def target_agent_in(call: Call, view: DomainView) -> AgentRow:
     found = await call.core.store.fetch(agents.id_by_name(name))
     if not found:
         raise no_such_agent()
-    if not await call.ask("domain", view.row.id, StandsIn(found[0])):
+    if not await call.ask(DOMAIN, view.row.id, StandsIn(found[0])):
         return (await agent_named(call, name)).row
     rows = await call.core.store.fetch(agents.by_id(found[0]))
     if not rows:
@@ -251,19 +251,19 @@ async def target_bank(call: Call, permission: str = "", *, answers: bool = False
     if view is None:
         raise no_such_bank()
     if permission:
-        view = await call.ask("bank", view.row.id, RequirePermission(viewer, permission))
+        view = await call.ask(BANK, view.row.id, RequirePermission(viewer, permission))
     return view, viewer
 
 
 async def _read_bank(call: Call, bank_id: str, viewer: BankViewer) -> tuple[BankView, BankViewer]:
     """Read a bank; where its actor alone can't tell that the caller sees it, the store may."""
     try:
-        return await call.ask("bank", bank_id, ReadBank(viewer)), viewer
+        return await call.ask(BANK, bank_id, ReadBank(viewer)), viewer
     except NotFound:
         if not await call.core.store.fetch(banks.opened_to(bank_id, viewer.user_id)):
             raise
     viewer = viewer._replace(access_granted=True)
-    return await call.ask("bank", bank_id, ReadBank(viewer)), viewer
+    return await call.ask(BANK, bank_id, ReadBank(viewer)), viewer
 
 
 async def target_agent_of(call: Call, view: BankView, *, withdraws: bool = False) -> tuple[str, str, str]:
@@ -321,5 +321,5 @@ async def require_name_in_plan(call: Call, name: str) -> None:
     Raises:
         NeedsPlan: the name is too short for the plan.
     """
-    user = await call.ask("user", call.user.user_id, ReadUser())
+    user = await call.ask(USER, call.user.user_id, ReadUser())
     require_name_allowed(name, user.plan)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations  # nested functions would build theirs at each call
 
-from actors.agents.messages import AgentView, DestroyAgent, SetOnline, UpdateAgent
+from actors.agents.messages import AGENT, AgentView, DestroyAgent, SetOnline, UpdateAgent
 from actors.agents.records import agent_record
 from actors.banks.records import offer_record
 from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name
 from actors.calls.targets import is_for_caller, require_name_in_plan, require_own, target_agent, target_user_id
-from actors.commands.command import AGENT, ENTITY, NAMED, PAGE, Command
+from actors.commands.command import AGENT_MEMBERS, ENTITY, NAMED, PAGE, Command
 from actors.commands.domains import end_streams_of_outsiders
 from actors.errors import InvalidField, NotPermitted, StateConflict
 from actors.sessions.messages import SelectAgent
-from actors.users.messages import AddToRoster, CreateAgent, OnRoster, RemoveFromRoster
+from actors.users.messages import USER, AddToRoster, CreateAgent, OnRoster, RemoveFromRoster
 from actors.wire import Record
 from persistence import agents, banks, domains, offers
 from persistence.agents import AgentChanges
@@ -32,7 +32,7 @@ async def create(call: Call) -> Answer:
         profile=call.vx.profile,
         access=call.vx.access or "agent",
     )
-    return await call.carry_out("user", call.user.user_id, message, lambda agent: Answer(profile=[agent_record(agent)]))
+    return await call.carry_out(USER, call.user.user_id, message, lambda agent: Answer(profile=[agent_record(agent)]))
 
 
 async def read(call: Call) -> Answer:
@@ -89,7 +89,7 @@ async def add(call: Call) -> Answer:
     answer = Answer(profile=[view.record])
     if view.row.owner_id == call.user.user_id:
         return answer
-    return await call.carry_out("user", call.user.user_id, AddToRoster(view.row.id), lambda _: answer, repeatable=True)
+    return await call.carry_out(USER, call.user.user_id, AddToRoster(view.row.id), lambda _: answer, repeatable=True)
 
 
 async def remove(call: Call) -> Answer:
@@ -97,7 +97,7 @@ async def remove(call: Call) -> Answer:
     name = call.target.agent or ""
     found = await call.core.store.fetch(agents.id_by_name(name))
     agent_id = found[0] if found else ""
-    if not await call.ask("user", call.user.user_id, OnRoster(agent_id)):
+    if not await call.ask(USER, call.user.user_id, OnRoster(agent_id)):
         view = await target_agent(call)
         if view.row.owner_id == call.user.user_id:
             raise StateConflict("This agent is your own, not on the roster; AP_Destroy removes it for all.")
@@ -106,7 +106,7 @@ async def remove(call: Call) -> Answer:
         _unselect(call, agent_id)
         return Answer()
 
-    return await call.carry_out("user", call.user.user_id, RemoveFromRoster(agent_id), removed)
+    return await call.carry_out(USER, call.user.user_id, RemoveFromRoster(agent_id), removed)
 
 
 def _unselect(call: Call, agent_id: str) -> None:
@@ -119,7 +119,7 @@ async def select(call: Call) -> Answer:
     view = await target_agent(call)
     agent = view.row
     own = agent.owner_id == call.user.user_id
-    if not own and not await call.ask("user", call.user.user_id, OnRoster(agent.id)):
+    if not own and not await call.ask(USER, call.user.user_id, OnRoster(agent.id)):
         raise NotPermitted(f"{agent.name} is not on your roster; add it with AP_Add first.")
     if call.agent_id == agent.id:
         return Answer(profile=[view.record])
@@ -145,7 +145,7 @@ async def log_off(call: Call) -> Answer:
 async def _set_online(call: Call, *, online: bool) -> Answer:
     target = await target_agent(call)
     return await call.carry_out(
-        "agent", target.row.id, SetOnline(call.user.user_id, online), lambda view: Answer(profile=[view.record])
+        AGENT, target.row.id, SetOnline(call.user.user_id, online), lambda view: Answer(profile=[view.record])
     )
 
 
@@ -173,7 +173,7 @@ async def _change(call: Call) -> Answer:
         call.saw_agent(view.row.id, view.row.name)
         return Answer(profile=[view.record])
 
-    return await call.carry_out("agent", target.row.id, UpdateAgent(call.user.user_id, changes), changed)
+    return await call.carry_out(AGENT, target.row.id, UpdateAgent(call.user.user_id, changes), changed)
 
 
 async def destroy(call: Call) -> Answer:
@@ -185,7 +185,7 @@ async def destroy(call: Call) -> Answer:
         _unselect(call, target.row.id)
         return Answer()
 
-    answer = await call.carry_out("agent", target.row.id, DestroyAgent(call.user.user_id), destroyed)
+    answer = await call.carry_out(AGENT, target.row.id, DestroyAgent(call.user.user_id), destroyed)
     await end_streams_of_outsiders(call, left)
     return answer
 
@@ -195,7 +195,7 @@ COMMANDS = (
         "AP_Add",
         "Put another owner's agent on the roster.",
         add,
-        uses=AGENT,
+        uses=AGENT_MEMBERS,
         requires=("target.agent",),
         profile="agent",
         errors=(3000,),
@@ -215,7 +215,7 @@ COMMANDS = (
         "AP_Destroy",
         "Remove an own agent for all.",
         destroy,
-        uses=AGENT,
+        uses=AGENT_MEMBERS,
         errors=(2003, 3000, 3003),
         example={"target": {"agent": "scout"}},
     ),
@@ -223,7 +223,7 @@ COMMANDS = (
         "AP_List",
         "List own agents and the roster, or another user's agents that one may see.",
         list_agents,
-        uses=(*AGENT, *PAGE),
+        uses=(*AGENT_MEMBERS, *PAGE),
         profile="agent",
         mutates=False,
         errors=(3000,),
@@ -251,7 +251,7 @@ COMMANDS = (
         "AP_Modify",
         "Change just the members given of an own agent.",
         modify,
-        uses=(*AGENT, *ENTITY),
+        uses=(*AGENT_MEMBERS, *ENTITY),
         profile="agent",
         errors=(2003, 2004, 3000, 3001, 3003),
         example={"target": {"agent": "scout"}, "vx": {"access": "public"}},
@@ -260,7 +260,7 @@ COMMANDS = (
         "AP_Read",
         "Read one agent and what it is part of.",
         read,
-        uses=AGENT,
+        uses=AGENT_MEMBERS,
         profile="agent",
         content=("standing",),
         mutates=False,
@@ -271,7 +271,7 @@ COMMANDS = (
         "AP_Remove",
         "Take an agent off the roster.",
         remove,
-        uses=AGENT,
+        uses=AGENT_MEMBERS,
         requires=("target.agent",),
         errors=(3000, 3002),
         example={"target": {"agent": "scout"}},
@@ -280,7 +280,7 @@ COMMANDS = (
         "AP_Select",
         "Make an agent, own or on the roster, the session's.",
         select,
-        uses=AGENT,
+        uses=AGENT_MEMBERS,
         requires=("target.agent",),
         profile="agent",
         errors=(2003, 3000),
@@ -290,7 +290,7 @@ COMMANDS = (
         "AP_Update",
         "Replace name, description, profile and access of an own agent.",
         update,
-        uses=(*AGENT, *ENTITY),
+        uses=(*AGENT_MEMBERS, *ENTITY),
         requires=NAMED,
         profile="agent",
         errors=(2003, 2004, 3000, 3001, 3003),

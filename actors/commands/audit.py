@@ -3,7 +3,7 @@
 from actors.calls.call import Call
 from actors.errors import NeedsPlan
 from actors.plans import PLANS
-from actors.users.messages import ReadUser
+from actors.users.messages import USER, ReadUser
 from persistence import audit
 from persistence.audit import AuditRow
 
@@ -14,7 +14,7 @@ async def read(call: Call, since: int, service: str | None, before: int, limit: 
     Raises:
         NeedsPlan: the plan has no audit log.
     """
-    user = await call.ask("user", call.user.user_id, ReadUser())
+    user = await call.ask(USER, call.user.user_id, ReadUser())
     if not PLANS[user.plan].audited:
         raise NeedsPlan("The audit log is for the plans scale and enterprise; ask the operator for one of them.")
     return await call.core.store.fetch(audit.page(user.id, since, service, before, limit + 1))

@@ -1,6 +1,7 @@
 """The bank group: memory banks, and the permissions of agents in them."""
 
 from actors.banks.messages import (
+    BANK,
     Accepted,
     AcceptOffer,
     BankView,
@@ -23,9 +24,9 @@ from actors.calls.targets import (
     target_bank,
     target_user_id,
 )
-from actors.commands.command import BANK, NAMED, PAGE, Command
+from actors.commands.command import BANK_MEMBERS, NAMED, PAGE, Command
 from actors.errors import MissingField, NotFound
-from actors.users.messages import CreateBank
+from actors.users.messages import USER, CreateBank
 from persistence import banks, offers
 from persistence.banks import BankChanges
 from persistence.users import name_key
@@ -41,7 +42,7 @@ async def create(call: Call) -> Answer:
         raise MissingField("missing name field: send a text as `vx.name` or `target.bank`.")
     agent = await own_target_agent(call)
     message = CreateBank(require_name(name), call.vx.description, call.vx.access or "agent", agent.row.id)
-    return await call.carry_out("user", call.user.user_id, message, lambda bank: Answer(profile=[bank_record(bank)]))
+    return await call.carry_out(USER, call.user.user_id, message, lambda bank: Answer(profile=[bank_record(bank)]))
 
 
 async def update(call: Call) -> Answer:
@@ -51,7 +52,7 @@ async def update(call: Call) -> Answer:
     if name_key(name) != name_key(view.row.name):
         await require_name_in_plan(call, name)
     changes = BankChanges(name, call.vx.description, call.vx.access)
-    return await call.carry_out("bank", view.row.id, UpdateBank(viewer, changes), _bank_answer)
+    return await call.carry_out(BANK, view.row.id, UpdateBank(viewer, changes), _bank_answer)
 
 
 def _bank_answer(view: BankView) -> Answer:
@@ -61,7 +62,7 @@ def _bank_answer(view: BankView) -> Answer:
 async def destroy(call: Call) -> Answer:
     """MB_Destroy: remove a bank with all its memories."""
     view, viewer = await target_bank(call)
-    return await call.carry_out("bank", view.row.id, DestroyBank(viewer), lambda _: Answer())
+    return await call.carry_out(BANK, view.row.id, DestroyBank(viewer), lambda _: Answer())
 
 
 async def list_banks(call: Call) -> Answer:
@@ -118,10 +119,10 @@ async def permissions(call: Call) -> Answer:
     if permission is not None:
         agent_id, owner_id, name = await target_agent_of(call, view, withdraws=permission == "none")
         grant = Grant(viewer, agent_id, owner_id, name, permission, access)
-        await call.carry_out("bank", view.row.id, grant, changed, repeatable=True)
+        await call.carry_out(BANK, view.row.id, grant, changed, repeatable=True)
     elif access is not None:
         update = UpdateBank(viewer, BankChanges(access=access))
-        await call.carry_out("bank", view.row.id, update, changed, repeatable=True)
+        await call.carry_out(BANK, view.row.id, update, changed, repeatable=True)
     else:
         call.waive_receipt()  # it only reads
     return await _attachments(call, view, after)
@@ -131,7 +132,7 @@ async def accept(call: Call) -> Answer:
     """MB_Accept: attach an own agent to a bank as it is offered."""
     view, viewer = await target_bank(call, answers=True)
     agent = (await target_agent(call)).row
-    return await call.carry_out("bank", view.row.id, AcceptOffer(viewer, agent.id, agent.owner_id), _accepted)
+    return await call.carry_out(BANK, view.row.id, AcceptOffer(viewer, agent.id, agent.owner_id), _accepted)
 
 
 def _accepted(accepted: Accepted) -> Answer:
@@ -145,7 +146,7 @@ async def unload(call: Call) -> Answer:
     """MB_Unload: detach an agent, or decline or withdraw an offer."""
     view, viewer = await target_bank(call, answers=True)
     agent_id, owner_id, _ = await target_agent_of(call, view, withdraws=True)
-    return await call.carry_out("bank", view.row.id, Detach(viewer, agent_id, owner_id), _bank_answer)
+    return await call.carry_out(BANK, view.row.id, Detach(viewer, agent_id, owner_id), _bank_answer)
 
 
 COMMANDS = (
@@ -153,7 +154,7 @@ COMMANDS = (
         "MB_Accept",
         "Attach an own agent to a bank as it is offered there; until then the offer gives nobody anything.",
         accept,
-        uses=BANK,
+        uses=BANK_MEMBERS,
         requires=("target.bank",),
         profile="bank",
         content=("attachment",),
@@ -164,7 +165,7 @@ COMMANDS = (
         "MB_AgentList",
         "List the agents that are attached to a bank or offered it, and what each may do there.",
         list_agents,
-        uses=(*BANK, *PAGE),
+        uses=(*BANK_MEMBERS, *PAGE),
         requires=("target.bank",),
         profile="bank",
         content=("attachment",),
@@ -176,7 +177,7 @@ COMMANDS = (
         "MB_Create",
         "Make a bank, with an own agent as its admin.",
         create,
-        uses=("target.user", *BANK, "vx.name", "vx.description", "vx.access"),
+        uses=("target.user", *BANK_MEMBERS, "vx.name", "vx.description", "vx.access"),
         profile="bank",
         errors=(2003, 2004, 3000, 3001, 3003),
         example={"target": {"agent": "scout"}, "vx": {"name": "field-notes", "description": "What scout found"}},
@@ -204,7 +205,7 @@ COMMANDS = (
         "MB_Permissions",
         "Read or set who sees a bank and what an agent may do in it; more is an offer unless the agent is one's own.",
         permissions,
-        uses=(*BANK, "vx.access", "vx.permission", *PAGE),
+        uses=(*BANK_MEMBERS, "vx.access", "vx.permission", *PAGE),
         requires=("target.bank",),
         profile="bank",
         content=("attachment",),
@@ -215,7 +216,7 @@ COMMANDS = (
         "MB_Unload",
         "Detach an agent from a bank, or decline what it is offered there.",
         unload,
-        uses=BANK,
+        uses=BANK_MEMBERS,
         requires=("target.bank",),
         profile="bank",
         errors=(2003, 3000, 3002, 3003),

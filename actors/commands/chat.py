@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from typing import NamedTuple
 
-from actors.agents.messages import AgentView, MemoriesNeeded, SendChat
+from actors.agents.messages import AGENT, AgentView, MemoriesNeeded, SendChat
 from actors.banks.recall import RankedMemory, recall_by_terms, terms_asked
 from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
@@ -19,11 +19,11 @@ from actors.calls.targets import (
     target_agent_id,
     target_zone,
 )
-from actors.commands.command import AGENT, PAGE, ZONE, Command
+from actors.commands.command import AGENT_MEMBERS, PAGE, ZONE_MEMBERS, Command
 from actors.conversations.conversation import ChatSent
 from actors.conversations.records import message_record
 from actors.conversations.stored import from_row, quoted_positions
-from actors.domains.messages import NotInDomain, Said, SayInZone
+from actors.domains.messages import DOMAIN, NotInDomain, Said, SayInZone
 from actors.engines.message import Utterance
 from actors.engines.turn import Memory, Persona
 from actors.errors import NotFound, StateConflict
@@ -81,7 +81,7 @@ async def _send(call: Call, agent_id: str, message: SendChat) -> Answer:
         )
 
     def send(message: SendChat) -> Awaitable[Answer | MemoriesAsked]:
-        return call.carry_out("agent", agent_id, message, answered, timeout=CHAT_TIMEOUT_S)
+        return call.carry_out(AGENT, agent_id, message, answered, timeout=CHAT_TIMEOUT_S)
 
     if call.resumes is not None:
         for row in await call.core.store.fetch(conversations.message(agent_id, call.user.user_id, call.resumes)):
@@ -164,7 +164,7 @@ async def _say(call: Call, spoken_to: AgentView | None) -> Answer:
             quoted=quoted_positions(said.reply, message.memories[0]),
         )
 
-    answer = await call.carry_out("domain", view.row.id, message, answered, timeout=CHAT_TIMEOUT_S)
+    answer = await call.carry_out(DOMAIN, view.row.id, message, answered, timeout=CHAT_TIMEOUT_S)
     if call.progress is not None and unsent:
         call.progress(unsent)
     return answer
@@ -219,7 +219,7 @@ COMMANDS = (
         "AP_History",
         "Read the private conversation with an agent, newest last.",
         history,
-        uses=(*AGENT, *PAGE),
+        uses=(*AGENT_MEMBERS, *PAGE),
         profile="agent",
         content=("message",),
         mutates=False,
@@ -230,7 +230,7 @@ COMMANDS = (
         "ZN_Post",
         "Say something in a zone; online members that it names with @ reply there.",
         post,
-        uses=(*ZONE, "content"),
+        uses=(*ZONE_MEMBERS, "content"),
         requires=("content",),
         content=("message",),
         errors=(2003, 3000, 3003),

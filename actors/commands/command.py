@@ -12,12 +12,12 @@ Run = Callable[[Call], Coroutine[Any, Any, Answer]]
 Follow = Callable[[Call], Awaitable[Stream]]
 
 NAMED = ("vx.description", "vx.name")
-AGENT = ("target.user", "target.agent")
+AGENT_MEMBERS = ("target.user", "target.agent")
 ENTITY = ("vx.name", "vx.description", "vx.profile", "vx.access")
 PAGE = ("page.limit", "page.cursor")
-ZONE = ("target.domain", "target.zone")
-DOMAIN = ("target.domain", "target.agent")
-BANK = ("target.bank", "target.agent")
+ZONE_MEMBERS = ("target.domain", "target.zone")
+DOMAIN_MEMBERS = ("target.domain", "target.agent")
+BANK_MEMBERS = ("target.bank", "target.agent")
 """Request members that several commands use or require."""
 
 

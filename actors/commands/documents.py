@@ -6,7 +6,7 @@ from typing import Any
 from actors.banks.messages import ALL_MEMORIES
 from actors.calls.call import A, Call
 from actors.errors import InvalidField, StateConflict
-from actors.library.messages import AddDocument, no_such_document
+from actors.library.messages import LIBRARY, AddDocument, no_such_document
 from actors.library.records import document_record
 from actors.wire import Record
 from persistence import documents
@@ -29,7 +29,7 @@ async def add(
     if name == ALL_MEMORIES:
         raise InvalidField(f"Invalid value of name: to MB_Load `{ALL_MEMORIES}` means all memories; take another name.")
     message = AddDocument(name, content, media_type, metadata)
-    accepted = await call.carry_out("library", call.user.user_id, message, answer)
+    accepted = await call.carry_out(LIBRARY, call.user.user_id, message, answer)
     call.core.ingestion.wake()
     return accepted
 

@@ -1,17 +1,17 @@
 """The domain group: domains, their memberships, selection."""
 
-from actors.agents.messages import AgentView, StandingChanged
+from actors.agents.messages import AGENT, AgentView, StandingChanged
 from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name
 from actors.calls.targets import require_name_in_plan, require_own, target_agent, target_agent_in, target_domain
-from actors.commands.command import AGENT, DOMAIN, ENTITY, NAMED, PAGE, Command
+from actors.commands.command import AGENT_MEMBERS, DOMAIN_MEMBERS, ENTITY, NAMED, PAGE, Command
 from actors.domains.membership import Move
-from actors.domains.messages import DestroyDomain, DomainViewer, MoveMember, ReadDomain, UpdateDomain, no_member
+from actors.domains.messages import DOMAIN, DestroyDomain, DomainViewer, MoveMember, ReadDomain, UpdateDomain, no_member
 from actors.domains.records import domain_record, membership_record
 from actors.errors import NotFound, NotPermitted
 from actors.sessions.messages import SelectZone
-from actors.users.messages import CreateDomain
+from actors.users.messages import USER, CreateDomain
 from persistence import domains
 from persistence.agents import AgentRow
 from persistence.domains import DomainChanges
@@ -31,8 +31,8 @@ async def create(call: Call) -> Answer:
         profile=call.vx.profile,
         access=call.vx.access or "agent",
     )
-    answer = await call.carry_out("user", call.user.user_id, message, lambda row: Answer(profile=[domain_record(row)]))
-    call.core.directory.tell("agent", founder.id, StandingChanged(has_domains=True))
+    answer = await call.carry_out(USER, call.user.user_id, message, lambda row: Answer(profile=[domain_record(row)]))
+    call.core.directory.tell(AGENT, founder.id, StandingChanged(has_domains=True))
     return answer
 
 
@@ -70,7 +70,7 @@ async def update(call: Call) -> Answer:
         await require_name_in_plan(call, name)
     changes = DomainChanges(name, call.vx.description or "", call.vx.profile, call.vx.access)
     return await call.carry_out(
-        "domain", view.row.id, UpdateDomain(view.viewer, changes), lambda row: Answer(profile=[domain_record(row)])
+        DOMAIN, view.row.id, UpdateDomain(view.viewer, changes), lambda row: Answer(profile=[domain_record(row)])
     )
 
 
@@ -83,7 +83,7 @@ async def destroy(call: Call) -> Answer:
             call.domain_id = call.zone_id = None
         return Answer()
 
-    return await call.carry_out("domain", view.row.id, DestroyDomain(view.viewer), destroyed)
+    return await call.carry_out(DOMAIN, view.row.id, DestroyDomain(view.viewer), destroyed)
 
 
 async def select(call: Call) -> Answer:
@@ -144,10 +144,10 @@ async def _move(call: Call, move: Move) -> Answer:
     agent = await target_agent_in(call, view)
     message = MoveMember(view.viewer, move, agent.id, agent.name, agent.owner_id)
     answer = await call.carry_out(
-        "domain", view.row.id, message, lambda record: Answer(profile=[record] if record else [])
+        DOMAIN, view.row.id, message, lambda record: Answer(profile=[record] if record else [])
     )
     if answer.profile and answer.profile[0]["state"] == "member":
-        call.core.directory.tell("agent", agent.id, StandingChanged(has_domains=True))
+        call.core.directory.tell(AGENT, agent.id, StandingChanged(has_domains=True))
     return answer
 
 
@@ -162,7 +162,7 @@ async def end_streams_of_outsiders(call: Call, domain_ids: list[str]) -> None:
     for domain_id in domain_ids:
         for reader in call.core.streams.readers_of(domain_id):
             try:
-                view = await call.ask("domain", domain_id, ReadDomain(DomainViewer(reader.user_id)))
+                view = await call.ask(DOMAIN, domain_id, ReadDomain(DomainViewer(reader.user_id)))
             except NotFound:
                 there = await call.core.store.fetch(domains.by_id(domain_id))
                 reader.end("agent destroyed" if there else "domain destroyed")
@@ -176,7 +176,7 @@ COMMANDS = (
         "DM_Ban",
         "Put an agent out of a domain and keep it out.",
         ban,
-        uses=DOMAIN,
+        uses=DOMAIN_MEMBERS,
         requires=("target.agent",),
         profile="membership",
         errors=(2003, 3000, 3002, 3003),
@@ -186,7 +186,7 @@ COMMANDS = (
         "DM_Create",
         "Make a domain, with its lobby; target.agent, else the selected agent, founds it.",
         create,
-        uses=(*AGENT, *ENTITY),
+        uses=(*AGENT_MEMBERS, *ENTITY),
         requires=NAMED,
         profile="domain",
         errors=(2003, 2004, 3000, 3001, 3003),
@@ -196,7 +196,7 @@ COMMANDS = (
         "DM_Destroy",
         "Remove a domain and its zones for all.",
         destroy,
-        uses=DOMAIN,
+        uses=DOMAIN_MEMBERS,
         errors=(2003, 3000, 3003),
         example={"target": {"domain": "observatory"}},
     ),
@@ -204,7 +204,7 @@ COMMANDS = (
         "DM_Invite",
         "Invite an agent into a domain; one's own becomes a member.",
         invite,
-        uses=DOMAIN,
+        uses=DOMAIN_MEMBERS,
         profile="membership",
         errors=(2003, 3000, 3002, 3003),
         example={"target": {"domain": "observatory", "agent": "scout"}},
@@ -213,7 +213,7 @@ COMMANDS = (
         "DM_Join",
         "Make an own agent a member of a domain that is public or that it is invited to.",
         join,
-        uses=DOMAIN,
+        uses=DOMAIN_MEMBERS,
         profile="membership",
         errors=(2003, 3000, 3002, 3003),
         example={"target": {"domain": "observatory", "agent": "scout"}},
@@ -222,7 +222,7 @@ COMMANDS = (
         "DM_Kick",
         "Put an agent out of a domain, or take its invitation back.",
         kick,
-        uses=DOMAIN,
+        uses=DOMAIN_MEMBERS,
         requires=("target.agent",),
         profile="membership",
         errors=(2003, 3000, 3002, 3003),
@@ -232,7 +232,7 @@ COMMANDS = (
         "DM_Leave",
         "Take an own agent out of a domain, or decline its invitation.",
         leave,
-        uses=DOMAIN,
+        uses=DOMAIN_MEMBERS,
         profile="membership",
         errors=(2003, 3000, 3002, 3003),
         example={"target": {"domain": "observatory", "agent": "scout"}},
@@ -270,7 +270,7 @@ COMMANDS = (
         "DM_Unban",
         "Lift an agent's ban.",
         unban,
-        uses=DOMAIN,
+        uses=DOMAIN_MEMBERS,
         requires=("target.agent",),
         profile="membership",
         errors=(2003, 3000, 3002, 3003),

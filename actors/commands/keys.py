@@ -8,9 +8,9 @@ from actors.domains.streams import Whom
 from actors.errors import NotPermitted
 from actors.ids import new_id
 from actors.plans import DAY_MS, require_entitled
-from actors.quotas.messages import QuotaStatus, ReadQuota
+from actors.quotas.messages import QUOTA, QuotaStatus, ReadQuota
 from actors.sessions.tokens import API_KEY, SANDBOX_KEY, new_token, token_hash
-from actors.users.messages import CreateKey, ReadUser
+from actors.users.messages import USER, CreateKey, ReadUser
 from persistence import credentials, users
 from persistence.credentials import SessionRow
 from persistence.store import Unit
@@ -52,7 +52,7 @@ async def list_keys(call: Call) -> list[SessionRow]:
         NeedsPlan: the plan has no API keys.
     """
     _require_session(call)
-    user = await call.ask("user", call.user.user_id, ReadUser())
+    user = await call.ask(USER, call.user.user_id, ReadUser())
     require_entitled(user.plan)
     return await call.core.store.fetch(credentials.keys_of(user.id))
 
@@ -98,4 +98,4 @@ async def issue_sandbox_key(call: Call) -> tuple[SessionRow, str, QuotaStatus]:
         prefix=key[:PREFIX_CHARS],
     )
     await core.store.commit(Unit((users.insert(user), credentials.insert(row))))
-    return row, key, await call.ask("quota", user.id, ReadQuota())
+    return row, key, await call.ask(QUOTA, user.id, ReadQuota())

@@ -5,6 +5,7 @@ from contextlib import suppress
 from actors.banks.loading import part_names
 from actors.banks.messages import (
     ALL_MEMORIES,
+    BANK,
     BankView,
     CensorMemories,
     Loaded,
@@ -19,7 +20,7 @@ from actors.banks.records import bank_record, memory_record
 from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.targets import own_target_agent, target_agent_of, target_bank
-from actors.commands.command import BANK, PAGE, Command
+from actors.commands.command import BANK_MEMBERS, PAGE, Command
 from actors.commands.documents import ingested
 from actors.engines.relevance import asking
 from actors.errors import InvalidField, MissingField, NotFound, NotPermitted
@@ -56,7 +57,7 @@ async def load(call: Call) -> Answer:
         before = tuple(await call.core.store.fetch(memories.replaced_by(view.row.id, name, names)))
         message = LoadMemory(viewer, agent.id, agent.owner_id, agent.name, name, texts, terms, before, document_id)
         try:
-            return await call.carry_out("bank", view.row.id, message, _loaded)
+            return await call.carry_out(BANK, view.row.id, message, _loaded)
         except MemoryMoved:  # another loaded or removed it meanwhile: look again
             if attempt == _TRIES - 1:
                 raise
@@ -116,7 +117,7 @@ async def delete(call: Call) -> Answer:
     _require_choice(call)
     view, viewer = await target_bank(call, "admin")
     choice = await _choice(call, view)
-    return await call.carry_out("bank", view.row.id, RemoveMemories(viewer, choice), _removed)
+    return await call.carry_out(BANK, view.row.id, RemoveMemories(viewer, choice), _removed)
 
 
 async def censor(call: Call) -> Answer:
@@ -125,7 +126,7 @@ async def censor(call: Call) -> Answer:
     view, viewer = await target_bank(call)
     choice = await _choice(call, view)
     quoting = tuple(await call.core.store.fetch(censoring.quoted_by(view.row.id, choice)))
-    answer = await call.carry_out("bank", view.row.id, CensorMemories(viewer, choice, quoting), _removed)
+    answer = await call.carry_out(BANK, view.row.id, CensorMemories(viewer, choice, quoting), _removed)
     call.core.erasure.wake()
     with suppress(StoreUnavailable):  # those that quoted one just before; the stored messages are redacted already
         for kind, key in await call.core.store.fetch(censoring.quoted_by(view.row.id, choice)):
@@ -169,7 +170,7 @@ COMMANDS = (
         "MB_Censor",
         "Redact memories for good: that of a name (`*`: all), all by target.agent, or those that fit both.",
         censor,
-        uses=(*BANK, "vx.name"),
+        uses=(*BANK_MEMBERS, "vx.name"),
         requires=("target.bank",),
         profile="bank",
         content=("removed",),
@@ -180,7 +181,7 @@ COMMANDS = (
         "MB_Delete",
         "Remove memories and keep the bank: that of a name (`*`: all), all by target.agent, or those that fit both.",
         delete,
-        uses=(*BANK, "vx.name"),
+        uses=(*BANK_MEMBERS, "vx.name"),
         requires=("target.bank",),
         profile="bank",
         content=("removed",),
@@ -191,7 +192,7 @@ COMMANDS = (
         "MB_Load",
         "Put a memory in a bank, or replace the one of its name; attaches the own agent that does it.",
         load,
-        uses=("target.user", *BANK, "vx.name", "vx.description", "content"),
+        uses=("target.user", *BANK_MEMBERS, "vx.name", "vx.description", "content"),
         requires=("vx.name", "target.bank"),
         profile="bank",
         content=("memory",),

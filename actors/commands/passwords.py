@@ -9,7 +9,7 @@ from actors.calls.request import require_secret
 from actors.errors import NotFound, NotPermitted, WrongPassword
 from actors.plans import DAY_MS
 from actors.users.fair_queue import Lane
-from actors.users.messages import ReadUser, wrong_password
+from actors.users.messages import USER, ReadUser, wrong_password
 from persistence import logon_places, users
 from persistence.users import UserRow, name_key
 
@@ -64,7 +64,7 @@ async def own_verified(call: Call, secret: str) -> UserRow:
     """
     _require_session(call)
     async with _attempt(call, call.user.user_name) as (lane, failed):
-        user = await call.ask("user", call.user.user_id, ReadUser())
+        user = await call.ask(USER, call.user.user_id, ReadUser())
         if await call.core.hasher.verify(secret, user.secret_hash, lane):
             return user
         failed()
@@ -97,6 +97,6 @@ async def _user_named(call: Call, name: str) -> UserRow | None:
     if not found:
         return None
     try:
-        return await call.ask("user", found[0], ReadUser())
+        return await call.ask(USER, found[0], ReadUser())
     except NotFound:
         return None

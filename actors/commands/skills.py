@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from actors.calls.call import A, Call
 from actors.library import skill_package
-from actors.library.messages import InstallSkill, UninstallSkill
+from actors.library.messages import LIBRARY, InstallSkill, UninstallSkill
 from actors.library.records import skill_record
 from actors.library.skill import Skill, read_skill
 from actors.wire import Record
@@ -40,7 +40,7 @@ async def install_zip(call: Call, packed: bytes, answer: Callable[[SkillRow], A]
 
 
 async def _install(call: Call, skill: Skill, answer: Callable[[SkillRow], A]) -> A:
-    return await call.carry_out("library", call.user.user_id, InstallSkill(skill), answer)
+    return await call.carry_out(LIBRARY, call.user.user_id, InstallSkill(skill), answer)
 
 
 async def uninstall(call: Call, name: str, answer: Callable[[None], A]) -> A:
@@ -49,4 +49,4 @@ async def uninstall(call: Call, name: str, answer: Callable[[None], A]) -> A:
     Raises:
         NotFound: the caller has none of that name.
     """
-    return await call.carry_out("library", call.user.user_id, UninstallSkill(name), answer)
+    return await call.carry_out(LIBRARY, call.user.user_id, UninstallSkill(name), answer)

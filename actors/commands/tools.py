@@ -17,6 +17,7 @@ from actors.sessions.messages import Caller
 from actors.tools.catalog import BUILT_IN
 from actors.tools.http import require_headers
 from actors.tools.messages import (
+    TOOL_SERVER,
     InstallToolServer,
     InvokeTool,
     ListTools,
@@ -27,7 +28,7 @@ from actors.tools.messages import (
     no_such_tool,
 )
 from actors.tools.tool import Tool, ToolResult
-from actors.users.messages import ReadUser
+from actors.users.messages import USER, ReadUser
 from persistence import tool_servers
 from persistence.tool_servers import ToolServerRow
 
@@ -89,7 +90,7 @@ async def install(
     elif entry != BUILT_IN and entry not in options.catalog:
         raise NotFound("The gateway's catalog has no such server; GET /api/mcp/tools lists what it has.")
     row = ToolServerRow(server_id, call.user.user_id, name, entry, url, sealed, None, core.clock())
-    return await call.carry_out("mcp", row.id, InstallToolServer(row), answer)
+    return await call.carry_out(TOOL_SERVER, row.id, InstallToolServer(row), answer)
 
 
 async def remove(call: Call, name: str, answer: Callable[[None], A]) -> A:
@@ -99,7 +100,7 @@ async def remove(call: Call, name: str, answer: Callable[[None], A]) -> A:
         NotFound: the user has none of this name.
     """
     server_id = await _find(call.core, call.user.user_id, name)
-    return await call.carry_out("mcp", server_id, RemoveToolServer(), answer)
+    return await call.carry_out(TOOL_SERVER, server_id, RemoveToolServer(), answer)
 
 
 async def list_servers(core: Core, user_id: str) -> list[ListedServer]:
@@ -113,16 +114,16 @@ async def _listed(core: Core, server_id: str) -> ListedServer | None:
     """Look at one tool server; None where it was removed meanwhile."""
     ask = core.directory.ask
     try:
-        view = await ask("mcp", server_id, ReadToolServer())
+        view = await ask(TOOL_SERVER, server_id, ReadToolServer())
         if view.row.entry == BUILT_IN:
             return ListedServer(view, built_in_tools.OFFERS)
         refusal = None
         try:
             timeout = core.tool_servers.limits.connect_timeout_s + MARGIN_S
-            offers = await ask("mcp", server_id, ListTools(), timeout=timeout)
+            offers = await ask(TOOL_SERVER, server_id, ListTools(), timeout=timeout)
         except ServiceError as error:
             offers, refusal = view.offers or [], error.note
-        view = await ask("mcp", server_id, ReadToolServer())
+        view = await ask(TOOL_SERVER, server_id, ReadToolServer())
     except NotFound:
         return None
     if refusal and view.error is None:  # not its fault: no process may be started for it now
@@ -147,13 +148,13 @@ async def tools_of(core: Core, user_id: str) -> list[Tool]:
 
 async def _known(core: Core, server_id: str) -> list[Tool]:
     try:
-        view = await core.directory.ask("mcp", server_id, ReadToolServer())
+        view = await core.directory.ask(TOOL_SERVER, server_id, ReadToolServer())
         if view.row.entry == BUILT_IN:
             offers = built_in_tools.OFFERS
         elif view.offers is not None:
             offers = view.offers
         else:
-            offers = await core.directory.ask("mcp", server_id, ListTools(), timeout=FIRST_LIST_S)
+            offers = await core.directory.ask(TOOL_SERVER, server_id, ListTools(), timeout=FIRST_LIST_S)
     except ServiceError:
         return []
     return [Tool(f"{view.row.name}.{offer.name}", offer.description, offer.input_schema) for offer in offers]
@@ -170,14 +171,14 @@ async def invoke(core: Core, user_id: str, tool: str, arguments: dict[str, Any])
     server, _, name = tool.partition(".")
     try:
         server_id = await _find(core, user_id, server)
-        view = await core.directory.ask("mcp", server_id, ReadToolServer())
+        view = await core.directory.ask(TOOL_SERVER, server_id, ReadToolServer())
     except NotFound:
         raise no_such_tool() from None
     if view.row.entry != BUILT_IN:
         limits = core.tool_servers.limits
         timeout = limits.connect_timeout_s + limits.call_timeout_s + MARGIN_S
-        return await core.directory.ask("mcp", server_id, InvokeTool(name, arguments), timeout=timeout)
-    user = await core.directory.ask("user", user_id, ReadUser())
+        return await core.directory.ask(TOOL_SERVER, server_id, InvokeTool(name, arguments), timeout=timeout)
+    user = await core.directory.ask(USER, user_id, ReadUser())
     call = Call(core, request_id="", address="")
     call.sent_by(Caller("", user_id, user.name))
     result = await built_in_tools.run(call, name, arguments)

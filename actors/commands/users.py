@@ -17,13 +17,14 @@ from actors.errors import (
 from actors.ids import new_id
 from actors.names import name_taken, require_name_allowed
 from actors.plans import daily_limit, next_midnight
-from actors.quotas.messages import QuotaStatus, ReadQuota
-from actors.sessions.messages import TOUCH_MS, Caller, EndSession, ReadSession, ended
+from actors.quotas.messages import QUOTA, QuotaStatus, ReadQuota
+from actors.sessions.messages import SESSION, TOUCH_MS, Caller, EndSession, ReadSession, ended
 from actors.sessions.records import session_record
-from actors.sessions.tokens import SESSION, new_token, token_hash
+from actors.sessions.tokens import SESSION_TOKEN, new_token, token_hash
 from actors.users.fair_queue import Lane
 from actors.users.held_credentials import MAX_SESSIONS
 from actors.users.messages import (
+    USER,
     DestroyUser,
     OpenSession,
     ReadSessions,
@@ -80,12 +81,12 @@ async def log_on(call: Call) -> Answer:
     name = call.target.user or ""
     secret = call.vx.secret or ""
     user = await passwords.verified(call, name, secret)
-    token = new_token(SESSION)
+    token = new_token(SESSION_TOKEN)
     opening = OpenSession(
         user.secret_hash, token_hash(token), passwords.place_digest(call), await _ended_sessions(call, user.id)
     )
     try:
-        session, ended_ids = await call.ask("user", user.id, opening)
+        session, ended_ids = await call.ask(USER, user.id, opening)
     except NotFound:  # destroyed since its password was checked
         raise wrong_password() from None
     if ended_ids:
@@ -99,7 +100,7 @@ async def log_on(call: Call) -> Answer:
 async def _ended_sessions(call: Call, user_id: str) -> frozenset[str]:
     """Find the sessions that the user's actor still counts although they have ended, where it counts many."""
     core = call.core
-    counted = await call.ask("user", user_id, ReadSessions())
+    counted = await call.ask(USER, user_id, ReadSessions())
     if len(counted) < MAX_SESSIONS // 2:
         return frozenset()
     used_since = core.clock() - core.session_ttl_ms - 2 * TOUCH_MS  # the stored time of a last use may be late
@@ -111,7 +112,7 @@ async def log_off(call: Call) -> Answer:
     user = call.user
     if user.kind != "session":
         raise NotPermitted("An API key has no session to end; revoke it with DELETE /api/api-keys/{id}.")
-    await call.carry_out("session", user.credential_id, EndSession(), lambda _: Answer())
+    await call.carry_out(SESSION, user.credential_id, EndSession(), lambda _: Answer())
     call.core.streams.end("logged off", Whom(credential_ids=(user.credential_id,)))
     call.logged_off()
     return Answer()
@@ -128,7 +129,7 @@ async def list_sessions(call: Call) -> Answer:
     records: list[Record] = []
     for row in found[:limit]:
         try:
-            session = await call.ask("session", row.id, ReadSession())
+            session = await call.ask(SESSION, row.id, ReadSession())
         except InvalidCredential:
             continue
         records.append(session_record(session, core.session_ttl_ms, row.id == call.user.credential_id))
@@ -139,14 +140,14 @@ async def revoke(call: Call) -> Answer:
     """US_Revoke: end one of the caller's sessions, or all others."""
     which, user = call.vx.name or "", call.user
     if which == "all":
-        answer = await call.carry_out("user", user.user_id, RevokeSessions(user.credential_id), lambda _: Answer())
+        answer = await call.carry_out(USER, user.user_id, RevokeSessions(user.credential_id), lambda _: Answer())
         _end_other_streams(call)
         return answer
     found = await call.core.store.fetch(credentials.by_id(which))
     if not found or (found[0].user_id, found[0].kind) != (user.user_id, "session"):
         raise NotFound("You have no such session; list yours with US_Sessions.")
     try:
-        answer = await call.carry_out("session", which, EndSession(), lambda _: Answer())
+        answer = await call.carry_out(SESSION, which, EndSession(), lambda _: Answer())
     except InvalidCredential:
         raise NotFound("That session has ended already.") from None
     call.core.streams.end("revoked", Whom(credential_ids=(which,)))
@@ -159,10 +160,10 @@ async def read(call: Call) -> Answer:
     """US_Read: the caller's own record."""
     owned, user_id = await _owned(call), call.user.user_id
     try:
-        user = await call.ask("user", user_id, ReadUser())
+        user = await call.ask(USER, user_id, ReadUser())
     except NotFound:  # destroyed since this request was let in
         raise ended() from None
-    return Answer(profile=[own_user_record(user, owned, await call.ask("quota", user_id, ReadQuota()))])
+    return Answer(profile=[own_user_record(user, owned, await call.ask(QUOTA, user_id, ReadQuota()))])
 
 
 async def update(call: Call) -> Answer:
@@ -173,10 +174,10 @@ async def update(call: Call) -> Answer:
         raise InvalidField("Invalid value of vx: give at least one of description, profile and secret.")
     secret_hash = None if secret is None else await passwords.hashed(call, secret)
     owned = await _owned(call)  # before the change, which must not fail on a read once it is stored
-    quota = await call.ask("quota", user_id, ReadQuota())
+    quota = await call.ask(QUOTA, user_id, ReadQuota())
     change = UpdateUser(call.user.credential_id, description, profile, secret_hash)
     answer = await call.carry_out(
-        "user", user_id, change, lambda user: Answer(profile=[own_user_record(user, owned, quota)])
+        USER, user_id, change, lambda user: Answer(profile=[own_user_record(user, owned, quota)])
     )
     if secret_hash is not None:
         _end_other_streams(call)
@@ -197,7 +198,7 @@ async def remove(call: Call, user_id: str, verified_hash: str) -> None:
     core = call.core
     met = tuple(await core.store.fetch(conversations.agents_met_by(user_id)))
     left = await core.store.fetch(domains.of_owner(user_id))
-    await call.ask("user", user_id, DestroyUser(verified_hash, met))
+    await call.ask(USER, user_id, DestroyUser(verified_hash, met))
     core.streams.end("revoked", Whom(user_id=user_id))
     await end_streams_of_outsiders(call, left)
 

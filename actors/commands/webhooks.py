@@ -10,6 +10,7 @@ from actors.calls.paging import cursor_of, position_of
 from actors.errors import InvalidField
 from actors.webhooks.event_types import EVENT_TYPES, FILTERS
 from actors.webhooks.messages import (
+    WEBHOOKS,
     ChangeEndpoint,
     CreateEndpoint,
     DeleteEndpoint,
@@ -64,7 +65,7 @@ class Changes:
 
 async def list_endpoints(call: Call) -> list[Record]:
     """List the caller's endpoints."""
-    return await call.ask("webhooks", call.user.user_id, ListEndpoints())
+    return await call.ask(WEBHOOKS, call.user.user_id, ListEndpoints())
 
 
 async def create_endpoint(
@@ -78,42 +79,42 @@ async def create_endpoint(
     """Create an endpoint; its record has the secret."""
     await _check_url(call, url)
     message = CreateEndpoint(url, _filter(events or ()), active, description)
-    return await call.carry_out("webhooks", call.user.user_id, message, answer)
+    return await call.carry_out(WEBHOOKS, call.user.user_id, message, answer)
 
 
 async def change_endpoint(call: Call, endpoint_id: str, changes: Changes, answer: Callable[[Record], A]) -> A:
     """Change an endpoint, or rotate its secret."""
     user_id = call.user.user_id
-    await call.ask("webhooks", user_id, FindEndpoint(endpoint_id))
+    await call.ask(WEBHOOKS, user_id, FindEndpoint(endpoint_id))
     if changes.url is not None:
         await _check_url(call, changes.url)
     events = None if changes.events is None else _filter(changes.events)
     message = ChangeEndpoint(
         endpoint_id, changes.url, events, changes.active, changes.description, changes.rotate_secret
     )
-    return await call.carry_out("webhooks", user_id, message, answer)
+    return await call.carry_out(WEBHOOKS, user_id, message, answer)
 
 
 async def delete_endpoint(call: Call, endpoint_id: str, answer: Callable[[None], A]) -> A:
     """Delete an endpoint for good."""
-    return await call.carry_out("webhooks", call.user.user_id, DeleteEndpoint(endpoint_id), answer)
+    return await call.carry_out(WEBHOOKS, call.user.user_id, DeleteEndpoint(endpoint_id), answer)
 
 
 async def disable_endpoint(call: Call, endpoint_id: str, answer: Callable[[Record], A]) -> A:
     """Disable an endpoint; one that is disabled stays so."""
     message = ChangeEndpoint(endpoint_id, active=False)
-    return await call.carry_out("webhooks", call.user.user_id, message, answer)
+    return await call.carry_out(WEBHOOKS, call.user.user_id, message, answer)
 
 
 async def recover(call: Call, endpoint_id: str, since: str, answer: Callable[[int], A]) -> A:
     """Queue again all that failed at an endpoint since a time; answer how many deliveries that makes."""
     user_id = call.user.user_id
-    number = await call.ask("webhooks", user_id, FindEndpoint(endpoint_id))
+    number = await call.ask(WEBHOOKS, user_id, FindEndpoint(endpoint_id))
     at, now = _moment("since", since), call.core.clock()
     if at < now - RECOVERABLE_MS:
         raise InvalidField("Invalid value of since: it may be 14 days ago at most.")
     ((count, upto),) = await call.core.store.fetch(deliveries.failed_since(number, at))
-    return await call.carry_out("webhooks", user_id, Recover(endpoint_id, at, upto, count), answer)
+    return await call.carry_out(WEBHOOKS, user_id, Recover(endpoint_id, at, upto, count), answer)
 
 
 async def list_deliveries(call: Call, asked: ListDeliveries) -> tuple[list[Record], str | None]:
@@ -121,7 +122,7 @@ async def list_deliveries(call: Call, asked: ListDeliveries) -> tuple[list[Recor
     fetch, user_id = call.core.store.fetch, call.user.user_id
     number = None
     if asked.endpoint_id is not None:
-        number = await call.ask("webhooks", user_id, FindEndpoint(asked.endpoint_id))
+        number = await call.ask(WEBHOOKS, user_id, FindEndpoint(asked.endpoint_id))
     if asked.event_type is not None and asked.event_type not in EVENT_TYPES:
         raise _unknown_type()
     before = position_of(asked.cursor, NEWEST, CURSOR)
@@ -140,7 +141,7 @@ async def retry_delivery(call: Call, delivery_id: str, answer: Callable[[Record]
     found = await call.core.store.fetch(delivery_log.of_user(user_id, delivery_id))
     if not found:
         raise no_such_delivery()
-    return await call.carry_out("webhooks", user_id, RetryDelivery(found[0]), answer)
+    return await call.carry_out(WEBHOOKS, user_id, RetryDelivery(found[0]), answer)
 
 
 async def send_test(call: Call, event_type: str, data: dict[str, Any], answer: Callable[[TestSent], A]) -> A:
@@ -148,7 +149,7 @@ async def send_test(call: Call, event_type: str, data: dict[str, Any], answer: C
     if event_type not in EVENT_TYPES:
         raise _unknown_type()
     check_size(data)
-    return await call.carry_out("webhooks", call.user.user_id, SendTest(event_type, data), answer)
+    return await call.carry_out(WEBHOOKS, call.user.user_id, SendTest(event_type, data), answer)
 
 
 async def _check_url(call: Call, url: str) -> None:

@@ -11,11 +11,11 @@ from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name
 from actors.calls.targets import require_name_in_plan, target_domain, target_zone
-from actors.commands.command import PAGE, ZONE, Command
+from actors.commands.command import PAGE, ZONE_MEMBERS, Command
 from actors.commands.domains import select_place
 from actors.conversations.records import message_record
 from actors.conversations.stored import from_row
-from actors.domains.messages import CreateZone, DestroyZone, no_member
+from actors.domains.messages import DOMAIN, CreateZone, DestroyZone, no_member
 from actors.domains.records import zone_record
 from actors.domains.streams import Stream, StreamEvent, event
 from actors.errors import InvalidCredential, InvalidField, ServiceError
@@ -36,7 +36,7 @@ async def create(call: Call) -> Answer:
     view = await target_domain(call)
     await require_name_in_plan(call, name)
     return await call.carry_out(
-        "domain",
+        DOMAIN,
         view.row.id,
         CreateZone(view.viewer, name),
         lambda zone: Answer(profile=[zone_record(zone, view.row.name)]),
@@ -96,7 +96,7 @@ async def destroy(call: Call) -> Answer:
             call.zone_id = None
         return Answer()
 
-    return await call.carry_out("domain", view.row.id, DestroyZone(view.viewer, zone.id), destroyed)
+    return await call.carry_out(DOMAIN, view.row.id, DestroyZone(view.viewer, zone.id), destroyed)
 
 
 LAST_EVENT_ID = "Last-Event-ID: send the id of an event of this stream"
@@ -176,7 +176,7 @@ COMMANDS = (
         "ZN_Destroy",
         "Remove a zone and what was said in it; the lobby stays.",
         destroy,
-        uses=ZONE,
+        uses=ZONE_MEMBERS,
         errors=(2003, 3000, 3002, 3003),
         example={"target": {"domain": "observatory", "zone": "nightly"}},
     ),
@@ -184,7 +184,7 @@ COMMANDS = (
         "ZN_List",
         "List a domain's zones; target.zone is a name prefix.",
         list_zones,
-        uses=(*ZONE, *PAGE),
+        uses=(*ZONE_MEMBERS, *PAGE),
         profile="zone",
         mutates=False,
         errors=(3000, 3003),
@@ -194,7 +194,7 @@ COMMANDS = (
         "ZN_Read",
         "Read what was said in a zone, newest last: its newest messages, or those after the seq `page.after`.",
         read,
-        uses=(*ZONE, *PAGE, "page.after"),
+        uses=(*ZONE_MEMBERS, *PAGE, "page.after"),
         profile="zone",
         content=("message",),
         mutates=False,
@@ -205,7 +205,7 @@ COMMANDS = (
         "ZN_Select",
         "Make a zone and its domain the session's.",
         select,
-        uses=ZONE,
+        uses=ZONE_MEMBERS,
         profile="zone",
         errors=(2003, 3000, 3003),
         example={"target": {"domain": "observatory", "zone": "lobby"}},
@@ -213,7 +213,7 @@ COMMANDS = (
     Command(
         "ZN_Stream",
         "Follow a zone: messages and membership changes as server-sent events.",
-        uses=ZONE,
+        uses=ZONE_MEMBERS,
         mutates=False,
         follow=follow,
         errors=(2003, 3000, 3003),

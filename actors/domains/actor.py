@@ -10,6 +10,7 @@ import orjson
 from actors.conversations.stored import from_row
 from actors.domains.membership import BY_AGENTS_OWNER, MEMBER, NONE, Membership, MemberState, Move, moved, refusal
 from actors.domains.messages import (
+    DOMAIN,
     LOBBY,
     CreateZone,
     DestroyDomain,
@@ -50,7 +51,7 @@ ENDED_BY = {Move.LEAVE: "left", Move.KICK: "kicked", Move.BAN: "banned"}
 class DomainActor(DurableActor):
     """Owns one domain: its memberships, its zones, and the messages in them. Its key is the domain's id."""
 
-    kind = "domain"
+    kind = DOMAIN
     __slots__ = ("_clock", "_domain", "_engine", "_number", "_streams", "_talk", "memberships", "zones")
 
     def __init__(self, key: str, store: Store, clock: Clock, engine: Engine, streams: Feed) -> None:

@@ -13,6 +13,9 @@ from actors.runtime.mailbox import Ask
 from actors.wire import Record
 from persistence.domains import DomainChanges, DomainRow, ZoneRow
 
+DOMAIN = "domain"
+"""The kind of the actors."""
+
 
 class NotInDomain(StateConflict):
     """The agent that a message in a zone is addressed to is not a member of the domain."""

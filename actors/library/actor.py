@@ -5,6 +5,7 @@ from typing import Any
 from actors.errors import NameTaken
 from actors.ids import Clock, new_id, new_number
 from actors.library.messages import (
+    LIBRARY,
     MAX_SKILLS,
     AddDocument,
     InstallSkill,
@@ -25,7 +26,7 @@ from persistence.store import FOREIGN_KEY, ROWS, Store
 class LibraryActor(DurableActor):
     """Owns a user's skills and documents; its key is the user's id. The texts stay in the store."""
 
-    kind = "library"
+    kind = LIBRARY
     __slots__ = ("_clock", "_skills")
 
     def __init__(self, key: str, store: Store, clock: Clock) -> None:

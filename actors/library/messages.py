@@ -9,6 +9,9 @@ from actors.runtime.mailbox import Ask
 from persistence.documents import DocumentRow
 from persistence.skills import SkillRow
 
+LIBRARY = "library"
+"""The kind of the actors."""
+
 MAX_SKILLS = 100
 """Most skills of one user; their descriptions go into every prompt."""
 

@@ -7,7 +7,7 @@ from typing import Any
 from actors.errors import InvalidCredential
 from actors.ids import Clock
 from actors.plans import DAY_MS, daily_limit
-from actors.quotas.messages import CountRequest, PlanChanged, QuotaStatus, ReadQuota
+from actors.quotas.messages import QUOTA, CountRequest, PlanChanged, QuotaStatus, ReadQuota
 from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
@@ -54,7 +54,7 @@ class QuotaActor(DurableActor):
     whose count lies above the stored bound waits for the bound to be stored.
     """
 
-    kind = "quota"
+    kind = QUOTA
     __slots__ = (
         "_clock",
         "_count",

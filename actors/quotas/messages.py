@@ -7,6 +7,9 @@ from actors.errors import QuotaExceeded
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Ask, Tell
 
+QUOTA = "quota"
+"""The kind of the actors."""
+
 
 class QuotaStatus(NamedTuple):
     """Where a user stands in its day: `limit` is None without one, `resets_at` in ms since the epoch.

@@ -10,6 +10,8 @@ from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
 from actors.sessions.messages import (
+    KEY,
+    SESSION,
     TOUCH_MS,
     Authorize,
     Caller,
@@ -29,7 +31,7 @@ from persistence.store import FOREIGN_KEY, ROWS, Store, Unit, Write
 class SessionActor(DurableActor):
     """Owns one session; its key is the session's id."""
 
-    kind = "session"
+    kind = SESSION
     __slots__ = ("_caller", "_clock", "_last_used", "_session", "_stored_use", "_touch_ms", "_ttl_ms")
 
     def __init__(self, key: str, store: Store, clock: Clock, ttl_ms: int) -> None:
@@ -159,7 +161,7 @@ class SessionActor(DurableActor):
 class KeyActor(SessionActor):
     """Owns one API key or sandbox key: like a session, but it ends at a fixed time or never."""
 
-    kind = "key"
+    kind = KEY
     __slots__ = ()
 
     def _expires_at(self, session: SessionRow) -> int:

@@ -5,7 +5,7 @@ from collections import OrderedDict
 from actors.errors import InvalidCredential, NoCredential
 from actors.runtime.directory import Directory
 from actors.sessions.messages import Authorize, Caller, ended
-from actors.sessions.tokens import SESSION, token_hash, token_kind
+from actors.sessions.tokens import SESSION_TOKEN, token_hash, token_kind
 from persistence import credentials
 from persistence.store import Store
 
@@ -53,7 +53,7 @@ class Credentials:
         found = await self._store.fetch(credentials.id_by_token_hash(digest))
         if not found:
             raise ended()
-        known = self._known[digest] = "session" if kind == SESSION else "key", found[0]
+        known = self._known[digest] = "session" if kind == SESSION_TOKEN else "key", found[0]
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
         return known

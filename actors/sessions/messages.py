@@ -6,6 +6,12 @@ from actors.errors import InvalidCredential, NotFound
 from actors.runtime.mailbox import Ask
 from persistence.credentials import SessionRow
 
+KEY = "key"
+"""The kind of an API key's actor."""
+
+SESSION = "session"
+"""The kind of the actors."""
+
 TOUCH_MS = 60_000
 """Last use is stored at most this often (product 2)."""
 

@@ -9,10 +9,10 @@ import secrets
 import string
 import zlib
 
-SESSION = "pls"
+SESSION_TOKEN = "pls"
 API_KEY = "plk"
 SANDBOX_KEY = "plx"
-KINDS = (SESSION, API_KEY, SANDBOX_KEY)
+KINDS = (SESSION_TOKEN, API_KEY, SANDBOX_KEY)
 
 _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _RANDOM = 32  # characters: 190 bits

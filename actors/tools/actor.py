@@ -19,6 +19,7 @@ from actors.tools.catalog import ToolServers
 from actors.tools.connection import Connection, ToolServerFailed
 from actors.tools.limits import MAX_CALLS, MAX_SERVERS
 from actors.tools.messages import (
+    TOOL_SERVER,
     InstallToolServer,
     InvokeTool,
     ListTools,
@@ -66,7 +67,7 @@ class ToolServerActor(DurableActor):
     minutes without a message. What is slow runs in tasks that tell it how they ended.
     """
 
-    kind = "mcp"
+    kind = TOOL_SERVER
     __slots__ = (
         "_answers",
         "_calls",

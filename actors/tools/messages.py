@@ -9,6 +9,9 @@ from actors.tools.limits import MAX_SERVERS
 from actors.tools.tool import Tool, ToolResult
 from persistence.tool_servers import ToolServerRow
 
+TOOL_SERVER = "tool_server"
+"""The kind of the actors; debug pages take its old name, `mcp`, as well."""
+
 
 @dataclass(frozen=True, slots=True)
 class ToolServerView:

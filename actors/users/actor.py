@@ -4,19 +4,21 @@ from dataclasses import replace
 from typing import Any
 
 from actors.agents.events import deployment_event
-from actors.agents.messages import StandingChanged, UserGone
+from actors.agents.messages import AGENT, StandingChanged, UserGone
 from actors.domains.messages import LOBBY
 from actors.errors import NotPermitted, StateConflict
 from actors.ids import Clock, new_id
 from actors.names import name_taken, no_such_user, require_name_allowed
 from actors.plans import daily_limit, require_entitled
-from actors.quotas.messages import PlanChanged
+from actors.quotas.messages import QUOTA, PlanChanged
 from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
 from actors.runtime.notices import Notice, Reload, ReloadConcerning, Told
+from actors.sessions.messages import KEY, SESSION
 from actors.users.held_credentials import HeldCredentials
 from actors.users.messages import (
+    USER,
     AddToRoster,
     CreateAgent,
     CreateBank,
@@ -51,7 +53,7 @@ from persistence.users import NO_PASSWORD, UserRow
 class UserActor(DurableActor):
     """Owns one user; its key is the user's id."""
 
-    kind = "user"
+    kind = USER
     __slots__ = ("_clock", "_held", "_outbox", "_roster", "_user")
 
     def __init__(self, key: str, store: Store, clock: Clock, outbox: Outbox) -> None:
@@ -104,7 +106,7 @@ class UserActor(DurableActor):
             reply=lambda: SessionOpened(session, ended),
             applied=lambda: self._held.session_stored(session.id),
             constraint_errors={FOREIGN_KEY: wrong_password},
-            notices=(Reload("session", ended),),
+            notices=(Reload(SESSION, ended),),
         )
 
     @handles(ReadSessions)
@@ -152,7 +154,7 @@ class UserActor(DurableActor):
             applied=self.retire,
             notices=(
                 ReloadConcerning(user.id),
-                *(Told("agent", agent_id, UserGone(user.id)) for agent_id in message.met_agents),
+                *(Told(AGENT, agent_id, UserGone(user.id)) for agent_id in message.met_agents),
                 Told(DISPATCHER, DISPATCHER_KEY, EndpointsGone(user.id)),
             ),
         )
@@ -175,7 +177,7 @@ class UserActor(DurableActor):
             *event,
             reply=lambda: user,
             applied=self._outbox.stored,
-            notices=(Told("quota", user.id, PlanChanged(user.plan, user.plan_limit)),),
+            notices=(Told(QUOTA, user.id, PlanChanged(user.plan, user.plan_limit)),),
         )
 
     @handles(CreateKey)
@@ -206,7 +208,7 @@ class UserActor(DurableActor):
             credentials.delete_key(message.key_id, self._live.id),
             applied=lambda: self._held.key_revoked(message.key_id),
             constraint_errors={ROWS: no_such_key},
-            notices=(Reload("key", (message.key_id,)),),
+            notices=(Reload(KEY, (message.key_id,)),),
         )
 
     @handles(CreateAgent)
@@ -281,7 +283,7 @@ class UserActor(DurableActor):
             banks.insert(bank),
             banks.attach(bank.id, message.agent_id, "admin", now),
             reply=lambda: bank,
-            notices=(Told("agent", message.agent_id, StandingChanged(has_banks=True)),),
+            notices=(Told(AGENT, message.agent_id, StandingChanged(has_banks=True)),),
             constraint_errors={banks.NAME_TAKEN: name_taken, FOREIGN_KEY: no_such_user, ROWS: agent_is_gone},
         )
 
@@ -302,7 +304,7 @@ class UserActor(DurableActor):
         return self.commit(
             users.remove_from_roster(user.id, message.agent_id),
             credentials.unselect_agent(message.agent_id, user.id),
-            notices=(ReloadConcerning(self.key, ("session", "key")),),
+            notices=(ReloadConcerning(self.key, (SESSION, KEY)),),
         )
 
     @handles(OnRoster)
@@ -311,7 +313,7 @@ class UserActor(DurableActor):
 
     def _other_sessions(self, kept_id: str) -> tuple[Notice, ...]:
         """Make the notice that the user's other sessions have ended."""
-        return (ReloadConcerning(self.key, ("session",), but=kept_id),)
+        return (ReloadConcerning(self.key, (SESSION,), but=kept_id),)
 
     @property
     def title(self) -> str | None:

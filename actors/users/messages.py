@@ -11,6 +11,9 @@ from persistence.credentials import SessionRow
 from persistence.domains import DomainRow
 from persistence.users import UserRow
 
+USER = "user"
+"""The kind of the actors."""
+
 
 @dataclass(frozen=True, slots=True)
 class ReadUser(Ask[UserRow]):

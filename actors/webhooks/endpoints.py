@@ -22,6 +22,7 @@ from actors.webhooks.messages import (
     DISPATCHER,
     DISPATCHER_KEY,
     MAX_ENDPOINTS,
+    WEBHOOKS,
     ChangeEndpoint,
     CreateEndpoint,
     DeleteEndpoint,
@@ -49,7 +50,7 @@ from persistence.store import FOREIGN_KEY, ROWS, Store, Write
 class WebhooksActor(DurableActor):
     """Owns the endpoints of one user; its key is the user's id."""
 
-    kind = "webhooks"
+    kind = WEBHOOKS
     __slots__ = ("_clock", "_endpoints", "_outbox", "_sealer")
 
     def __init__(self, key: str, store: Store, clock: Clock, outbox: Outbox, sealer: Sealer) -> None:

@@ -8,6 +8,9 @@ from actors.runtime.mailbox import Ask, Tell
 from actors.wire import Record
 from persistence.delivery_log import DeliveryRow
 
+WEBHOOKS = "webhooks"
+"""The kind of the actors."""
+
 DISPATCHER, DISPATCHER_KEY = "dispatcher", "webhooks"
 """The address of the one dispatcher."""
 

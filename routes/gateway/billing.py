@@ -8,8 +8,8 @@ from actors.calls.request import Body
 from actors.errors import InvalidField
 from actors.names import no_such_user
 from actors.plans import PLANS
-from actors.quotas.messages import ReadQuota
-from actors.users.messages import SetPlan
+from actors.quotas.messages import QUOTA, ReadQuota
+from actors.users.messages import USER, SetPlan
 from actors.users.records import Owned, own_user_record
 from persistence import users
 from routes.gateway.route import Route, RouteCall, RouteReply
@@ -34,8 +34,8 @@ async def set_plan(request: RouteCall) -> RouteReply:
     if not found:
         raise no_such_user()
     (counts,) = await core.store.fetch(users.owned(found[0]))
-    user = await request.call.ask("user", found[0], SetPlan(change.plan, change.limit))
-    return RouteReply(own_user_record(user, Owned(*counts), await request.call.ask("quota", user.id, ReadQuota())))
+    user = await request.call.ask(USER, found[0], SetPlan(change.plan, change.limit))
+    return RouteReply(own_user_record(user, Owned(*counts), await request.call.ask(QUOTA, user.id, ReadQuota())))
 
 
 ROUTES = (

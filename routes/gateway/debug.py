@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from actors.errors import InvalidField, NotFound
 from actors.runtime.directory import ActorStatus
 from actors.slices import Steps, sliced
+from actors.tools.messages import TOOL_SERVER
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import array, record, ref
 
@@ -49,11 +50,20 @@ class ActorsAsked(BaseModel):
     limit: int = Field(1_000, ge=1, le=1_000, description="Actors listed, the first of that order.")
 
 
+FORMER_KINDS = {"mcp": TOOL_SERVER}
+"""Kinds of actors that had another name before 0.2.0."""
+
+
+def kind_named(name: str) -> str:
+    """Return the kind of actors that a name stands for, a former one included."""
+    return FORMER_KINDS.get(name, name)
+
+
 async def list_actors(request: RouteCall) -> RouteReply:
     """List live actors."""
     directory, asked = request.call.core.directory, request.query
     counts = directory.count_by_kind()
-    kind: str | None = asked.kind or None
+    kind: str | None = kind_named(asked.kind) if asked.kind else None
     if kind is not None and kind not in counts:
         raise InvalidField(f"Invalid value of kind: it must be one of {', '.join(sorted(counts))}.")
     first = first_of(directory.statuses(kind), asked.name or "", asked.sort, asked.limit)
@@ -98,7 +108,7 @@ def _shown(status: ActorStatus) -> dict[str, Any]:
 
 async def read_actor(request: RouteCall) -> RouteReply:
     """Look into one live actor."""
-    found = request.call.core.directory.inspect(request.params["kind"], request.params["key"])
+    found = request.call.core.directory.inspect(kind_named(request.params["kind"]), request.params["key"])
     if found is None:
         raise NotFound("No such actor is live now; list those that are with GET /debug/actors.")
     status, state = found

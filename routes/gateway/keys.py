@@ -8,7 +8,7 @@ from actors.calls.request import Body, RequiredReference
 from actors.commands import keys
 from actors.quotas.records import window_of
 from actors.sessions.records import key_record
-from actors.users.messages import RevokeKey
+from actors.users.messages import USER, RevokeKey
 from actors.wire import iso
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import PLAN, TIME, array, ident, nullable, number, record, text
@@ -35,7 +35,7 @@ async def create(request: RouteCall) -> RouteReply:
         shown = key_record(row)
         return RouteReply({"id": shown.pop("id"), "name": shown.pop("name"), "key": key, **shown}, 201)
 
-    return await call.carry_out("user", call.user.user_id, message, created)
+    return await call.carry_out(USER, call.user.user_id, message, created)
 
 
 async def list_keys(request: RouteCall) -> RouteReply:
@@ -48,7 +48,7 @@ async def list_keys(request: RouteCall) -> RouteReply:
 async def revoke(request: RouteCall) -> RouteReply:
     """End an API key at once."""
     call, key_id = request.call, request.params["id"]
-    reply = await call.carry_out("user", call.user.user_id, RevokeKey(key_id), lambda _: RouteReply(status=204))
+    reply = await call.carry_out(USER, call.user.user_id, RevokeKey(key_id), lambda _: RouteReply(status=204))
     keys.end_streams_of(call, key_id)
     return reply
 

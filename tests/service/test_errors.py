@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from actors.errors import ServiceError
-from actors.sessions.tokens import API_KEY, SANDBOX_KEY, SESSION, new_token
+from actors.sessions.tokens import API_KEY, SANDBOX_KEY, SESSION_TOKEN, new_token
 from tests.gateways.gate import ENGINES, Gate
 from tests.support.gateway import BUS, INTERNAL_SECRET, PASSWORD, Answer, Client, GatewayProcess, running
 from tests.support.operator import SECRET, on_plan
@@ -160,10 +160,10 @@ async def test_2000_no_credential(sanic_client: Client):
 BAD_CREDENTIALS = {
     "no token": {"Authorization": "Bearer hello"},
     "another scheme": {"Authorization": "Basic bG92ZWxhY2U6c2VjcmV0"},
-    "a session that never was": {"Authorization": f"Bearer {new_token(SESSION)}"},
+    "a session that never was": {"Authorization": f"Bearer {new_token(SESSION_TOKEN)}"},
     "an API key that never was": {"X-Api-Key": new_token(API_KEY)},
     "a sandbox key that never was": {"X-Api-Key": new_token(SANDBOX_KEY)},
-    "a wrong checksum": {"Authorization": f"Bearer {new_token(SESSION)[:-1]}-"},
+    "a wrong checksum": {"Authorization": f"Bearer {new_token(SESSION_TOKEN)[:-1]}-"},
     "very long": {"Authorization": "Bearer " + "x" * 4_000},
 }
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.sessions.tokens import API_KEY, KINDS, SANDBOX_KEY, SESSION, new_token, token_hash, token_kind
+from actors.sessions.tokens import API_KEY, KINDS, SANDBOX_KEY, SESSION_TOKEN, new_token, token_hash, token_kind
 
 FORM = re.compile(r"(pls|plk|plx)_[0-9A-Za-z]{38}\Z")
 BASE_62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -23,11 +23,11 @@ def test_a_token_is_its_prefix_random_characters_and_a_checksum(kind: str):
 
 
 def test_the_kinds_are_those_of_the_product():
-    assert (SESSION, API_KEY, SANDBOX_KEY) == KINDS == ("pls", "plk", "plx")
+    assert (SESSION_TOKEN, API_KEY, SANDBOX_KEY) == KINDS == ("pls", "plk", "plx")
 
 
 def test_the_checksum_is_the_crc_32_of_what_is_before_it_in_base_62():
-    token = new_token(SESSION)
+    token = new_token(SESSION_TOKEN)
     number = 0
     for character in token[-6:]:
         number = number * 62 + BASE_62.index(character)
@@ -35,14 +35,14 @@ def test_the_checksum_is_the_crc_32_of_what_is_before_it_in_base_62():
 
 
 def test_no_two_tokens_are_alike():
-    assert len({new_token(SESSION) for _ in range(5_000)}) == 5_000
+    assert len({new_token(SESSION_TOKEN) for _ in range(5_000)}) == 5_000
 
 
 @given(st.integers(4, 41), st.sampled_from(BASE_62))
 def test_any_one_wrong_character_is_noticed(place: int, character: str):
-    token = new_token(SESSION)
+    token = new_token(SESSION_TOKEN)
     mistyped = token[:place] + character + token[place + 1 :]
-    assert (token_kind(mistyped) == SESSION) == (mistyped == token)
+    assert (token_kind(mistyped) == SESSION_TOKEN) == (mistyped == token)
 
 
 @given(st.integers(4, 40))
@@ -69,7 +69,7 @@ def test_two_swapped_characters_are_noticed(place: int):
     ],
 )
 def test_what_is_no_token_has_no_kind(change):
-    assert token_kind(change(new_token(SESSION))) is None
+    assert token_kind(change(new_token(SESSION_TOKEN))) is None
 
 
 @given(st.text())

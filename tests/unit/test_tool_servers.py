@@ -149,7 +149,7 @@ async def core(tmp_path: Path) -> AsyncIterator[Core]:
     await store.commit(Unit((users.insert(user),)))
     for count, entry in enumerate(("parley", "unruly", "broken")):
         row = ToolServerRow(f"mcp_{count}", "usr_1", entry, entry, None, None, None, 0)
-        await core.directory.ask("mcp", row.id, InstallToolServer(row))
+        await core.directory.ask("tool_server", row.id, InstallToolServer(row))
     yield core
     assert await core.close(5) == 0
 
