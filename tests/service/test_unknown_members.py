@@ -10,6 +10,7 @@ import pytest
 from actors.commands.table import COMMANDS, GROUPS
 from routes.gateway.table import ROUTES
 from routes.mcp.tools import TOOLS
+from routes.openapi.operations import schema_name
 from tests.support.gateway import BUS, Answer, Client, running
 from tests.support.operator import SECRET, on_plan
 
@@ -192,7 +193,13 @@ async def test_a_tool_refuses_a_member_that_its_schema_does_not_have(user: Clien
 
 def test_the_document_closes_every_body(openapi: dict[str, Any]):
     schemas = openapi["components"]["schemas"]
-    bodies = ["TPSRequest", "Target", "Definition", "Page", *{route.body.__name__ for route in WITH_BODY if route.body}]
+    bodies = [
+        "TPSRequest",
+        "Target",
+        "Definition",
+        "Page",
+        *{schema_name(route.body) for route in WITH_BODY if route.body},
+    ]
     bodies += [f"{service}Request" for service in COMMANDS]
     assert [name for name in bodies if schemas[name].get("additionalProperties") is not False] == []
     for path, methods in openapi["paths"].items():
