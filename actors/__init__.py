@@ -1,1 +1,1 @@
-"""The core: actors that own their state, and the flows of the commands over them."""
+"""The core: actors that own their state, and the commands above them."""

@@ -55,8 +55,8 @@ def _object(required: list[str], **properties: dict[str, Any]) -> dict[str, Any]
 
 
 _TOOLS: dict[str, tuple[Tool, Run]] = {
-    offer.name: (offer, run)
-    for offer, run in (
+    tool.name: (tool, run)
+    for tool, run in (
         (
             Tool(
                 "recall",
@@ -89,7 +89,7 @@ _TOOLS: dict[str, tuple[Tool, Run]] = {
     )
 }
 
-OFFERS = [offer for offer, _ in _TOOLS.values()]
+TOOLS = [tool for tool, _ in _TOOLS.values()]
 
 
 async def run(call: Call, tool: str, arguments: dict[str, Any]) -> ToolResult | None:

@@ -43,7 +43,7 @@ class ListedServer:
     """An installed tool server with its tools, as far as they are known."""
 
     view: ToolServerView
-    offers: list[Tool]
+    tools: list[Tool]
 
 
 # for users
@@ -116,19 +116,19 @@ async def _listed(core: Core, server_id: str) -> ListedServer | None:
     try:
         view = await ask(TOOL_SERVER, server_id, ReadToolServer())
         if view.row.entry == BUILT_IN:
-            return ListedServer(view, built_in_tools.OFFERS)
+            return ListedServer(view, built_in_tools.TOOLS)
         refusal = None
         try:
             timeout = core.tool_servers.limits.connect_timeout_s + MARGIN_S
-            offers = await ask(TOOL_SERVER, server_id, ListTools(), timeout=timeout)
+            tools = await ask(TOOL_SERVER, server_id, ListTools(), timeout=timeout)
         except ServiceError as error:
-            offers, refusal = view.offers or [], error.note
+            tools, refusal = view.offers or [], error.note
         view = await ask(TOOL_SERVER, server_id, ReadToolServer())
     except NotFound:
         return None
     if refusal and view.error is None:  # not its fault: no process may be started for it now
         view = ToolServerView(view.row, view.state, refusal, view.offers)
-    return ListedServer(view, offers)
+    return ListedServer(view, tools)
 
 
 # for users and chat engines
@@ -141,23 +141,21 @@ async def tools_of(core: Core, user_id: str) -> list[Tool]:
     left out where it fails or takes longer.
     """
     ids = await core.store.fetch(tool_servers.ids_of(user_id))
-    return [
-        offer for offers in await asyncio.gather(*(_known(core, server_id) for server_id in ids)) for offer in offers
-    ]
+    return [tool for tools in await asyncio.gather(*(_known(core, server_id) for server_id in ids)) for tool in tools]
 
 
 async def _known(core: Core, server_id: str) -> list[Tool]:
     try:
         view = await core.directory.ask(TOOL_SERVER, server_id, ReadToolServer())
         if view.row.entry == BUILT_IN:
-            offers = built_in_tools.OFFERS
+            tools = built_in_tools.TOOLS
         elif view.offers is not None:
-            offers = view.offers
+            tools = view.offers
         else:
-            offers = await core.directory.ask(TOOL_SERVER, server_id, ListTools(), timeout=FIRST_LIST_S)
+            tools = await core.directory.ask(TOOL_SERVER, server_id, ListTools(), timeout=FIRST_LIST_S)
     except ServiceError:
         return []
-    return [Tool(f"{view.row.name}.{offer.name}", offer.description, offer.input_schema) for offer in offers]
+    return [Tool(f"{view.row.name}.{tool.name}", tool.description, tool.input_schema) for tool in tools]
 
 
 async def invoke(core: Core, user_id: str, tool: str, arguments: dict[str, Any]) -> ToolResult:

@@ -19,7 +19,7 @@ from actors.idempotency.once import Done, fingerprint_of
 from actors.idempotency.records import Rendered
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.http.answers import REPLAYED, JsonAnswer, credential_of, error_answer, quota_headers, status_of
-from routes.http.bodies import header, json_object, next_turn, received_body, whole_header
+from routes.http.bodies import json_object, next_turn, received_body, whole_header
 from routes.http.exchange import Exchange, Received, Writing
 from routes.http.internal_auth import InternalAuth
 
@@ -68,8 +68,9 @@ class GatewayRoutes:
 
     async def _carried_out(self, request: Request, route: Route, params: dict[str, str], call: Call) -> Done:
         """Make the checks in the order of the contract, then let the route do its work."""
+        headers: Any = request.headers
         if route.entrance == "internal":
-            self._internal_auth.check(request)
+            self._internal_auth.check(headers.get)
         sent: dict[str, Any] = {}
         body = b""
         if not route.reads_body:
@@ -79,7 +80,6 @@ class GatewayRoutes:
                 sent = json_object(body or b"{}", media_type, self._exchange.max_body_bytes)
                 await next_turn(body)
         if route.entrance == "member":
-            headers: Any = request.headers
             await admit(call, credential_of(headers.get))
             if route.mutates:
                 await count_stored(call)
@@ -99,7 +99,7 @@ class GatewayRoutes:
         if not route.mutates:
             return Done(_rendered(await route.run(received)))
         exchange = self._exchange
-        key = header(request, "idempotency-key") if route.method == "POST" else None
+        key = headers.get("idempotency-key") if route.method == "POST" else None
         if key is None or call.caller is None:
             reply = await exchange.work.shielded(exchange.carry_out(call, route.run, received))
             return Done(_rendered(reply))

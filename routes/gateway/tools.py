@@ -46,13 +46,13 @@ async def list_tools(request: RouteCall) -> RouteReply:
         {
             "tools": [
                 {
-                    "name": f"{server.view.row.name}.{offer.name}",
+                    "name": f"{server.view.row.name}.{tool.name}",
                     "server": server.view.row.name,
-                    "description": offer.description,
-                    "input_schema": offer.input_schema,
+                    "description": tool.description,
+                    "input_schema": tool.input_schema,
                 }
                 for server in servers
-                for offer in server.offers
+                for tool in server.tools
             ],
             "servers": [_server_record(server.view) for server in servers],
             "catalog": [

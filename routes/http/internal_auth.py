@@ -1,12 +1,11 @@
 """Access to the internal routes, with the operator's secret."""
 
 import hmac
+from collections.abc import Callable
 
-from sanic import Request
 from sanic.exceptions import NotFound
 
 from actors.errors import InvalidCredential, NoCredential
-from routes.http.bodies import header
 
 
 class InternalAuth:
@@ -15,8 +14,8 @@ class InternalAuth:
     def __init__(self, secret: str | None) -> None:
         self._secret = None if secret is None else secret.encode()
 
-    def check(self, request: Request) -> None:
-        """Require the secret.
+    def check(self, header: Callable[[str], str | None]) -> None:
+        """Require the secret; `header` returns a header's value.
 
         Raises:
             NotFound: there is no secret.
@@ -24,7 +23,7 @@ class InternalAuth:
         """
         if self._secret is None:
             raise NotFound("")  # answered as any other path that is not there
-        sent = header(request, "x-internal-secret")
+        sent = header("x-internal-secret")
         if not sent:
             raise NoCredential("This is an internal route: send X-Internal-Secret.")
         if not hmac.compare_digest(sent.encode("utf-8", "surrogateescape"), self._secret):
