@@ -27,7 +27,7 @@ from actors.names import Names
 from actors.quotas.actor import QuotaActor
 from actors.quotas.messages import QUOTA
 from actors.runtime.actor import Actor
-from actors.runtime.directory import Kind
+from actors.runtime.directory import Directory, Kind
 from actors.runtime.local_directory import IDLE_S, LocalDirectory
 from actors.runtime.wakeups import LocalWakeup, Wakeup
 from actors.sealing import Sealer
@@ -141,7 +141,7 @@ class Core:
         clock: Clock = system_clock,
         ticks: Callable[[], float] = monotonic,
         hasher: PasswordHasher | None = None,
-        directory: Callable[[Mapping[str, Kind]], LocalDirectory] | None = None,
+        directory: Callable[[Mapping[str, Kind]], Directory] | None = None,
     ) -> None:
         """Wire the core; `directory` makes the directory of the kinds of actors, by default that of one process."""
         self.store = store
@@ -156,7 +156,9 @@ class Core:
         self.session_ttl_ms = options.session_ttl_s * 1000
         self.deliveries = DeliveryCounts()
         kinds = {kind: Kind(partial(row.make, self), holds_users=row.holds_users) for kind, row in KINDS.items()}
-        self.directory = LocalDirectory(kinds, idle_s=options.idle_s) if directory is None else directory(kinds)
+        self.directory: Directory = (
+            LocalDirectory(kinds, idle_s=options.idle_s) if directory is None else directory(kinds)
+        )
         self.outbox.woken = lambda: self.directory.tell(DISPATCHER, DISPATCHER_KEY, Woken())
         self.credentials = Credentials(self.directory, store)
         self.idempotency = Idempotency(store, sealer, clock)

@@ -1,6 +1,6 @@
 """The domain group: domains, their memberships, selection."""
 
-from actors.agents.messages import AGENT, AgentView, StandingChanged
+from actors.agents.messages import AgentView
 from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name
@@ -31,9 +31,7 @@ async def create(call: Call) -> Answer:
         profile=call.vx.profile,
         access=call.vx.access or "agent",
     )
-    answer = await call.carry_out(USER, call.user.user_id, message, lambda row: Answer(profile=[domain_record(row)]))
-    call.core.directory.tell(AGENT, founder.id, StandingChanged(has_domains=True))
-    return answer
+    return await call.carry_out(USER, call.user.user_id, message, lambda row: Answer(profile=[domain_record(row)]))
 
 
 async def read(call: Call) -> Answer:
@@ -143,12 +141,7 @@ async def _move(call: Call, move: Move) -> Answer:
     view = await target_domain(call)
     agent = await target_agent_in(call, view)
     message = MoveMember(view.viewer, move, agent.id, agent.name, agent.owner_id)
-    answer = await call.carry_out(
-        DOMAIN, view.row.id, message, lambda record: Answer(profile=[record] if record else [])
-    )
-    if answer.profile and answer.profile[0]["state"] == "member":
-        call.core.directory.tell(AGENT, agent.id, StandingChanged(has_domains=True))
-    return answer
+    return await call.carry_out(DOMAIN, view.row.id, message, lambda record: Answer(profile=[record] if record else []))
 
 
 def _own(view: AgentView, call: Call) -> AgentRow:

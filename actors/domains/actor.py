@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from actors.agents.messages import AGENT, StandingChanged
 from actors.conversations.stored import from_row
 from actors.domains.membership import BY_AGENTS_OWNER, MEMBER, NONE, Membership, MemberState, Move, moved, refusal
 from actors.domains.messages import (
@@ -38,6 +39,7 @@ from actors.names import name_taken
 from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
+from actors.runtime.notices import Told
 from actors.wire import Record
 from persistence import domains, zones
 from persistence.domains import DomainRow, ZoneRow
@@ -180,7 +182,8 @@ class DomainActor(DurableActor):
             return self.commit(write, row, reply=dict, applied=applied)
         self.memberships[message.agent_id] = member
         write = domains.put_membership(self.key, message.agent_id, after.value, member.since)
-        return self.commit(write, row, reply=lambda: record, applied=applied)
+        joined = (Told(AGENT, message.agent_id, StandingChanged(has_domains=True)),) if after is MEMBER else ()
+        return self.commit(write, row, reply=lambda: record, applied=applied, notices=joined)
 
     def next_number(self) -> int:
         """Return the number of the next event in the domain's sequence."""

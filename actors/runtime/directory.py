@@ -1,8 +1,8 @@
 """The directory's interface: how everything reaches an actor, wherever it lives."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from actors.runtime.actor import Actor
 from actors.runtime.future import AsyncFuture
@@ -74,4 +74,37 @@ class Directory(Protocol):
 
     def deliver(self, notices: Iterable[Notice]) -> None:
         """Deliver the notices of a unit that was stored."""
+        ...
+
+    # for maintainers
+
+    @property
+    def activations(self) -> int:
+        """Actors activated since the start."""
+        ...
+
+    def __len__(self) -> int:
+        """Return how many actors are live."""
+        ...
+
+    def count_by_kind(self) -> dict[str, int]:
+        """Count live actors per kind."""
+        ...
+
+    def statuses(self, kind: str | None = None) -> Iterator[ActorStatus]:
+        """Describe every live actor, or those of one kind."""
+        ...
+
+    def inspect(self, kind: str, key: str) -> tuple[ActorStatus, dict[str, Any]] | None:
+        """Describe one live actor with its state; never activates one."""
+        ...
+
+    # life
+
+    async def sweep(self) -> None:
+        """Passivate idle actors for ever; run it as a task."""
+        ...
+
+    async def close(self, grace_s: float) -> int:
+        """Let every mailbox run empty for up to `grace_s` seconds, then stop all; return how many were not done."""
         ...

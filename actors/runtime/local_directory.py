@@ -50,7 +50,7 @@ class LocalDirectory:
         self._deadlines = Deadlines()
         self._closing = False
         self._making_room: asyncio.Task[None] | None = None
-        self.activations = 0
+        self._activations = 0
 
     # the Directory interface
 
@@ -138,7 +138,7 @@ class LocalDirectory:
         for envelope in waiting:
             actor.deliver(envelope)
         self._actors[kind, key] = actor
-        self.activations += 1
+        self._activations += 1
         if len(self._actors) > self._max_active and self._making_room is None:
             self._making_room = asyncio.create_task(self._make_room())
         actor.begin(self._leaving.get((kind, key)), self._retired, self.deliver)
@@ -213,6 +213,11 @@ class LocalDirectory:
         return [actor for actor in self._actors.values() if not actor.idle] + list(self._leaving.values())
 
     # for maintainers
+
+    @property
+    def activations(self) -> int:
+        """Actors activated since the start."""
+        return self._activations
 
     def __len__(self) -> int:
         return len(self._actors)

@@ -260,6 +260,7 @@ class UserActor(DurableActor):
             domains.insert_zone(domain.id, ZoneRow(new_id("zon", near=user.id), LOBBY, now)),
             reply=lambda: domain,
             constraint_errors={domains.NAME_TAKEN: name_taken, ROWS: agent_is_gone},
+            notices=(Told(AGENT, message.founder_id, StandingChanged(has_domains=True)),),
         )
 
     @handles(CreateBank)

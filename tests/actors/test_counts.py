@@ -4,11 +4,13 @@ import asyncio
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from actors.agents.messages import ReadAgent, SendChat, SetOnline
 from actors.core import Core, CoreOptions
+from actors.runtime.local_directory import LocalDirectory
 from actors.users.messages import CreateAgent, DestroyUser
 from persistence import conversations
 from tests.support.core import make_user, open_core
@@ -34,7 +36,7 @@ async def test_agents_that_load_while_a_user_of_theirs_is_destroyed_count_what_i
         await core.directory.ask("agent", agent.id, SetOnline(owner.id, True))
         for user in (owner, guest):
             await core.directory.ask("agent", agent.id, SendChat(user.id, user.name, "hello"))
-    await core.directory.passivate_idle()
+    await cast(LocalDirectory, core.directory).passivate_idle()
     met = tuple(await core.store.fetch(conversations.agents_met_by(guest.id)))
     assert len(met) == AGENTS
 

@@ -5,7 +5,7 @@ import logging
 import random
 from collections import Counter
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
@@ -15,6 +15,7 @@ from actors.errors import InvalidCredential, StorageUnavailable
 from actors.plans import PLANS
 from actors.quotas.actor import _TellOfRefusals
 from actors.quotas.messages import CountRequest, QuotaStatus, ReadQuota
+from actors.runtime.local_directory import LocalDirectory
 from actors.runtime.notices import Reload
 from actors.users.messages import DestroyUser, SetPlan
 from actors.wire import iso
@@ -54,7 +55,7 @@ class Quota:
     async def end(self) -> None:
         """Have the actor passivated."""
         self.core.directory.deliver([Reload("quota", (self.id,))])
-        while self.core.directory.inspect("quota", self.id) or any(self.core.directory._leaving):
+        while self.core.directory.inspect("quota", self.id) or any(cast(LocalDirectory, self.core.directory)._leaving):
             await asyncio.sleep(0)
 
     async def stored(self) -> tuple[int, int, int]:

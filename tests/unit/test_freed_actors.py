@@ -3,6 +3,7 @@
 import asyncio
 import gc
 from pathlib import Path
+from typing import cast
 
 from actors.agents.actor import AgentActor
 from actors.agents.messages import SendChat, SetOnline
@@ -13,6 +14,7 @@ from actors.domains.messages import DomainViewer, ReadDomain, SayInZone
 from actors.domains.zone_talk import ZoneTalk
 from actors.engines.recall import RecallEngine
 from actors.ids import new_id
+from actors.runtime.local_directory import LocalDirectory
 from actors.sealing import Sealer
 from actors.users.messages import CreateAgent, CreateDomain
 from persistence import users
@@ -44,7 +46,7 @@ async def test_an_agent_and_a_domain_that_were_spoken_to_leave_nothing_for_the_g
         lobby = (await core.directory.ask("domain", domain.id, ReadDomain(viewer))).lobby
         await core.directory.ask("domain", domain.id, SayInZone(viewer, lobby.id, user.name, "hello"))
         assert alive() == sorted([*before, "AgentActor", "DomainActor", "PrivateChats", "ZoneTalk"])
-        await core.directory.passivate_idle()
+        await cast(LocalDirectory, core.directory).passivate_idle()
         await asyncio.sleep(0)
         assert alive() == before
     finally:
