@@ -1,4 +1,4 @@
-"""Every row of the spec's table 4.3, and the routes that its section 4.4 leaves open, answers as product 8 says."""
+"""Every gateway route answers as the table in docs/contract.md, "Gateway routes", says."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -22,7 +22,7 @@ OPEN = {
 
 
 def row(name: str) -> Callable[[Row], Row]:
-    """Say which row a check is of."""
+    """Register a check for one row of the table."""
 
     def add(check: Row) -> Row:
         assert name not in ROWS
@@ -52,7 +52,7 @@ async def member(gateway: GatewayProcess, unique: str) -> AsyncIterator[Client]:
         yield await on_plan(await nobody.register(f"{unique}-user"), "builder")
 
 
-# 4.3
+# user routes
 
 
 @row("GET /api/health")
@@ -215,7 +215,7 @@ async def mock_deployment(user: Client) -> None:
     assert answer.body["event_id"]
 
 
-# 4.4 and product 8
+# rules, documents, skills and tools
 
 
 def rule(method: str, path: str) -> None:

@@ -1,4 +1,4 @@
-"""No process of a tool server outlives the gateway, however that ends (product 8)."""
+"""No process of a tool server outlives the gateway, however the gateway ends (docs/mcp.md)."""
 
 import asyncio
 import os
@@ -106,6 +106,6 @@ async def test_a_keeper_that_is_killed_takes_its_server_with_it(gateway: Gateway
         async with gateway.client() as client:
             user = await client.log_on("lovelace")
             assert words(await until_well(user, "one.echo")) == "well"
-    finally:  # what a server starts in a session of its own is the keeper's to find, and that is gone
+    finally:  # only the keeper could find a process in a session of its own, and the keeper is gone
         for pid in orphans & parents().keys():
             os.kill(pid, signal.SIGKILL)

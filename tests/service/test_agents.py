@@ -1,4 +1,4 @@
-"""Agents, the roster, selection, chat and history (product 3)."""
+"""Agents, the roster, selection, chat and history (docs/contract.md, "Agents")."""
 
 import asyncio
 import base64
@@ -24,13 +24,13 @@ OWNER_S_COMMANDS = {
 
 @pytest.fixture
 async def other(sanic_client: Client, unique: str) -> Client:
-    """Another user, logged on."""
+    """A second user, logged on."""
     return await sanic_client.register(f"{unique}-other")
 
 
 @pytest.fixture
 def name(unique: str) -> str:
-    """An agent's name that no other test uses."""
+    """An agent name that no other test uses."""
     return f"{unique}-agent"
 
 
@@ -265,7 +265,7 @@ async def test_two_agents_that_swap_names_through_a_third_are_never_mixed_up(use
 
 async def test_another_s_public_agent_is_added_listed_and_removed(user: Client, other: Client, name: str):
     made = await user.agent(name, access="public", online=False)
-    for _ in range(2):  # again is fine
+    for _ in range(2):  # a repeat succeeds
         assert (await other.command("AP_Add", target={"agent": name.upper()})).ok().profile == [made]
     assert await listed(other) == [name]
     (await other.command("AP_Remove", target={"agent": name})).ok()

@@ -1,4 +1,4 @@
-"""API keys and sandbox keys: what they may, how they end, and where they must never be seen (product 2 and 8)."""
+"""API keys and sandbox keys: rights, expiry, and secrecy (docs/contract.md, "API keys" and "Sandbox keys")."""
 
 import asyncio
 import itertools

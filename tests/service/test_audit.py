@@ -1,4 +1,4 @@
-"""The audit log: who changed what, on the plans that log it (product 7)."""
+"""The audit log of changes, on the plans that have one (docs/contract.md, "The audit log")."""
 
 import asyncio
 import json

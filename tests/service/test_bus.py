@@ -1,4 +1,4 @@
-"""The command bus and its aliases: the shape of answers, the order of checks, the services of the spec's table."""
+"""The command bus and its aliases: the shape of answers, the order of checks, and every service."""
 
 import io
 import re
@@ -137,11 +137,11 @@ async def test_the_legacy_constants_are_known_but_not_routed(user: Client, sanic
     assert (answer.http, answer.code) == (404, 1006)
 
 
-# the wrapper's checks, as the spec's table 4.2 has them
+# the checks before each command (docs/contract.md, "Order of checks")
 
 NAMED = ("description", "name")
 SPEC_TABLE = [
-    # path suffix, service, wrapper checks, and what a bare request is answered once they pass
+    # path suffix, service, checks, and the answer to a bare request that passes them
     ("/agent/add", "AP_Add", (), (1002, "missing target.agent field")),
     ("/agent/chat", "AP_Chat", (), (1002, "missing content field")),
     ("/agent/create", "AP_Create", NAMED, (0, "")),

@@ -1,4 +1,4 @@
-"""Domains: who sees them, who belongs to them, selection (product 4)."""
+"""Domains: visibility, memberships, selection (docs/contract.md, "Domains and zones")."""
 
 import asyncio
 import itertools
@@ -102,7 +102,7 @@ AFTER = {
 
 
 def expected(access: str, state: str, service: str, who: str) -> str | int:
-    """The state after a move, or the code that it is refused with: the prose of product.md once more."""
+    """Return the state after a move, or the code of its refusal: docs/contract.md, "Memberships", in prose."""
     owner, agents_owner = who == "founder's owner", who == "the agent's owner"
     has_member = who == "a member's owner" or (agents_owner and state == "member")
     if not (owner or has_member or access == "public" or (agents_owner and state == "invited")):

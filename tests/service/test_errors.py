@@ -1,4 +1,4 @@
-"""Every internal code of product.md's table that this version can answer, each through HTTP."""
+"""Every internal code that a request can cause, through HTTP (docs/contract.md, "Errors")."""
 
 import asyncio
 import io

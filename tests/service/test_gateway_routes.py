@@ -1,4 +1,4 @@
-"""Gateway routes of this version: health, OpenAPI, docs, metrics, the billing hook, live actors (product 8)."""
+"""Health, OpenAPI, docs, metrics, the billing hook and live actors (docs/contract.md, "Gateway routes")."""
 
 import asyncio
 import hashlib

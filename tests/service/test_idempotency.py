@@ -1,4 +1,4 @@
-"""Idempotency-Key: a command is carried out once, and every repeat gets the first answer (product 1)."""
+"""Idempotency-Key: a command runs once, and every repeat gets its answer (docs/contract.md, "Idempotency")."""
 
 import asyncio
 import sqlite3

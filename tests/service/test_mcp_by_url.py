@@ -1,4 +1,4 @@
-"""Tool servers of a URL (MCP, streamable HTTP), on real sockets and through the egress policy (product 8, 9)."""
+"""Tool servers with a URL (MCP, streamable HTTP), on real sockets and through the egress policy (docs/mcp.md)."""
 
 import asyncio
 import ssl

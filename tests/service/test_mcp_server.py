@@ -1,4 +1,4 @@
-"""POST /mcp: the gateway as an MCP server, used by the official client and by hand (product 8)."""
+"""POST /mcp: the gateway as an MCP server, used by the official client and by hand (docs/mcp.md)."""
 
 import asyncio
 import io

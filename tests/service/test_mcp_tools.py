@@ -1,4 +1,4 @@
-"""Tool servers that run as processes: real ones, and one that misbehaves (product 8)."""
+"""Tool servers that run as processes: real ones, and one that misbehaves (docs/contract.md, "Gateway routes")."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The mock of a deployment: an event that the operator makes happen, for development (spec 4.3)."""
+"""The mock deployment route, which emits an event for development (docs/contract.md, "Gateway routes")."""
 
 import sqlite3
 from collections.abc import AsyncIterator

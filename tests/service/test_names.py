@@ -45,7 +45,10 @@ async def test_a_refusal_does_not_tell_to_which_address_a_name_resolves(caplog: 
     assert note is not None
     assert note.startswith("its host must be a public name")
     assert not re.search(r"[0-9]|corp|loopback|private|internal", note)
-    async with name_server("") as (_, dns):  # product.md: accepted, and looked at again by each attempt
+    async with name_server("") as (
+        _,
+        dns,
+    ):  # accepted, and resolved again by each attempt (docs/contract.md, "Events and endpoints")
         assert await Outbound(lookups=asking(dns)).refusal(USER, "https://db.corp.example/hook") is None
 
 

@@ -1,4 +1,4 @@
-"""The engine `openai`: a gateway that talks with an OpenAI-compatible server on a real socket (product 6)."""
+"""The engine `openai` with an OpenAI-compatible server on a real socket (docs/contract.md, "Chat engines")."""
 
 import asyncio
 from collections.abc import AsyncIterator

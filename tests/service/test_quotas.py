@@ -1,4 +1,4 @@
-"""Quotas over the wire: exactness, headers, what counts, plans, the day's turn (product 1 and 7)."""
+"""Quotas over HTTP: exactness, headers, counted requests, plans, midnight (docs/contract.md, "The daily quota")."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""Skills over HTTP: what installs, what is refused and why (product 8, the Agent Skills specification)."""
+"""Skills over HTTP: installation and its refusals (docs/skills.md, the Agent Skills specification)."""
 
 import stat
 import zipfile
@@ -61,7 +61,7 @@ async def test_the_specification_s_examples_install(user: Client, example: str):
     assert await installed(user) == [answer.body["name"]]
 
 
-# what is refused, with a part of the note that says why
+# refusals, each with a part of its note
 
 REFUSED: dict[str, tuple[str | bytes, str]] = {
     "no front matter": ("# A skill", "front matter"),

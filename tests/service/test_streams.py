@@ -1,4 +1,4 @@
-"""ZN_Stream: what happens in a zone, as it happens (product 4)."""
+"""ZN_Stream: live events of a zone (docs/contract.md, "Streams")."""
 
 import asyncio
 import signal

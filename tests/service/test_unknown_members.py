@@ -1,4 +1,4 @@
-"""A member that nobody knows is refused: misspelt, it must never widen what a request does (product 1)."""
+"""Unknown members are refused: a misspelt one must never widen a request (docs/contract.md, "The command bus")."""
 
 from pathlib import Path
 from typing import Any

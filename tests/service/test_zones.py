@@ -1,4 +1,4 @@
-"""Zones: what is said in domains (product 4)."""
+"""Zones: the messages of a domain (docs/contract.md, "Zones")."""
 
 import asyncio
 import base64

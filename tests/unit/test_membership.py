@@ -1,4 +1,4 @@
-"""The moves of a membership, against the table of product.md, section 4, as it stands there."""
+"""The moves of a membership, compared with a copy of the table in docs/contract.md, "Memberships"."""
 
 import pytest
 
