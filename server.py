@@ -48,10 +48,10 @@ from routes.http.access_log import AccessLog, JsonFormatter, log_what_nobody_cat
 from routes.listener import CannotListen, Listener
 
 GRACE_S = 10.0
-"""How long a stop waits for requests under way, and then for actors."""
+"""Seconds that a stop waits for requests under way, and then for actors."""
 
 NAMES_TOLD = 5
-"""The start names up to this number of users whose plan a development start gave."""
+"""The largest number of users with a development start's plan that the start names."""
 
 log = logging.getLogger("parley")
 
@@ -71,7 +71,7 @@ class Parts:
     access_log: type[AccessLog] = AccessLog
     idle_s: float = IDLE_S
     http: Callable[[HttpOptions], HttpOptions] | None = None
-    """Changes what the routes are told of the settings."""
+    """Changes the settings that the routes get."""
     grace_s: float = GRACE_S
 
 
@@ -79,8 +79,8 @@ class Gateway:
     """The running gateway: `start`, then `stop`.
 
     Args:
-        settings: what the operator decides.
-        developed: the keys of those settings that a development start has set; None where it is no such start.
+        settings: the operator's settings.
+        developed: the keys of those settings that a development start has set; None for any other start.
         parts: other parts than production's, for tests.
     """
 
@@ -133,9 +133,9 @@ class Gateway:
             raise
 
     async def stop(self) -> int:
-        """Refuse new work, answer what is under way, drain the actors, close the store.
+        """Refuse new work, answer requests under way, drain the actors, close the store.
 
-        Returns how many requests were cut off when the grace time was over.
+        Returns the number of requests that were cut off at the end of the grace time.
         """
         self.core.streams.close("gateway stops")
         cut_off = await self.listener.drain(self.parts.grace_s)
@@ -155,7 +155,7 @@ class Gateway:
 
 
 async def prepare_sealer(store: Store, settings: Settings) -> Sealer:
-    """Load the master key and see that it is the database's.
+    """Load the master key and check that it is the database's.
 
     Raises:
         MasterKeyError: it is gone, unusable, or another database's.
@@ -176,7 +176,7 @@ async def prepare_sealer(store: Store, settings: Settings) -> Sealer:
 
 
 def core_options(settings: Settings, *, development_plan: bool = False) -> CoreOptions:
-    """Pick what the core is to know of the settings."""
+    """Return the settings that the core needs."""
     webhooks = WebhookOptions(
         outbound=Outbound(allow_insecure=settings.webhooks_allow_insecure, ca_file=settings.webhooks_ca_file),
         header_brand=settings.header_brand,
@@ -215,7 +215,7 @@ def tool_options(settings: Settings) -> ToolOptions:
 
 
 def http_options(settings: Settings) -> HttpOptions:
-    """Pick what the routes are to know of the settings."""
+    """Return the settings that the routes need."""
     secret = settings.internal_secret
     return HttpOptions(
         version=VERSION,
@@ -235,7 +235,7 @@ def chat_engine(settings: Settings, store: Store) -> Engine:
         return RecallEngine()
     from actors.engines.openai.engine import OpenAIEngine  # noqa: PLC0415 - costs most of a second, and only this one needs it
 
-    assert settings.openai_base_url is not None  # the settings see to it
+    assert settings.openai_base_url is not None  # load_settings requires it
     assert settings.openai_model is not None
     key = settings.openai_api_key
     return OpenAIEngine(
@@ -257,12 +257,12 @@ def set_up_logging(settings: Settings) -> None:
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler])
     for library in ("aiosqlite", "openai", "httpx2", "httpcore2"):  # at debug they write every parameter and body
         logging.getLogger(library).setLevel(logging.WARNING)
-    for library in ("mcp", "httpx2", "httpcore2"):  # they write URLs and texts; what fails is told by our own log
+    for library in ("mcp", "httpx2", "httpcore2"):  # they write URLs and texts; our own log reports failures
         logging.getLogger(library).setLevel(logging.CRITICAL)
 
 
 def greet(gateway: Gateway) -> str:
-    """Say where it listens, where the data is and what to try first."""
+    """Return the greeting: the addresses, the place of the data, and a first command to try."""
     settings, listener = gateway.settings, gateway.listener
     base, *others = listener.urls
     open_to_all = ""
@@ -277,7 +277,7 @@ All commands, with examples to send: {base}/docs{told_of_development(gateway)}""
 
 
 def told_of_development(gateway: Gateway) -> str:
-    """Say what a development start has set; of another start, which users have their plan from one."""
+    """Return the greeting's lines on a development start, or on users whose plan is from an earlier one."""
     settings = gateway.settings
     if gateway.developed is None:
         return told_of_development_plans(gateway.on_development_plan)
@@ -290,7 +290,7 @@ def told_of_development(gateway: Gateway) -> str:
 
 
 def told_of_development_plans(found: users.OnDevelopmentPlan) -> str:
-    """Say how many users a development start has given their plan, and how to change it."""
+    """Return the greeting's lines on users whose plan is from a development start, and on changing it."""
     if not found.count:
         return ""
     whose = "1 user has its plan" if found.count == 1 else f"{found.count} users have their plan"
@@ -325,7 +325,7 @@ async def run(gateway: Gateway) -> int:
 
 
 def main(arguments: Sequence[str] = (), make: Callable[[Settings, Collection[str] | None], Gateway] = Gateway) -> int:
-    """Read the command line and the settings, and serve with the gateway that `make` makes of them."""
+    """Read the command line and the settings, and serve with the gateway that `make` builds from them."""
     try:
         told = parse_arguments(arguments, VERSION)
     except WrongUsage as error:
@@ -338,7 +338,7 @@ def main(arguments: Sequence[str] = (), make: Callable[[Settings, Collection[str
     except SettingsError as error:
         return refuse(f"Parley can't start, settings are wrong:\n{error}", as_json=error.as_json)
     set_up_logging(settings)
-    os.umask(0o077)  # what is stored is for this account alone
+    os.umask(0o077)  # only this account may read what is stored
     tune()
     allow_many_connections()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

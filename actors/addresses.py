@@ -1,13 +1,13 @@
-"""Places: where a caller is, as far as limits go (product 2)."""
+"""Places: the keys by which limits count the addresses of callers (docs/contract.md, "Users and passwords")."""
 
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
 
 def place_of(address: str) -> str:
-    """Return the key that limits count an address by: an IPv4 address itself, an IPv6 address's /64.
+    """Return the key by which limits count an address: an IPv4 address itself, or the /64 of an IPv6 address.
 
-    A host of IPv6 has a whole /64 to take addresses from, so one address of it says nothing. An IPv4 address that is
-    written as IPv6 is IPv4. Text that is no address (a call that the gateway makes itself) is a place of its own.
+    A host of IPv6 can take any address of its /64, so a single address identifies nobody. An IPv4-mapped address counts
+    as IPv4. A text that is not an address (of a call by the gateway itself) is a place of its own.
     """
     try:
         parsed = plain_address(ip_address(address))
@@ -17,7 +17,7 @@ def place_of(address: str) -> str:
 
 
 def plain_address(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
-    """Return an IPv4 address for one that is written as IPv6, and an IPv6 address without its zone id."""
+    """Return the IPv4 address of an IPv4-mapped one, and an IPv6 address without its zone id."""
     if isinstance(address, IPv4Address):
         return address
     return address.ipv4_mapped or IPv6Address(int(address))

@@ -53,7 +53,7 @@ class Sealer:
         return self.seal(_PROOF, _PROOF_PURPOSE)
 
     def check(self, proof: bytes) -> None:
-        """Tell whether a proof was made with this key.
+        """Return whether a proof was made with this key.
 
         Raises:
             WrongMasterKey: it was not.

@@ -1,4 +1,4 @@
-"""Throttles: how often something may be tried from one place in a sliding window."""
+"""Throttles: limits on events and on failed attempts per key in a sliding window."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -11,8 +11,8 @@ from actors.errors import Overloaded, TooManyAttempts
 class Throttle:
     """Allows `limit` events per key in any `window_s` seconds; a limit of 0 allows all.
 
-    `clock` tells seconds that never go back: a machine's time that is set must not open a window, or hold it closed.
-    Keys that were quiet for a window are forgotten; at most `max_keys` are remembered, the oldest go first.
+    `clock` returns seconds that never go back: setting the machine's time must not open a window or keep it closed.
+    Keys without an event for a whole window are forgotten; up to `max_keys` are remembered, and the oldest go first.
     """
 
     def __init__(self, limit: int, window_s: float, clock: Callable[[], float], *, max_keys: int = 100_000) -> None:
@@ -69,7 +69,7 @@ class Throttle:
         return events
 
     def _forget_quiet(self) -> None:
-        """Drop keys whose last event left the window; the first in order is the longest quiet."""
+        """Drop keys whose last event left the window; the first in order has been quiet for longest."""
         start = self._clock() - self._window_s
         while self._events:
             key, events = next(iter(self._events.items()))
@@ -79,10 +79,10 @@ class Throttle:
 
 
 class AttemptLimiter:
-    """Limits failed tries per key; as many run at a time as may still fail, and the others wait in order.
+    """Limits failed attempts per key. Concurrent attempts never exceed the failures still allowed; the rest wait.
 
-    So many tries at once can't slip past the limit, and tries that would succeed are not refused but wait, up to
-    `waiting` of a key. `at_once` lets fewer run at a time.
+    Attempts that would succeed thus wait instead of being refused, up to `waiting` for each key. `at_once` lets fewer
+    run at a time.
     """
 
     def __init__(self, failures: Throttle, *, at_once: int | None = None, waiting: int = 64) -> None:
@@ -94,7 +94,7 @@ class AttemptLimiter:
 
     @asynccontextmanager
     async def one(self, key: str, note: str) -> AsyncGenerator[None]:
-        """Make one try; `failed` tells that it went wrong.
+        """Make one attempt; the caller reports a failure with `failed`.
 
         Raises:
             TooManyAttempts: too many failed already.
@@ -113,7 +113,7 @@ class AttemptLimiter:
             self._end(key)
 
     def failed(self, key: str) -> None:
-        """Count a failed try."""
+        """Count a failed attempt."""
         self._failures.record(key)
 
     def _has_room(self, key: str) -> bool:
@@ -121,7 +121,7 @@ class AttemptLimiter:
         return under_way < min(self._at_once, self._failures.limit - self._failures.count(key))
 
     async def _turn(self, key: str) -> bool:
-        """Wait; tell whether the place of a try that has ended was handed on, else look again."""
+        """Wait; return True with the slot of an attempt that has ended, False where the caller must look again."""
         queue = self._waiting.setdefault(key, deque())
         if len(queue) >= self._max_waiting:
             raise Overloaded("Too many log-ons of this user or from this address at once; try again in a second.")
@@ -140,11 +140,11 @@ class AttemptLimiter:
             raise
 
     def _end(self, key: str) -> None:
-        """Take one that is under way out, and hand its place on where it is free."""
+        """End an attempt, and hand its slot to one that waits, as far as the limit allows."""
         self._under_way[key] -= 1
         queue = self._waiting.get(key, deque())
         while queue:
-            full = self._failures.count(key) >= self._failures.limit  # then they look again, to be refused
+            full = self._failures.count(key) >= self._failures.limit  # then those that wait look again, and are refused
             if not full and not self._has_room(key):
                 break
             turn = queue.popleft()

@@ -256,7 +256,7 @@ def visible_to(viewer_id: str, prefix: str, after_key: str, limit: int) -> Query
 
 
 def shown_by_sharing(domain_id: str, viewer_id: str) -> Query[int]:
-    """Tell whether a viewer sees a domain because it shares something with the founder: a row if so."""
+    """Return whether a viewer sees a domain because it shares something with the founder: a row if so."""
     return Query(
         f"SELECT 1 FROM domains WHERE id = :domain AND {_SHARED}",
         {"domain": domain_id, "viewer": viewer_id},

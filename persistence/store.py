@@ -135,7 +135,7 @@ class Store(Protocol):
         ...
 
     async def writable(self) -> bool:
-        """Tell whether a commit succeeds now."""
+        """Return whether a commit succeeds now."""
         ...
 
     async def erase_deleted(self) -> bool:

@@ -77,7 +77,7 @@ class AgentActor(DurableActor):
         if not found:
             raise no_such_agent()
         self._hold_agent(found[0])
-        # A new bank, offer or domain is told to it (StandingChanged). The loss of one is not; that costs a look-up.
+        # StandingChanged reports a new bank, offer or domain. Nothing reports the loss of one; that costs a look-up.
         (standing,) = await self.store.fetch(conversations.standing(self.key))
         self.messages, self._has_banks, self._has_offers, self._has_domains = standing
 
@@ -97,7 +97,7 @@ class AgentActor(DurableActor):
         raise no_such_agent()
 
     def _owned_by(self, viewer_id: str) -> AgentRow:
-        """Return the agent to its owner; anyone else who asks has read it before, so its existence is no secret."""
+        """Return the agent to its owner; others are refused, because whoever asks has read the agent before."""
         agent = self.agent
         if agent is None:
             raise no_such_agent()
@@ -106,7 +106,7 @@ class AgentActor(DurableActor):
         return agent
 
     def _view(self, preview: AgentRow | None = None) -> AgentView:
-        """Return the view of the agent as it is, or as the row of a `preview` will show it."""
+        """Return a view of the agent as it is, or with the row that a change is about to store."""
         agent = preview or self.agent
         assert agent is not None
         record = self._record if preview is None else agent_record(agent)
@@ -174,7 +174,7 @@ class AgentActor(DurableActor):
             notices=(ReloadConcerning(self.key),),
         )
 
-    # told by others
+    # notices of other actors
 
     @handles(StandingChanged)
     def _standing_changed(self, message: StandingChanged) -> None:
@@ -218,27 +218,27 @@ class AgentActor(DurableActor):
 
     @property
     def holds_something(self) -> bool:
-        """Tell whether an engine or a load is to be stopped."""
+        """Return whether an engine or a load is to be stopped."""
         chats = self._chats
         return chats is not None and (chats.has_tasks or chats.any_under_way)
 
     @property
     def engaged(self) -> bool:
-        """Tell whether an engine is at work or a conversation is being loaded."""
+        """Return whether an engine is at work or a conversation is being loaded."""
         return self._chats is not None and self._chats.has_tasks
 
     async def on_end(self) -> None:
-        """Stop the engines and answer the chats that still wait."""
+        """Stop the engines and fail the chats that still wait."""
         if self._chats is not None:
             self._chats.stop()
 
     def on_finished(self) -> None:
-        """Let go of the chats: a cycle with them would keep both in memory until a rare full collection."""
+        """Drop the chats, because a reference cycle would keep both in memory until a rare full collection."""
         super().on_finished()
         self._chats = None
 
     def concerns(self, user_id: str) -> bool:
-        """Tell whether it is an agent of this user's."""
+        """Return whether the agent belongs to this user."""
         return self.agent is not None and self.agent.owner_id == user_id
 
     @property

@@ -6,7 +6,7 @@ from persistence.agents import AgentRow
 
 
 def deployment_event(action: str, agent: AgentRow) -> tuple[str, dict[str, Any]]:
-    """Make type and data of such an event (docs/contract.md, "Event data")."""
+    """Make the type and data of an agent's event (docs/contract.md, "Event data")."""
     data = {
         "user_id": agent.owner_id,
         "deployment_id": agent.id,

@@ -14,7 +14,7 @@ from actors.wire import Record
 from persistence.agents import AgentChanges, AgentRow
 
 AGENT = "agent"
-"""The kind of the actors."""
+"""The kind of agents' actors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class StandingChanged(Tell):
 
 @dataclass(frozen=True, slots=True)
 class UserGone(Tell):
-    """A user who has a conversation with the agent was destroyed, with the messages."""
+    """A user was destroyed, with the messages of its conversation with the agent."""
 
     user_id: str
 
@@ -51,7 +51,7 @@ class AgentView(NamedTuple):
 class ReadAgent(Ask[AgentView]):
     """Return the agent to a user who may see it.
 
-    `access_granted`: its access opens it to this user, as the store says.
+    `access_granted`: the store found that the agent's access opens it to this user.
     """
 
     viewer_id: str
@@ -82,15 +82,15 @@ class DestroyAgent(Ask[AgentView]):
 
 
 class MemoriesNeeded(NamedTuple):
-    """The agent has banks: send the chat again, with the memories that they hold on it."""
+    """The agent has banks: send the chat again with the memories that they hold about it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SendChat(Ask[ChatSent | MemoriesNeeded]):
     """Send a message to the agent in a user's private conversation; return it with the reply.
 
-    `memories`: those of the agent's banks that fit the message and that the user may see; None before the look-up.
-    `access_granted`: the agent's access opens it to this user, as the store says.
+    `memories`: memories of the agent's banks that fit the message and that the user may see; None before the look-up.
+    `access_granted`: the store found that the agent's access opens it to this user.
     """
 
     local: ClassVar[str] = "Its receipt and the pieces of its reply travel beside it: the whole AP_Chat moves instead."

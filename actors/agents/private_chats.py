@@ -31,7 +31,7 @@ from persistence.agents import AgentRow
 from persistence.store import StoreUnavailable, Write
 
 WARM_CONVERSATIONS = 256
-"""Conversations at rest that one agent remembers; others are read from the store again when they go on."""
+"""Idle conversations that one agent keeps in memory; others are read from the store when they continue."""
 
 log = logging.getLogger("parley.agent")
 
@@ -71,7 +71,7 @@ class ConversationLoaded(OwnTell):
 class EngineEnded(OwnTell):
     """An engine that worked in a task has finished a chat.
 
-    `saved` resolves when the user's message is stored; None for an instant engine, which stores nothing before.
+    `saved` resolves when the user's message is stored; None for an instant engine.
     """
 
     conversation: Conversation
@@ -84,8 +84,8 @@ class EngineEnded(OwnTell):
 class PrivateChats:
     """Answers the private chats of one agent, one at a time in each conversation.
 
-    An instant engine answers in the actor's own step, and both messages are one unit; where that takes long, it goes on
-    in a task. A streaming engine always works in a task: the message is stored first, the reply when it is complete.
+    An instant engine answers in the actor's own step, and both messages are one unit; long work continues in a task. A
+    streaming engine always works in a task: the message is stored first, the reply when it is complete.
     """
 
     __slots__ = ("_clock", "_conversations", "_engine", "_host", "_stale")
@@ -95,7 +95,7 @@ class PrivateChats:
         self._clock = clock
         self._engine = EngineRunner(engine, host.actor_urn)
         self._conversations: dict[str, Conversation] = {}
-        self._stale = False  # messages were removed, so the actor has to be loaded again once no chat is under way
+        self._stale = False  # messages were removed, so the actor is loaded again once no chat is under way
 
     def send(self, agent: AgentRow, message: SendChat) -> AsyncFuture[ChatSent]:
         """Answer a message of a user, after those that wait in the same conversation.
@@ -134,7 +134,7 @@ class PrivateChats:
             self._host.retire()
 
     def _dropped(self, conversation: Conversation) -> bool:
-        """Tell whether a conversation's user is destroyed, so that nothing of it may be stored."""
+        """Return whether a conversation's user is destroyed, so that nothing of it may be stored."""
         return self._conversations.get(conversation.user_id) is not conversation
 
     # loading
@@ -150,7 +150,7 @@ class PrivateChats:
         return conversation
 
     def _drop_resting(self) -> None:
-        """Drop the conversations at rest that were not used for longest, as far as there are too many."""
+        """Drop idle conversations above the limit, those unused for longest first."""
         excess = len(self._conversations) - WARM_CONVERSATIONS
         if excess > 0:
             resting = [user_id for user_id, known in self._conversations.items() if known.at_rest]
@@ -167,7 +167,7 @@ class PrivateChats:
             host.tell_self(ConversationLoaded(conversation, error=error))
         except Exception:
             log.exception("%s failed to load a conversation", host.actor_urn)
-            error = InternalError("This conversation can't be read; it is logged.")
+            error = InternalError("This conversation can't be read; the fault has been logged.")
             host.tell_self(ConversationLoaded(conversation, error=error))
         else:
             messages = tuple(from_row(row) for row in reversed(rows))
@@ -275,7 +275,7 @@ class PrivateChats:
     # storing
 
     def _store_said(self, conversation: Conversation, chat: Chat, said: Utterance) -> AsyncFuture[None]:
-        """Store the user's message, unless it is stored already, while it has no reply."""
+        """Store the user's message without a reply, unless it is stored already."""
         messages = () if chat.resumes else (said,)
         self._host.messages += len(messages)
         writes = conversation.add(messages, self._host.key)
@@ -293,7 +293,7 @@ class PrivateChats:
     ) -> None:
         """Store the last messages of a chat with all their notes; the commit answers the chat.
 
-        A reply that was not `streamed` is passed on as one piece then.
+        A reply that was not `streamed` is then passed on as one piece.
         """
         self._host.messages += len(messages)
         writes = conversation.add(messages, self._host.key)
@@ -312,12 +312,12 @@ class PrivateChats:
 
     @property
     def any_under_way(self) -> bool:
-        """Tell whether a chat is not answered yet."""
+        """Whether a chat is not answered yet."""
         return any(known.under_way() for known in self._conversations.values())
 
     @property
     def has_tasks(self) -> bool:
-        """Tell whether an engine is at work or a conversation is being loaded."""
+        """Whether an engine is at work or a conversation is being loaded."""
         return self._engine.tasks > 0
 
     def stop(self) -> None:
@@ -334,9 +334,9 @@ class PrivateChats:
 
 
 def _beside_reply(conversation_id: int, chat: Chat, sent: ChatSent, streamed: Reply | None) -> list[Write]:
-    """Make the writes that belong to a reply: the notes of its quotes, and those of the receipt.
+    """Make the writes stored with a reply: the notes of its quotes, and the rows of the receipt.
 
-    A streamed reply may repeat anything that the engine was given, and so may the answer that the receipt keeps.
+    A streamed reply, and so the answer that the receipt keeps, may repeat anything that the engine was given.
     """
     receipt = chat.receipt
     writes = PRIVATE_QUOTES.notes(conversation_id, sent.reply, chat.memories, whole=streamed is not None)

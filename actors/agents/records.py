@@ -5,7 +5,7 @@ from persistence.agents import AgentRow
 
 
 def agent_record(agent: AgentRow) -> Record:
-    """Show an agent to a user who may see it."""
+    """Return the record of an agent, for a user who may see it."""
     return {
         "id": agent.id,
         "name": agent.name,

@@ -44,7 +44,7 @@ def changed(bank: BankRow, changes: BankChanges, at: int) -> BankRow:
 
 
 class BankActor(DurableActor):
-    """Owns one bank; its key is the bank's id. Every permission in it is decided here."""
+    """Owns one bank; its key is the bank's id. It decides every permission in the bank."""
 
     kind = BANK
     __slots__ = ("_attachments", "_bank", "_clock")
@@ -76,7 +76,7 @@ class BankActor(DurableActor):
         return self._attachments.permission_of(user_id)
 
     def _seen_by(self, viewer: BankViewer) -> BankRow:
-        """Return the bank to a viewer who may see it; for others it does not exist."""
+        """Return the bank to a viewer who may see it; to others it does not exist."""
         bank = self._bank
         if bank is None:
             raise no_such_bank()
@@ -274,7 +274,7 @@ class BankActor(DurableActor):
     # for maintainers
 
     def concerns(self, user_id: str) -> bool:
-        """Tell whether the bank belongs to this user or concerns one of its agents; an agent's id works, too."""
+        """Return whether the bank belongs to this user or concerns one of its agents; also takes an agent's id."""
         return self._attachments.concerns(user_id) or (self._bank is not None and self._bank.owner_id == user_id)
 
     @property
@@ -297,5 +297,5 @@ class BankActor(DurableActor):
 
 
 def _told_of_bank(agent_id: str, *, offered: bool = False) -> tuple[Notice, ...]:
-    """Make the notice for an agent's actor, which knows whether it has banks or offers at all."""
+    """Make the notice that tells an agent's actor that the agent has banks or offers."""
     return (Told(AGENT, agent_id, StandingChanged(has_banks=not offered, has_offers=offered)),)

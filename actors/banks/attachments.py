@@ -1,4 +1,4 @@
-"""The agents of a bank, attached or offered it, and the right to change that (docs/contract.md, "Consent").
+"""The agents attached to a bank or offered it, and the rules for changing that (docs/contract.md, "Consent").
 
 Invitations to domains are the model: a grant by anyone but the agent's owner is an offer, which has no effect until
 the owner accepts it. Lowering needs no consent. Each change in memory has writes that lead to the same rows, whatever
@@ -24,12 +24,12 @@ def above(permission: str) -> list[str]:
 
 
 def up_to(permission: str) -> list[str]:
-    """List the permissions up to one, with that itself."""
+    """List the permissions up to and including one."""
     return [other for other, level in LEVELS.items() if level <= LEVELS[permission]]
 
 
 class Attachments:
-    """The agents of one bank: those attached, and those that it is offered to."""
+    """The agents of one bank: attached ones, and those with an offer."""
 
     __slots__ = ("attached", "offered")
 
@@ -45,11 +45,11 @@ class Attachments:
         return max(held, key=LEVELS.__getitem__, default="none")
 
     def offered_to(self, user_id: str) -> bool:
-        """Tell whether the bank is offered to an agent of this user's."""
+        """Return whether the bank is offered to one of this user's agents."""
         return any(row.owner_id == user_id for row in self.offered.values())
 
     def concerns(self, id: str) -> bool:
-        """Tell whether an agent with this id, or of the user with this id, is attached or offered the bank."""
+        """Return whether an agent with this id, or of the user with this id, is attached or offered the bank."""
         if id in self.attached or id in self.offered:
             return True
         return any(row.owner_id == id for rows in (self.attached, self.offered) for row in rows.values())
@@ -58,7 +58,7 @@ class Attachments:
         """Refuse a grant above the caller's permission; only admins may change an agent's permission or offer.
 
         Raises:
-            NotPermitted: the caller, whose own permission is `own`, may not give this.
+            NotPermitted: the caller, whose own permission is `own`, may not grant this.
         """
         if own == "admin":
             return
@@ -72,7 +72,7 @@ class Attachments:
             raise NotPermitted(f"{offered.agent} is offered {bank} already; only an admin may change that.")
 
     def writes(self, bank_id: str, given: Grant, now: int) -> list[Write]:
-        """Make the writes of `grant`; refused as `ROWS` when the agent is gone."""
+        """Make the writes of `grant`, refused as `ROWS` when the agent is gone."""
         agent_id, permission = given.agent_id, given.permission
         if given.by_owner:
             return self.writes_of_owner(bank_id, agent_id, permission, now)
@@ -87,14 +87,14 @@ class Attachments:
         return writes
 
     def writes_of_owner(self, bank_id: str, agent_id: str, permission: str, now: int) -> list[Write]:
-        """Make the writes of `attach`; refused as `ROWS` when the agent is gone."""
+        """Make the writes of `attach`, refused as `ROWS` when the agent is gone."""
         return [
             banks.attach(bank_id, agent_id, permission, now),
             offers.withdraw(bank_id, agent_id, settled_by(permission)),
         ]
 
     def grant(self, given: Grant, now: int) -> None:
-        """Give a permission: at once by the agent's owner, and by others where it is no more than the agent has.
+        """Grant a permission: at once if the agent's owner grants it, or if it is no more than the agent has.
 
         More becomes an offer beside it. An earlier offer of another permission is withdrawn.
         """

@@ -1,4 +1,4 @@
-"""Loading: the memories that a load makes, and the writes that replace what has their names."""
+"""Loading: the memories that a load makes, and the writes that replace memories of the same names."""
 
 from actors.banks.attachments import LEVELS, Attachments
 from actors.banks.messages import LoadMemory, MemoryMoved
@@ -12,7 +12,7 @@ from persistence.store import Write
 
 def moved() -> MemoryMoved:
     """Make the error for a load whose memories have changed since they were read."""
-    return MemoryMoved("Others change this memory at the same time; try again.")
+    return MemoryMoved("Another request changes this memory at the same time; try again.")
 
 
 def part_names(name: str, texts: tuple[str, ...]) -> list[str]:
@@ -21,10 +21,10 @@ def part_names(name: str, texts: tuple[str, ...]) -> list[str]:
 
 
 def require_may_load(message: LoadMemory, bank: BankRow, attachments: Attachments) -> bool:
-    """Refuse an agent that may not write; tell whether it is to be attached.
+    """Refuse an agent that may not write; return whether it is to be attached.
 
     Raises:
-        NotPermitted: it is not the caller's own, or may not write in this bank.
+        NotPermitted: the agent is not the caller's own, or may not write in this bank.
     """
     viewer_id = message.viewer.user_id
     if message.agent_owner_id != viewer_id:
@@ -42,7 +42,7 @@ def require_may_load(message: LoadMemory, bank: BankRow, attachments: Attachment
 
 
 def replacing(bank: BankRow, message: LoadMemory, now: int) -> tuple[tuple[MemoryRow, ...], list[Write]]:
-    """Make the memories of a load, and the writes that replace what had their names."""
+    """Make the memories of a load, and the writes that replace memories of the same names."""
     before = {memory.name: memory for memory in message.before}
     names = part_names(message.name, message.texts)
     loaded: list[MemoryRow] = []

@@ -9,13 +9,13 @@ from persistence.banks import AttachmentRow, BankChanges, BankRow
 from persistence.memories import Choice, MemoryRow
 
 BANK = "bank"
-"""The kind of the actors."""
+"""The kind of banks' actors."""
 
 
 class BankViewer(NamedTuple):
     """The user who asks. `access_granted`: the store found that the bank's access opens it to this user.
 
-    `answers`: the command answers an offer, so an agent's offer is enough to see the bank.
+    `answers`: the command accepts or declines an offer, so an offer to one of the user's agents makes the bank visible.
     """
 
     user_id: str
@@ -31,7 +31,7 @@ class BankView(NamedTuple):
 
 
 class Accepted(NamedTuple):
-    """A bank, and the agent that is attached to it now."""
+    """A bank, and the agent that is now attached to it."""
 
     view: BankView
     attachment: AttachmentRow
@@ -39,7 +39,7 @@ class Accepted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Grant(Ask[BankView]):
-    """Attach an agent, change its permission, or offer that; `access`, where given, is the bank's new one."""
+    """Attach an agent, change its permission, or offer one; `access`, if given, is the bank's new access."""
 
     viewer: BankViewer
     agent_id: str
@@ -50,13 +50,13 @@ class Grant(Ask[BankView]):
 
     @property
     def by_owner(self) -> bool:
-        """Tell whether the agent's owner gives this."""
+        """Whether the agent's owner grants this."""
         return self.agent_owner_id == self.viewer.user_id
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptOffer(Ask[Accepted]):
-    """Attach an agent as it is offered, for its owner."""
+    """Attach an agent with the permission that it is offered, for its owner."""
 
     viewer: BankViewer
     agent_id: str
@@ -85,14 +85,14 @@ class Loaded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReadBank(Ask[BankView]):
-    """Answer the bank, to a user who may see it."""
+    """Return the bank to a user who may see it."""
 
     viewer: BankViewer
 
 
 @dataclass(frozen=True, slots=True)
 class RequirePermission(Ask[BankView]):
-    """Answer the bank, to a user with at least this permission."""
+    """Return the bank to a user with at least this permission."""
 
     viewer: BankViewer
     permission: str
@@ -115,11 +115,11 @@ class DestroyBank(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class LoadMemory(Ask[Loaded]):
-    """Put a memory in the bank in the name of an own agent, attached with it where it isn't yet.
+    """Load a memory as one of the caller's agents, which is attached if it isn't yet.
 
-    `texts`: what it says; where there are several, they become `name/1`, `name/2` ... `terms`: what the full-text index
-    holds of each. `document_id`: what they are the parts of, if anything. `before`: what the store holds under that
-    name now, parts included; it is replaced, and where it has changed since, `MemoryMoved` is answered.
+    `texts`: the text, or several, which become `name/1`, `name/2` ... `terms`: the terms of each for the full-text
+    index. `document_id`: the document that the texts are parts of, if any. `before`: the memories stored under that
+    name now, parts included; they are replaced, and if they have changed since, `MemoryMoved` is raised.
     """
 
     viewer: BankViewer
@@ -134,7 +134,7 @@ class LoadMemory(Ask[Loaded]):
 
 
 class Removed(NamedTuple):
-    """The number of memories that a deletion or censoring took, and the bank after it."""
+    """The number of memories that were deleted or censored, and the bank afterwards."""
 
     view: BankView
     memories: int
@@ -152,7 +152,7 @@ class RemoveMemories(Ask[Removed]):
 class CensorMemories(Ask[Removed]):
     """Redact memories for good, for an admin; others may choose memories that their own agents wrote.
 
-    `quoting`: kind and key of the actors in whose messages they are quoted.
+    `quoting`: the actors, by kind and key, whose messages quote them.
     """
 
     viewer: BankViewer
@@ -161,19 +161,19 @@ class CensorMemories(Ask[Removed]):
 
 
 class MemoryMoved(Overloaded):
-    """The memory of that name was changed by another at the same time."""
+    """Another request changed the memory of that name at the same time."""
 
 
 def no_such_bank() -> NotFound:
-    """Make the error for a bank that is not there, or not for this user."""
+    """Make the error for a bank that does not exist or that the user may not see."""
     return NotFound("There is no such bank that you may see; check the name with MB_List.")
 
 
 def not_offered() -> StateConflict:
-    """Make the error for an agent that is not offered the bank, or not so any more."""
+    """Make the error for an agent without an offer of the bank."""
     return StateConflict("This agent is offered nothing here; AP_Read shows its owner what it is offered.")
 
 
 def no_such_memory() -> NotFound:
-    """Make the error for a memory that is not there."""
+    """Make the error for a memory that does not exist."""
     return NotFound("There is no memory of this name in the bank; look at MB_Read.")

@@ -17,31 +17,31 @@ from persistence.memories import MemoryRow
 from persistence.store import Store
 
 MAX_LOOKED_UP = 64
-"""Most distinct terms of a query that are looked up, the first ones; bounds the cost of a long text."""
+"""The number of distinct terms of a query that are looked up, the first ones; bounds the cost of a long text."""
 
 MAX_TERMS = 16
-"""Most of these terms that search, the rarest ones."""
+"""The number of these terms that lead the search, the rarest ones."""
 
 MAX_MATCHED = 3_000
-"""Most memories that the leading terms may match in all; more common terms only count in the score."""
+"""The largest number of matches of the leading terms together; more common terms only count in the score."""
 
 CANDIDATES = 40
-"""Most memories that are scored again."""
+"""The largest number of memories that are scored again."""
 
 MAX_UNRANKED = 300
-"""Most memories that are scored where all terms are common."""
+"""The largest number of memories that are scored where all terms are common."""
 
 _SLICE_CHARS = 32_000
 """Characters of a memory's terms that are counted in one slice."""
 
 _RELATIVES = 64
-_RELATIVE_WEIGHT = 0.6  # of a term that shares only its beginning with the query's
+_RELATIVE_WEIGHT = 0.6  # the weight of a term that shares only its beginning with a term of the query
 _K1 = 1.2
 _B = 0.5
 
 
 class RankedMemory(NamedTuple):
-    """A memory that was found, and its score; scores compare only within one query."""
+    """A memory that was found, and its score, which is comparable only within one query."""
 
     memory: MemoryRow
     score: float
@@ -55,9 +55,9 @@ class _Term(NamedTuple):
 
 
 def indexed_terms(bank: int, name: str, text: str) -> Steps[str]:
-    """Make the text that the full-text index holds of a memory: its terms, and those of its name twice.
+    """Make the full-text index's text of a memory: its terms, with those of its name twice.
 
-    The bank's number stands in front of each term, so that one bank's terms are no other's.
+    The bank's number precedes each term, so that banks share no terms.
     """
     named = tokenizer.terms(tokenizer.split(name))
     terms = [*named, *named, *(yield from tokenizer.reading(text))]
@@ -69,7 +69,7 @@ def indexed_terms(bank: int, name: str, text: str) -> Steps[str]:
 
 
 def all_indexed_terms(bank: int, memories: Iterable[tuple[str, str]]) -> Steps[tuple[str, ...]]:
-    """Make the texts that the full-text index holds of memories, each given by its name and text."""
+    """Make the full-text index's texts of memories, each given by its name and text."""
     indexed: list[str] = []
     for name, text in memories:
         indexed.append((yield from indexed_terms(bank, name, text)))
@@ -90,7 +90,7 @@ async def recall(store: Store, bank: BankRow, query: str, limit: int) -> list[Ra
 
 
 async def terms_asked(query: str) -> list[str]:
-    """List the terms of a text that a search for it looks up, in any bank."""
+    """List the terms that a search for a text looks up, in any bank."""
     return await sliced(tokenizer.first_terms(query, MAX_LOOKED_UP))
 
 
@@ -179,7 +179,7 @@ def _weigh(found: Sequence[tuple[int, str]], terms: dict[str, _Term], memories: 
 
 
 def _count(text: str, terms: dict[str, _Term]) -> Steps[tuple[int, Counter[str]]]:
-    """Count the tokens of a memory, and its occurrences of each token that is searched for."""
+    """Count the tokens of a memory, and the occurrences of each token of the query."""
     length, counted = 0, Counter[str]()
     start = 0
     while start < len(text):

@@ -7,7 +7,7 @@ from persistence.offers import OfferRow
 
 
 def bank_record(bank: BankRow) -> Record:
-    """Show a bank to a user who may see it."""
+    """Return the record of a bank, for a user who may see it."""
     return {
         "id": bank.id,
         "name": bank.name,
@@ -21,7 +21,7 @@ def bank_record(bank: BankRow) -> Record:
 
 
 def attachment_record(attachment: AttachmentRow) -> Record:
-    """Show an agent that is attached to a bank or offered it, with its permission."""
+    """Return the record of an agent that is attached to a bank or offered it, with its permission."""
     return {
         "agent": attachment.agent,
         "permission": attachment.permission,
@@ -31,7 +31,7 @@ def attachment_record(attachment: AttachmentRow) -> Record:
 
 
 def offer_record(offer: OfferRow) -> Record:
-    """Show an agent's owner a bank that the agent is offered."""
+    """Return the record of an offer, for the agent's owner."""
     return {
         "bank": offer.bank,
         "owner": offer.owner,
@@ -41,7 +41,7 @@ def offer_record(offer: OfferRow) -> Record:
 
 
 def memory_record(memory: MemoryRow) -> Record:
-    """Show a memory to a user who may read its bank; a censored one has no text."""
+    """Return the record of a memory, for a user who may read its bank; a censored one has no text."""
     return {
         "id": memory.id,
         "name": memory.name,

@@ -17,7 +17,7 @@ async def admit(call: Call, credential: str | None) -> None:
     """Authenticate the caller and count the request.
 
     Raises:
-        NoCredential, InvalidCredential: there is no credential, or nobody has it.
+        NoCredential, InvalidCredential: there is no credential, or it is not valid.
         QuotaExceeded: the user has no request left today.
     """
     core = call.core
@@ -30,7 +30,7 @@ async def admit(call: Call, credential: str | None) -> None:
 
 
 def deferred_until(call: Call) -> AsyncFuture[Any] | None:
-    """Return the commit that the answer has to wait for: the store's bound on the quota must not be below the count."""
+    """Return the commit that the answer waits for, because the stored bound must not be below the count."""
     stored = call.quota and call.quota.stored
     return None if stored is None or (stored.done() and stored.error is None) else stored
 
@@ -47,7 +47,7 @@ async def count_stored(call: Call) -> None:
 
 
 def audit_of(call: Call) -> Audit | None:
-    """Return the maker of the command's audit row, on a plan that has an audit log."""
+    """Return the function that makes the command's audit row, on a plan with an audit log."""
     caller, quota = call.caller, call.quota
     if caller is None or quota is None or not PLANS[quota.plan].audited:
         return None

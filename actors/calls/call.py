@@ -19,7 +19,7 @@ A = TypeVar("A", bound=Quoting)
 
 @dataclass(slots=True)
 class Answer:
-    """The answer of a command: records in `profile`, the rest in `content`, a cursor when there is more.
+    """The answer of a command: records in `profile`, the rest in `content`, and a cursor if there is another page.
 
     `quoted` are the positions of the memories whose texts stand in an answer that may be kept for its Idempotency-Key.
     """
@@ -32,7 +32,7 @@ class Answer:
 
 @dataclass(slots=True)
 class Call:
-    """One command: who sends it, from where, and with what.
+    """One command on its way: its sender, its origin and its body.
 
     `caller` is None on the public commands. `agent_id`, `domain_id` and `zone_id` are the selection as this command
     leaves it. `quota` is the user's quota after this request was counted, `receipt` takes the rows to commit with the
@@ -57,7 +57,7 @@ class Call:
     target_names: dict[str, str] | None = None
     last_event_id: str | None = None
     known_agent: tuple[str, str] | None = None
-    """Id and name of the agent that the command met last, so that the context need not ask for the name."""
+    """Id and name of the last agent that the command read, so that the context need not ask for the name."""
     prepared_names: dict[str, tuple[str | None, str | None]] | None = None
     """Ids and names of the selection, looked up ahead of the change (see `actors/calls/context.py`)."""
     _message_context: MessageContext | None = None
@@ -68,17 +68,17 @@ class Call:
         return self._message_context and self._message_context.progress
 
     def stream_to(self, progress: Progress) -> None:
-        """Have the pieces of the answer passed on as they come."""
+        """Pass the pieces of the answer on as they come."""
         self._message_context = MessageContext(progress)
 
     def says(self, request: TPSRequest) -> None:
-        """Note the body."""
+        """Set the body."""
         self.request = request
         self.target = request.target or NO_TARGET
         self.vx = request.vx or NO_DEFINITION
 
     def sent_by(self, caller: Caller) -> None:
-        """Note the sender and its selection."""
+        """Set the sender and its selection."""
         self.caller = caller
         self.agent_id = caller.agent_id
         self.domain_id = caller.domain_id
@@ -111,11 +111,11 @@ class Call:
         timeout: float = ASK_TIMEOUT_S,
         repeatable: bool = False,
     ) -> A:
-        """Ask an actor for the change that the command is about: the one ask of a command whose unit changes anything.
+        """Ask an actor for the change that the command makes: the only ask of a command that changes anything.
 
         `answer` turns the actor's reply into the answer of the command (an `Answer`, or a gateway route's
-        `RouteReply`). It runs in one step and as if the change were stored, because a receipt writes the answer in the
-        change's own unit. `repeatable`: a second run does no harm and answers alike, so its answer may be kept after
+        `RouteReply`). It runs in one step, before the change is stored, because a receipt writes the answer in the
+        change's own unit. `repeatable`: the command is idempotent, so its answer may be stored after
         the change.
         """
         receipt = self.receipt
@@ -130,19 +130,19 @@ class Call:
         try:
             reply = await ask(kind, key, message, timeout=timeout, request_id=self.request_id, context=context)
         except ServiceError as error:
-            if not isinstance(error, Overloaded):  # else it may still be carried out, as where the client goes away
+            if not isinstance(error, Overloaded):  # else it may still run, as when the client disconnects
                 receipt.undo()
                 receipt.make = None
             raise
-        receipt.make = None  # it holds this call, which holds the receipt: leave the collector no cycle
+        receipt.make = None  # break the reference cycle of call and receipt
         return receipt.answer if receipt.written else answer(reply)
 
     def waive_receipt(self) -> None:
-        """Leave no audit row and keep no answer if the command succeeds: it changed nothing, or its user is gone."""
+        """Leave no audit row and store no answer if the command succeeds: it changed nothing, or its user is gone."""
         if self.receipt is not None:
             self.receipt.waived = True
             self.receipt = None
 
     def saw_agent(self, agent_id: str, name: str) -> None:
-        """Note an agent's name as the command left it, so that the context need not ask for it."""
+        """Note an agent's name after the command, so that the context need not ask for it."""
         self.known_agent = agent_id, name

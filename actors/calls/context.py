@@ -12,7 +12,7 @@ NOBODY: dict[str, str | None] = {"user": None, "agent": None, "domain": None, "z
 
 
 async def context(call: Call) -> dict[str, str | None]:
-    """Name the selection after the command; never fails, because by now the command is done."""
+    """Return the names of the selection after the command; never fails, because the command is done by then."""
     if call.caller is None:
         return NOBODY
     agent_id, known = call.agent_id, call.known_agent
@@ -25,14 +25,14 @@ async def context(call: Call) -> dict[str, str | None]:
 
 
 async def prepare_context(call: Call) -> None:
-    """Look up the names of the selection, for `context_now`."""
+    """Look up the names of the selection for `context_now`."""
     names = await context(call)
     ids = {"agent": call.agent_id, "domain": call.domain_id, "zone": call.zone_id}
     call.prepared_names = {kind: (id, names[kind]) for kind, id in ids.items()}
 
 
 def context_now(call: Call) -> dict[str, str | None]:
-    """Name the selection within this step, as far as the names are known."""
+    """Return the names of the selection without waiting, as far as they are known."""
     if call.caller is None:
         return NOBODY
     known = call.known_agent
@@ -54,7 +54,7 @@ def _prepared_name(call: Call, kind: str, id: str | None) -> str | None:
 
 
 async def _place(call: Call, domain_id: str) -> tuple[str | None, str | None]:
-    """Name the selected domain and zone, as far as the caller still sees them."""
+    """Return the names of the selected domain and zone, as far as the caller still sees them."""
     try:
         view = await read_domain(call, domain_id)
     except (ServiceError, StoreUnavailable):
@@ -67,7 +67,7 @@ async def _agent_name(call: Call, agent_id: str) -> str | None:
         return (await read_agent(call, agent_id)).row.name
     except NotFound:
         return None
-    except (ServiceError, StoreUnavailable):  # a unit of that agent's failed just now, or the gateway stops
+    except (ServiceError, StoreUnavailable):  # the agent's actor stops after a failed unit, or the gateway stops
         with suppress(StoreUnavailable):
             for row in await call.core.store.fetch(agents.by_id(agent_id)):
                 return row.name

@@ -1,4 +1,4 @@
-"""The members that a request may have. An unknown one is refused, because a misspelt one must not widen a command."""
+"""The members that a request may have. Others are refused, because a misspelt member must not widen a command."""
 
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
@@ -27,7 +27,7 @@ _OTHER_WORDS = {
     "prompt": "content",
     "command": "service",
 }
-"""Words that other programs have for a member: nearer to it than one that is merely spelt alike (`permission`)."""
+"""Other programs' words for a member; they come before members that are merely spelt alike."""
 
 _plain_name = regex(r"[A-Za-z0-9_-]+\Z")
 
@@ -47,7 +47,7 @@ class Members:
         )
 
     def require_known(self, body: dict[str, Any]) -> None:
-        """Refuse a body with a member that is not among these, null ones included.
+        """Refuse a body with a member that is not among these, null members included.
 
         Raises:
             InvalidField: the note names up to ten of them, each with the nearest known one.
@@ -70,7 +70,7 @@ class Members:
         )
 
     def _unknown(self, body: dict[str, Any]) -> Iterator[tuple[str, str]]:
-        """List the unknown members, each as the part it is in and its name."""
+        """List the unknown members, each as its part of the body and its name."""
         for name in body:
             if name not in self._names:
                 yield "", name
@@ -92,7 +92,7 @@ class Members:
         return f"{level}.{shown} ({hint})" if level else f"{shown} ({hint})"
 
     def _nearest(self, level: str, word: str) -> str | None:
-        """Find the known member most like a word: in its own part, unless one elsewhere is that word exactly."""
+        """Find the known member most like a word, in its part of the body unless another part has exactly that word."""
         own: dict[str, str] = {}
         every: dict[str, str] = {path: path for path in self._paths}
         for path in self._paths:
@@ -112,7 +112,7 @@ class Members:
 
 
 def members_of(model: type[BaseModel], *others: str) -> Members:
-    """Return the members of a model and of the models that it is made of; `others` are known beside them."""
+    """Return the members of a model and of its nested models; `others` are known in addition."""
     return Members((*others, *_paths_of(model)))
 
 

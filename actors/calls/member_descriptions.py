@@ -39,7 +39,7 @@ GENERAL: Mapping[str, str] = {
     "page.cursor": "`header.next` of the page before, unchanged; the first page when absent.",
     "page.after": "A message's `seq`: answers the messages after it, oldest first, instead of the newest ones.",
 }
-"""What a member means to every command that says nothing else; TPSRequest itself takes these."""
+"""The general description of each member, for TPSRequest and for commands without a description of their own."""
 
 _PROFILE = "What the agent knows and how it behaves: the chat engine answers from it."
 _NEW_ACCESS = f"{GENERAL['vx.access']} `agent` when absent."
@@ -211,11 +211,11 @@ OF_COMMAND: Mapping[str, Mapping[str, str]] = {
         "vx.access": _CHANGED_ACCESS,
     },
 }
-"""What a member means to one command, by service and path."""
+"""The meaning of a member to one command, by service and path."""
 
 
 def member_description(service: str, path: str) -> str:
-    """Return what a request member (`vx.name`), or a part of the request (`vx`), means to a service.
+    """Return the description of a request's member (`vx.name`) or part (`vx`) for a service.
 
     Raises:
         KeyError: no request has such a member.

@@ -15,7 +15,7 @@ DEFAULT_PAGE = 50
 
 
 def page_limit(call: Call, default: int = DEFAULT_PAGE) -> int:
-    """Return the number of entries that the caller wants on a page."""
+    """Return the number of entries for a page."""
     page = call.request.page
     return page.limit if page is not None and page.limit is not None else default
 
@@ -24,7 +24,7 @@ def cursor(call: Call, *kinds: type[R]) -> R | None:
     """Return the content of the command's cursor, or None on the first page.
 
     Raises:
-        InvalidField: it is not a cursor that this command made.
+        InvalidField: the command made no such cursor.
     """
     page = call.request.page
     if page is None or not page.cursor:
@@ -53,7 +53,7 @@ def position_of(sent: str | None, newest: int, prefix: str = "") -> int:
     """Return the position that a gateway route's cursor holds, or `newest` where none was sent.
 
     Raises:
-        InvalidField: it is not a cursor that this list made.
+        InvalidField: the list made no such cursor.
     """
     if not sent:
         return newest

@@ -43,7 +43,7 @@ class Body(BaseModel):
 
 
 class _Part(BaseModel):
-    # unknown members are refused by `parse`, before pydantic would make an error of each
+    # `parse` refuses unknown members first; pydantic would make an error of each
     model_config = ConfigDict(
         strict=True, frozen=True, extra="ignore", json_schema_extra={"additionalProperties": False}
     )
@@ -71,7 +71,7 @@ class Definition(_Part):
 
 
 class Page(_Part):
-    """Which part of a list to answer."""
+    """The part of a list to return."""
 
     limit: Annotated[int, Field(ge=1, le=200)] | None = Field(None, description=GENERAL["page.limit"])
     cursor: Annotated[Annotated[str, StringConstraints(max_length=500, pattern=_NO_NUL)] | None, _Blank] = Field(
@@ -81,7 +81,7 @@ class Page(_Part):
 
 
 class TPSRequest(_Part):
-    """A command's body. Other members are refused; null and blank count as missing."""
+    """A command's body. Unknown members are refused; null and blank count as missing."""
 
     target: Target | None = Field(None, description=GENERAL["target"])
     vx: Definition | None = Field(None, description=GENERAL["vx"])
@@ -100,7 +100,7 @@ B = TypeVar("B", bound=Body)
 
 
 def parse(body: dict[str, Any], members: Members = MEMBERS) -> TPSRequest:
-    """Check a command's body: that its members are among `members`, and their types.
+    """Check that a command's body has only these members, and their types.
 
     Raises:
         InvalidField: the note names the path of up to ten unknown members, or else of up to ten wrong ones.
@@ -117,7 +117,7 @@ def checked(model: type[B], body: dict[str, Any]) -> B:
 
     Raises:
         InvalidField: the note names the path of up to ten unknown members, or else of up to ten wrong ones.
-        MissingField: it lacks a member that is needed.
+        MissingField: it lacks a required member.
     """
     _members_of(model).require_known(body)
     try:
@@ -146,7 +146,7 @@ def refusal_of(error: ValidationError) -> InvalidField | MissingField:
 
 
 def _parted(error: ValidationError) -> tuple[list[ErrorDetails], list[ErrorDetails]]:
-    """Part the problems into missing or null members and wrong ones."""
+    """Split the problems into missing or null members and wrong ones."""
     missing: list[ErrorDetails] = []
     wrong: list[ErrorDetails] = []
     for problem in error.errors(include_url=False):
@@ -178,7 +178,7 @@ def _plain(kind: str, message: str) -> str:
 
 
 def require(request: TPSRequest, paths: tuple[str, ...]) -> None:
-    """Refuse a body that lacks a member that the command needs.
+    """Refuse a body that lacks a required member.
 
     Raises:
         MissingField: the note begins with `missing ... field`.

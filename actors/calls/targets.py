@@ -22,7 +22,7 @@ V = TypeVar("V", AgentView, BankView, DomainView)
 async def named(
     call: Call, kind: str, name: str, find: Callable[[str], Query[str]], read: Callable[[str], Awaitable[V]]
 ) -> V | None:
-    """Read the entity of a name: by the id that it had last where that is still right, else looked up anew."""
+    """Read the entity of a name: by its last known id if that is still right, else by a new look-up."""
     names = call.core.names
     hint = names.hint(kind, name)
     if hint is not None:
@@ -52,7 +52,7 @@ async def target_agent(call: Call) -> AgentView:
 
 
 async def target_agent_id(call: Call) -> str:
-    """Find the agent that `target.agent` names, else the selected one, without reading that.
+    """Find the agent that `target.agent` names, else the selected one, without reading it.
 
     Raises:
         NotFound: there is none of that name that the caller may see.
@@ -82,7 +82,7 @@ async def selected_agent(call: Call) -> AgentView:
     """Read the selected agent.
 
     Raises:
-        NothingSelected: none is, or it is gone or out of sight since.
+        NothingSelected: none is selected, or it is gone or out of sight since.
     """
     if call.agent_id is not None:
         try:
@@ -128,7 +128,7 @@ async def read_agent(call: Call, agent_id: str) -> AgentView:
 
 
 async def has_access_to(call: Call, agent_id: str) -> bool:
-    """Tell whether the agent's access opens it to the caller, where the agent's actor alone can't tell."""
+    """Return whether the agent's access opens it to the caller; asked where the agent's actor alone can't tell."""
     return bool(await call.core.store.fetch(agents.opened_to(agent_id, call.user.user_id)))
 
 
@@ -195,7 +195,7 @@ async def target_zone(call: Call) -> tuple[DomainView, ZoneRow]:
 
 
 async def speaks_in_zone(call: Call) -> bool:
-    """Tell whether a message goes to a zone: one that it names, or a selected one that still exists."""
+    """Return whether a message goes to a zone: one that the request names, or a selected one that still exists."""
     if call.target.domain or call.target.zone:
         return True
     if call.zone_id is None:
@@ -208,7 +208,7 @@ async def speaks_in_zone(call: Call) -> bool:
 
 
 async def target_agent_in(call: Call, view: DomainView) -> AgentRow:
-    """Find the target agent of a domain's command; everyone who sees the domain finds the agents that belong to it.
+    """Find the target agent of a domain's command; everyone who sees the domain finds the agents in it.
 
     Raises:
         NotFound: there is none of that name in the domain, and none that the caller may see.
@@ -232,13 +232,13 @@ async def target_agent_in(call: Call, view: DomainView) -> AgentRow:
 
 
 async def target_bank(call: Call, permission: str = "", *, answers: bool = False) -> tuple[BankView, BankViewer]:
-    """Read the bank that `target.bank` names, and ask for a permission in it where one is needed.
+    """Read the bank that `target.bank` names, and require a permission in it if one is given.
 
-    `answers`: the command answers an offer, so the owner of an agent that is offered the bank may name it, too.
+    `answers`: the command accepts or declines an offer, so the owner of an agent with an offer may name the bank, too.
 
     Raises:
         NotFound: there is none of that name that the caller may see.
-        NotPermitted: the caller sees it but has not that permission.
+        NotPermitted: the caller sees it but lacks that permission.
     """
     viewer = BankViewer(call.user.user_id, answers=answers)
 
@@ -256,7 +256,7 @@ async def target_bank(call: Call, permission: str = "", *, answers: bool = False
 
 
 async def _read_bank(call: Call, bank_id: str, viewer: BankViewer) -> tuple[BankView, BankViewer]:
-    """Read a bank; where its actor alone can't tell that the caller sees it, the store may."""
+    """Read a bank; where its actor alone can't tell whether the caller sees it, ask the store."""
     try:
         return await call.ask(BANK, bank_id, ReadBank(viewer)), viewer
     except NotFound:
@@ -267,9 +267,9 @@ async def _read_bank(call: Call, bank_id: str, viewer: BankViewer) -> tuple[Bank
 
 
 async def target_agent_of(call: Call, view: BankView, *, withdraws: bool = False) -> tuple[str, str, str]:
-    """Find the target agent of a bank's command: one that the caller sees or, for a reader of the bank, one of its own.
+    """Find the target agent of a bank's command: one that the caller sees or, for a reader of the bank, one in it.
 
-    `withdraws`: an admin finds also an agent that is only offered the bank, because it may have been hidden since.
+    `withdraws`: an admin also finds an agent with only an offer, because the agent may have been hidden since.
     Returns its id, its owner's id and its name.
     """
     name, fetch = call.target.agent, call.core.store.fetch
@@ -298,7 +298,7 @@ def require_own(call: Call, entities: str) -> None:
 
 
 def is_for_caller(call: Call) -> bool:
-    """Tell whether `target.user` is absent or the caller."""
+    """Return whether `target.user` is absent or the caller."""
     user = call.target.user
     return user is None or name_key(user) == name_key(call.user.user_name)
 
@@ -316,7 +316,7 @@ async def target_user_id(call: Call) -> str:
 
 
 async def require_name_in_plan(call: Call, name: str) -> None:
-    """Refuse a premium name where the caller's plan has none.
+    """Refuse a premium name on a plan without premium names.
 
     Raises:
         NeedsPlan: the name is too short for the plan.

@@ -20,11 +20,11 @@ from persistence.agents import AgentChanges
 from persistence.users import name_key
 
 STANDING_BANKS = 1_000
-"""The largest number of banks, and of offers, that AP_Read names."""
+"""The largest number of banks, and also of offers, that AP_Read names."""
 
 
 async def create(call: Call) -> Answer:
-    """AP_Create: make an agent that the caller owns."""
+    """AP_Create: create an agent that the caller owns."""
     require_own(call, "agents")
     message = CreateAgent(
         name=require_name(call.vx.name or ""),
@@ -49,18 +49,18 @@ async def read(call: Call) -> Answer:
 
 
 async def _domains_of(call: Call, view: AgentView) -> list[str]:
-    """Name the domains that an agent is a member of, as far as the caller sees them."""
+    """List the names of the domains that an agent is a member of and the caller sees."""
     return await call.core.store.fetch(domains.names_of_agent(view.row.id, call.user.user_id))
 
 
 async def _banks_of(call: Call, view: AgentView) -> list[str]:
-    """Name the agent's banks that the caller may see."""
+    """List the agent's banks that the caller may see."""
     query = banks.of_agent(view.row.id, call.user.user_id, STANDING_BANKS)
     return [bank.name for bank in await call.core.store.fetch(query)]
 
 
 async def _offers_to(call: Call, view: AgentView) -> list[Record]:
-    """Show the agent's owner the banks that the agent is offered; nobody else."""
+    """List the offers to the agent, for its owner only."""
     if view.row.owner_id != call.user.user_id:
         return []
     rows = await call.core.store.fetch(offers.of_agent(view.row.id, STANDING_BANKS))
@@ -115,7 +115,7 @@ def _unselect(call: Call, agent_id: str) -> None:
 
 
 async def select(call: Call) -> Answer:
-    """AP_Select: make an agent the session's."""
+    """AP_Select: select an agent for the session."""
     view = await target_agent(call)
     agent = view.row
     own = agent.owner_id == call.user.user_id
@@ -133,12 +133,12 @@ async def select(call: Call) -> Answer:
 
 
 async def log_on(call: Call) -> Answer:
-    """AP_LogOn: bring an own agent online."""
+    """AP_LogOn: bring one of the caller's agents online."""
     return await _set_online(call, online=True)
 
 
 async def log_off(call: Call) -> Answer:
-    """AP_LogOff: take an own agent offline."""
+    """AP_LogOff: take one of the caller's agents offline."""
     return await _set_online(call, online=False)
 
 
@@ -150,12 +150,12 @@ async def _set_online(call: Call, *, online: bool) -> Answer:
 
 
 async def update(call: Call) -> Answer:
-    """AP_Update: replace name, description, profile and access of an own agent."""
+    """AP_Update: replace name, description, profile and access of one of the caller's agents."""
     return await _change(call)
 
 
 async def modify(call: Call) -> Answer:
-    """AP_Modify: change just the members given of an own agent."""
+    """AP_Modify: change only the members given of one of the caller's agents."""
     if not any((call.vx.name, call.vx.description, call.vx.profile, call.vx.access)):
         raise InvalidField("Invalid value of vx: give at least one of name, description, profile and access.")
     return await _change(call)
@@ -177,7 +177,7 @@ async def _change(call: Call) -> Answer:
 
 
 async def destroy(call: Call) -> Answer:
-    """AP_Destroy: remove an own agent for all."""
+    """AP_Destroy: remove one of the caller's agents for everyone."""
     target = await target_agent(call)
     left = await call.core.store.fetch(domains.of_agent(target.row.id))
 

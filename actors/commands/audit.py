@@ -9,7 +9,7 @@ from persistence.audit import AuditRow
 
 
 async def read(call: Call, since: int, service: str | None, before: int, limit: int) -> list[AuditRow]:
-    """Read a page of the caller's audit log, the newest first; one entry more than `limit` where there are more.
+    """Read a page of the caller's audit log, newest first; one entry beyond `limit` if there is another page.
 
     Raises:
         NeedsPlan: the plan has no audit log.

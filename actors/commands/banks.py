@@ -35,7 +35,7 @@ from persistence.users import name_key
 
 
 async def create(call: Call) -> Answer:
-    """MB_Create: make a bank that the caller owns, with an own agent as its admin."""
+    """MB_Create: create a bank that the caller owns, with one of its agents as admin."""
     require_own(call, "banks")
     name = call.vx.name or call.target.bank
     if name is None:
@@ -66,7 +66,7 @@ async def destroy(call: Call) -> Answer:
 
 
 async def list_banks(call: Call) -> Answer:
-    """MB_List: own banks and those of own agents, or those of another user that the caller may see."""
+    """MB_List: the banks of the caller and its agents, or those of another user that the caller may see."""
     viewer, limit = call.user.user_id, page_limit(call)
     prefix, after = call.target.bank or "", cursor(call, str) or ""
     if is_for_caller(call):
@@ -84,7 +84,7 @@ async def list_banks(call: Call) -> Answer:
 
 
 async def list_agents(call: Call) -> Answer:
-    """MB_AgentList: the agents that are attached to a bank or offered it, a page of them, or one agent."""
+    """MB_AgentList: a page of the agents that are attached to a bank or offered it, or one of them."""
     view, _ = await target_bank(call, "read")
     return await _attachments(call, view, cursor(call, str) or "", call.target.agent)
 
@@ -104,11 +104,11 @@ async def _attachments(call: Call, view: BankView, after: str, agent: str | None
 
 
 async def permissions(call: Call) -> Answer:
-    """MB_Permissions: read or set a bank's access and an agent's permission; more is an offer to another's agent."""
+    """MB_Permissions: read or set a bank's access and an agent's permission; offer more to another user's agent."""
     access, permission = call.vx.access, call.vx.permission
     after = cursor(call, str) or ""
     if permission is not None and call.target.agent is None:
-        raise MissingField("missing target.agent field: name the agent that is to have this permission.")
+        raise MissingField("missing target.agent field: name the agent that gets this permission.")
     view, viewer = await target_bank(call, "read")
 
     def changed(after: BankView) -> Answer:
@@ -129,7 +129,7 @@ async def permissions(call: Call) -> Answer:
 
 
 async def accept(call: Call) -> Answer:
-    """MB_Accept: attach an own agent to a bank as it is offered."""
+    """MB_Accept: attach one of the caller's agents to a bank that it is offered."""
     view, viewer = await target_bank(call, answers=True)
     agent = (await target_agent(call)).row
     return await call.carry_out(BANK, view.row.id, AcceptOffer(viewer, agent.id, agent.owner_id), _accepted)

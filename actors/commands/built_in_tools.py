@@ -1,4 +1,4 @@
-"""The built-in tool server `parley`: recall, agents and the time, with the rights of the user who calls it."""
+"""The built-in tool server `parley`: recall, agents and the time, with the rights of the calling user."""
 
 import zoneinfo
 from collections.abc import Awaitable, Callable
@@ -14,7 +14,7 @@ from actors.errors import InvalidField, ServiceError
 from actors.tools.tool import Tool, ToolResult, text_result
 
 Run = Callable[[Call, dict[str, Any]], Awaitable[tuple[Any, tuple[int, ...]]]]
-"""Makes the value of an answer, and the positions of the memories that it quotes."""
+"""Returns the value of an answer, and the positions of the memories that it quotes."""
 
 
 async def _recall(call: Call, arguments: dict[str, Any]) -> tuple[Any, tuple[int, ...]]:
@@ -81,7 +81,7 @@ _TOOLS: dict[str, tuple[Tool, Run]] = {
         (
             Tool(
                 "current_time",
-                "Tell the time now.",
+                "Return the current time.",
                 _object([], timezone={"type": "string", "description": "An IANA name, e.g. Europe/Paris; else UTC."}),
             ),
             _current_time,
@@ -93,9 +93,9 @@ TOOLS = [tool for tool, _ in _TOOLS.values()]
 
 
 async def run(call: Call, tool: str, arguments: dict[str, Any]) -> ToolResult | None:
-    """Run a tool on behalf of the call's user; None where there is none of that name.
+    """Run a tool for the call's user; None if there is no tool of that name.
 
-    A refusal is the tool's answer, as an error, so that a model can read the reason and try otherwise.
+    A refusal is returned as an error of the tool, so that a model can read the reason and try something else.
     """
     if tool not in _TOOLS:
         return None

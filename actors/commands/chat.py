@@ -31,16 +31,16 @@ from persistence import agents, banks, conversations, zones
 from persistence.agents import AgentRow
 
 CHAT_TIMEOUT_S = 300.0
-"""How long a chat may take in all; engines have shorter bounds of their own."""
+"""Seconds that a chat may take in total; engines have shorter limits of their own."""
 
 CHAT_MEMORIES = 5
-"""Memories that an agent has at hand in a chat."""
+"""The number of memories that an agent gets for a chat."""
 
 CHAT_BANKS = 16
-"""Banks that an agent searches in a chat: its owner's first, then those it is attached to the longest."""
+"""The number of banks that an agent searches in a chat: its owner's first, then those attached for longest."""
 
 MAX_MENTIONS = 5
-"""Agents that reply because a message names them."""
+"""The number of agents that reply because a message names them."""
 
 NEWEST = 2**62
 """Higher than any seq."""
@@ -49,14 +49,14 @@ _mention = re.compile(r"@([A-Za-z0-9][A-Za-z0-9_.-]{1,62}[A-Za-z0-9])")
 
 
 async def chat(call: Call) -> Answer:
-    """AP_Chat: say something to an agent, privately or in the zone that is meant, and have its reply; both durable."""
+    """AP_Chat: send a message to an agent, in private or in a zone, and return it with the reply, both durable."""
     if (call.zone_id or call.target.domain or call.target.zone) and await speaks_in_zone(call):
         try:
             return await _chat_in_zone(call)
         except NotInDomain:
             if call.target.domain or call.target.zone or call.target.agent is None:
                 raise
-            # the zone is only selected, and the agent that is named is elsewhere: this is between the two
+            # the zone is only selected, and the named agent is not in it: the chat is private
     message = SendChat(call.user.user_id, call.user.user_name, call.request.content or "")
     agent_id = await target_agent_id(call)
     try:
@@ -68,7 +68,7 @@ async def chat(call: Call) -> Answer:
 
 
 async def _send(call: Call, agent_id: str, message: SendChat) -> Answer:
-    """Send a chat, with the memories that its banks hold about it where the agent has banks."""
+    """Send a chat, with matching memories if the agent has banks."""
     memories: tuple[Memory, ...] = ()
 
     def answered(sent: ChatSent | MemoriesNeeded) -> Answer | MemoriesAsked:
@@ -96,18 +96,18 @@ async def _send(call: Call, agent_id: str, message: SendChat) -> Answer:
     if isinstance(answer, MemoriesAsked):
         memories = await memories_for_chat(call, agent_id, message.content)
         answer = await send(replace(message, memories=memories))
-    assert isinstance(answer, Answer)  # with memories, it is never asked for them
+    assert isinstance(answer, Answer)  # with memories, the agent never asks for them
     return answer
 
 
 class MemoriesAsked(NamedTuple):
-    """Stands for an answer while the agent asks for the memories of its banks."""
+    """A placeholder for the answer: the agent asks for the memories of its banks first."""
 
     quoted: tuple[int, ...] = ()
 
 
 async def history(call: Call) -> Answer:
-    """AP_History: the private conversation with an agent, a page of it, newest last."""
+    """AP_History: a page of the private conversation with an agent, newest last."""
     store, limit = call.core.store, page_limit(call)
     before = cursor(call, int)
     target = await target_agent(call)
@@ -122,12 +122,12 @@ async def history(call: Call) -> Answer:
 
 
 async def post(call: Call) -> Answer:
-    """ZN_Post: say something in a zone; only agents that it names reply."""
+    """ZN_Post: post a message in a zone; only agents that it names reply."""
     return await _say(call, None)
 
 
 async def _chat_in_zone(call: Call) -> Answer:
-    """AP_Chat in a zone: say something to an agent there, and have its reply."""
+    """AP_Chat in a zone: send a message to an agent there, and return it with the reply."""
     agent = await target_agent(call)
     if not agent.row.online:
         raise StateConflict(f"{agent.row.name} is offline; its owner logs it on with AP_LogOn.")
@@ -171,7 +171,7 @@ async def _say(call: Call, spoken_to: AgentView | None) -> Answer:
 
 
 async def _resumed(call: Call, zone_id: str) -> Utterance | None:
-    """Read the message that a repeat goes on with."""
+    """Read the stored message that a repeated command continues."""
     if call.resumes is None:
         return None
     rows = await call.core.store.fetch(zones.message(zone_id, call.resumes))
@@ -190,7 +190,7 @@ def _persona(agent: AgentRow) -> Persona:
 
 
 async def memories_for_chat(call: Call, agent_id: str, message: str) -> tuple[Memory, ...]:
-    """Recall the best memories about a message from those of an agent's banks that the caller may see."""
+    """Recall the memories that match a message best, from the agent's banks that the caller may see."""
     store = call.core.store
     found: list[tuple[str, RankedMemory]] = []
     asked = await terms_asked(message)

@@ -1,4 +1,4 @@
-"""A command as data: route, alias, checks, OpenAPI and dispatch derive from it."""
+"""A command as data, from which route, alias, checks, OpenAPI and dispatch derive."""
 
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
@@ -35,12 +35,12 @@ class Command:
         summary: its purpose, in a line.
         run: its function; absent for one that is declared but not built yet, and for one with `follow`.
         uses: the request members it reads.
-        requires: those that it needs, in the order of the checks.
+        requires: the required ones, in the order of the checks.
         profile: the record kind in `profile`; `content`: those in `content`, in order.
-        public: True where no credential is needed; such a call is not counted either.
+        public: True if it needs no credential; such a call counts against no quota.
         mutates: True for a change, to which Idempotency-Key and the audit log apply.
-        streams: True where an answer may come as server-sent events.
-        follow: for a command that answers as server-sent events without end: makes the reader, and what it missed.
+        streams: True if its answer may come as server-sent events.
+        follow: starts the stream of a command that answers with server-sent events without end.
         errors: the internal codes beyond those that every command can answer.
         example: a request body that works once its names exist.
     """
@@ -71,7 +71,7 @@ class Command:
 
     @property
     def available(self) -> bool:
-        """Tell whether it is built."""
+        """Whether it is built."""
         return self.run is not not_available or self.follow is not None
 
 

@@ -21,10 +21,10 @@ async def add(
     metadata: dict[str, Any] | None,
     answer: Callable[[DocumentRow], A],
 ) -> A:
-    """Queue a document in place of the caller's one of that name.
+    """Queue a document, replacing the caller's document of that name.
 
     Raises:
-        InvalidField: MB_Load could not take it under that name.
+        InvalidField: MB_Load could not load it under that name.
     """
     if name == ALL_MEMORIES:
         raise InvalidField(f"Invalid value of name: to MB_Load `{ALL_MEMORIES}` means all memories; take another name.")
@@ -38,7 +38,7 @@ async def read(call: Call, document_id: str) -> Record:
     """Return the record of a document.
 
     Raises:
-        NotFound: it is not there, or another's.
+        NotFound: it does not exist, or is another user's.
     """
     found = await call.core.store.fetch(documents.by_id(call.user.user_id, document_id))
     if not found:
@@ -47,10 +47,10 @@ async def read(call: Call, document_id: str) -> Record:
 
 
 async def ingested(call: Call, name: str) -> tuple[DocumentRow, list[str]] | None:
-    """Read the caller's document of a name with the texts of its parts; None where there is none.
+    """Read the caller's document of a name with the texts of its parts; None if there is none.
 
     Raises:
-        StateConflict: it is not ready, or a part of it was censored.
+        StateConflict: it is not ready, or a part was censored.
     """
     found = await call.core.store.fetch(documents.by_name(call.user.user_id, name))
     if not found:

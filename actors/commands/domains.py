@@ -19,7 +19,7 @@ from persistence.users import name_key
 
 
 async def create(call: Call) -> Answer:
-    """DM_Create: make a domain, with its lobby, that an own agent founds."""
+    """DM_Create: create a domain with its lobby, founded by one of the caller's agents."""
     require_own(call, "domains")
     name = require_name(call.vx.name or "")
     founder = _own(await target_agent(call), call)
@@ -35,7 +35,7 @@ async def create(call: Call) -> Answer:
 
 
 async def read(call: Call) -> Answer:
-    """DM_Read: one domain and its memberships, a page of them by the agents' names."""
+    """DM_Read: one domain and a page of its memberships, by the agents' names."""
     view, limit = await target_domain(call), page_limit(call)
     query = domains.memberships_after(view.row.id, cursor(call, str) or "", limit + 1)
     standing = await call.core.store.fetch(query)
@@ -73,7 +73,7 @@ async def update(call: Call) -> Answer:
 
 
 async def destroy(call: Call) -> Answer:
-    """DM_Destroy: remove a domain and its zones for all."""
+    """DM_Destroy: remove a domain and its zones for everyone."""
     view = await target_domain(call)
 
     def destroyed(_: None) -> Answer:
@@ -85,7 +85,7 @@ async def destroy(call: Call) -> Answer:
 
 
 async def select(call: Call) -> Answer:
-    """DM_Select: make a domain and its lobby the session's."""
+    """DM_Select: select a domain and its lobby for the session."""
     view = await target_domain(call)
     if not view.is_member:
         raise no_member(view.row)
@@ -93,7 +93,7 @@ async def select(call: Call) -> Answer:
 
 
 async def select_place(call: Call, domain_id: str, zone_id: str, answer: Answer) -> Answer:
-    """Make a domain and a zone of it the session's, or the key's."""
+    """Select a domain and one of its zones for the session or API key."""
     if (call.domain_id, call.zone_id) == (domain_id, zone_id):
         return answer
 
@@ -108,17 +108,17 @@ async def select_place(call: Call, domain_id: str, zone_id: str, answer: Answer)
 
 
 async def invite(call: Call) -> Answer:
-    """DM_Invite: invite an agent; an own one becomes a member."""
+    """DM_Invite: invite an agent; one of the caller's own becomes a member."""
     return await _move(call, Move.INVITE)
 
 
 async def join(call: Call) -> Answer:
-    """DM_Join: make an own agent a member."""
+    """DM_Join: make one of the caller's agents a member."""
     return await _move(call, Move.JOIN)
 
 
 async def leave(call: Call) -> Answer:
-    """DM_Leave: take an own agent out, or decline its invitation."""
+    """DM_Leave: take one of the caller's agents out, or decline its invitation."""
     return await _move(call, Move.LEAVE)
 
 
@@ -151,7 +151,7 @@ def _own(view: AgentView, call: Call) -> AgentRow:
 
 
 async def end_streams_of_outsiders(call: Call, domain_ids: list[str]) -> None:
-    """End the streams of readers who have no member left in domains that destroyed agents belonged to."""
+    """End the streams of readers without a member left in the domains of destroyed agents."""
     for domain_id in domain_ids:
         for reader in call.core.streams.readers_of(domain_id):
             try:

@@ -17,13 +17,13 @@ from persistence.store import Unit
 from persistence.users import NO_PASSWORD, SANDBOX_PREFIX, UserRow
 
 PREFIX_CHARS = 8
-"""Characters of a key that are shown when it is listed."""
+"""The number of characters of a key that lists show."""
 
 SANDBOX_PLAN = "free"
 
 
 def _require_session(call: Call) -> None:
-    """Refuse an API key where only a session may be used.
+    """Refuse a request that was authenticated with an API key.
 
     Raises:
         NotPermitted: the request came with a key.
@@ -33,7 +33,7 @@ def _require_session(call: Call) -> None:
 
 
 async def create_key(call: Call, name: str, expires_in_days: int | None) -> tuple[CreateKey, str]:
-    """Prepare an API key: the message to the user's actor, and the key itself, shown this once.
+    """Prepare an API key: the message to the user's actor, and the key itself, shown only this once.
 
     Raises:
         NotPermitted: the request came with a key.
@@ -67,7 +67,7 @@ async def issue_sandbox_key(call: Call) -> tuple[SessionRow, str, QuotaStatus]:
 
     Raises:
         NotPermitted: the operator has not enabled it.
-        TooManyAttempts: this address has had all its keys of this hour.
+        TooManyAttempts: this address got all its keys of this hour.
     """
     core = call.core
     if not core.options.sandbox_keys:

@@ -31,13 +31,13 @@ from persistence.memories import Choice, MemoryRow
 from persistence.store import StoreUnavailable
 
 RECALL_LIMIT = 5
-"""Memories that MB_Recall answers where page.limit says nothing."""
+"""The number of memories that MB_Recall returns without page.limit."""
 
 _TRIES = 8
 
 
 async def load(call: Call) -> Answer:
-    """MB_Load: put a memory in a bank, in the name of an own agent, which is attached where it isn't yet."""
+    """MB_Load: load a memory into a bank as one of the caller's agents, which is attached if it isn't yet."""
     if call.vx.name == ALL_MEMORIES:
         raise InvalidField(f"Invalid value of vx.name: `{ALL_MEMORIES}` means all memories; take another name.")
     view, viewer = await target_bank(call)
@@ -58,7 +58,7 @@ async def load(call: Call) -> Answer:
         message = LoadMemory(viewer, agent.id, agent.owner_id, agent.name, name, texts, terms, before, document_id)
         try:
             return await call.carry_out(BANK, view.row.id, message, _loaded)
-        except MemoryMoved:  # another loaded or removed it meanwhile: look again
+        except MemoryMoved:  # another request loaded or removed it meanwhile: look again
             if attempt == _TRIES - 1:
                 raise
     raise AssertionError("the last try answers or raises")
@@ -73,7 +73,7 @@ def _loaded(loaded: Loaded) -> Answer:
 
 
 async def read(call: Call) -> Answer:
-    """MB_Read: a bank's memories, oldest first, or those that `vx.name` means: one, or the parts of a document."""
+    """MB_Read: a bank's memories, oldest first, or those of `vx.name`: one, or the parts of a document."""
     view, _ = await target_bank(call, "read")
     limit, name, after = page_limit(call), call.vx.name, cursor(call, int) or 0
     rows = await call.core.store.fetch(memories.page_after(view.row.id, name, after, limit + 1))
@@ -87,7 +87,7 @@ async def read(call: Call) -> Answer:
 
 
 async def recall_memories(call: Call) -> Answer:
-    """MB_Recall: the memories that say most about `content`, best first."""
+    """MB_Recall: the memories that match `content` best, best first."""
     view, _ = await target_bank(call, "read")
     query = call.request.content or ""
     found = await recall(call.core.store, view.row, query, page_limit(call, RECALL_LIMIT))
@@ -103,7 +103,7 @@ async def recall_memories(call: Call) -> Answer:
 
 
 def _answers(query: str, memories: list[MemoryRow]) -> Steps[list[bool]]:
-    """Return for each memory whether it answers a question, by the rule of chats."""
+    """Return for each memory whether it answers a question, by the rule that chats use."""
     question = yield from asking(query)
     answers: list[bool] = []
     for memory in memories:
@@ -121,14 +121,14 @@ async def delete(call: Call) -> Answer:
 
 
 async def censor(call: Call) -> Answer:
-    """MB_Censor: redact memories for good; their tombstones stay."""
+    """MB_Censor: redact memories permanently; their tombstones stay."""
     _require_choice(call)
     view, viewer = await target_bank(call)
     choice = await _choice(call, view)
     quoting = tuple(await call.core.store.fetch(censoring.quoted_by(view.row.id, choice)))
     answer = await call.carry_out(BANK, view.row.id, CensorMemories(viewer, choice, quoting), _removed)
     call.core.erasure.wake()
-    with suppress(StoreUnavailable):  # those that quoted one just before; the stored messages are redacted already
+    with suppress(StoreUnavailable):  # messages that quoted one in between; as stored they are redacted already
         for kind, key in await call.core.store.fetch(censoring.quoted_by(view.row.id, choice)):
             call.core.directory.deliver((Reload(kind, (key,)),))
     return answer
@@ -139,7 +139,7 @@ def _removed(removed: Removed) -> Answer:
 
 
 def _require_choice(call: Call) -> None:
-    """Refuse a command that doesn't say which memories it means: here the selected agent is no default."""
+    """Refuse a command that names no memories, because the selected agent is no default here."""
     if call.vx.name is None and call.target.agent is None:
         raise MissingField(
             f"missing name field: name the memory as `vx.name` (`{ALL_MEMORIES}` for all), "
@@ -148,7 +148,7 @@ def _require_choice(call: Call) -> None:
 
 
 async def _choice(call: Call, view: BankView) -> Choice:
-    """Return the choice of memories; without the permission admin, only those by the caller's own agents if any are."""
+    """Return the choice of memories; for others than admins, only those by the caller's agents, if there are any."""
     me = call.user.user_id
     author_id = author_owner_id = None
     if call.target.agent is not None:

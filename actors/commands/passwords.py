@@ -1,4 +1,4 @@
-"""Passwords: every attempt at one and every change, under the same limits."""
+"""Passwords: attempts and changes, all under the same limits."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -14,24 +14,24 @@ from persistence import logon_places, users
 from persistence.users import UserRow, name_key
 
 KNOWN_MS = 30 * DAY_MS
-"""How long a place is known after the user's last log-on from there."""
+"""How long a place stays known after the user's last log-on from it."""
 
 
 def place_digest(call: Call) -> bytes:
-    """Return the digest under which the origin of a call is stored.
+    """Return the digest that is stored of a call's origin.
 
-    A digest under the master key: a copy of the database alone doesn't tell where users log on from.
+    It is keyed with the master key, so that a copy of the database alone doesn't reveal where users log on from.
     """
     return call.core.sealer.digest(place_of(call.address), "place of log-ons")
 
 
 @asynccontextmanager
 async def _attempt(call: Call, name: str) -> AsyncGenerator[tuple[Lane, Callable[[], None]]]:
-    """Make one attempt at a user's password: yield the lane to hash in and a function that counts it as failed."""
+    """Make one attempt at a user's password: yield the hasher's lane and a function that counts a failure."""
     core, user, place = call.core, name_key(name), place_of(call.address)
 
     async def is_known() -> bool:
-        # By name, so that it takes as long for a user that isn't there.
+        # By name, so that it takes as long for a user that doesn't exist.
         known = logon_places.is_known(user, place_digest(call), core.clock() - KNOWN_MS)
         return bool(await core.store.fetch(known))
 
@@ -40,7 +40,7 @@ async def _attempt(call: Call, name: str) -> AsyncGenerator[tuple[Lane, Callable
 
 
 async def verified(call: Call, name: str, secret: str) -> UserRow:
-    """Check a password, as often as the limits allow; an unknown user takes as long as a wrong password.
+    """Check a password within the limits; an unknown user takes as long as a wrong password.
 
     Raises:
         WrongPassword: there is no such user, or this is not its password.
@@ -72,7 +72,7 @@ async def own_verified(call: Call, secret: str) -> UserRow:
 
 
 async def hashed(call: Call, secret: str) -> str:
-    """Hash a new password of the caller's; it counts as an attempt that doesn't fail.
+    """Hash the caller's new password; it counts as an attempt that succeeds.
 
     Raises:
         NotPermitted: the request came with a key.

@@ -19,7 +19,7 @@ async def list_skills(call: Call) -> list[Record]:
 
 
 async def install_from_catalog(call: Call, name: str, answer: Callable[[SkillRow], A]) -> A:
-    """Install a skill of the operator's catalog.
+    """Install a skill from the operator's catalog.
 
     Raises:
         NotFound: there is none of that name.
@@ -29,8 +29,8 @@ async def install_from_catalog(call: Call, name: str, answer: Callable[[SkillRow
 
 
 async def install_text(call: Call, content: str, answer: Callable[[SkillRow], A]) -> A:
-    """Install a skill that is one SKILL.md."""
-    # a megabyte of YAML is not for the loop
+    """Install a skill that is a single SKILL.md."""
+    # a megabyte of YAML would block the event loop
     return await _install(call, await asyncio.to_thread(read_skill, content.encode()), answer)
 
 

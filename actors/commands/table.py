@@ -10,7 +10,7 @@ GROUPS = {
     "zone": "04 - Zone",
     "bank": "05 - Bank",
 }
-"""Group words of the aliases, each with its tag (docs/contract.md, "Commands")."""
+"""The first segments of the aliases, each with its tag in the OpenAPI document."""
 
 
 def _order(command: Command) -> tuple[int, str]:
@@ -29,9 +29,9 @@ _BY_NAME = (
 COMMANDS: dict[str, Command] = {
     command.service: command for command in (*users.COMMANDS, *sorted(_BY_NAME, key=_order))
 }
-"""Every service that is routed, by name: those of users in the order of their life, all others by name."""
+"""Every routed service by name: those of users in the order of a user's life, all others in alphabetical order."""
 
 UNROUTED: dict[str, Command] = {
     name: Command(name, "A legacy constant that is not routed.") for name in ("COMMAND", "DEFAULT")
 }
-"""Names that exist but are not routed; they answer 1005 after the checks of the request."""
+"""Services that exist but are not routed; they answer 1005 after the checks of the request."""

@@ -1,4 +1,4 @@
-"""Tool servers (MCP) of users: list, install, invoke, remove; and the toolbox that chat engines use."""
+"""The commands of users' tool servers (MCP), and the toolbox that chat engines use."""
 
 import asyncio
 import re
@@ -33,14 +33,14 @@ from persistence import tool_servers
 from persistence.tool_servers import ToolServerRow
 
 FIRST_LIST_S = 5.0
-"""How long an engine waits for the tools of a server that was never connected."""
+"""Seconds that an engine waits for the tools of a server that was never connected."""
 MARGIN_S = 5.0
-"""Seconds that an ask of a tool server's actor may take beyond the server's own time-outs."""
+"""Seconds that an ask may take beyond the tool server's own time-outs."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListedServer:
-    """An installed tool server with its tools, as far as they are known."""
+    """An installed tool server with its known tools."""
 
     view: ToolServerView
     tools: list[Tool]
@@ -57,7 +57,7 @@ async def install(
     headers: Mapping[str, str],
     answer: Callable[[ToolServerView], A],
 ) -> A:
-    """Install a tool server: an entry of the operator's catalog, or a URL with headers to send there.
+    """Install a tool server: an entry of the operator's catalog, or a URL with headers to send to it.
 
     `answer` makes the reply to the caller.
 
@@ -65,7 +65,7 @@ async def install(
         MissingField: neither an entry nor a URL is given.
         InvalidField: the name, the URL or a header can't be used, or both an entry and a URL are given.
         NotFound: the catalog has no such entry.
-        NameTaken, StateConflict: the user has one of this name, or the most that a user may have.
+        NameTaken, StateConflict: the user has one of this name, or as many as a user may have.
     """
     if not re.fullmatch(NAME_PATTERN, name) or "." in name:
         raise InvalidField(
@@ -104,14 +104,14 @@ async def remove(call: Call, name: str, answer: Callable[[None], A]) -> A:
 
 
 async def list_servers(core: Core, user_id: str) -> list[ListedServer]:
-    """List a user's tool servers; those that never were are connected, which may take their time-out."""
+    """List a user's tool servers, first connecting new ones, which may take up to their time-out."""
     ids = await core.store.fetch(tool_servers.ids_of(user_id))
     listed = await asyncio.gather(*(_listed(core, server_id) for server_id in ids))
     return [server for server in listed if server is not None]
 
 
 async def _listed(core: Core, server_id: str) -> ListedServer | None:
-    """Look at one tool server; None where it was removed meanwhile."""
+    """Return one tool server; None if it was removed meanwhile."""
     ask = core.directory.ask
     try:
         view = await ask(TOOL_SERVER, server_id, ReadToolServer())
@@ -126,7 +126,7 @@ async def _listed(core: Core, server_id: str) -> ListedServer | None:
         view = await ask(TOOL_SERVER, server_id, ReadToolServer())
     except NotFound:
         return None
-    if refusal and view.error is None:  # not its fault: no process may be started for it now
+    if refusal and view.error is None:  # not the server's fault: no process may start for it now
         view = ToolServerView(view.row, view.state, refusal, view.offers)
     return ListedServer(view, tools)
 
@@ -137,8 +137,8 @@ async def _listed(core: Core, server_id: str) -> ListedServer | None:
 async def tools_of(core: Core, user_id: str) -> list[Tool]:
     """List the tools of a user's tool servers, as `server.tool`.
 
-    The last known list of a server is good enough here. A server that was never connected is waited for a moment, and
-    left out where it fails or takes longer.
+    A server's last known list is good enough here. A server that was never connected gets a moment to connect; it is
+    left out if it fails or takes longer.
     """
     ids = await core.store.fetch(tool_servers.ids_of(user_id))
     return [tool for tools in await asyncio.gather(*(_known(core, server_id) for server_id in ids)) for tool in tools]
@@ -159,7 +159,7 @@ async def _known(core: Core, server_id: str) -> list[Tool]:
 
 
 async def invoke(core: Core, user_id: str, tool: str, arguments: dict[str, Any]) -> ToolResult:
-    """Call a tool of a user's by its whole name, `server.tool`.
+    """Call one of a user's tools by its full name, `server.tool`.
 
     Raises:
         NotFound: there is no such tool (3000).
@@ -199,11 +199,11 @@ class UserToolbox:
         self._core = core
 
     async def tools(self, user_id: str) -> list[Tool]:
-        """List the tools of a user's tool servers; never fails, servers that fail are left out."""
+        """List the tools of a user's tool servers; never fails, because servers that fail are left out."""
         return await tools_of(self._core, user_id)
 
     async def invoke(self, user_id: str, name: str, arguments: dict[str, Any]) -> ToolAnswer:
-        """Call a tool; answer its text, and whether the tool says that it failed.
+        """Call a tool; return its text, and whether the tool reports a failure.
 
         Raises:
             ServiceError: there is no such tool, or its server failed.

@@ -76,7 +76,7 @@ async def create(call: Call) -> Answer:
 
 
 async def log_on(call: Call) -> Answer:
-    """US_LogOn: a password for a session token."""
+    """US_LogOn: exchange a password for a session token."""
     core = call.core
     name = call.target.user or ""
     secret = call.vx.secret or ""
@@ -98,12 +98,12 @@ async def log_on(call: Call) -> Answer:
 
 
 async def _ended_sessions(call: Call, user_id: str) -> frozenset[str]:
-    """Find the sessions that the user's actor still counts although they have ended, where it counts many."""
+    """Find ended sessions that the user's actor still counts; looks only if it counts many."""
     core = call.core
     counted = await call.ask(USER, user_id, ReadSessions())
     if len(counted) < MAX_SESSIONS // 2:
         return frozenset()
-    used_since = core.clock() - core.session_ttl_ms - 2 * TOUCH_MS  # the stored time of a last use may be late
+    used_since = core.clock() - core.session_ttl_ms - 2 * TOUCH_MS  # the stored time of a last use may lag behind
     return frozenset(counted).difference(await core.store.fetch(credentials.ids_used_since(user_id, used_since)))
 
 
@@ -119,7 +119,7 @@ async def log_off(call: Call) -> Answer:
 
 
 async def list_sessions(call: Call) -> Answer:
-    """US_Sessions: the caller's sessions that live, in order of creation."""
+    """US_Sessions: the caller's live sessions, in order of creation."""
     core, limit = call.core, page_limit(call)
     # The stored time of a last use may be a minute old, so the session's actor decides.
     used_since = core.clock() - core.session_ttl_ms - TOUCH_MS
@@ -161,13 +161,13 @@ async def read(call: Call) -> Answer:
     owned, user_id = await _owned(call), call.user.user_id
     try:
         user = await call.ask(USER, user_id, ReadUser())
-    except NotFound:  # destroyed since this request was let in
+    except NotFound:  # destroyed since this request was admitted
         raise ended() from None
     return Answer(profile=[own_user_record(user, owned, await call.ask(QUOTA, user_id, ReadQuota()))])
 
 
 async def update(call: Call) -> Answer:
-    """US_Update: change the members given; a new password ends the other sessions."""
+    """US_Update: change the given members; a new password ends the other sessions."""
     description, profile = call.vx.description, call.vx.profile
     secret, user_id = call.vx.secret, call.user.user_id
     if description is None and profile is None and secret is None:
@@ -204,7 +204,7 @@ async def remove(call: Call, user_id: str, verified_hash: str) -> None:
 
 
 def _end_other_streams(call: Call) -> None:
-    """End the streams of the caller's other sessions, which have ended. Those of its API keys go on."""
+    """End the streams of the caller's other sessions, which have ended. Streams of its API keys continue."""
     user = call.user
     others = Whom(user_id=user.user_id, but_credential_id=user.credential_id, sessions_only=True)
     call.core.streams.end("revoked", others)

@@ -30,7 +30,7 @@ from persistence import deliveries, delivery_log
 from persistence.delivery_log import AttemptRow
 
 RECOVERABLE_MS = 14 * 86_400 * 1000
-"""How far back a recovery reaches."""
+"""The age of the oldest deliveries that a recovery takes."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -38,12 +38,12 @@ NEWEST = 2**63 - 1
 """Greater than the position of any delivery."""
 
 CURSOR = "dlv:"
-"""The beginning of the cursors of deliveries."""
+"""The prefix of the cursors of deliveries."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListDeliveries:
-    """Which deliveries are asked for; None for all."""
+    """A filter of deliveries; None takes all."""
 
     endpoint_id: str | None
     event_type: str | None
@@ -101,18 +101,18 @@ async def delete_endpoint(call: Call, endpoint_id: str, answer: Callable[[None],
 
 
 async def disable_endpoint(call: Call, endpoint_id: str, answer: Callable[[Record], A]) -> A:
-    """Disable an endpoint; one that is disabled stays so."""
+    """Disable an endpoint; no effect on a disabled one."""
     message = ChangeEndpoint(endpoint_id, active=False)
     return await call.carry_out(WEBHOOKS, call.user.user_id, message, answer)
 
 
 async def recover(call: Call, endpoint_id: str, since: str, answer: Callable[[int], A]) -> A:
-    """Queue again all that failed at an endpoint since a time; answer how many deliveries that makes."""
+    """Queue all failed deliveries of an endpoint since a time again; return their number."""
     user_id = call.user.user_id
     number = await call.ask(WEBHOOKS, user_id, FindEndpoint(endpoint_id))
     at, now = _moment("since", since), call.core.clock()
     if at < now - RECOVERABLE_MS:
-        raise InvalidField("Invalid value of since: it may be 14 days ago at most.")
+        raise InvalidField("Invalid value of since: give a time within the last 14 days.")
     ((count, upto),) = await call.core.store.fetch(deliveries.failed_since(number, at))
     return await call.carry_out(WEBHOOKS, user_id, Recover(endpoint_id, at, upto, count), answer)
 
@@ -145,7 +145,7 @@ async def retry_delivery(call: Call, delivery_id: str, answer: Callable[[Record]
 
 
 async def send_test(call: Call, event_type: str, data: dict[str, Any], answer: Callable[[TestSent], A]) -> A:
-    """Emit an event with data that the caller gives."""
+    """Emit an event with the caller's data."""
     if event_type not in EVENT_TYPES:
         raise _unknown_type()
     check_size(data)
@@ -171,7 +171,7 @@ def _filter(events: Sequence[str]) -> tuple[str, ...]:
 
 
 def _moment(path: str, text: str) -> int:
-    """Read a time as ms since the epoch; UTC where it names no zone.
+    """Read a time as ms since the epoch; UTC if it names no time zone.
 
     Raises:
         InvalidField: it is not ISO 8601.

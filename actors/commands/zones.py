@@ -57,7 +57,7 @@ async def list_zones(call: Call) -> Answer:
 async def read(call: Call) -> Answer:
     """ZN_Read: a page of a zone's messages, newest last: back from the newest, or on from `page.after`.
 
-    A cursor leads on in its page's direction: a seq leads back, a seq as text forward.
+    A cursor keeps its page's direction: a seq leads back, a seq as text forward.
     """
     view, zone = await target_zone(call)
     if not view.is_member:
@@ -80,7 +80,7 @@ async def read(call: Call) -> Answer:
 
 
 async def select(call: Call) -> Answer:
-    """ZN_Select: make a zone and its domain the session's."""
+    """ZN_Select: select a zone and its domain for the session."""
     view, zone = await target_zone(call)
     if not view.is_member:
         raise no_member(view.row)
@@ -105,20 +105,20 @@ USE_EVERY_S = 15.0
 """Seconds between the times that a stream counts as a use of its session; fewer where sessions are short."""
 
 CATCH_UP = 200
-"""Missed events that are read from the store at a time."""
+"""The number of missed events that one read of the store returns."""
 
 BLOCK_BYTES = 262_144
-"""The size of a block of missed events, about."""
+"""The approximate size of a block of missed events, in bytes."""
 
 
 async def follow(call: Call) -> Stream:
-    """ZN_Stream: subscribe to a zone; the stream begins with the events after the last one that the caller had."""
+    """ZN_Stream: subscribe to a zone, beginning with the events after the last one that the caller got."""
     view, zone = await target_zone(call)
     user, store = call.user, call.core.store
     after = None if call.last_event_id is None else _number(call.last_event_id, LAST_EVENT_ID)
     reader = call.core.streams.subscribe(view.row.id, zone.id, user.user_id, user.credential_id)
     try:
-        view, zone = await target_zone(call)  # as it is now: a reader who is put out from here on is told so
+        view, zone = await target_zone(call)  # again: a reader put out from here on is notified
         if not view.is_member:
             raise no_member(view.row)
         (newest,) = await store.fetch(zones.last_number(view.row.id))
@@ -144,7 +144,7 @@ async def follow(call: Call) -> Stream:
         except InvalidCredential:
             reader.end("expired")
         except (ServiceError, StoreUnavailable):
-            pass  # the session's state is unknown until the next use
+            pass  # the session's state stays unknown until the next use
 
     return Stream(reader, missed(), use, min(USE_EVERY_S, call.core.session_ttl_ms / 3000))
 

@@ -82,7 +82,7 @@ class Conversation:
 
     @property
     def at_rest(self) -> bool:
-        """Tell whether nothing is under way, so that it may be dropped and read from the store again later."""
+        """Return whether nothing is under way, so that it may be dropped and read from the store again later."""
         return self.loaded and not self.at_work and not self.open_units and not self.waiting
 
     def add(self, messages: tuple[Utterance, ...], agent_id: str) -> list[Write]:

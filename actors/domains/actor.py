@@ -273,12 +273,12 @@ class DomainActor(DurableActor):
 
     @property
     def holds_something(self) -> bool:
-        """Tell whether an engine is to be stopped, or a message waits for a reply."""
+        """Return whether an engine is to be stopped, or a message waits for a reply."""
         return self._talk is not None and self._talk.any_under_way
 
     @property
     def engaged(self) -> bool:
-        """Tell whether an engine is at work."""
+        """Return whether an engine is at work."""
         return self._talk is not None and self._talk.tasks > 0
 
     async def on_end(self) -> None:
@@ -294,7 +294,7 @@ class DomainActor(DurableActor):
     # for maintainers
 
     def concerns(self, user_id: str) -> bool:
-        """Tell whether a user's agent has a membership; the id may also be an agent's."""
+        """Return whether a user's agent has a membership; the id may also be an agent's."""
         return user_id in self.memberships or any(member.owner_id == user_id for member in self.memberships.values())
 
     @property

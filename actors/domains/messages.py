@@ -81,7 +81,7 @@ class DestroyDomain(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class StandsIn(Ask[bool]):
-    """Tell whether an agent has a membership: invited, member or banned."""
+    """Return whether an agent has a membership: invited, member or banned."""
 
     agent_id: str
 

@@ -272,7 +272,7 @@ class ZoneTalk:
 
     @property
     def any_under_way(self) -> bool:
-        """Tell whether an engine is at work, or a message waits for a reply."""
+        """Return whether an engine is at work, or a message waits for a reply."""
         return bool(self._engine.tasks or self._awaited)
 
     def stop(self) -> None:

@@ -77,11 +77,11 @@ class Outbound:
         return context
 
     def url_refusal(self, url: str) -> str | None:
-        """Tell why a URL must not be called, as far as it shows that as written, or None."""
+        """Return why a URL must not be called, as far as it shows that as written, or None."""
         return url_refusal(url, allow_insecure=self.allow_insecure)
 
     async def refusal(self, user_id: str, url: str) -> str | None:
-        """Tell why a URL must not be called, also by what its name resolves to now, or None.
+        """Return why a URL must not be called, also by what its name resolves to now, or None.
 
         A name that does not resolve is let through: each connection is checked again. The reason does not tell to which
         address a name resolves; the log does.

@@ -89,7 +89,7 @@ _LOCAL_NAMES = ("localhost", "local", "internal", "home.arpa")
 
 
 def address_refusal(address: str | Address, *, allow_insecure: bool = False) -> str | None:
-    """Tell why an address must not be connected to, or None: globally routable unicast only.
+    """Return why an address must not be connected to, or None: globally routable unicast only.
 
     Args:
         address: as text or parsed; a scope (`%eth0`) is refused.
@@ -114,7 +114,7 @@ def address_refusal(address: str | Address, *, allow_insecure: bool = False) -> 
 
 @lru_cache(maxsize=4_096)
 def url_refusal(url: str, *, allow_insecure: bool = False) -> str | None:
-    """Tell why a URL must not be called, as far as it shows that as written, or None.
+    """Return why a URL must not be called, as far as it shows that as written, or None.
 
     Names are not resolved. A host must be an IP address in its usual form (no octal, hexadecimal, shortened or
     single-number one, which parsers read in different ways) or a name in ASCII.

@@ -96,7 +96,7 @@ def courtesy(words: list[str]) -> Courtesy | None:
 
 
 def asks(text: str, words: list[str]) -> bool:
-    """Tell whether a text with these words wants an answer: a question or a request."""
+    """Return whether a text with these words wants an answer: a question or a request."""
     if not words:
         return "?" in text or "？" in text
     if text.endswith(("?", "？")):
@@ -165,7 +165,7 @@ def _pieces(sentence: str) -> list[str]:
 
 
 def tells(text: str, words: list[str]) -> bool:
-    """Tell whether a text with these words states something: no question, request, greeting or thanks."""
+    """Return whether a text with these words states something: no question, request, greeting or thanks."""
     return bool(words) and not asks(text, words) and courtesy(words) is None
 
 

@@ -88,7 +88,7 @@ class Question:
         return _share(self.terms, self._terms_total, terms)
 
     def accepts(self, terms: Iterable[str], share: float, *, sure: bool = False) -> bool:
-        """Tell whether a text of these distinct terms, and this share, answers the question; `sure`: without doubt."""
+        """Return whether a text with these terms and this share answers the question; `sure`: without doubt."""
         if sure or self._weights is self.terms:
             return share >= (SURE if sure else MAYBE)
         return _share(self._weights, self._total, terms) >= MAYBE

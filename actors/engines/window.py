@@ -58,7 +58,7 @@ class Window:
 
     @property
     def is_indexed(self) -> bool:
-        """Tell whether the next search need not read an utterance first."""
+        """Return whether the next search need not read an utterance first."""
         return self._index is not None and self._indexed == self._oldest + len(self._utterances)
 
     def indexing(self) -> Steps[Index]:

@@ -219,7 +219,7 @@ class Idempotency:
 
 
 def is_kept(error: ServiceError) -> bool:
-    """Tell whether a refusal is kept for its key: one of the core's that a repeat would not change.
+    """Return whether a refusal is kept for its key: one of the core's that a repeat would not change.
 
     Storage that failed (5002) did nothing, and a failed engine (5001) is to be tried again with the same message.
     """

@@ -98,7 +98,7 @@ class LibraryActor(DurableActor):
         )
 
     def concerns(self, user_id: str) -> bool:
-        """Tell whether it is this user's."""
+        """Return whether it is this user's."""
         return user_id == self.key
 
     def snapshot(self) -> dict[str, Any]:

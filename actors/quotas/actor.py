@@ -279,7 +279,7 @@ class QuotaActor(DurableActor):
 
     @property
     def holds_something(self) -> bool:
-        """Tell whether the store's bound is not the exact count, or refusals are not told of yet."""
+        """Return whether the store's bound is not the exact count, or refusals are not told of yet."""
         return self._reserved != self._count or self._refused > 0
 
     async def on_end(self) -> None:
@@ -288,7 +288,7 @@ class QuotaActor(DurableActor):
         await self.store.commit(Unit(writes, (self.incarnation,)))
 
     def concerns(self, user_id: str) -> bool:
-        """Tell whether it counts for this user."""
+        """Return whether it counts for this user."""
         return self.key == user_id
 
     def snapshot(self) -> dict[str, Any]:

@@ -115,7 +115,7 @@ class Mailbox:
         return envelope
 
     def empty(self) -> bool:
-        """Tell whether nothing waits."""
+        """Return whether nothing waits."""
         return not self.queue
 
     def drain(self) -> list[Envelope]:

@@ -132,7 +132,7 @@ class SessionActor(DurableActor):
 
     @property
     def holds_something(self) -> bool:
-        """Tell whether a use of the session is not stored yet."""
+        """Return whether a use of the session is not stored yet."""
         return self._session is not None and self._last_used > self._stored_use
 
     async def on_end(self) -> None:
@@ -140,7 +140,7 @@ class SessionActor(DurableActor):
         await self.store.commit(Unit((credentials.touch(self.key, self._last_used),)))
 
     def concerns(self, user_id: str) -> bool:
-        """Tell whether it is a session of this user's."""
+        """Return whether it is a session of this user's."""
         return self._session is not None and self._session.user_id == user_id
 
     def snapshot(self) -> dict[str, Any]:

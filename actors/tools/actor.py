@@ -305,7 +305,7 @@ class ToolServerActor(DurableActor):
 
     @property
     def engaged(self) -> bool:
-        """Tell whether a call or a connecting is under way, or a process is ending."""
+        """Return whether a call or a connecting is under way, or a process is ending."""
         return bool(self._answers or self._tasks)
 
     async def on_end(self) -> None:
@@ -318,7 +318,7 @@ class ToolServerActor(DurableActor):
             await asyncio.wait(self._tasks)
 
     def concerns(self, user_id: str) -> bool:
-        """Tell whether it is this user's."""
+        """Return whether it is this user's."""
         return self._row is not None and self._row.user_id == user_id
 
     @property

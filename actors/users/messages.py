@@ -147,7 +147,7 @@ class RemoveFromRoster(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class OnRoster(Ask[bool]):
-    """Tell whether an agent is on the roster."""
+    """Return whether an agent is on the roster."""
 
     agent_id: str
 

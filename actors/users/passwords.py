@@ -60,7 +60,7 @@ class PasswordHasher:
         return await self._run(lambda: _hash(secret, self._cost), lane)
 
     async def verify(self, secret: str, phc: str | None, lane: Lane) -> bool:
-        """Tell whether the password is that of the hash; with no hash it takes as long and says no.
+        """Return whether the password is that of the hash; with no hash it takes as long and says no.
 
         Raises:
             Overloaded: too many wait already.

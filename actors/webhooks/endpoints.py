@@ -217,7 +217,7 @@ class WebhooksActor(DurableActor):
         return (Told(DISPATCHER, DISPATCHER_KEY, EndpointChanged(number)),)
 
     def concerns(self, user_id: str) -> bool:
-        """Tell whether these are the user's endpoints."""
+        """Return whether these are the user's endpoints."""
         return user_id == self.key
 
     def snapshot(self) -> dict[str, Any]:

@@ -151,7 +151,7 @@ def pattern_of(kind: str) -> str:
 
 
 def takes(events: Iterable[str], kind: str) -> bool:
-    """Tell whether an endpoint with this filter gets events of a type; an empty filter takes all."""
+    """Return whether an endpoint with this filter gets events of a type; an empty filter takes all."""
     wanted = tuple(events)
     return not wanted or kind in wanted or (pattern_of(kind) or kind) in wanted
 

@@ -75,7 +75,7 @@ class Lane:
 
     @property
     def at_rest(self) -> bool:
-        """Tell whether it holds nothing that the store does not say as well."""
+        """Return whether it holds nothing that the store does not say as well."""
         return not (self.open or self.ready or self.queued or self.breaker.failures or self.next_due is not None)
 
     def room(self, now: int) -> int:

@@ -78,7 +78,7 @@ class Breaker:
 
     @property
     def tripped(self) -> bool:
-        """Tell whether it is open, or waits for the outcome of its probe."""
+        """Return whether it is open, or waits for the outcome of its probe."""
         return self._failures >= BREAKER_FAILURES
 
     def room(self, in_flight: int, now: int) -> int:

@@ -225,7 +225,7 @@ class Writer:
 
 
 def _is_one_statement(unit: Unit) -> bool:
-    """Tell whether a unit is stored by one statement whose effect need not be looked at before the commit."""
+    """Return whether a unit is stored by one statement whose effect need not be looked at before the commit."""
     return len(unit.writes) == 1 and unit.writes[0].rows is None and unit.then is None
 
 
@@ -245,7 +245,7 @@ def _planned(units: list[Unit]) -> list[_Step]:
 
 
 def _can_join_others(unit: Unit) -> bool:
-    """Tell whether all writes of a unit can be stored in statements for many units."""
+    """Return whether all writes of a unit can be stored in statements for many units."""
     if unit.constraint_errors or unit.then is not None:
         return False
     return all(write.many is not None and write.rows is None for write in unit.writes)
