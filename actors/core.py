@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WebhookOptions:
-    """What the operator decides of webhooks; see the settings of the same names. Times in seconds."""
+    """The operator's settings for webhooks, under the same names; times in seconds."""
 
     outbound: Outbound = field(default_factory=Outbound)
     header_brand: str = "Service"
@@ -68,7 +68,7 @@ class WebhookOptions:
 
 @dataclass(frozen=True, slots=True)
 class CoreOptions:
-    """What the operator decides of the core; see the settings of the same names."""
+    """The operator's settings for the core, under the same names."""
 
     registration_open: bool = True
     sandbox_keys: bool = False
@@ -76,7 +76,7 @@ class CoreOptions:
     registrations_per_hour: int = 100
     default_plan: str = "free"
     development_plan: bool = False
-    """Whether `default_plan` is that of a development start, which users are marked with."""
+    """Whether `default_plan` is from a development start, with which users are marked."""
     session_ttl_s: int = 86_400
     idle_s: float = IDLE_S
     webhooks: WebhookOptions = field(default_factory=WebhookOptions)
@@ -86,14 +86,14 @@ class CoreOptions:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of KINDS: the factory of a kind's actors, and whether they hold state of users (`Actor.concerns`)."""
+    """A row of KINDS: the factory of a kind's actors, and whether they hold users' state (`Actor.concerns`)."""
 
     make: "Callable[[Core, str], Actor]"
     holds_users: bool = True
 
 
 async def _open_sender(sent: WebhookOptions) -> "Sender":
-    """Open the sender; aiohttp is imported when it is needed first, in a thread because that takes long."""
+    """Open the sender; imports aiohttp at the first use, in a thread because that takes long."""
     sender = await asyncio.to_thread(import_module, "actors.webhooks.sender")
     return sender.Sender(sent.outbound, sent.timeout_s)
 
@@ -171,7 +171,7 @@ class Core:
         self.attempts = PasswordAttempts(ticks)
 
     async def close(self, grace_s: float) -> int:
-        """Let what is under way end, stop every actor, close the store; return how many were cut off."""
+        """Finish the work under way, stop every actor, close the store; return the number of actors cut off."""
         self.directory.tell(DISPATCHER, DISPATCHER_KEY, StopDelivering())
         self.tool_servers.close()
         unfinished = await self.directory.close(grace_s)

@@ -1,4 +1,4 @@
-"""A private conversation of a user with an agent, as the agent's actor holds it in memory."""
+"""A private conversation of a user with an agent, as the agent's actor keeps it in memory."""
 
 from collections import deque
 from dataclasses import dataclass, field
@@ -30,7 +30,7 @@ class ChatSent(NamedTuple):
 class Chat(NamedTuple):
     """A message to be answered, with the future of its answer.
 
-    `resumes` is the message itself where an earlier attempt stored it and left it without a reply.
+    `resumes` is the message itself if an earlier attempt stored it without a reply.
     """
 
     user_name: str
@@ -42,7 +42,7 @@ class Chat(NamedTuple):
     resumes: Utterance | None = None
 
     def fail_once(self, saved: AsyncFuture[None], error: ServiceError) -> None:
-        """Refuse it once the user's message is saved, because the error says that the message is kept."""
+        """Fail the chat once the user's message is saved, because the error says that the message is kept."""
         saved.then(lambda done: self.answer.fail(done.error or error))
 
 
@@ -55,10 +55,10 @@ def new_message(
     at: int,
     sources: tuple[Source, ...] = (),
 ) -> Utterance:
-    """Make a message with an id of its own.
+    """Make a message with a new id.
 
-    It is `near` the key of the actor that keeps it: the agent for a private chat, the domain for its zones. So the id
-    names the shard of the actor that answers for the message, whoever said it.
+    The id is `near` the key of the actor that keeps the message: the agent in a private chat, the domain in its zones.
+    So the id names that actor's shard, whoever sent the message.
     """
     return Utterance(new_id("msg", near), role, name, content, seq, at, sources)
 
@@ -82,7 +82,7 @@ class Conversation:
 
     @property
     def at_rest(self) -> bool:
-        """Return whether nothing is under way, so that it may be dropped and read from the store again later."""
+        """Whether nothing is under way, so that it may be dropped and read from the store again later."""
         return self.loaded and not self.at_work and not self.open_units and not self.waiting
 
     def add(self, messages: tuple[Utterance, ...], agent_id: str) -> list[Write]:
@@ -100,7 +100,7 @@ class Conversation:
         ]
 
     def unit_stored(self) -> None:
-        """Count one of its units as stored."""
+        """Note that one of its units is stored."""
         self.open_units -= 1
 
     def under_way(self) -> list[Chat]:
@@ -108,7 +108,7 @@ class Conversation:
         return [*([self.at_work] if self.at_work else ()), *self.waiting]
 
     def snapshot(self) -> dict[str, Any]:
-        """Show the state to maintainers, without texts."""
+        """Return the state as maintainers see it, without texts."""
         return {
             "user_id": self.user_id,
             "last_seq": self.last_seq,

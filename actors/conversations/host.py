@@ -1,4 +1,4 @@
-"""The part of an actor that its collaborators for chats use; they never see the actor's class."""
+"""The part of an actor that its collaborators for chats use instead of the actor's class."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -30,11 +30,11 @@ class ChatHost(Protocol):
 
     @property
     def progress(self) -> Progress | None:
-        """Receives the pieces of the answer to the message in hand."""
+        """The channel for pieces of the answer to the current message."""
         ...
 
     def take_receipt(self) -> Receipt | None:
-        """Return the receipt of the message in hand, once."""
+        """Return the receipt of the current message, once."""
         ...
 
     def tell_self(self, message: Tell) -> None:
@@ -42,7 +42,7 @@ class ChatHost(Protocol):
         ...
 
     def defer(self, answered: AsyncFuture[Any], answer: Any, error: ServiceError | None = None) -> None:
-        """Answer once all state in memory is stored."""
+        """Resolve an answer once all state in memory is stored."""
         ...
 
     def commit(
@@ -52,5 +52,5 @@ class ChatHost(Protocol):
         applied: Callable[[], None] | None = None,
         resolves: AsyncFuture[Any] | None = None,
     ) -> AsyncFuture[Any]:
-        """Submit a unit that nothing can refuse."""
+        """Submit a unit that no constraint can refuse."""
         ...

@@ -5,7 +5,7 @@ from actors.wire import Record, iso
 
 
 def message_record(message: Utterance, zone: str | None = None) -> Record:
-    """Show a message to a reader (docs/contract.md, "Records")."""
+    """Return the record of a message (docs/contract.md, "Records")."""
     id, role, name, content, seq, at, sources = message
     return {
         "id": id,

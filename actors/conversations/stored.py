@@ -1,4 +1,4 @@
-"""Messages as rows of the store, and the rows that note which memories a message quotes."""
+"""Messages as rows of the store, and the rows that note a message's quotes of memories."""
 
 from collections.abc import Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -30,7 +30,7 @@ def columns_of(message: Utterance) -> tuple[int, str, str, str, str, str | None,
 
 
 def from_row(row: MessageRow) -> Utterance:
-    """Make a message of its row."""
+    """Return the message of a row."""
     return Utterance(
         id=row.id,
         role="user" if row.role == "user" else "agent",
@@ -51,7 +51,7 @@ class _Echo(Protocol[S_contra]):
 
 
 class QuoteNotes(NamedTuple, Generic[S]):
-    """Makes the notes of the memories that a message quotes, so that censoring a memory redacts the message.
+    """Makes the notes of a message's quotes, so that censoring a memory redacts the message.
 
     `S` is the id of a message's stream: of the private conversation, or of the zone.
     """
@@ -61,7 +61,7 @@ class QuoteNotes(NamedTuple, Generic[S]):
     echo: _Echo[S]
 
     def notes(self, stream: S, message: Utterance, memories: tuple[Memory, ...], *, whole: bool = False) -> list[Write]:
-        """Note which of these memories a reply quotes; `whole`: it may hold their words anywhere."""
+        """Note the memories that a reply quotes; `whole`: it may contain their words anywhere."""
         positions = {(memory.bank, memory.name): memory.position for memory in memories}
         return [
             self.quote(positions[source.of, source.id], stream, message.seq, number, whole=whole)
@@ -72,7 +72,7 @@ class QuoteNotes(NamedTuple, Generic[S]):
     def streamed_notes(self, stream: S, seq: int, reply: Reply, receipt: Receipt | None) -> list[Write]:
         """Note the texts that a streamed reply may repeat without showing them as sources.
 
-        The answer that a receipt keeps may repeat the same, so it gets the notes of the message.
+        The answer that a receipt keeps may repeat the same texts, so it gets the notes of the message.
         """
         notes = [self.quote(position, stream, seq, quotes.UNSEEN, whole=True) for position in reply.positions]
         if reply.echoes:
@@ -87,7 +87,7 @@ ZONE_QUOTES = QuoteNotes[str]("zone", quotes.quote_in_zone, quotes.echo_in_zone)
 
 
 def quoted_positions(message: Utterance, memories: tuple[Memory, ...]) -> tuple[int, ...]:
-    """Return the positions of those memories that a message quotes."""
+    """Return the positions of the given memories that a message quotes."""
     if not memories:
         return ()
     quoted = {(source.of, source.id) for source in message.sources if source.kind == "bank"}

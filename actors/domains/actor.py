@@ -47,7 +47,7 @@ from persistence.store import ROWS, Store
 from persistence.users import name_key
 
 ENDED_BY = {Move.LEAVE: "left", Move.KICK: "kicked", Move.BAN: "banned"}
-"""The reason that a stream ends with, by the move that ended its reader's last membership."""
+"""The reason for ending a stream, by the move that ended its reader's last membership."""
 
 
 class DomainActor(DurableActor):
@@ -87,7 +87,7 @@ class DomainActor(DurableActor):
     # permissions
 
     def _seen_by(self, viewer: DomainViewer) -> DomainRow:
-        """Return the domain to a user who sees it; for others it does not exist."""
+        """Return the domain to a user who sees it; to others it does not exist."""
         domain = self._domain
         if domain is None or not (
             viewer.access_granted
@@ -202,7 +202,7 @@ class DomainActor(DurableActor):
                 raise NotPermitted(f"Only the owner of {message.agent} may do this.")
         elif message.move is Move.INVITE and domain.access != "agent":
             if domain.owner_id != viewer.user_id and not self._has_agent_in(viewer.user_id, MEMBER):
-                raise NotPermitted(f"Only who has a member of {domain.name} may invite into it.")
+                raise NotPermitted(f"Only users with a member of {domain.name} may invite into it.")
         else:
             self._owned_by(viewer)
 
@@ -282,12 +282,12 @@ class DomainActor(DurableActor):
         return self._talk is not None and self._talk.tasks > 0
 
     async def on_end(self) -> None:
-        """Stop the engines and answer the messages that still wait."""
+        """Stop the engines and fail the messages that still wait."""
         if self._talk is not None:
             self._talk.stop()
 
     def on_finished(self) -> None:
-        """Let go of the talk: a cycle with it would keep both in memory until a rare full collection."""
+        """Drop the talk, because a reference cycle would keep both in memory until a rare full collection."""
         super().on_finished()
         self._talk = None
 

@@ -64,11 +64,11 @@ MOVES: dict[Membership, dict[Move, Membership | None]] = {
 """The state after each move, by the state before it; with the same state, nothing changes and the command succeeds."""
 
 BY_AGENTS_OWNER = (Move.JOIN, Move.LEAVE)
-"""Moves that the agent's owner makes. Any member's owner may invite; all other moves are the domain's owner's."""
+"""Moves of the agent's owner. Any member's owner may invite; only the domain's owner may make the other moves."""
 
 
 class MemberState(NamedTuple):
-    """The membership of one agent: the agent's owner, the state, and since when it holds."""
+    """The membership of one agent: the agent's owner, the state, and the time of its last change."""
 
     owner_id: str
     state: Membership
@@ -76,7 +76,7 @@ class MemberState(NamedTuple):
 
 
 def moved(state: Membership, move: Move, *, own: bool, public: bool) -> Membership | None:
-    """Return the state after a move, or None where the state before does not allow it.
+    """Return the state after a move, or None if the state before does not allow it.
 
     Args:
         state: the state before.
@@ -99,7 +99,7 @@ _REFUSED = {
 
 
 def refusal(move: Move, state: Membership, agent: str, domain: str) -> str:
-    """Write the note for a move that the state before does not allow; agent and domain by name."""
+    """Write the note for a move that the state does not allow; agent and domain by name."""
     if move is Move.UNBAN:
         return f"{agent} is not banned from {domain}: there is no ban to lift; DM_Read lists the bans."
     reason = _REFUSED[state].format(agent=agent, domain=domain)

@@ -14,7 +14,7 @@ from actors.wire import Record
 from persistence.domains import DomainChanges, DomainRow, ZoneRow
 
 DOMAIN = "domain"
-"""The kind of the actors."""
+"""The kind of domains' actors."""
 
 
 class NotInDomain(StateConflict):
@@ -26,7 +26,7 @@ LOBBY = "lobby"
 
 
 class DomainViewer(NamedTuple):
-    """The user who asks; `access_granted` if the user shares another domain with the founder, and so sees this one."""
+    """The user who asks; `access_granted` if the store found that the domain's access opens it to this user."""
 
     user_id: str
     access_granted: bool = False
@@ -49,7 +49,7 @@ class DomainView(NamedTuple):
 class Said(NamedTuple):
     """A message in a zone, and the reply of the agent that it was addressed to, if any.
 
-    `streamed`: the pieces of the reply have been passed on already.
+    `streamed`: the reply has been passed on in pieces already.
     """
 
     message: Utterance
@@ -81,14 +81,14 @@ class DestroyDomain(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class StandsIn(Ask[bool]):
-    """Return whether an agent has a membership: invited, member or banned."""
+    """Return whether an agent has a membership, be it invited, member or banned."""
 
     agent_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class MoveMember(Ask[Record]):
-    """Make a move with an agent's membership; return its record, {} if it has ended."""
+    """Move an agent's membership; return its record, {} if it has ended."""
 
     viewer: DomainViewer
     move: Move
@@ -140,7 +140,7 @@ def no_such_zone() -> NotFound:
 
 
 def no_member(domain: DomainRow) -> NotPermitted:
-    """Make the error for a user who sees a domain and has no member in it."""
+    """Make the error for a user who sees a domain but has no member in it."""
     return NotPermitted(f"None of your agents is a member of {domain.name}; join it with DM_Join first.")
 
 

@@ -5,7 +5,7 @@ from persistence.domains import DomainRow, ZoneRow
 
 
 def domain_record(domain: DomainRow) -> Record:
-    """Show a domain to a user who may see it."""
+    """Return the record of a domain, for a user who may see it."""
     return {
         "id": domain.id,
         "name": domain.name,
@@ -20,12 +20,12 @@ def domain_record(domain: DomainRow) -> Record:
 
 
 def membership_record(agent: str, state: str, since: int, *, founder: bool) -> Record:
-    """Show an agent's membership in a domain."""
+    """Return the record of an agent's membership in a domain."""
     return {"agent": agent, "state": state, "founder": founder, "since": iso(since)}
 
 
 def zone_record(zone: ZoneRow, domain: str) -> Record:
-    """Show a zone of a domain."""
+    """Return the record of a zone."""
     return {
         "id": zone.id,
         "name": zone.name,

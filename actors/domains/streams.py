@@ -17,14 +17,14 @@ import orjson
 from actors.errors import Overloaded
 
 TICK_S = 0.05
-"""How long an event may wait for others to be sent with it."""
+"""Seconds that an event may wait for others, to be sent with them."""
 
 MAX_BACKLOG_BYTES = 1_048_576
-"""The most bytes that may wait for a slow reader; one more event ends its stream."""
+"""The largest number of bytes that may wait for a slow reader; one more event ends its stream."""
 
 
 class StreamEvent(NamedTuple):
-    """An event as it is sent: its number in the domain's sequence, its zone (None: the whole domain), its bytes."""
+    """An event as sent: its number in the domain's sequence, its zone (None: the whole domain), and its bytes."""
 
     number: int
     zone_id: str | None
@@ -59,14 +59,14 @@ class Reader:
         self._reason: str | None = None
         self._woken = asyncio.Event()
         self._pass_on: Callable[[bytes], bool] | None = None
-        self._has_all = False  # a call of `next` waits, so all that it returned before is sent
+        self._has_all = False  # a call of `next` waits, so its previous bytes are sent
 
     def passes_to(self, pass_on: Callable[[bytes], bool]) -> None:
-        """Pass events straight to the connection from now on, as long as none waits; those that it refuses wait."""
+        """Pass events straight to the connection from now on while none waits; events that it refuses wait."""
         self._pass_on = pass_on
 
     def offer(self, block: Block) -> None:
-        """Pass events on, or let them wait; the stream ends if too many wait."""
+        """Pass events on, or queue them; the stream ends if too many wait."""
         if self._reason is not None:
             return
         straight = self._pass_on if self._has_all and not self._waiting else None
@@ -82,7 +82,7 @@ class Reader:
         self._woken.set()
 
     def end(self, reason: str) -> None:
-        """End the stream after the events that wait; the first reason counts."""
+        """End the stream after the waiting events; the first reason counts."""
         if self._reason is None:
             self._reason = reason
             self._woken.set()
@@ -125,7 +125,7 @@ class Reader:
 
 
 class Stream(NamedTuple):
-    """A stream that begins: its reader, and the events that the reader missed.
+    """A stream at its beginning: the reader, and the events that the reader missed.
 
     `use` counts the stream as a use of its session. It is called every `use_every_s` seconds, and ends the stream if
     the session has ended.
@@ -139,7 +139,7 @@ class Stream(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Whom:
-    """Which readers a notice of the end is for; a member that is None sets no bound.
+    """The readers whose streams end; a member that is None matches every reader.
 
     Plain data, so that it may be sent to the nodes that hold the readers.
     """
@@ -152,7 +152,7 @@ class Whom:
     sessions_only: bool = False
 
     def includes(self, reader: Reader) -> bool:
-        """Return whether a reader is meant."""
+        """Return whether a reader matches."""
         credential_id = reader.credential_id
         return (
             self.domain_id in (None, reader.domain_id)
@@ -170,10 +170,10 @@ SESSION_PREFIX = "ses_"
 
 
 class Feed(Protocol):
-    """What an actor does to streams, wherever their readers are."""
+    """The streams as actors use them, wherever their readers are."""
 
     def publish(self, domain_id: str, happened: StreamEvent) -> None:
-        """Hand an event that is stored to the readers of its domain."""
+        """Send a stored event to the readers of its domain."""
         ...
 
     def end(self, reason: str, whom: Whom) -> None:
@@ -193,7 +193,7 @@ class Streams:
         """Add a reader of the events that are published from now on.
 
         Raises:
-            Overloaded: the gateway stops.
+            Overloaded: the gateway is stopping.
         """
         if self._closing is not None:
             raise Overloaded("The gateway is stopping; try again in a few seconds.", retry_after=5)

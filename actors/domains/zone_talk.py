@@ -28,7 +28,7 @@ from persistence.domains import DomainRow, ZoneRow
 from persistence.store import Write
 
 MAX_ENGINES = 32
-"""Messages of one domain that may wait for engines in tasks; one more is refused at once."""
+"""The number of messages of one domain that may wait for engines in tasks; one more is refused at once."""
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class Replied(OwnTell):
 
 @dataclass(frozen=True, slots=True)
 class RepliesFound(OwnTell):
-    """An instant engine that worked in a task has finished a message, of which nothing is stored yet."""
+    """An instant engine that worked in a task has finished its replies to a message that is not stored yet."""
 
     message: SayInZone
     outcomes: list[Outcome]
@@ -87,9 +87,9 @@ class RepliesFound(OwnTell):
 class ZoneTalk:
     """Stores the messages in a domain's zones and has agents reply to them.
 
-    An instant engine replies in the actor's own step, and all messages are one unit; where that takes long, it goes on
-    in a task, and the message gets its seq when the replies are complete. A streaming engine always works in a task:
-    the message is stored first, each reply when it is complete. Other messages are taken meanwhile.
+    An instant engine replies in the actor's own step, and all messages are one unit; long work continues in a task,
+    and the message gets its seq when the replies are complete. A streaming engine always works in a task:
+    the message is stored first, each reply when it is complete. Other messages are handled meanwhile.
     """
 
     __slots__ = ("_awaited", "_clock", "_engine", "_host", "_streams")
@@ -102,7 +102,7 @@ class ZoneTalk:
         self._awaited: set[AsyncFuture[Said]] = set()  # answers that wait for an engine
 
     def say(self, message: SayInZone) -> AsyncFuture[Said]:
-        """Store a message, and have the agents reply that it is for.
+        """Store a message, and let the addressed agents reply.
 
         Raises:
             ServiceError: the user may not speak there, or too many messages wait for engines.
@@ -122,7 +122,7 @@ class ZoneTalk:
         return answer
 
     def _zone_to_say_in(self, message: SayInZone) -> Zone:
-        """Find the zone for a user who may speak in it, to an agent that may reply there."""
+        """Find the zone, if the user may speak in it and the addressed agent may reply there."""
         domain = self._host.require_member(message.viewer)
         zone = self._host.zones.get(message.zone_id)
         if zone is None:
@@ -135,7 +135,7 @@ class ZoneTalk:
         return zone
 
     def _turns(self, zone: Zone, before: Window, message: SayInZone) -> Iterator[Turn]:
-        """Yield a turn for each agent that replies, each made when it begins: a membership may end meanwhile."""
+        """Yield a turn for each agent that replies, each made late, because a membership may end meanwhile."""
         for persona, memories in zip(message.answering, message.memories, strict=True):
             member, speaker_id = self._host.memberships.get(persona.id), message.viewer.user_id
             owner_id = speaker_id if member is not None and member.owner_id == speaker_id else ""
@@ -185,7 +185,7 @@ class ZoneTalk:
     # streaming engines
 
     def _say_first(self, zone: Zone, message: SayInZone, receipt: Receipt | None) -> AsyncFuture[Said]:
-        """Store a message, and have a streaming engine reply."""
+        """Store a message, and let a streaming engine reply."""
         said, new = self._said(zone, message)
         answer: AsyncFuture[Said] | None = AsyncFuture() if message.spoken_to else None
         beside = _of_receipt(receipt, None if message.spoken_to else Said(said, None), said)
@@ -247,7 +247,7 @@ class ZoneTalk:
         return said, (said,)
 
     def _store(self, zone: Zone, *messages: Utterance, beside: Iterable[Write]) -> AsyncFuture[None]:
-        """Add messages to the zone, in memory and as one unit, with the writes that belong to them."""
+        """Add messages to the zone in memory and, with their other writes, as one unit in the store."""
         if messages:
             zone.row = replace(zone.row, last_seq=messages[-1].seq)
         for message in messages:
@@ -272,7 +272,7 @@ class ZoneTalk:
 
     @property
     def any_under_way(self) -> bool:
-        """Return whether an engine is at work, or a message waits for a reply."""
+        """Whether an engine is at work, or a message waits for a reply."""
         return bool(self._engine.tasks or self._awaited)
 
     def stop(self) -> None:
@@ -284,14 +284,14 @@ class ZoneTalk:
 
 
 def _of_receipt(receipt: Receipt | None, outcome: Said | None, said: Utterance) -> list[Write]:
-    """Make the writes of a receipt; without an outcome, the one that says that the message waits for its reply."""
+    """Make the writes of a receipt; without an outcome, the row of a message that waits for its reply."""
     if receipt is None:
         return []
     return receipt.begin(said.id) if outcome is None else receipt.writes(outcome)
 
 
 def _once_stored(stored: AsyncFuture[None], said: Said | None, error: ServiceError | None = None) -> AsyncFuture[Said]:
-    """Answer when a unit is stored."""
+    """Resolve an answer when a unit is stored."""
     answer: AsyncFuture[Said] = AsyncFuture()
 
     def done(stored: AsyncFuture[None]) -> None:

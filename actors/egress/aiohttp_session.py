@@ -1,4 +1,4 @@
-"""aiohttp sessions that connect to no address that the egress policy refuses (actors/egress/outbound.py)."""
+"""aiohttp sessions that connect only to addresses allowed by the egress policy (actors/egress/outbound.py)."""
 
 import socket
 
@@ -8,11 +8,11 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from actors.egress.outbound import Outbound, looked_up_for
 
 KEEP_ALIVE_S = 4.0
-"""Less than most servers keep an idle connection: one that the receiver is closing fails an attempt."""
+"""Shorter than most servers' idle time-outs, because an attempt fails on a connection that the receiver is closing."""
 
 
 class _PolicyResolver(AbstractResolver):
-    """Gives aiohttp the addresses of a name that may be called."""
+    """Resolves names for aiohttp to the addresses that may be called."""
 
     def __init__(self, outbound: "Outbound") -> None:
         self._outbound = outbound
@@ -34,11 +34,11 @@ class _PolicyResolver(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Nothing is held; look-ups under way end by themselves."""
+        """Do nothing; look-ups under way end by themselves."""
 
 
 def open_session(outbound: Outbound, *, timeout_s: float) -> aiohttp.ClientSession:
-    """Open a session: guarded, without proxies, cookies, decompression; ask it for no redirects.
+    """Open a guarded session without proxies, cookies and decompression; callers turn redirects off.
 
     `timeout_s` bounds each request, from the lookup of the name to the last byte read.
     """
@@ -46,7 +46,7 @@ def open_session(outbound: Outbound, *, timeout_s: float) -> aiohttp.ClientSessi
         limit=0,
         ssl=outbound.tls(),
         resolver=_PolicyResolver(outbound),
-        use_dns_cache=False,  # it would have a user wait in another's line; `Lookups` remembers
+        use_dns_cache=False,  # its cache would let users wait for each other; `Lookups` caches
         keepalive_timeout=KEEP_ALIVE_S,
         socket_factory=outbound.open_socket,
     )

@@ -1,6 +1,6 @@
 """The egress policy for httpx2, the HTTP client of the MCP SDK: checked addresses, no redirects, no proxies, bounded.
 
-Importing this imports httpx2; `actors/tools/http.py` does so when the first server of a URL is connected.
+Importing this imports httpx2; `actors/tools/http.py` does so when the first tool server is connected by URL.
 """
 
 import asyncio
@@ -18,10 +18,10 @@ MAX_CONNECTIONS = 20
 
 
 class GuardedBackend(httpcore2.AsyncNetworkBackend):
-    """Opens connections, only to addresses that the egress policy lets through.
+    """Opens connections to addresses that the egress policy allows.
 
-    A name is resolved here and the connection opened to an address that was checked, so that nobody can answer another
-    one in between; TLS still checks the certificate for the name.
+    A name is resolved here and the connection opened to a checked address, so that no other answer can come in between;
+    TLS still checks the certificate for the name.
     """
 
     def __init__(self, outbound: Outbound, user_id: str) -> None:
@@ -40,8 +40,8 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
         """Resolve a name and connect to the first of its addresses that is allowed and answers.
 
         Raises:
-            ConnectError: it has no address that is allowed, or none answers.
-            ConnectTimeout: one of them did not answer in time.
+            ConnectError: it has no allowed address, or none answers.
+            ConnectTimeout: an address did not answer in time.
         """
         failure: Exception | None = None
         for address in await self._addresses(host, timeout):
@@ -51,7 +51,7 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
                 failure = httpcore2.ConnectTimeout(f"{host} did not answer in time")
             except httpcore2.ConnectError as error:
                 failure = httpcore2.ConnectError(f"{host}: {_reason(error)}")
-        assert failure is not None  # there is an address
+        assert failure is not None  # `_addresses` returns at least one
         raise failure
 
     async def _addresses(self, host: str, timeout: float | None) -> list[str]:
@@ -59,7 +59,7 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
 
         Raises:
             ConnectError: it has none.
-            ConnectTimeout: nobody answered.
+            ConnectTimeout: no name server answered in time.
         """
         try:
             async with asyncio.timeout(timeout):
@@ -76,7 +76,7 @@ class GuardedBackend(httpcore2.AsyncNetworkBackend):
 
 
 def _reason(error: BaseException | None) -> str:
-    """Say why there is no connection, without the address: to which one a name resolves is not for users."""
+    """Return why there is no connection, without the address, because users must not learn addresses behind names."""
     while error is not None:
         if isinstance(error, OSError) and error.strerror and error.errno:
             return os.strerror(error.errno)
@@ -88,12 +88,12 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
     """A transport of httpx2 over guarded connections.
 
     Args:
-        tls: what certificates are checked with.
-        outbound: looks names up and tells what is allowed.
-        user_id: the user that it is for.
-        allow: may refuse a request unsent, by answering it; None lets it through.
-        pacer: called with a response's status and headers; what it returns is called with each piece that came,
-            and returns seconds to wait before the next, or raises to cut the response off.
+        tls: the context that checks certificates.
+        outbound: looks names up and decides which addresses are allowed.
+        user_id: the user on whose behalf it sends.
+        allow: may answer a request, which then is not sent; None lets it through.
+        pacer: called with a response's status and headers; returns a function that is called with each piece and
+            returns the seconds to wait before the next one, or raises to cut the response off.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
 
 
 class _Pieces(httpx2.AsyncByteStream):
-    """A response's body, piece by piece at the pace that is allowed."""
+    """A response's body, piece by piece at the allowed pace."""
 
     def __init__(self, response: httpcore2.Response, pace: Callable[[bytes], float]) -> None:
         self._response = response
@@ -180,7 +180,7 @@ _FAILURES = (
 
 
 def _translated(error: Exception) -> httpx2.TransportError:
-    """Make httpx2's error of httpcore2's: what callers of httpx2 catch."""
+    """Translate httpcore2's error into httpx2's, which callers of httpx2 catch."""
     match error:
         case httpcore2.ConnectTimeout():
             return httpx2.ConnectTimeout(str(error))

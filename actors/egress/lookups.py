@@ -1,6 +1,6 @@
-"""Look up names for all users: in a bounded number of threads, shared so that names which hang hold up nobody else's.
+"""Look-ups of names in a bounded number of threads, shared so that slow names of one user delay no other user.
 
-The system's resolver blocks its thread until the name server answers, or for tens of seconds where it does not, and
+The system's resolver blocks its thread until the name server answers, or for tens of seconds if it does not, and
 nothing can end it early. The loop's own executor has few threads (uvloop's four).
 """
 
@@ -17,19 +17,19 @@ from time import monotonic
 from typing import NamedTuple
 
 PLACES = 64
-"""Look-ups at a time that are not overdue."""
+"""The number of look-ups at a time, without overdue ones."""
 
 PER_USER = 4
-"""Look-ups of one user at a time, overdue ones too."""
+"""The number of look-ups of one user at a time, overdue ones included."""
 
 OVERDUE_S = 5.0
-"""A look-up that takes longer gives its place to others; its user's share stays taken until it ends."""
+"""A look-up that takes longer gives its slot to others; its user's share stays taken until it ends."""
 
 MOST_THREADS = 256
-"""Look-ups at a time in all, overdue ones too."""
+"""The number of look-ups at a time in total, overdue ones included."""
 
 REMEMBERED_S = 10.0
-"""How long addresses are remembered; failures are not."""
+"""Seconds that addresses are cached; failures are not."""
 
 MOST_REMEMBERED = 1_024
 
@@ -43,11 +43,11 @@ class Found(NamedTuple):
 
 
 Ask = Callable[[str, int], list[Found]]
-"""Asks for the addresses of a name and family, and blocks until they are there; raises OSError where there are none."""
+"""Looks up the addresses of a name and family, blocking; raises OSError if there are none."""
 
 
 def system_addresses(host: str, family: int) -> list[Found]:
-    """Ask the system for the addresses of a name that this machine can use.
+    """Ask the system's resolver for the addresses of a name that this machine can use.
 
     Raises:
         OSError: there are none.
@@ -87,7 +87,7 @@ class _Lookup:
 
 @dataclass(slots=True)
 class _Share:
-    """What one user has under way and waiting."""
+    """The look-ups of one user, under way and waiting."""
 
     running: int = 0
     in_turn: bool = False
@@ -95,15 +95,15 @@ class _Share:
 
 
 class Lookups:
-    """Looks names up, users in turn; made and used on one event loop.
+    """Looks names up, taking turns by user; used on one event loop only.
 
     Args:
-        ask: asks for a name; blocks.
+        ask: looks a name up, blocking.
         places: look-ups at a time that are not overdue.
         per_user: look-ups of one user at a time.
-        overdue_s: when a look-up gives its place to others.
-        most_threads: look-ups at a time in all.
-        remembered_s: how long addresses are remembered.
+        overdue_s: seconds after which a look-up gives its slot to others.
+        most_threads: look-ups at a time in total.
+        remembered_s: seconds that addresses are cached.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Lookups:
     async def addresses(self, user: str, host: str, family: int = socket.AF_UNSPEC) -> list[Found]:
         """Return the addresses of a name, or an address as it is; the caller sets the time-out.
 
-        A look-up is shared by those of one user only, for in another's line it could wait for names that hang.
+        Only requests of the same user share a look-up, because in another user's queue it could wait for slow names.
 
         Raises:
             OSError: there are none.
@@ -163,7 +163,7 @@ class Lookups:
         return lookup
 
     def _leave(self, lookup: _Lookup) -> None:
-        """Take out of the line a look-up that nobody waits for any more."""
+        """Remove a queued look-up that nobody waits for any more."""
         share = self._shares[lookup.user]
         share.waiting.remove(lookup)
         del self._asked[lookup.user, lookup.key]
@@ -175,12 +175,12 @@ class Lookups:
             self._turns.append(user)
 
     def _go_on(self) -> None:
-        """Begin look-ups as far as there is room, one of each user in turn."""
+        """Begin look-ups while there are free slots, one of each user in turn."""
         while self._places > 0 and self._threads > 0 and self._turns:
             user = self._turns.popleft()
             share = self._shares[user]
             share.in_turn = False
-            if share.waiting:  # else its look-ups have left the line
+            if share.waiting:  # else its look-ups have left the queue
                 self._begin(share, share.waiting.popleft())
                 self._give_turn(user, share)
 
@@ -202,7 +202,7 @@ class Lookups:
                 loop.call_soon_threadsafe(ended, result)
 
         try:
-            # Daemons, a thread each: one that hangs must not keep a stopped process alive, nor hold up what comes next.
+            # A daemon thread each: a look-up that hangs must not keep a stopped process alive or delay the next one.
             threading.Thread(target=run, name="dns", daemon=True).start()
         except RuntimeError as error:  # the system has no thread to spare
             loop.call_soon(ended, OSError(str(error)))

@@ -1,7 +1,7 @@
-"""Outgoing HTTP on users' behalf: which URLs and addresses may be called.
+"""Outgoing HTTP on users' behalf: the URLs and addresses that may be called.
 
-The check is made where the socket is opened, on the very address that it is connected to. So it holds for IP
-literals, which skip resolvers, and for names that resolve to something else each time (DNS rebinding).
+The check is made when the socket is opened, on the very address of the connection. So it holds for IP literals, which
+skip resolvers, and for names that resolve to another address each time (DNS rebinding).
 """
 
 import asyncio
@@ -20,25 +20,25 @@ from actors.egress.policy import NOT_PUBLIC, address_refusal, url_refusal
 log = logging.getLogger("parley.egress")
 
 LOOKUP_S = 5.0
-"""How long the check of a new URL waits for its name."""
+"""Seconds that the check of a new URL waits for its name to resolve."""
 
 
 AddrInfo = tuple[Any, Any, int, str, Any]
 
 
 class EgressRefused(OSError):
-    """The address that is about to be connected to is one that the policy refuses."""
+    """The policy refuses the address of a new connection."""
 
     def __init__(self) -> None:
-        # One text for all addresses of a name: aiohappyeyeballs keeps the type of errors only where they read the same.
+        # One text for all addresses of a name, because aiohappyeyeballs keeps the type only of errors with equal texts.
         super().__init__(errno.EACCES, "the address is not a globally routable unicast address")
 
 
 class NoPublicAddress(OSError):
     """A name has no address that may be called.
 
-    One error, whether it does not resolve or resolves to refused addresses: the difference would tell users what
-    internal name servers answer. The log has it.
+    One error for names that do not resolve and names with refused addresses, because the difference would reveal the
+    answers of internal name servers. The log has the difference.
     """
 
     def __init__(self, host: str) -> None:
@@ -46,16 +46,16 @@ class NoPublicAddress(OSError):
 
 
 looked_up_for: ContextVar[str] = ContextVar("looked_up_for", default="")
-"""The id of the user whose request a task sends, because aiohttp has no other way to tell its resolver."""
+"""The id of the user whose request a task sends; aiohttp has no other way to pass it to its resolver."""
 
 
 class Outbound:
     """Decides which URLs and addresses may be called.
 
     Args:
-        allow_insecure: let `http` and private addresses through, for development.
+        allow_insecure: allow `http` and private addresses, for development.
         ca_file: a PEM file of certificate authorities to trust beside the system's.
-        lookups: looks names up, shared by all that calls out.
+        lookups: looks names up, shared by everything that calls out.
     """
 
     def __init__(
@@ -70,21 +70,21 @@ class Outbound:
         self.lookups = lookups or Lookups()
 
     def tls(self) -> ssl.SSLContext:
-        """Make the context that receivers' certificates are verified in."""
+        """Make the context that verifies receivers' certificates."""
         context = ssl.create_default_context()
         if self._ca_file is not None:
             context.load_verify_locations(cafile=self._ca_file)
         return context
 
     def url_refusal(self, url: str) -> str | None:
-        """Return why a URL must not be called, as far as it shows that as written, or None."""
+        """Return why a URL must not be called, judged by its text alone, or None."""
         return url_refusal(url, allow_insecure=self.allow_insecure)
 
     async def refusal(self, user_id: str, url: str) -> str | None:
-        """Return why a URL must not be called, also by what its name resolves to now, or None.
+        """Return why a URL must not be called, judged by its text and its name's present addresses, or None.
 
-        A name that does not resolve is let through: each connection is checked again. The reason does not tell to which
-        address a name resolves; the log does.
+        A name that does not resolve is allowed, because each connection is checked again. The reason does not reveal
+        the address; the log does.
         """
         refused = await self._refusal(user_id, url)
         if refused is None or url_refusal(url, allow_insecure=True) is not None:
@@ -122,7 +122,7 @@ class Outbound:
         return allowed
 
     def _allowed(self, user_id: str, host: str, found: list[Found]) -> list[Found]:
-        """Leave out the addresses that the policy refuses, and log why."""
+        """Return the addresses that the policy allows, and log the reasons for refusals."""
         allowed: list[Found] = []
         for entry in found:
             reason = address_refusal(entry.address, allow_insecure=self.allow_insecure)
@@ -133,7 +133,7 @@ class Outbound:
         return allowed
 
     def open_socket(self, found: AddrInfo) -> socket.socket:
-        """Make the socket for an address that may be connected to.
+        """Make the socket for a connection to an allowed address.
 
         Raises:
             EgressRefused: it may not.

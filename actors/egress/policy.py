@@ -1,8 +1,8 @@
-"""The egress policy: which URLs and addresses the gateway connects to on a user's behalf (product 9).
+"""The egress policy: the URLs and addresses that the gateway may call for a user (docs/contract.md, "Webhooks").
 
-Pure functions that return the reason for a refusal, or None. A URL is judged as it is written. Whoever opens the socket
-judges the address again (actors/egress/aiohttp_session.py for aiohttp), because a name may resolve to another address
-each time.
+Pure functions that return the reason for a refusal, or None. A URL is judged by its text. The opener of the
+socket judges the address again (actors/egress/aiohttp_session.py for aiohttp), because a name may resolve to another
+address each time.
 
 The blocks are those of the IANA special-purpose address registries (RFC 6890) and of multicast (RFC 5771, 4291).
 `ipaddress.is_global` is no help: it is true for NAT64 (64:ff9b::/96), 6to4 (2002::/16) and multicast.
@@ -25,7 +25,7 @@ _NEVER_UNICAST: tuple[tuple[str, str], ...] = (
     ("::/128", "unspecified"),
     ("ff00::/8", "multicast"),
 )
-"""What nothing can listen on; refused where insecure receivers are allowed, too."""
+"""Addresses on which nothing can listen; refused even where insecure receivers are allowed."""
 
 _NOT_GLOBAL: tuple[tuple[str, str], ...] = (
     ("10.0.0.0/8", "private"),
@@ -74,26 +74,26 @@ def _blocks(table: tuple[tuple[str, str], ...], version: int) -> tuple[Block, ..
 _REFUSED = {version: _blocks(_NEVER_UNICAST, version) for version in (4, 6)}
 _REFUSED_UNLESS_INSECURE = {version: _blocks(_NOT_GLOBAL, version) for version in (4, 6)}
 _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
-"""All of IPv6 that is given out for the Internet (RFC 4291); the rest may become anything."""
+"""The only part of IPv6 that is assigned for the Internet (RFC 4291)."""
 
 _LABEL = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"
 _HOST = re.compile(rf"{_LABEL}(\.{_LABEL})*\.?")
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 _VISIBLE_ASCII = re.compile(r"[!-~]+")
 NOT_PUBLIC = "its host must be a public name, one that resolves to globally routable unicast addresses only"
-"""Said of names of private networks and of names that resolve to a refused address alike: what internal name servers
-answer is not for users."""
+"""The same for names of private networks and names that resolve to refused addresses, because users must not learn the
+answers of internal name servers."""
 
 _LOCAL_NAMES = ("localhost", "local", "internal", "home.arpa")
-"""Names of one's own machine and network (RFC 6761, 6762, 8375, and ICANN's `internal`)."""
+"""Names of the local machine and network (RFC 6761, 6762, 8375, and ICANN's `internal`)."""
 
 
 def address_refusal(address: str | Address, *, allow_insecure: bool = False) -> str | None:
-    """Return why an address must not be connected to, or None: globally routable unicast only.
+    """Return why an address must not be connected to, or None if it is globally routable unicast.
 
     Args:
         address: as text or parsed; a scope (`%eth0`) is refused.
-        allow_insecure: let private, loopback and other special addresses through, for development.
+        allow_insecure: allow private, loopback and other special addresses, for development.
     """
     if isinstance(address, str):
         try:
@@ -114,19 +114,19 @@ def address_refusal(address: str | Address, *, allow_insecure: bool = False) -> 
 
 @lru_cache(maxsize=4_096)
 def url_refusal(url: str, *, allow_insecure: bool = False) -> str | None:
-    """Return why a URL must not be called, as far as it shows that as written, or None.
+    """Return why a URL must not be called, judged by its text alone, or None.
 
     Names are not resolved. A host must be an IP address in its usual form (no octal, hexadecimal, shortened or
     single-number one, which parsers read in different ways) or a name in ASCII.
 
     Args:
         url: the URL.
-        allow_insecure: let `http` and private addresses through, for development.
+        allow_insecure: allow `http` and private addresses, for development.
     """
     if len(url) > MAX_URL_CHARS:
         return f"it is longer than {MAX_URL_CHARS} characters"
     if not _VISIBLE_ASCII.fullmatch(url) or "\\" in url:
-        return "it has characters that URLs have not: write names in Punycode and others as %XX"
+        return "it has characters that are not allowed in URLs: write names in Punycode and others as %XX"
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -153,7 +153,7 @@ def _host_refusal(parts: SplitResult, allow_insecure: bool) -> str | None:
     if len(host) > 253 or not _HOST.fullmatch(host):
         return "its host is neither a name nor an address"
     name = host.removesuffix(".")
-    if _NUMBER.fullmatch(name.rpartition(".")[2]):  # by the WHATWG's rule this is an IPv4 address in some form
+    if _NUMBER.fullmatch(name.rpartition(".")[2]):  # by the WHATWG's rule, this is some form of an IPv4 address
         if host != name or not _is_usual_ipv4(name):
             return "its host must be a name, or an address of four decimal numbers"
         return address_refusal(name, allow_insecure=allow_insecure)
@@ -167,7 +167,7 @@ def _host_refusal(parts: SplitResult, allow_insecure: bool) -> str | None:
 
 def _is_usual_ipv4(host: str) -> bool:
     try:
-        IPv4Address(host)  # refuses leading zeros, too
+        IPv4Address(host)  # also refuses leading zeros
     except ValueError:
         return False
     return True
