@@ -1,10 +1,10 @@
-"""Every way a request can fail, each a class with its codes (product 1).
+"""The errors of requests: a class with its codes for each (docs/contract.md, "Errors").
 
     ServiceError
     +- 1xxx  the request itself: MalformedBody .. WrongMediaType, NotImplementedYet
-    +- 2xxx  who asks: NoCredential .. NeedsPlan
-    +- 3xxx  what it is about: NotFound .. NothingSelected
-    +- 4xxx  how often: QuotaExceeded, TooManyAttempts
+    +- 2xxx  the caller: NoCredential .. NeedsPlan
+    +- 3xxx  the entity: NotFound .. NothingSelected
+    +- 4xxx  rates: QuotaExceeded, TooManyAttempts
     +- 5xxx  the gateway: InternalError .. Overloaded
 
 `internal_code` is a stable public enum.
@@ -14,10 +14,10 @@ from typing import ClassVar
 
 
 class ServiceError(Exception):
-    """What is answered when a command is not carried out.
+    """The error answer to a request.
 
     Args:
-        note: one sentence that says what is wrong and what to do.
+        note: one sentence with the problem and the next step.
         retry_after: seconds to wait before another try; given for every 429 and 503.
     """
 
@@ -67,7 +67,7 @@ class BodyTooLarge(ServiceError):
 
 
 class NotAvailable(ServiceError):
-    """The service exists but is not routed, or not yet."""
+    """The service exists but is not available."""
 
     internal_code = 1005
     http_code = 400
@@ -130,7 +130,7 @@ class WrongPassword(ServiceError):
 
 
 class NotPermitted(ServiceError):
-    """The caller may see it but not do that."""
+    """The caller may see the entity but not do this."""
 
     internal_code = 2003
     http_code = 403
@@ -144,28 +144,28 @@ class NeedsPlan(ServiceError):
 
 
 class NotFound(ServiceError):
-    """There is none of that name that the caller may see."""
+    """The caller sees no entity of that name."""
 
     internal_code = 3000
     http_code = 404
 
 
 class NameTaken(ServiceError):
-    """The name is another's."""
+    """Another entity has the name."""
 
     internal_code = 3001
     http_code = 409
 
 
 class StateConflict(ServiceError):
-    """The entity's state does not allow it."""
+    """The entity's state does not allow the command."""
 
     internal_code = 3002
     http_code = 409
 
 
 class NothingSelected(ServiceError):
-    """The command needs a selection and there is none."""
+    """The command needs a selection, but nothing is selected."""
 
     internal_code = 3003
     http_code = 409
@@ -180,7 +180,7 @@ class QuotaExceeded(ServiceError):
 
 
 class TooManyAttempts(ServiceError):
-    """Too many tries in a short time."""
+    """Too many attempts in a short time."""
 
     internal_code = 4001
     http_code = 429
@@ -188,7 +188,7 @@ class TooManyAttempts(ServiceError):
 
 
 class InternalError(ServiceError):
-    """A fault of the gateway's own."""
+    """A fault in the gateway itself."""
 
     internal_code = 5000
     http_code = 500
@@ -202,7 +202,7 @@ class EngineFailed(ServiceError):
 
 
 class StorageUnavailable(ServiceError):
-    """The store did not take the command; nothing of it was kept."""
+    """The store did not accept the command; nothing was changed."""
 
     internal_code = 5002
     http_code = 503
@@ -210,7 +210,7 @@ class StorageUnavailable(ServiceError):
 
 
 class Overloaded(ServiceError):
-    """Too much waits already, or the answer did not come in time; the note says whether it may be carried out."""
+    """Too many requests wait, or the answer is late; the note says whether the command may still run."""
 
     internal_code = 5003
     http_code = 503

@@ -1,4 +1,4 @@
-"""Identifiers of everything that clients see, and numbers of what they do not (docs/contract.md, "Wire rules")."""
+"""Identifiers for clients, and internal numbers (docs/contract.md, "Identifiers, times, names")."""
 
 import os
 import random
@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 Clock = Callable[[], int]
-"""The time now in milliseconds since the epoch; a parameter, so that tests can move it."""
+"""Returns the current time in milliseconds since the epoch; a parameter, so that tests can move it."""
 
 
 def system_clock() -> int:
@@ -15,9 +15,9 @@ def system_clock() -> int:
 
 
 random_bits = random.Random(os.urandom(32)).getrandbits
-"""Return random bits for ids, without a system call each, which would release the interpreter lock.
+"""Returns random bits for ids without a system call, which would release the interpreter lock.
 
-Not for secrets: tokens and salts take theirs from `secrets`.
+Not for secrets: tokens and salts use `secrets`.
 """
 
 _POOL = 4_096
@@ -27,7 +27,7 @@ _hex_used = 0
 
 
 def random_hex(digits: int) -> str:
-    """Return up to `_POOL` random hex digits, cut from a pool that is made at once; for ids only, as `random_bits`."""
+    """Return up to `_POOL` random hex digits, cut from a pool that is made at once; only for ids, as `random_bits`."""
     global _hex, _hex_used
     start, _hex_used = _hex_used, _hex_used + digits
     if _hex_used > len(_hex):
@@ -36,7 +36,7 @@ def random_hex(digits: int) -> str:
     return _hex[start:_hex_used]
 
 
-_END = slice(-2, None)  # made once, because each [-2:] makes one
+_END = slice(-2, None)  # made once, because each [-2:] makes a new slice
 _last_ms = 0
 _in_ms = 0
 _time_field = ""
@@ -49,9 +49,9 @@ def new_id(prefix: str, near: str | None = None) -> str:
     bits run out, the time field runs ahead of it (RFC 9562, section 6.2, method 1). 60 bits are random.
 
     Args:
-        prefix: tells the kind of what is identified.
-        near: the id of the user that owns it, or of something else of that user's. The new id ends in the same two
-            digits, which name the shard of the user and all it owns; 52 bits are random then.
+        prefix: the kind of the entity.
+        near: the id of the owning user, or of another of its entities. The new id ends in the same two digits, which
+            name the shard of the user and everything it owns; 52 bits are then random.
     """
     global _last_ms, _in_ms, _time_field
     ms = time.time_ns() // 1_000_000
@@ -69,9 +69,9 @@ _last_number = 0
 
 
 def new_number() -> int:
-    """Make a number below 2**63 that is greater than those before, for keys that no client sees.
+    """Make a number below 2**63, greater than all before, for keys that no client sees.
 
-    It is the milliseconds since the epoch and 22 random bits.
+    It consists of the milliseconds since the epoch and 22 random bits.
     """
     global _last_number
     _last_number = max(_last_number + 1, system_clock() << 22 | random_bits(22))

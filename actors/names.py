@@ -1,4 +1,4 @@
-"""Names: from an entity's name to its id."""
+"""The look-up of entities' ids by name, and the rules for premium names."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -12,9 +12,10 @@ REMEMBERED = 100_000
 
 
 class Names:
-    """Remembers the ids of names as hints; whoever uses one checks the name with the entity's actor.
+    """Caches the ids of names as hints; users of a hint check the name with the entity's actor.
 
-    A hint may be stale (renamed, destroyed, the name taken by another), so `forget` it then and ask again.
+    A hint may be stale (renamed, destroyed, the name taken by another); the caller then drops it with `forget` and asks
+    again.
     """
 
     def __init__(self, store: Store) -> None:
@@ -22,7 +23,7 @@ class Names:
         self._ids: OrderedDict[tuple[str, str], str] = OrderedDict()
 
     def hint(self, kind: str, name: str) -> str | None:
-        """Return the id that the name had when it was last looked up."""
+        """Return the id that the last look-up of the name found."""
         return self._ids.get((kind, name_key(name)))
 
     def forget(self, kind: str, name: str) -> None:
@@ -30,7 +31,7 @@ class Names:
         self._ids.pop((kind, name_key(name)), None)
 
     async def find(self, kind: str, name: str, query: Callable[[str], Query[str]]) -> str | None:
-        """Look a name up in the store, and remember its id.
+        """Look a name up in the store, and cache its id.
 
         Raises:
             StoreUnavailable: the store can't be read.
@@ -45,7 +46,7 @@ class Names:
 
 
 PREMIUM_NAME_CHARS = 4
-"""Names of so many characters or fewer are for plans with premium names (product 1)."""
+"""Names of up to this number of characters need a plan with premium names (docs/contract.md, "Plans")."""
 
 
 def require_name_allowed(name: str, plan: str) -> None:
@@ -67,5 +68,5 @@ def name_taken() -> NameTaken:
 
 
 def no_such_user() -> NotFound:
-    """Make the error for a user that is not there."""
+    """Make the error for a user that does not exist."""
     return NotFound("There is no such user; check the name.")

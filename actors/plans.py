@@ -1,4 +1,4 @@
-"""Plans as data: their daily limits and what they entitle to (spec 8, product 7)."""
+"""Plans as data: their daily limits and entitlements (docs/contract.md, "Plans")."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ DAY_MS = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A plan: `limit` requests per UTC day (None: without limit), and what it allows beyond.
+    """A plan: `limit` requests per UTC day (None: unlimited), and its entitlements.
 
     `audited`: whether changes leave a row in the audit log.
     """
@@ -33,20 +33,20 @@ PLANS = {
 
 
 def daily_limit(plan: str, own_limit: int | None) -> int | None:
-    """Tell a user's requests per UTC day: the plan's, or the user's own on enterprise; None is without limit."""
+    """Return a user's requests per UTC day: the plan's, or the user's own on enterprise; None is unlimited."""
     return own_limit if own_limit is not None else PLANS[plan].limit
 
 
 def next_midnight(now: int) -> int:
-    """Tell when the UTC day of `now` ends, in ms since the epoch."""
+    """Return the end of the UTC day of `now`, in ms since the epoch."""
     return (now // DAY_MS + 1) * DAY_MS
 
 
 def require_entitled(plan: str) -> None:
-    """Refuse what takes an active entitlement.
+    """Refuse API keys on a plan without them.
 
     Raises:
-        NeedsPlan: the plan has none.
+        NeedsPlan: the plan has no API keys.
     """
     if not PLANS[plan].entitled:
         raise NeedsPlan("API keys are for the plans builder, scale and enterprise; ask the operator for one of them.")

@@ -11,7 +11,7 @@ from actors.errors import EngineFailed, ServiceError
 from actors.slices import Steps, Work
 
 Outcome = Reply | ServiceError
-"""The result of a turn: a failure is a value, because it may have to wait until the message is stored."""
+"""The result of a turn; a failure is a value, because it may have to wait until the message is stored."""
 
 log = logging.getLogger("parley.engine")
 
@@ -19,23 +19,23 @@ log = logging.getLogger("parley.engine")
 class EngineRunner:
     """Runs one actor's engine, and the actor's tasks, which `stop` cancels.
 
-    An instant engine answers in the actor's own step; work beyond the first slice is returned, to be finished in a
+    An instant engine answers in the actor's own step; work beyond the first slice is returned and finished in a
     task. A streaming engine is awaited in a task.
     """
 
     __slots__ = ("_instant", "_streaming", "_tasks", "_who", "streams")
 
     def __init__(self, engine: Engine, who: str) -> None:
-        """Take an engine; `who` names the actor in the log."""
+        """Make a runner of an engine; `who` names the actor in the log."""
         self._instant = None if isinstance(engine, StreamingEngine) else engine
         self._streaming = engine if isinstance(engine, StreamingEngine) else None
         self._who = who
         self._tasks: set[asyncio.Task[None]] = set()
         self.streams = self._streaming is not None
-        """Whether the engine streams: then only `stream` may be called, else only the other methods."""
+        """Whether the engine streams; if so only `stream` may be called, else only the other methods."""
 
     def reply(self, turn: Turn) -> Outcome | Work[Reply]:
-        """Answer a turn with an instant engine, within one slice; return the work where that is not enough."""
+        """Answer a turn with an instant engine; return unfinished work if one slice is not enough."""
         assert self._instant is not None
         work = Work(self._instant.replying(turn))
         try:
@@ -73,7 +73,7 @@ class EngineRunner:
             return engine_error(raised, self._who)
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run work of the actor in a task."""
+        """Run the actor's work in a task."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -17,12 +17,12 @@ from actors.text import tokenizer
 from actors.text.tokenizer import lexicon
 
 MAX_QUOTE = 240
-"""Characters of a passage, and so of a quote."""
+"""The largest number of characters of a passage, and so of a quote."""
 
 MAX_PASSAGES = 512
-"""Passages of a text that are read; more than 32,000 characters of prose have."""
+"""The number of passages of a text that are read; 32,000 characters of prose have fewer."""
 
-_MAX_REMEMBERED = tokenizer.SLICE_CHARS  # characters of a message whose analysis is kept for a moment
+_MAX_REMEMBERED = tokenizer.SLICE_CHARS  # the longest message whose analysis is cached, in characters
 _MAX_STOPS = 4 * MAX_PASSAGES  # full stops and similar marks that are read, whether or not they end a sentence
 _MAX_MENTIONS = 8
 _MAX_COURTESY = 6  # words
@@ -96,7 +96,7 @@ def courtesy(words: list[str]) -> Courtesy | None:
 
 
 def asks(text: str, words: list[str]) -> bool:
-    """Return whether a text with these words wants an answer: a question or a request."""
+    """Return whether a text with these words is a question or a request."""
     if not words:
         return "?" in text or "？" in text
     if text.endswith(("?", "？")):
@@ -116,9 +116,9 @@ def asks(text: str, words: list[str]) -> bool:
 
 
 def passages(text: str) -> list[str]:
-    """Split a text into sentences, those above MAX_QUOTE characters in pieces cut between words; none is blank.
+    """Split a text into sentences, and those above MAX_QUOTE characters between words; none is blank.
 
-    Each stands literally in the text. Only the first MAX_PASSAGES. The list may be cached, so callers don't change it.
+    Each is a literal part of the text; only the first MAX_PASSAGES are returned. The cached list is read-only.
     """
     return _passages_of_short(text) if len(text) <= _MAX_REMEMBERED else _passages(text)
 
@@ -165,7 +165,7 @@ def _pieces(sentence: str) -> list[str]:
 
 
 def tells(text: str, words: list[str]) -> bool:
-    """Return whether a text with these words states something: no question, request, greeting or thanks."""
+    """Return whether a text with these words is a statement: no question, request, greeting or thanks."""
     return bool(words) and not asks(text, words) and courtesy(words) is None
 
 
@@ -180,7 +180,7 @@ class Analysis(NamedTuple):
 
 
 def analysing(text: str) -> Steps[Analysis]:
-    """Analyse a message; a short one only once, although it is answered and then stored to be remembered."""
+    """Analyse a message; the analysis of a short one is cached between answering and remembering it."""
     if len(text) <= _MAX_REMEMBERED:
         return _analyse(text)
     text = spoken(text)

@@ -8,7 +8,7 @@ class Source(NamedTuple):
     """A text that a reply is based on.
 
     `of` is the name of the bank, the label of the conversation or the name of the agent; `id` is the memory's
-    name, the message's id or the agent's id. `quote` stands literally in the text that it was taken from.
+    name, the message's id or the agent's id. `quote` is a literal part of the source's text.
     """
 
     kind: Literal["bank", "conversation", "profile"]
@@ -17,12 +17,12 @@ class Source(NamedTuple):
     quote: str
 
     def record(self) -> dict[str, str]:
-        """Return the source as message records show it (docs/contract.md, "Records")."""
+        """Return the record of the source (docs/contract.md, "Records")."""
         return {self.kind: self.of, "name" if self.kind == "bank" else "id": self.id, "quote": self.quote}
 
     @classmethod
     def from_record(cls, record: Mapping[str, str]) -> "Source":
-        """Make a source of its record; the inverse of `record`, for messages read from the store."""
+        """Return the source of a record, for messages read from the store; the inverse of `record`."""
         if "bank" in record:
             return cls("bank", record["bank"], record["name"], record["quote"])
         if "conversation" in record:

@@ -14,14 +14,14 @@ from actors.text.bm25 import Index
 from actors.text.tokenizer import lexicon
 
 MAX_SOURCES = 3
-"""Sources of a reply."""
+"""The largest number of sources of a reply."""
 
 _MAX_PERSONAS = 512
-_MAX_ASKED_OFTEN = 16  # questions to one persona
-_MAX_REMEMBERED = 200  # characters of such a question
-_MAX_HITS = 6  # of the window, that are looked at more closely
+_MAX_ASKED_OFTEN = 16  # questions to one persona that are cached
+_MAX_REMEMBERED = 200  # the longest of these questions, in characters
+_MAX_HITS = 6  # utterances of the window that are read more closely
 _MAX_LATEST = 6
-_AT_A_TIME = 4  # sentences that are read in one go
+_AT_A_TIME = 4  # sentences that are read in one step
 
 _UNSURE = "I am not sure, but this may help.\n"
 
@@ -64,7 +64,7 @@ class _Asked(NamedTuple):
 class _Known:
     """A persona, split into passages and indexed.
 
-    `asked` holds the last questions, because many users ask an agent the same.
+    `asked` caches the last questions, because many users ask an agent the same.
     """
 
     persona: Persona
@@ -74,7 +74,7 @@ class _Known:
     asked: dict[str, _Asked] = field(default_factory=dict[str, _Asked])
 
     def ask(self, message: dialogue_acts.Analysis) -> Steps[_Asked]:
-        """Analyse a question, and remember the result."""
+        """Analyse a question, and cache the result."""
         known = yield from self._look_at(message)
         if len(message.text) <= _MAX_REMEMBERED:
             if len(self.asked) >= _MAX_ASKED_OFTEN and message.text not in self.asked:
@@ -121,7 +121,7 @@ class RecallEngine:
         self._personas: dict[str, _Known] = {}
 
     def reply(self, turn: Turn) -> Reply:
-        """Answer in one go; see `replying`."""
+        """Answer in one step; see `replying`."""
         return whole(self.replying(turn))
 
     def replying(self, turn: Turn) -> Steps[Reply]:
@@ -203,7 +203,7 @@ def _answering(found: list[_Candidate], query: Question) -> Steps[Reply]:
 
 
 def _opening(found: list[_Candidate]) -> str:
-    """Open an answer with a doubt, if the best candidate leaves one."""
+    """Begin an answer with a reservation if the best candidate is doubtful."""
     return "" if found[0].share >= SURE else _UNSURE
 
 
@@ -255,7 +255,7 @@ def _of_profile(known: _Known, share: float, number: int) -> _Candidate:
 
 
 def _quoting(opening: str, found: list[_Candidate], query: Question) -> Steps[Reply]:
-    """Quote the first candidates, those that are about as good as the first and have another subject."""
+    """Quote the first candidate, and others that are about as good and have another subject."""
     lines: list[str] = []
     sources: list[Source] = []
     subjects: set[str] = set()
@@ -289,7 +289,7 @@ def _subject(quote: str) -> str:
 def _best_passage(text: str, passages: list[str], query: Question) -> Steps[str]:
     """Return the passage with the largest share, statements before questions, the first of equals.
 
-    A quoted question (from a memory of questions and answers) takes the passage after it along, its answer.
+    A quoted question (from a memory of questions and answers) takes along the passage after it, its answer.
     """
     if not passages:
         return ""

@@ -25,9 +25,9 @@ _MAX_ASKED = 6.0  # terms that an answer to a long question has to account for
 _LIGHT = 0.3  # the weight of a word that says little about the subject
 _OTHER_FORM = 0.8  # the count of a term that the text has in another form
 _SHORTEST_STEM = 4
-_MAX_OTHER_FORMS = 16  # the first terms, whose other forms are looked for: bounds the cost of a long question
+_MAX_OTHER_FORMS = 16  # the number of terms whose other forms are looked for; bounds the cost of a long question
 _DIGIT = re.compile(r"\d")
-_AT_A_TIME = 4  # sentences that are read in one go
+_AT_A_TIME = 4  # sentences that are read in one step
 _TERMS_AT_A_TIME = 1_000
 
 _LIGHT_WORDS = frozenset(
@@ -60,7 +60,7 @@ _LIGHT_WORDS = frozenset(
 
 
 class Question:
-    """The distinct terms that a question asks for, with their weights."""
+    """The distinct terms of a question, with their weights."""
 
     __slots__ = ("_terms_total", "_total", "_weights", "terms")
 
@@ -117,7 +117,7 @@ def _share(weights: dict[str, float], total: float, terms: Iterable[str]) -> flo
 
 
 def _in_another_form(missing: list[str], has: frozenset[str]) -> Steps[set[str]]:
-    """Find which of the missing terms a text has in another form: with another ending, or as part of a compound.
+    """Return the missing terms that a text has in another form: with another ending, or as part of a compound.
 
     A term with a digit has no other form: A320 is not A321.
     """
@@ -142,7 +142,7 @@ def _in_another_form(missing: list[str], has: frozenset[str]) -> Steps[set[str]]
 
 
 def asking(text: str) -> Steps[Question]:
-    """Return the question of a message, as a chat understands it."""
+    """Return the question in a message, as a chat understands it."""
     message = yield from dialogue_acts.analysing(text)
     return Question((yield from terms_asked_for(message, dialogue_acts.passages(message.text))))
 
@@ -150,7 +150,7 @@ def asking(text: str) -> Steps[Question]:
 def terms_asked_for(
     message: dialogue_acts.Analysis, sentences: list[str], name: frozenset[str] = frozenset()
 ) -> Steps[list[str]]:
-    """Return the terms of the sentences that ask, or of all if those say too little; without the agent's name."""
+    """Return the terms of the sentences that ask, or of all if those have too few; without the agent's name."""
     terms: list[str] = []
     if len(sentences) > 1:
         for number, sentence in enumerate(sentences, 1):

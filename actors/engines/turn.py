@@ -25,7 +25,7 @@ class Persona:
 class Memory:
     """A memory of a bank that the agent is attached to; the score only orders memories of one turn.
 
-    `position` is the number of its row in the store; messages that quote the memory are noted by that number.
+    `position` is the number of its row in the store, by which messages that quote the memory are noted.
     """
 
     bank: str
@@ -63,8 +63,8 @@ class Turn(NamedTuple):
 class Reply(NamedTuple):
     """An engine's answer, and the sources it is based on.
 
-    `echoes` are the seqs of the agents' messages whose words a streamed reply may repeat, `positions` the memories that
-    a tool brought in. A text that is censored in one of these is censored in the reply, too.
+    `echoes` are the seqs of the agents' messages whose words a streamed reply may repeat, `positions` the memories from
+    tools' answers. Text that is censored in one of these is also censored in the reply.
     """
 
     text: str
@@ -74,13 +74,13 @@ class Reply(NamedTuple):
 
 
 class Echo(NamedTuple):
-    """A reply may repeat words of the agent's message of this seq."""
+    """The reply may repeat words of the agent's message with this seq."""
 
     seq: int
 
 
 class Recalled(NamedTuple):
-    """A reply may hold words of the memory at this position, which a tool brought in."""
+    """The reply may contain words of the memory at this position, from a tool's answer."""
 
     position: int
 
@@ -98,7 +98,7 @@ class InstantEngine(Protocol):
         ...
 
     def replying(self, turn: Turn) -> Steps[Reply]:
-        """Answer the turn's message, in steps between which other work may run; adds nothing to the window."""
+        """Answer the turn's message in steps, between which other work may run; adds nothing to the window."""
         ...
 
 
@@ -121,8 +121,8 @@ Engine = InstantEngine | StreamingEngine
 
 @runtime_checkable
 class Closing(Protocol):
-    """An engine that holds something open."""
+    """An engine with connections to close."""
 
     async def close(self) -> None:
-        """Release it."""
+        """Close the connections."""
         ...

@@ -15,8 +15,8 @@ CAPACITY = 200
 class Window:
     """The last `capacity` utterances, oldest first.
 
-    The index is built at the first search and follows every `append` from then on, so a conversation that no
-    engine searches costs a list. A long utterance is left to `indexing`, and with it those that come after.
+    The index is built at the first search and updated by every later `append`, so a conversation that no engine
+    searches costs only a list. `indexing` adds a long utterance, and those that come after it.
     """
 
     __slots__ = ("_capacity", "_index", "_indexed", "_oldest", "_utterances")
@@ -58,11 +58,11 @@ class Window:
 
     @property
     def is_indexed(self) -> bool:
-        """Return whether the next search need not read an utterance first."""
+        """Whether the next search needs to index no utterance first."""
         return self._index is not None and self._indexed == self._oldest + len(self._utterances)
 
     def indexing(self) -> Steps[Index]:
-        """Bring the index up to date, and return it. Other callers may do the same, append and search meanwhile."""
+        """Bring the index up to date, and return it. Others may do the same, append or search meanwhile."""
         while True:
             if self._index is None:
                 self._index, self._indexed = Index(), self._oldest
@@ -71,7 +71,7 @@ class Window:
                 self._indexed = number
                 return index
             terms = yield from dialogue_acts.finding_facts(self._utterances[number - self._oldest])
-            if index is self._index and number == max(self._indexed, self._oldest):  # else another was faster
+            if index is self._index and number == max(self._indexed, self._oldest):  # else another caller was faster
                 self._indexed = number + 1
                 if terms:
                     index.add(number, terms)
@@ -92,12 +92,12 @@ class Window:
         return [(utterances[n - oldest], score, index.terms(n)) for n, score in index.search(terms, limit, least)]
 
     def told(self) -> Iterator[Utterance]:
-        """Yield the utterances that tell something, newest first."""
+        """Yield the utterances that state something, newest first."""
         index = whole(self.indexing())
         for position in range(len(self._utterances) - 1, -1, -1):
             if self._oldest + position in index:
                 yield self._utterances[position]
 
     def compact(self) -> None:
-        """Drop the index, most of the memory of an idle window; the next search builds it anew."""
+        """Drop the index, which takes most of an idle window's memory; the next search rebuilds it."""
         self._index = None

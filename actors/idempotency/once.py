@@ -1,11 +1,11 @@
-"""Idempotency-Key: a command is carried out once, and every repeat gets the first answer.
+"""Idempotency-Key: a command runs once, and every repeat gets the first answer.
 
 After Stripe's API and draft-ietf-httpapi-idempotency-key-header (docs/contract.md, "Idempotency"). Two things differ
 from a cache of answers: the answer is stored in the unit of the change itself, and a command with a key runs in a task
-of its own, so that a client which went away and comes again finds it still running.
+of its own, so that a client that disconnects and returns finds it still running.
 
-The store decides: a unit that would keep a second answer for a key is refused as a whole, so a key stores one change
-even where two gateways execute it at the same time. The memory of commands under way only saves work.
+The store decides: it refuses a unit that would keep a second answer for a key, so a key stores one change even if two
+gateways execute it at the same time. The memory of commands under way only saves work.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ _visible = re.compile(r"[!-~]{1,255}\Z")
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """How a command ended: its answer as it is sent, and whether it is a repeat's."""
+    """The end of a command: its answer as sent, and whether it is the stored answer to a repeat."""
 
     rendered: Rendered
     internal_code: int = 0
@@ -42,10 +42,11 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """How to carry out a command with an Idempotency-Key and write its answers.
+    """The functions that run a command and write its answers.
 
-    `run` gets the receipt and, where an earlier execution stored a chat's message without a reply, that message's id.
-    `prepare` looks up the names that answers show. `redacted` stands for an answer that quoted a censored memory.
+    `run` gets the receipt and, if an earlier execution stored a chat's message without a reply, that message's id.
+    `prepare` looks up the names that answers show. `redacted` writes the answer in place of one that quoted a censored
+    memory.
     """
 
     run: Callable[[Receipt, str | None], Awaitable[Quoting]]
@@ -60,7 +61,7 @@ class _AnsweredMeanwhile(Exception):
 
 
 def fingerprint_of(service: str, body: dict[str, Any] | bytes) -> bytes:
-    """Hash the request that is sent with a key; JSON that says the same has the same fingerprint."""
+    """Hash a request with a key; equal JSON has an equal fingerprint, however it is written."""
     if not isinstance(body, bytes):
         said = {member: value for member, value in body.items() if member != "service"}
         body = orjson.dumps(said, option=orjson.OPT_SORT_KEYS)
@@ -79,7 +80,7 @@ def require_key(key: str) -> str:
 
 
 class Idempotency:
-    """Keeps answers, and knows which commands with a key are under way."""
+    """Stores the answers of commands with a key, and joins repeats of those under way."""
 
     def __init__(self, store: Store, sealer: Sealer, clock: Clock) -> None:
         self._store = store
@@ -88,11 +89,11 @@ class Idempotency:
         self._under_way: dict[tuple[str, bytes], asyncio.Task[Done]] = {}
 
     def key(self, credential_id: str, user_id: str, key: str, fingerprint: bytes) -> IdempotencyKey:
-        """Make the key of a credential's request."""
+        """Return the key of a credential's request."""
         return IdempotencyKey(credential_id, user_id, digest_of(key), fingerprint, self._sealer, self._clock)
 
     async def once(self, key: IdempotencyKey, audit: Audit | None, execution: Execution) -> Done:
-        """Carry a command out, or answer as before where that was done already; wait for one that is under way.
+        """Run a command, or return its stored answer; wait for the same command under way.
 
         Raises:
             ServiceError: a refusal that is not kept; or StateConflict, the key was used for another request.
@@ -106,7 +107,7 @@ class Idempotency:
         def ended(_: object) -> None:
             del self._under_way[address]
             if not task.cancelled():
-                task.exception()  # those who wait have it already, and perhaps nobody does
+                task.exception()  # those who wait, if any, have the error already
 
         task.add_done_callback(ended)
         return await asyncio.shield(task)
@@ -153,7 +154,7 @@ class Idempotency:
                 rendered = execution.failed(raised)
                 await self._settle(receipt.rest(raised.internal_code, rendered))
                 return Done(rendered, raised.internal_code)
-            # a unit that the store refused because of the key looks as if it could not be stored
+            # a unit refused because of the key looks like one that could not be stored
             with suppress(StoreUnavailable):
                 replayed = await self._replay_if_answered(key, execution)
                 if replayed is not None:
@@ -170,7 +171,7 @@ class Idempotency:
         return Done(rendered)
 
     async def _row_of(self, key: IdempotencyKey) -> IdempotencyRow | None:
-        """Read the record of a key.
+        """Read the idempotency record of a key.
 
         Raises:
             StateConflict: the key was used for another request.
@@ -189,7 +190,7 @@ class Idempotency:
         return None if row is None or row.status is None else await self._replay(key, row, execution)
 
     async def _replay(self, key: IdempotencyKey, row: IdempotencyRow, execution: Execution) -> Done:
-        """Answer as the first execution did."""
+        """Return the stored answer of the first execution."""
         assert row.status is not None
         if row.answer is None:  # redacted
             await execution.prepare()
@@ -204,7 +205,7 @@ class Idempotency:
         return Done(Rendered(row.status, body), code, replayed=True)
 
     async def _settle(self, writes: list[Write]) -> None:
-        """Store the rows that a command leaves and that are not stored with its change.
+        """Store the rows of a command that were not stored with its change.
 
         Raises:
             _AnsweredMeanwhile: another execution of the key stored its answer first.
@@ -219,13 +220,13 @@ class Idempotency:
 
 
 def is_kept(error: ServiceError) -> bool:
-    """Return whether a refusal is kept for its key: one of the core's that a repeat would not change.
+    """Return whether a refusal is stored for its key: one by the core that a repeat would not change.
 
-    Storage that failed (5002) did nothing, and a failed engine (5001) is to be tried again with the same message.
+    Failed storage (5002) changed nothing, and a failed engine (5001) is tried again with the same message.
     """
     return error.internal_code // 1000 in (3, 5) and error.internal_code not in (5001, 5002, Overloaded.internal_code)
 
 
 def code_of(raised: Exception) -> int:
-    """Return the internal code of a command's failure."""
+    """Return the internal code of a failed command."""
     return raised.internal_code if isinstance(raised, ServiceError) else ServiceError.internal_code

@@ -1,8 +1,9 @@
-"""Receipts: the audit row and the kept answer of a command, committed with its change so that no crash parts them.
+"""Receipts: the audit row and the idempotency record of a command, committed with its change.
 
 A command on a plan with an audit log leaves a row there; one with an Idempotency-Key leaves its answer. Both go into
-the unit of the change: `Call.carry_out` sends the receipt along with the one ask that changes anything, and
-`DurableActor.commit` takes it. A command that changes nothing, or is refused, leaves them in a unit of their own.
+the unit of the change, so that no crash separates them: `Call.carry_out` sends the receipt beside the only ask that
+changes anything, and `DurableActor.commit` takes it. A command that changes nothing, or is refused, leaves them in a
+unit of their own.
 """
 
 import hashlib
@@ -21,28 +22,28 @@ KEPT_MS = 24 * 3_600_000
 """How long an answer is kept."""
 
 Audit = Callable[[int], Write]
-"""Makes the audit row of a command from its internal code."""
+"""Returns the audit row of a command with this internal code."""
 
 
 class Quoting(Protocol):
-    """An answer of a command; `quoted` are the positions of the memories whose texts stand in it."""
+    """An answer of a command; `quoted` are the positions of the memories whose texts it contains."""
 
     @property
     def quoted(self) -> tuple[int, ...]:
-        """Places of memories, as the store has them."""
+        """The memories' positions in the store."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """An answer as it is sent: its HTTP status and its body."""
+    """An answer as sent: HTTP status and body."""
 
     status: int
     body: bytes
 
 
 Render = Callable[[Any], Rendered]
-"""Writes an answer as it is sent."""
+"""Renders an answer as sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class IdempotencyKey:
         return f"answer {self.credential_id} {self.digest.hex()}"
 
     def keep(self, rendered: Rendered, quoted: tuple[int, ...] = ()) -> list[Write]:
-        """Make the rows of an answer and of its quotes; the store refuses them where an answer is kept already."""
+        """Make the rows of an answer and of its quotes; the store refuses them if the key has an answer already."""
         answer, now = self.sealer.seal(rendered.body, self._purpose), self.clock()
         row = IdempotencyRow(self.fingerprint, rendered.status, answer, None)
         return [
@@ -79,7 +80,7 @@ class IdempotencyKey:
         ]
 
     def begin(self, message_id: str) -> Write:
-        """Make the row of a chat whose message awaits its reply; the store refuses it where another execution began."""
+        """Make the row of a chat whose message awaits its reply; the store refuses it if another execution began."""
         now = self.clock()
         row = IdempotencyRow(self.fingerprint, None, None, message_id)
         return idempotency_records.begin(
@@ -87,7 +88,7 @@ class IdempotencyKey:
         )
 
     def open(self, answer: bytes) -> bytes:
-        """Unseal a kept answer."""
+        """Unseal a stored answer."""
         return self.sealer.open(answer, self._purpose)
 
 
@@ -107,15 +108,15 @@ class Receipt:
         self._render = render
         self.make: Callable[[Any], Any] | None = None
         self.repeatable = False
-        """Whether a second run does no harm and answers alike, so that the answer may be kept after the change."""
+        """Whether the command is idempotent, so that its answer may be stored after the change."""
         self.waived = False
-        """Whether a success leaves nothing: the command changed nothing, or its user is gone."""
+        """Whether a success leaves no rows, because the command changed nothing or its user is gone."""
         self.written = False
         self.answer: Any = None
         self.rendered: Rendered | None = None
 
     def writes(self, reply: Any) -> list[Write]:
-        """Make the rows for the unit of the change, which the actor will answer with `reply`."""
+        """Make the rows for the unit of the change, whose reply will be `reply`."""
         assert self.make is not None
         self.written = True
         self.answer = self.make(reply)
@@ -126,11 +127,11 @@ class Receipt:
         return writes
 
     def begin(self, message_id: str) -> list[Write]:
-        """Make the rows for the unit of a chat's message whose reply is yet to come."""
+        """Make the rows for the unit of a chat's message that awaits its reply."""
         return [] if self._key is None else [self._key.begin(message_id)]
 
     def quotes_alike(self, said_in: Talk, stream: int | str, seq: int) -> list[Write]:
-        """Make the note that the kept answer quotes the memories which a stored message is noted to quote."""
+        """Make the note that the stored answer quotes the same memories as a stored message."""
         if self._key is None:
             return []
         return [idempotency_records.quote_alike(said_in, stream, seq, self._key.credential_id, self._key.digest)]
@@ -141,7 +142,7 @@ class Receipt:
         self.answer = self.rendered = None
 
     def rest(self, internal_code: int, rendered: Rendered | None, quoted: tuple[int, ...] = ()) -> list[Write]:
-        """Make the rows that are not written once the command has ended; `rendered` where its answer is to be kept."""
+        """Make the rows still missing after the command; `rendered`, if given, is the answer to store."""
         writes = [] if self._audit is None or self.written else [self._audit(internal_code)]
         if self._key is not None and rendered is not None and self.rendered is None:
             writes += self._key.keep(rendered, quoted)

@@ -1,4 +1,4 @@
-"""Delivering: keeps the webhook dispatcher running, and the log of deliveries to the days that it is kept."""
+"""Delivering: keeps the webhook dispatcher running, and removes old entries of the delivery log."""
 
 import asyncio
 import logging
@@ -13,10 +13,10 @@ from persistence.store import StoreUnavailable, Unit
 EVERY_S = 3600.0
 
 WAKE_S = 1.0
-"""Longest wait of deliveries after the dispatcher had to be started anew."""
+"""The longest time that deliveries wait for a restart of the dispatcher, in seconds."""
 
 FORGOTTEN_AT_ONCE = 200
-"""Events that one unit removes with their deliveries, so that other units wait little for it."""
+"""The number of events that one unit removes with their deliveries; few, so that other units wait little."""
 
 log = logging.getLogger("parley.housekeeping")
 

@@ -1,4 +1,4 @@
-"""Erasing: removes censored text from the files of the store, a few seconds after it was censored."""
+"""Erasing: removes censored text from the store's files a few seconds after the censoring."""
 
 import asyncio
 import logging
@@ -8,10 +8,10 @@ from persistence import censoring
 from persistence.store import StoreUnavailable, Unit
 
 ERASE_AFTER_S = 3.0
-"""Time in which censorings are gathered before the files are cleared of them."""
+"""Seconds in which censorings are gathered before the files are cleared of them."""
 
 LOOK_EVERY_S = 15.0
-"""Interval at which the store is looked into for censorings that nobody announced."""
+"""Interval of the search for censorings that no wake-up announced."""
 
 log = logging.getLogger("parley.housekeeping")
 

@@ -13,16 +13,16 @@ from persistence.documents import Waiting
 from persistence.store import ROWS, StoreUnavailable, Unit
 
 RETRY_AFTER_S = 3.0
-"""Pause while the store takes no writes."""
+"""The pause while the store takes no writes, in seconds."""
 
 LOOK_EVERY_S = 15.0
-"""Interval at which the queue is read for documents that nobody announced."""
+"""Interval of the search for documents that no wake-up announced."""
 
 log = logging.getLogger("parley.ingestion")
 
 
 class _Replaced(Exception):
-    """A newer document of this name replaced the one at hand, or its user is gone."""
+    """A newer document of this name replaced the current one, or its user is gone."""
 
 
 async def keep_ingesting(core: Core) -> None:
@@ -35,7 +35,7 @@ async def keep_ingesting(core: Core) -> None:
             else:
                 await core.ingestion.wait(LOOK_EVERY_S)
         except StoreUnavailable as error:
-            log.warning("documents wait, for the store takes no writes: %s", error)
+            log.warning("documents wait because the store takes no writes: %s", error)
             await asyncio.sleep(RETRY_AFTER_S)
         except Exception:  # other documents must not wait for this one forever
             log.exception("the ingestion failed")
@@ -47,7 +47,7 @@ async def _ingest(core: Core, document: Waiting) -> None:
     await store.commit(Unit((documents.begin(document.id, core.clock()),)))
     try:
         parts = await asyncio.to_thread(_parts_of, document)
-    except Exception as fault:  # its message may hold the text
+    except Exception as fault:  # its message may contain the text
         log.error("the document %s can't be taken apart (%s)", document.id, type(fault).__name__)
         parts = None
     if not parts:

@@ -98,11 +98,11 @@ class LibraryActor(DurableActor):
         )
 
     def concerns(self, user_id: str) -> bool:
-        """Return whether it is this user's."""
+        """Return whether the library belongs to this user."""
         return user_id == self.key
 
     def snapshot(self) -> dict[str, Any]:
-        """Name the skills."""
+        """Show the names of the skills."""
         return {"skills": sorted(self._skills)}
 
 

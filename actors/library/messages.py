@@ -10,10 +10,10 @@ from persistence.documents import DocumentRow
 from persistence.skills import SkillRow
 
 LIBRARY = "library"
-"""The kind of the actors."""
+"""The kind of libraries' actors."""
 
 MAX_SKILLS = 100
-"""Most skills of one user; their descriptions go into every prompt."""
+"""The largest number of a user's skills; their descriptions go into every prompt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class UninstallSkill(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class AddDocument(Ask[DocumentRow]):
-    """Queue a document, in place of the user's one of that name."""
+    """Queue a document, replacing the user's document of that name."""
 
     name: str
     content: str
@@ -46,8 +46,8 @@ def no_such_skill() -> NotFound:
 
 
 def too_many_skills() -> StateConflict:
-    """Make the error for a user with the most skills allowed."""
-    return StateConflict(f"You have {MAX_SKILLS} skills, the most that a user may have; remove one first.")
+    """Make the error for a user with the largest number of skills."""
+    return StateConflict(f"You have {MAX_SKILLS} skills, the limit for each user; remove one first.")
 
 
 def no_such_document() -> NotFound:

@@ -6,7 +6,7 @@ from persistence.skills import SkillRow
 
 
 def skill_record(skill: SkillRow) -> Record:
-    """Show an installed skill to its user, without its body."""
+    """Return the record of an installed skill, without its body."""
     return {
         "name": skill.name,
         "description": skill.description,
@@ -20,7 +20,7 @@ def skill_record(skill: SkillRow) -> Record:
 
 
 def document_record(document: DocumentRow) -> Record:
-    """Show a document and its status to its user, without its text."""
+    """Return the record of a document with its status, without its text."""
     return {
         "id": document.id,
         "name": document.name,

@@ -11,14 +11,14 @@ SKILL_FILE = "SKILL.md"
 MAX_NAME = 64
 MAX_DESCRIPTION = 1_024
 MAX_COMPATIBILITY = 500
-"""Lengths of the specification, in characters."""
+"""The specification's limits, in characters."""
 
 MAX_SKILL_FILE_BYTES = 131_072
 MAX_LICENSE = 500
 MAX_METADATA = 32
 MAX_METADATA_TEXT = 500
 MAX_TOOLS = 64
-"""Limits of this gateway, where the specification has none."""
+"""This gateway's limits, where the specification has none."""
 
 _KEYS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 _name = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -44,8 +44,8 @@ def read_skill(content: bytes, *, folder: str | None = None, files: Mapping[str,
 
     Args:
         content: the file.
-        folder: the name of the folder that it is in, where there is one.
-        files: what else is in the folder, by path.
+        folder: the name of its folder, if it has one.
+        files: the other files of the folder, by path.
 
     Raises:
         InvalidField: the note says what breaks the format.
@@ -103,7 +103,7 @@ def require_skill_name(name: str) -> str:
 
 
 def _text(given: Mapping[str, Value], key: str, limit: int) -> str | None:
-    """Read a text member; None where the key is not there."""
+    """Read a text member; None if the key is missing."""
     if key not in given:
         return None
     value = given[key]

@@ -1,6 +1,6 @@
 """Skills as packages: a zip that a user sends, a folder of the operator's catalog. Neither is trusted.
 
-Limits hold for what is really read, never for what an archive says of itself.
+The limits apply to the bytes that are read, not to the sizes that an archive declares.
 """
 
 import os
@@ -20,7 +20,7 @@ MAX_TOTAL_BYTES = 2_097_152
 MAX_RATIO = 100
 MAX_PATH = 200
 MAX_DEPTH = 8
-"""Limits of a package: entries, bytes of a file and of all, compression ratio, and paths."""
+"""The limits of a package: entries, bytes of a file and in total, compression ratio, and paths."""
 
 _SMALL = 65_536  # bytes that any entry may unpack to, whatever its compression ratio
 _ENCRYPTED = 0x1 | 0x40 | 0x2000
@@ -32,7 +32,7 @@ def from_zip(packed: bytes) -> Skill:
     """Read a skill from a zip that holds one folder with a SKILL.md in it.
 
     Raises:
-        InvalidField: the archive is broken or unsafe, or what is in it breaks the format.
+        InvalidField: the archive is broken or unsafe, or its content breaks the format.
     """
     try:
         with zipfile.ZipFile(BytesIO(packed)) as archive:
@@ -42,7 +42,7 @@ def from_zip(packed: bytes) -> Skill:
 
 
 def _unpack(archive: zipfile.ZipFile) -> dict[str, bytes]:
-    """Read every file of an archive within the bounds; folders and what macOS adds are left out."""
+    """Read every file of an archive within the limits; folders and macOS's extra files are left out."""
     entries = archive.infolist()
     if not entries:
         raise refused("the archive is empty")
@@ -62,7 +62,7 @@ def _unpack(archive: zipfile.ZipFile) -> dict[str, bytes]:
         with archive.open(entry) as file:
             content = file.read(limit + 1)
             if len(content) <= limit:
-                content += file.read(1)  # reads to the end, and so checks the sum
+                content += file.read(1)  # reads to the end, which checks the checksum
         total += len(content)
         if len(content) > limit:
             raise refused(f"{path!r} unpacks to more than the {limit:,} bytes that it may")
@@ -75,7 +75,7 @@ def _unpack(archive: zipfile.ZipFile) -> dict[str, bytes]:
 
 
 def _require_plain(entry: zipfile.ZipInfo) -> None:
-    """Refuse entries that are encrypted, links, devices, or packed in an uncommon way."""
+    """Refuse entries that are encrypted, links, devices, or packed by an uncommon method."""
     name = entry.orig_filename[:80]
     if entry.flag_bits & _ENCRYPTED:
         raise refused(f"{name!r} is encrypted")
@@ -109,7 +109,7 @@ def _of_macos(path: str) -> bool:
 
 
 def _from_files(files: dict[str, bytes]) -> Skill:
-    """Make a skill of the files of one folder."""
+    """Read a skill from the files of one folder."""
     folders = {path.partition("/")[0] for path in files}
     if SKILL_FILE in folders:
         raise refused("SKILL.md is not in a folder; put the skill in one folder of its name and pack that")

@@ -1,7 +1,7 @@
-"""The YAML at the head of a SKILL.md, read strictly: plain mappings, lists and texts, each as it is written.
+"""A strict reader of the YAML at the head of a SKILL.md: plain mappings, lists and texts.
 
-YAML's own types are not guessed: `1.0`, `on` and `2026-11-20` are the texts that they look like. What makes YAML
-dangerous (anchors, tags, several documents, merge keys) is refused.
+YAML's own types are not guessed: `1.0`, `on` and `2026-11-20` are texts. The dangerous parts of YAML
+(anchors, tags, several documents, merge keys) are refused.
 """
 
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ import yaml
 from actors.errors import InvalidField
 
 MAX_CHARS = 16_384
-"""Most characters of the YAML."""
+"""The largest number of characters of the YAML."""
 
 MAX_DEPTH = 4
-"""Deepest nesting of mappings and lists."""
+"""The deepest nesting of mappings and lists."""
 
 Value = str | list["Value"] | dict[str, "Value"]
 
@@ -46,7 +46,7 @@ def parse(source: str) -> dict[str, Value]:
     """Read the YAML as a mapping of texts, lists and mappings.
 
     Raises:
-        InvalidField: it is no YAML, no mapping, or more than this takes.
+        InvalidField: it is no YAML, no mapping, or beyond the limits.
     """
     if len(source) > MAX_CHARS:
         raise refused(f"the front matter is longer than {MAX_CHARS:,} characters")

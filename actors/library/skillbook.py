@@ -15,7 +15,7 @@ class StoredSkills:
         return await self._store.fetch(skills.described(user_id))
 
     async def read(self, user_id: str, name: str, path: str | None = None) -> str | None:
-        """Read a skill's body with the list of its files, or one of these as text."""
+        """Read a skill's body with a list of its files, or one of these files as text."""
         if path is not None:
             found = await self._store.fetch(skills.file_of(user_id, name, path))
             return found[0].decode(errors="replace") if found else None

@@ -11,7 +11,7 @@ from actors.engines.turn import Echo, Memory, Recalled
 from actors.slices import Steps
 from actors.text import tokenizer
 
-_MOST = 0.5  # a reply with this share of a memory's words repeats it, whatever was asked
+_MOST = 0.5  # a reply with this share of a memory's words repeats it, whatever the question
 
 
 def attributions(
@@ -35,7 +35,7 @@ def attributions(
 
 
 def tool_attributions(reply: str, message: str, answers: list[ToolAnswer]) -> Steps[list[Recalled]]:
-    """List the memories that tools brought in and that a reply to a message may repeat."""
+    """List the memories from tools' answers that a reply to a message may repeat."""
     found: list[Recalled] = []
     said = yield from _terms(reply)
     asked = yield from _terms(message)
@@ -57,7 +57,7 @@ def _uses(said: set[str], told: set[str], asked: set[str]) -> bool:
 
 
 def _best_passage(text: str, said: set[str]) -> Steps[str]:
-    """Return the sentence of a memory that shares most terms with a reply; the first of equals."""
+    """Return the sentence of a memory that shares most terms with a reply; the first among equals."""
     best, most = text[: dialogue_acts.MAX_QUOTE], -1
     for passage in dialogue_acts.passages(text):
         shared = len((yield from _terms(passage)) & said)

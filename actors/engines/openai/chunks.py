@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 MAX_CALLS = 16
-"""The most tool calls of one answer."""
+"""The largest number of tool calls of one answer."""
 
 MAX_ARGUMENTS = 65_536
-"""The most characters of a call's arguments."""
+"""The largest number of characters of a call's arguments."""
 
 
 class MalformedChunk(Exception):
@@ -16,14 +16,14 @@ class MalformedChunk(Exception):
 
 @dataclass(slots=True)
 class ToolCall:
-    """A function that the model wants called; `arguments` as the model wrote them, which may not be JSON."""
+    """A function call that the model asks for; `arguments` as the model wrote them, perhaps not JSON."""
 
     id: str = ""
     name: str = ""
     arguments: str = ""
 
     def message(self) -> dict[str, Any]:
-        """Return the call as the next request repeats it to the model."""
+        """Return the call in the form in which the next request repeats it to the model."""
         return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}}
 
 
@@ -39,7 +39,7 @@ class CallPiece(NamedTuple):
 class Delta(NamedTuple):
     """The addition that one chunk makes to an answer.
 
-    `alive`: it has content, which may be hidden reasoning. `finish`: the reason of the end, in the last chunk.
+    `alive`: it has content, which may be hidden reasoning. `finish`: the reason for the end, in the last chunk.
     """
 
     text: str = ""

@@ -28,7 +28,7 @@ log = logging.getLogger("parley.openai")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of the engine; times in seconds.
+    """Limits of the engine; times in seconds.
 
     Args:
         connect_s: until the server takes the connection.
@@ -38,7 +38,7 @@ class Limits:
         retries: attempts after the first one.
         backoff_s: wait before the first retry, doubled for each one after it.
         retry_after_cap_s: the longest Retry-After to wait for; a longer one is a failure.
-        concurrent: the number of answers that may stream at a time.
+        concurrent: the number of answers that may stream at once.
         per_speaker: the same for one user.
         tool_rounds: the number of times that a model may use tools in a turn.
         prompt_tokens: the budget of a prompt, estimated.
@@ -89,13 +89,13 @@ _DRAIN_S = 1.0  # wait for the end of a complete answer, so that its connection 
 
 
 class _Slots:
-    """Limits the answers that stream at a time, in all and for each speaker, so that none keeps the others waiting."""
+    """Limits the answers that stream at once, in total and for each speaker, so that none keeps the others waiting."""
 
     def __init__(self, in_all: int, of_one: int) -> None:
         self._all = asyncio.Semaphore(in_all)
         self._of_one = of_one
         self._own: dict[str, asyncio.Semaphore] = {}
-        self._held: Counter[str] = Counter()  # with those that wait
+        self._held: Counter[str] = Counter()  # including those that wait
 
     @asynccontextmanager
     async def one(self, speaker: str, deadline: float) -> AsyncGenerator[None, None]:
@@ -193,7 +193,7 @@ class Completions:
             raise _failure_of(error, answer) from None
         except (MalformedChunk, ValueError, TypeError, AttributeError, LookupError) as error:
             log.warning("the model server broke its protocol (%s)", type(error).__name__)
-            raise _Failure(EngineFailed(f"The model server sent what can't be read. {KEPT}"), again=False) from None
+            raise _Failure(EngineFailed(f"The model server sent an unreadable answer. {KEPT}"), again=False) from None
 
     async def _texts(
         self, stream: AsyncIterator[Any], first: float, deadline: float, answer: _Answer
@@ -209,7 +209,7 @@ class Completions:
             except StopAsyncIteration:
                 break
             except Exception:
-                if answer.finish:  # all of it is there
+                if answer.finish:  # the answer is complete
                     break
                 raise
             if answer.finish:
@@ -236,10 +236,10 @@ def _failure_of(error: Exception, answer: _Answer) -> _Failure:
         status = error.status_code
         log.warning("the model server answered %d", status)
         if status in (408, 409, 429) or status >= 500:
-            busy = "has too much to do" if status == 429 else f"failed ({status})"
+            busy = "is overloaded" if status == 429 else f"failed ({status})"
             told = EngineFailed(f"The model server {busy}. {KEPT}")
             return _Failure(told, again=True, retry_after=_retry_after(error.response.headers))
-        reasons = {401: "takes the gateway's key no more", 403: "refused the gateway", 404: "does not know the model"}
+        reasons = {401: "refused the gateway's key", 403: "refused the gateway", 404: "does not know the model"}
         reason = reasons.get(status, f"refused the request ({status})")
         return _Failure(EngineFailed(f"The model server {reason}; tell the operator. {KEPT}"), again=False)
     log.warning("the model server failed (%s)", type(error).__name__)

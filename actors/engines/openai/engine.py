@@ -22,13 +22,13 @@ from actors.slices import sliced
 
 READ_SKILL = "read_skill"
 MAX_TOOLS = 120
-"""The most tools that a model is offered."""
+"""The largest number of tools that a model is offered."""
 
 MAX_TOOL_TEXT = 32_000
-"""Characters of a tool's answer that the model sees."""
+"""The number of characters of a tool's answer that the model sees."""
 
 MAX_NAMED_SKILLS = 3
-"""Skills whose bodies go into the prompt because the message names them."""
+"""The number of skills whose bodies go into the prompt because the message names them."""
 
 log = logging.getLogger("parley.openai")
 
@@ -36,7 +36,7 @@ log = logging.getLogger("parley.openai")
 class OpenAIEngine:
     """A streaming engine over an OpenAI-compatible server.
 
-    `toolbox` and `skillbook` are asked only when an agent's owner speaks; they may be set until the first chat.
+    `toolbox` and `skillbook` are used only when an agent's owner speaks; they may be set until the first chat.
     """
 
     name = "openai"
@@ -99,7 +99,7 @@ class OpenAIEngine:
     ) -> AsyncIterator[str]:
         """Ask the model, and again with the answers of the tools that it calls, until it calls no more.
 
-        `answers` receives the tools' answers, as far as the model sees them.
+        `answers` receives the tools' answers, cut off as the model sees them.
         """
         request: dict[str, Any] = {"model": settings.model or self._model, "messages": messages}
         if settings.temperature is not None:
@@ -160,7 +160,7 @@ class OpenAIEngine:
         return bodies
 
     async def _tools(self, turn: Turn) -> dict[str, OfferedTool]:
-        """Name the tools as functions. If the toolbox fails, the chat goes on without tools."""
+        """Return the tools by function name. If the toolbox fails, the chat continues without tools."""
         if not turn.owner_id:
             return {}
         try:

@@ -1,4 +1,4 @@
-"""The prompt of a turn: instructions, skills, memories and as much of the conversation as a token budget allows."""
+"""The prompt of a turn: instructions, skills, memories, and the part of the conversation that fits a token budget."""
 
 import re
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from actors.errors import EngineFailed
 MAX_TEMPERATURE = 2.0
 MAX_MODEL = 200
 
-_PER_MESSAGE = 4  # tokens that a message costs beside its text
+_PER_MESSAGE = 4  # tokens that a message costs in addition to its text
 _CUT_OFF = " [cut off]"
 
 ChatMessage = dict[str, Any]
 
 
 class AgentSettings(NamedTuple):
-    """The settings in an agent's profile; None for those that the gateway's settings decide."""
+    """The settings in an agent's profile; None where the gateway's settings apply."""
 
     instructions: str
     model: str | None = None
@@ -41,7 +41,7 @@ def read_profile(persona: Persona) -> AgentSettings:
     """Read an agent's profile: instructions, or a JSON object of `instructions`, `model` and `temperature`.
 
     Raises:
-        EngineFailed: it is such an object with an invalid value.
+        EngineFailed: it is a JSON object with an invalid value.
     """
     text = persona.profile.strip()
     if not text.startswith("{"):
@@ -76,7 +76,7 @@ def _wrong(persona: Persona, member: str, meant: str) -> EngineFailed:
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate the tokens of a text, rather too many: one for four ASCII characters, or for one other character."""
+    """Estimate the tokens of a text, rather too high: one for four ASCII characters, or for one other character."""
     plain = len(text.encode("ascii", "ignore"))
     return (plain + 3) // 4 + len(text) - plain
 
@@ -181,5 +181,5 @@ def _as_message(utterance: Utterance, turn: Turn) -> ChatMessage:
 
 
 def _said_by(name: str, content: str) -> str:
-    """Put the speaker's name before a text; no name if there is only one speaker."""
+    """Put the speaker's name before a text, unless there is only one speaker."""
     return f"{name}: {content}" if name else content

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 MAX_NAME = 64
-"""The longest name of a function that a model is offered; letters, digits, `_` and `-`."""
+"""The longest name of a function for a model; it has letters, digits, `_` and `-`."""
 
 _odd = re.compile(r"[^A-Za-z0-9_-]")
 
@@ -22,7 +22,7 @@ class OfferedTool(Protocol):
 
 
 class ToolAnswer(NamedTuple):
-    """The answer of a tool. `quoted` are the positions of the memories whose texts stand in it."""
+    """The answer of a tool; `quoted` are the positions of the memories whose texts it contains."""
 
     text: str
     is_error: bool = False
@@ -37,7 +37,7 @@ class Toolbox(Protocol):
         ...
 
     async def invoke(self, user_id: str, name: str, arguments: dict[str, Any]) -> tuple[str, bool] | ToolAnswer:
-        """Call a tool; return its text, whether it is an error, and the memories that stand in it.
+        """Call a tool; return its text, whether it is an error, and the positions of the memories in it.
 
         Raises:
             ServiceError: the tool can't be used; the note says why.
@@ -46,14 +46,14 @@ class Toolbox(Protocol):
 
 
 class NoTools:
-    """A toolbox with nothing in it."""
+    """An empty toolbox."""
 
     async def tools(self, user_id: str) -> list[OfferedTool]:
         """List nothing."""
         return []
 
     async def invoke(self, user_id: str, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
-        """Say that there is no such tool."""
+        """Refuse the call, because there is no such tool."""
         return f"There is no tool {name}.", True
 
 
@@ -72,12 +72,12 @@ class Skillbook(Protocol):
         ...
 
     async def read(self, user_id: str, name: str, path: str | None = None) -> str | None:
-        """Read a skill's body, or one of its files, as text; None where there is none."""
+        """Read a skill's body, or one of its files, as text; None if there is none."""
         ...
 
 
 class NoSkills:
-    """A skillbook with nothing in it."""
+    """An empty skillbook."""
 
     async def skills(self, user_id: str) -> list[tuple[str, str]]:
         """List nothing."""
@@ -89,9 +89,9 @@ class NoSkills:
 
 
 def function_names(tools: Iterable[OfferedTool], taken: Iterable[str] = ()) -> dict[str, OfferedTool]:
-    """Name tools as functions: a model's names take no `.`, and no two tools get the same.
+    """Map function names to tools: the names have no `.`, and each tool gets its own.
 
-    The result maps the names to the tools, so that no name has to be parsed.
+    So no name that a model returns has to be parsed.
     """
     named: dict[str, OfferedTool] = {}
     used = set(taken)
