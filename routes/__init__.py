@@ -1,1 +1,1 @@
-"""HTTP, and nothing else: from requests to the core's calls, and from its answers and errors to responses."""
+"""HTTP only: turn requests into calls of the core, and its answers and errors into responses."""

@@ -1,4 +1,4 @@
-"""The Sanic application: every route, put together."""
+"""The Sanic application with all its routes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,14 +30,14 @@ from routes.pages.metrics_page import metrics_blueprint
 from routes.pages.welcome import welcome_assets, welcome_blueprint
 
 HEAD_BYTES = 16_384
-"""The size of a request's head that is accepted even where bodies must be smaller."""
+"""Accepted size of a request's head, also where the limit of bodies is smaller."""
 
 App = Sanic[Config, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class HttpOptions:
-    """The operator's options of HTTP; see the settings of the same names. Times in seconds."""
+    """HTTP options of the operator; see the settings of the same names. Times are in seconds."""
 
     version: str
     brand: str = "Svc"
@@ -53,12 +53,12 @@ class HttpOptions:
 
 
 def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
-    """Make the application over a core that is ready."""
+    """Build the application over a started core."""
     config = Config(env_prefix="")  # only our settings count
-    config.AUTO_EXTEND = False  # sanic-ext costs 1.7 times a request
+    config.AUTO_EXTEND = False  # sanic-ext makes a request take 1.7 times as long
     config.ACCESS_LOG = False
     config.MOTD = False
-    config.REQUEST_MAX_SIZE = max(options.max_body_bytes, HEAD_BYTES)  # it bounds the head, too
+    config.REQUEST_MAX_SIZE = max(options.max_body_bytes, HEAD_BYTES)  # it also limits the head
     config.REQUEST_TIMEOUT = options.request_timeout_s
     config.RESPONSE_TIMEOUT = options.response_timeout_s
     config.KEEP_ALIVE_TIMEOUT = options.keep_alive_timeout_s

@@ -1,4 +1,4 @@
-"""The listening socket: from its opening to the last answer."""
+"""The listening socket, from its opening to the last answer."""
 
 import asyncio
 import errno
@@ -20,15 +20,15 @@ BACKLOG = 1024
 
 ANY_IPV4, ANY_IPV6 = "0.0.0.0", "::"
 _OUTSIDE = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
-"""Addresses for documentation, whose routes tell the addresses of this machine. Nothing is sent there."""
+"""Documentation addresses; the routes to them reveal this machine's own addresses. Nothing is sent there."""
 
 
 class CannotListen(Exception):
-    """The gateway can't listen where it should; the message has the reason and the remedy."""
+    """The gateway can't listen on its address; the message has the reason and the remedy."""
 
 
 class Listener:
-    """An application that listens; `drain` ends it in an orderly way."""
+    """A listening application; `drain` stops it in an orderly way."""
 
     def __init__(self, server: Any, host: str, listening: socket.socket, work: BackgroundTasks) -> None:
         # Any: Sanic's AsyncioServer leaves its connections untyped
@@ -37,16 +37,16 @@ class Listener:
         self._host = host
         self._address: str = listening.getsockname()[0]
         self.port: int = listening.getsockname()[1]
-        """The port it listens on; the system's choice where 0 was asked for."""
+        """The port in use; the system's choice if 0 was set."""
 
     @property
     def open_to_network(self) -> bool:
-        """Whether other machines may connect."""
+        """Whether other machines can connect."""
         return not ip_address(self._address.partition("%")[0]).is_loopback
 
     @property
     def urls(self) -> list[str]:
-        """List addresses that answer, the best for a try from this machine first."""
+        """Return URLs that answer, the best one for this machine first."""
         hosts = {ANY_IPV4: ["127.0.0.1"], ANY_IPV6: ["127.0.0.1", "::1"]}.get(self._address, [self._host])
         if self._address in (ANY_IPV4, ANY_IPV6):
             families = _OUTSIDE if self._address == ANY_IPV6 else _OUTSIDE[:1]
@@ -58,7 +58,7 @@ class Listener:
         """Listen on an address; `::` is every address of IPv6 and IPv4.
 
         Raises:
-            CannotListen: it is in use, or not this machine's.
+            CannotListen: the address is in use, or not one of this machine.
         """
         # Sanic reads port 0 as its own default, so the socket is made here.
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -70,7 +70,7 @@ class Listener:
         except OSError as error:
             raise CannotListen(f"{host}:{port}: {error.strerror or error}. {_advice(error)}") from error
         untyped: Any = cast(Any, app)
-        # Sanic learns that it speaks HTTP/1.1 alone, or it sends an empty Alt-Svc with all responses.
+        # Sanic is told that it serves HTTP/1.1 only, because otherwise it sends an empty Alt-Svc with all responses.
         untyped.state.server_info.append(ApplicationServerInfo({"version": HTTP.VERSION_1}))
         server = await untyped.create_server(
             sock=listening, return_asyncio_server=True, access_log=False, backlog=BACKLOG, protocol=FastPath
@@ -81,10 +81,10 @@ class Listener:
         return cls(server, host, listening, app.ctx.work)
 
     async def drain(self, grace_s: float) -> int:
-        """Take no more connections, let requests under way be answered; return how many were cut off.
+        """Close the socket and let current requests end; return the number of those cut off.
 
-        A request is under way from its first byte to the last of its answer. A command that a client began before it
-        went away is given time, too.
+        A request is current from its first byte to the last byte of its answer. A command of a client that has
+        disconnected is given time too.
         """
         server = self._server
         await server.before_stop()
@@ -92,7 +92,7 @@ class Listener:
         deadline = monotonic() + grace_s
         while (server.connections or self._work) and monotonic() < deadline:
             for connection in list(server.connections):
-                if not connection.recv_buffer:  # else a request is here that its task has yet to see
+                if not connection.recv_buffer:  # otherwise a request has arrived that its task has yet to see
                     connection.close_if_idle()
             await asyncio.sleep(0.02)
         cut_off = sum(map(_is_under_way, server.connections)) + self._work.alone
@@ -104,7 +104,7 @@ class Listener:
 
 
 def _is_under_way(connection: Any) -> bool:
-    """Tell whether a request has begun to arrive on a connection, or its answer is not sent whole."""
+    """Return whether a request has begun to arrive on a connection, or its answer is not fully sent."""
     http, transport = connection.http, connection.transport
     if http is not None and http.stage in (Stage.HANDLER, Stage.RESPONSE):
         return True
@@ -112,7 +112,7 @@ def _is_under_way(connection: Any) -> bool:
 
 
 def _is_any_ipv6(host: str) -> bool:
-    """Tell whether a host is the address of all IPv6, however it is written."""
+    """Return whether a host is the unspecified IPv6 address, in any spelling."""
     try:
         return str(ip_address(host)) == ANY_IPV6
     except ValueError:
@@ -120,7 +120,7 @@ def _is_any_ipv6(host: str) -> bool:
 
 
 def _own_address(family: int, outside: str) -> str | None:
-    """Return the address that this machine would use to reach another; None where there is no way out."""
+    """Return this machine's address on the route to another, or None without a route."""
     with socket.socket(family, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect((outside, 9))
@@ -130,7 +130,7 @@ def _own_address(family: int, outside: str) -> str | None:
 
 
 def _advice(error: OSError) -> str:
-    """Return the remedy for an address that can't be listened on."""
+    """Return the remedy for an address that the gateway can't listen on."""
     match error.errno:
         case errno.EADDRINUSE:
             return "Stop the program that uses it, or set another PARLEY_PORT."

@@ -1,4 +1,4 @@
-"""The command bus and its aliases: every command comes through here (docs/contract.md, "Order of checks")."""
+"""The command bus and its aliases, which receive every command (docs/contract.md, "Order of checks")."""
 
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -46,34 +46,34 @@ class BusRequest:
     """A request to the command bus, whether Sanic, the fast path or MCP received it."""
 
     header: Callable[[str], str | None]
-    """Returns a header's value; the name in lower case."""
+    """Returns the value of a header; names are in lower case."""
     request_id: str
     address: str
     body: bytes = b""
     members: Members = MEMBERS
-    """The members that its body may have."""
+    """The members allowed in its body."""
     sanic: Request | None = None
-    """Where Sanic received it: its body is still to come, and its answer can be streamed."""
+    """Sanic's request, if Sanic received it: its body is still to be read, and its answer can be streamed."""
     goes_on: bool = False
-    """Whether it goes on by itself where the client goes away; else that cancels it."""
+    """True if the command goes on when the client disconnects; otherwise it is cancelled."""
     parsed: dict[str, Any] | None = None
-    """The body as a JSON object, where it was looked at before."""
+    """The body as a JSON object, once it has been parsed."""
 
     @property
     def wants_events(self) -> bool:
-        """Whether it asks for an answer as server-sent events."""
+        """Whether the client asks for server-sent events."""
         return EVENT_STREAM in (self.header("accept") or "")
 
 
 class CommandBus:
-    """Carries requests to the functions of their commands and their answers back."""
+    """Runs the commands of requests and writes their answers."""
 
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
         self._request_lines: dict[str, Command | None] = {}
 
     def blueprint(self, brand: str) -> Blueprint:
-        """Make the routes: the bus itself, and one alias per command."""
+        """Return the routes: the bus itself and one alias per command."""
         prefix = f"/demo/v1/{brand}/tps"
         blueprint = Blueprint("bus", url_prefix=prefix)
 
@@ -97,7 +97,7 @@ class CommandBus:
     def begin(
         self, request_line: str, headers: dict[str, str], body: bytes, peer: str
     ) -> Coroutine[Any, Any, BusAnswer | None] | None:
-        """Make ready to serve a request that Sanic didn't receive; None where only Sanic can answer it."""
+        """Prepare a request that Sanic did not receive; return None if only Sanic can answer it."""
         if request_line not in self._request_lines:
             return None
         started = perf_counter()
@@ -107,14 +107,14 @@ class CommandBus:
             return None
         command = self._request_lines[request_line]
         if command is None:
-            with suppress(ServiceError):  # `_served` meets it again and answers it
+            with suppress(ServiceError):  # `_served` raises it again and answers it
                 command = self._command_in(request)
                 if command.follow is not None:
                     return None
         return self.serve_deferred(request, command, started)
 
     def log_refused(self, request_id: str, status: int, code: int, seconds: float, address: str) -> None:
-        """Count and log a request whose head was refused."""
+        """Count and log a request with a refused head."""
         self._exchange.observe("", request_id, status, code, seconds, None, address)
 
     async def _respond(self, request: Request, command: Command | None) -> HTTPResponse | None:
@@ -127,23 +127,23 @@ class CommandBus:
         return answer and answer.response()
 
     async def serve(self, request: BusRequest, command: Command | None) -> BusAnswer | None:
-        """Serve one request; `command` is the one of an alias. None when the answer was streamed."""
+        """Serve one request; return None if the answer was streamed. `command` is set for an alias."""
         answer = await self.serve_deferred(request, command, perf_counter())
         if answer is None or answer.deferred is None:
             return answer
-        with suppress(Exception):  # the answer tells how it was resolved
+        with suppress(Exception):  # `released` reads its outcome
             await answer.deferred
         return answer.released()
 
     def serve_deferred(
         self, request: BusRequest, command: Command | None, started: float
     ) -> Coroutine[Any, Any, BusAnswer | None]:
-        """Serve one request like `serve`, but return the answer before it may be sent; see `BusAnswer.deferred`."""
+        """Serve one request like `serve`, but return an answer that may still be deferred; see `BusAnswer.deferred`."""
         call = Call(self._exchange.core, request.request_id, request.address, command.service if command else "")
         return self._exchange.run(call, started, self._served(request, call, command), _refused)
 
     async def _served(self, request: BusRequest, call: Call, command: Command | None) -> tuple[int, BusAnswer | None]:
-        """Check a request and carry out its command; return the internal code and the answer, None if streamed."""
+        """Check a request and run its command; return the internal code and the answer, None if streamed."""
         sanic = request.sanic
         if sanic is not None:
             request.body = await received_body(sanic)
@@ -171,11 +171,11 @@ class CommandBus:
         return code, answer
 
     def _command_in(self, request: BusRequest, command: Command | None = None) -> Command:
-        """Read the body, and find the command that it names where no alias has.
+        """Parse the body and return its command; an alias names the command already.
 
         Raises:
             BodyTooLarge, WrongMediaType, MalformedBody: the body is not a JSON object that the gateway takes.
-            MissingField, InvalidField, UnknownService: it names no command.
+            MissingField, InvalidField, UnknownService: the body names no command.
         """
         body = json_object(request.body, request.header("content-type"), self._exchange.max_body_bytes)
         command = command or _command_of(body)
@@ -183,11 +183,13 @@ class CommandBus:
         return command
 
     async def _check(self, request: BusRequest, call: Call, command: Command, body: dict[str, Any]) -> None:
-        """Make the checks that come before the command itself, in the order of the contract."""
+        """Run the checks before the command, in the order of the contract."""
         if not command.public:
             await admit(call, credential_of(request.header))
             if command.mutates:
-                await count_stored(call)  # first, or a request that could not be counted would be done all the same
+                await count_stored(
+                    call
+                )  # before the command, because a request that can't be counted must change nothing
         call.says(parse(body, request.members))
         require(call.request, command.requires)
         if not command.available:
@@ -196,10 +198,10 @@ class CommandBus:
     async def _answered(
         self, request: BusRequest, call: Call, command: Command, body: dict[str, Any]
     ) -> tuple[int, BusAnswer]:
-        """Carry the command out, once if it has an Idempotency-Key; also the internal code.
+        """Run the command, once if it has an Idempotency-Key; return the internal code and the answer.
 
         Raises:
-            Exception: a refusal, unless it is one that is kept for a key.
+            Exception: the command was refused, and no record for a key keeps the refusal.
         """
         headers = quota_headers(call)
         headers["X-Request-Id"] = call.request_id
@@ -229,7 +231,7 @@ async def _refused(call: Call, error: ServiceError) -> BusAnswer:
 
 
 async def _written(call: Call, answer: Answer, headers: dict[str, str]) -> BusAnswer:
-    """Write an answer; one of many records in slices and pieces."""
+    """Write an answer; with many records, in slices and pieces."""
     names, profile, content = await context(call), answer.profile, answer.content
     if len(profile) + len(content) <= FEW_RECORDS:
         return BusAnswer(_body_of(call, answer, names), 200, headers)
@@ -250,7 +252,7 @@ def _body_of(call: Call, answer: Answer, names: dict[str, str | None]) -> bytes:
 
 
 def _body_now(call: Call, answer: Answer) -> bytes:
-    """Write an answer within this step, with the names known by now."""
+    """Write an answer within this step of the loop, with the names known by now."""
     return _body_of(call, answer, context_now(call))
 
 
@@ -259,12 +261,12 @@ def _rendered(answer: BusAnswer) -> Rendered:
 
 
 def _command_of(body: dict[str, Any]) -> Command:
-    """Find the command that a bus request names.
+    """Return the command that a bus request names.
 
     Raises:
-        MissingField: it names none.
+        MissingField: the request names no command.
         InvalidField: `service` is no text.
-        UnknownService: there is none of that name.
+        UnknownService: no command has this name.
     """
     service = body.get("service")
     if service is None or (isinstance(service, str) and not service.strip()):

@@ -22,8 +22,8 @@ async def stream_chat(
 ) -> tuple[int, BusAnswer | None]:
     """Answer as server-sent events: `delta` pieces, then the whole `response`, or an `error` after a piece.
 
-    The command runs in a task of its own, so that a client which goes away doesn't cancel it. Returns the internal
-    code that the stream ended with; a refusal that was kept for a key is answered whole.
+    The command runs in a task of its own, so that a client that disconnects doesn't cancel it. Returns the
+    internal code at the end of the stream; a refusal kept for a key is answered whole.
 
     Raises:
         Exception: the command failed before its first piece.
@@ -75,5 +75,5 @@ async def stream_chat(
             await response.send(named_event("error", orjson.dumps(orjson.loads(whole.body)["status"])))
         await response.eof()
         return code, None
-    finally:  # a reader that went away leaves it to itself
+    finally:  # after a disconnect the command goes on alone
         work.leave(task)

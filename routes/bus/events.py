@@ -1,4 +1,4 @@
-"""Answers of the command bus as server-sent events: their headers, and how one begins."""
+"""Headers and framing of answers as server-sent events."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from routes.http.answers import quota_headers
 
 EVENT_STREAM = "text/event-stream"
 STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-"""Headers of event streams: nobody keeps them, and nginx passes each event on at once."""
+"""Headers of event streams: no cache stores them, and nginx passes each event on at once."""
 
 
 async def begin_events(request: Request, call: Call, more: dict[str, str] | None = None) -> Any:
-    """Send the head of an answer as events; return Sanic's untyped response, which takes the events."""
+    """Send the head of an event stream; return Sanic's untyped response, which takes the events."""
     await count_stored(call)
     untyped: Any = request
     headers = {"X-Request-Id": call.request_id} | STREAM_HEADERS | quota_headers(call) | (more or {})

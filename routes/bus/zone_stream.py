@@ -1,4 +1,4 @@
-"""ZN_Stream: the events that a reader missed, then those that happen, as server-sent events on Sanic's connection."""
+"""ZN_Stream: missed events, then live ones, as server-sent events on Sanic's connection."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,15 +12,15 @@ from actors.domains.streams import Stream
 from routes.bus.events import begin_events
 
 HEARTBEAT_S = 15.0
-"""Seconds between comments on a stream where nothing happens."""
+"""Seconds between comments on a silent stream."""
 SLOW_S = 60.0
-"""Seconds after which a stream is cut off whose reader takes nothing."""
+"""Seconds after which a stream is cut off if its reader takes nothing."""
 
 _framed: tuple[bytes, bytes] = b"", b""
 
 
 async def follow_zone(request: Request, call: Call, follow: Follow) -> int:
-    """Answer as server-sent events until the reader goes away or the stream ends; return the internal code.
+    """Stream events until the reader disconnects or the stream ends; return the internal code.
 
     Raises:
         Exception: the command failed before it began.
@@ -34,7 +34,7 @@ async def follow_zone(request: Request, call: Call, follow: Follow) -> int:
 
 
 async def send_stream(request: Request, response: Any, stream: Stream) -> None:
-    """Send events until the reader goes away or its stream ends; `response` is one that Sanic has begun."""
+    """Send events until the reader disconnects or the stream ends; `response` is one that Sanic has begun."""
     reader, now = stream.reader, asyncio.get_running_loop().time
 
     async def send(block: bytes) -> None:
@@ -42,7 +42,7 @@ async def send_stream(request: Request, response: Any, stream: Stream) -> None:
             await response.send(block)
 
     try:
-        await send(b": a stream of Parley's\n\n")  # so that the headers go out at once
+        await send(b": a stream of Parley's\n\n")  # sends the headers at once
         async for block in stream.missed:
             await send(block)
         reader.passes_to(_straight_to(request))
@@ -53,13 +53,13 @@ async def send_stream(request: Request, response: Any, stream: Stream) -> None:
                 await stream.use()
             await send(block or b": still here\n\n")
         await response.eof()
-    except TimeoutError:  # it doesn't read at all, so it can't be told either
+    except TimeoutError:  # the reader takes nothing, so it can't be told either
         transport: Any = request.transport
         transport.abort()
 
 
 def _straight_to(request: Request) -> Callable[[bytes], bool]:
-    """Make a function that writes to a connection at once, without a turn of the reader's task.
+    """Return a function that writes to a connection at once, without a turn of the reader's task.
 
     It returns False where the connection can't take the block at once.
     """
@@ -81,7 +81,7 @@ def _as_it_is(block: bytes) -> bytes:
 
 
 def _as_chunk(block: bytes) -> bytes:
-    """Frame a block as Sanic does (RFC 9112, 7.1): once for all readers that are handed the same."""
+    """Frame a block as Sanic does (RFC 9112, 7.1), once for all readers that get the same block."""
     global _framed
     if _framed[0] is not block:
         _framed = block, b"%x\r\n%b\r\n" % (len(block), block)

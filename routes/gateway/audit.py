@@ -19,17 +19,17 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def _iso_only(value: Any) -> Any:
-    """Refuse a value that pydantic would take for a number of seconds."""
+    """Refuse a bare number, which pydantic would read as seconds."""
     if isinstance(value, str) and not re.match(r"\d{4}-\d\d-\d\d", value):
         raise ValueError("send a time as 2026-11-20T10:00:00Z")
     return value
 
 
 class AuditAsked(BaseModel):
-    """Query of the audit log."""
+    """Query parameters of the audit log."""
 
     since: Annotated[datetime, BeforeValidator(_iso_only)] | None = Field(
-        None, description="Only entries of this time (ISO 8601; UTC where it names no zone) and later."
+        None, description="Only entries from this time on (ISO 8601; UTC if it names no zone)."
     )
     service: str | None = Field(None, max_length=100, description="Only entries of this service or operation.")
     limit: int = Field(50, ge=1, le=200, description="Entries on a page.")
@@ -37,7 +37,7 @@ class AuditAsked(BaseModel):
 
 
 async def read(request: RouteCall) -> RouteReply:
-    """Read a page of the log, the newest first."""
+    """Return a page of the log, newest first."""
     asked: AuditAsked = request.query
     since = 0 if asked.since is None else _ms(asked.since)
     rows = await audit.read(request.call, since, asked.service or None, position_of(asked.cursor, NEWEST), asked.limit)
@@ -59,7 +59,7 @@ def _entry(row: AuditRow) -> dict[str, Any]:
 
 
 def _ms(at: datetime) -> int:
-    """Count ms since the epoch; a time without a zone is UTC, whatever the machine is set to."""
+    """Convert to ms since the epoch; a time without a zone is UTC, not the machine's zone."""
     return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - EPOCH) // timedelta(milliseconds=1)
 
 
@@ -69,7 +69,7 @@ ROUTES = (
         "/api/audit",
         "readAudit",
         "Gateway",
-        "Read the audit log, the newest first; for the plans scale and enterprise.",
+        "Read the audit log, newest first; on the plans scale and enterprise.",
         read,
         reply=record(
             "A page of the log.",
@@ -77,10 +77,10 @@ ROUTES = (
                 record(
                     "A change, or an attempt at one.",
                     time=TIME,
-                    credential_id=text("The session or API key that it came with."),
+                    credential_id=text("The session or API key of the request."),
                     address=text(),
-                    service=text("The service, or a gateway route's operation."),
-                    target={"type": "object", "description": "The names or ids that it was about."},
+                    service=text("The service, or the operation of a gateway route."),
+                    target={"type": "object", "description": "The names or ids of its targets."},
                     internal_code=number("0 for success."),
                     request_id=text(),
                 )

@@ -1,4 +1,4 @@
-"""The billing hook, an internal route."""
+"""The billing hook: an internal route that sets a user's plan."""
 
 from typing import Annotated, Literal
 
@@ -21,12 +21,12 @@ class PlanChange(Body):
 
     plan: Literal["free", "builder", "scale", "enterprise"] = Field(description="The user's plan from now on.")
     limit: Annotated[int, Field(ge=1, le=2**53)] | None = Field(
-        None, description="Requests per UTC day, for enterprise only; without limit when absent."
+        None, description="Requests per UTC day, for enterprise only; absent: no limit."
     )
 
 
 async def set_plan(request: RouteCall) -> RouteReply:
-    """Put a user on a plan."""
+    """Set the plan of a user."""
     core, change = request.call.core, request.body
     if change.limit is not None and PLANS[change.plan].limit is not None:
         raise InvalidField("Invalid value of limit: only enterprise has a limit of its own.")

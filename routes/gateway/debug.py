@@ -1,4 +1,4 @@
-"""Live actors, for maintainers."""
+"""The debug routes: lists and states of live actors, for maintainers."""
 
 from collections.abc import Callable, Iterable
 from itertools import islice
@@ -15,7 +15,7 @@ from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import array, record, ref
 
 AT_A_TIME = 200
-"""Actors that are looked at in one go."""
+"""Number of actors read in one step of the loop."""
 
 Order = Literal[
     "kind",
@@ -34,7 +34,7 @@ Order = Literal[
 
 
 class ActorsAsked(BaseModel):
-    """Query of the list of actors."""
+    """Query parameters of the list of actors."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -44,18 +44,18 @@ class ActorsAsked(BaseModel):
     )
     sort: Order | None = Field(
         None,
-        description="The member by which they are sorted, the smallest first; with `-` before it, the largest first. "
-        "Absent: in the order in which they were activated.",
+        description="The member to sort by, smallest first; with `-` before it, largest first. "
+        "Absent: in order of activation.",
     )
-    limit: int = Field(1_000, ge=1, le=1_000, description="Actors listed, the first of that order.")
+    limit: int = Field(1_000, ge=1, le=1_000, description="Maximum number of actors listed.")
 
 
 FORMER_KINDS = {"mcp": TOOL_SERVER}
-"""Kinds of actors that had another name before 0.2.0."""
+"""Names of kinds before 0.2.0, each with today's kind."""
 
 
 def kind_named(name: str) -> str:
-    """Return the kind of actors that a name stands for, a former one included."""
+    """Return the kind with this name; a name from before 0.2.0 is accepted."""
     return FORMER_KINDS.get(name, name)
 
 
@@ -71,11 +71,11 @@ async def list_actors(request: RouteCall) -> RouteReply:
 
 
 def first_of(found: Iterable[ActorStatus], name: str, sort: Order | None, limit: int) -> Steps[list[dict[str, Any]]]:
-    """Take the first actors of an order whose name begins so; those that can't be among them are dropped on the way."""
+    """Return the first actors of an order, of those with this beginning of a name; others are dropped on the way."""
     first: list[ActorStatus] = []
     beginning = name.casefold()
     left = iter(found)
-    while some := list(islice(left, AT_A_TIME)):  # the name is looked at here, or a rare one were sought in one step
+    while some := list(islice(left, AT_A_TIME)):  # compared here, because a search for a rare name must not be one step
         first += [status for status in some if _folded_name(status).startswith(beginning)] if beginning else some
         if sort is not None and len(first) >= 2 * limit:
             first = _sorted(first, sort)[:limit]
@@ -92,7 +92,7 @@ def first_of(found: Iterable[ActorStatus], name: str, sort: Order | None, limit:
 
 
 def _sorted(found: list[ActorStatus], sort: Order) -> list[ActorStatus]:
-    """Sort actors; those that are alike stay in the order of their activation."""
+    """Sort actors; equal ones stay in order of activation."""
     member = sort.removeprefix("-")
     by: Callable[[ActorStatus], Any] = _folded_name if member == "name" else attrgetter(member)
     return sorted(found, key=by, reverse=sort.startswith("-"))
@@ -107,7 +107,7 @@ def _shown(status: ActorStatus) -> dict[str, Any]:
 
 
 async def read_actor(request: RouteCall) -> RouteReply:
-    """Look into one live actor."""
+    """Return the state of one live actor."""
     found = request.call.core.directory.inspect(kind_named(request.params["kind"]), request.params["key"])
     if found is None:
         raise NotFound("No such actor is live now; list those that are with GET /debug/actors.")
@@ -132,7 +132,7 @@ ROUTES = (
         "/debug/actors/{kind}/{key}",
         "getActor",
         "Internal",
-        "Look into one live actor.",
+        "Read the state of one live actor.",
         read_actor,
         reply=ref("Actor"),
         errors=(404,),

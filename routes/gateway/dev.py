@@ -1,4 +1,4 @@
-"""Mock routes for development: they exist only where DEV_MOCKS_ENABLED is set."""
+"""Mock routes for development, which exist only if DEV_MOCKS_ENABLED is set."""
 
 import uuid
 from http import HTTPStatus
@@ -15,20 +15,20 @@ from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import record, text
 
 MAX_DATA_BYTES = 250_000
-"""Bytes of `data` as JSON: with its other members, an event's body stays within 256 KiB."""
+"""Limit of `data` in bytes of JSON, so that an event's body stays within 256 KiB."""
 
 
 class MockDeployment(Body):
-    """Body of the mock of a deployment."""
+    """Body of a mock deployment."""
 
-    user_id: RequiredReference = Field(description="Whom it concerns: a user's id.")
+    user_id: RequiredReference = Field(description="The id of the user that it concerns.")
     action: Annotated[Literal["created", "updated", "deleted"], BlankIsMissing]
     deployment_id: RequiredReference
     data: dict[str, Any] = Field(default_factory=dict, description="Free-form.")
 
 
 async def mock_agent_deployment(request: RouteCall) -> RouteReply:
-    """Emit the event of a deployment that never was."""
+    """Emit a deployment event without a deployment."""
     core, sent = request.call.core, request.body
     if len(orjson.dumps(sent.data)) > MAX_DATA_BYTES:
         raise InvalidField(f"Invalid value of data: it is larger than {MAX_DATA_BYTES:,} bytes as JSON.")
@@ -54,7 +54,7 @@ ROUTES = (
         "/api/dev/mock-agent-deployment",
         "mockAgentDeployment",
         "Internal",
-        "Emit a deployment event of a user's; there only where DEV_MOCKS_ENABLED is set.",
+        "Emit a deployment event of a user; exists only if DEV_MOCKS_ENABLED is set.",
         mock_agent_deployment,
         reply=record("The event.", event_id=text(format="uuid")),
         status=HTTPStatus.ACCEPTED,

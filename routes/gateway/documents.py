@@ -1,4 +1,4 @@
-"""Documents: handing in texts that MB_Load takes into a bank."""
+"""Documents: texts that users hand in, and MB_Load loads into banks."""
 
 from http import HTTPStatus
 from typing import Annotated, Any, Literal
@@ -15,7 +15,7 @@ from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import TIME, ident, nullable, number, record, ref, text
 
 MAX_CHARS = 500_000
-"""Characters of a document."""
+"""Maximum number of characters of a document."""
 
 MAX_METADATA_BYTES = 4_096
 
@@ -28,28 +28,28 @@ DOCUMENT = record(
     name=text(),
     media_type=text(enum=["text/plain", "text/markdown", "application/json", "text/html"]),
     metadata=nullable({"type": "object"}),
-    size=number("Its characters as they were sent."),
+    size=number("Number of characters as sent."),
     status=text(enum=["queued", "processing", "ready", "failed"]),
     error=nullable(text("Why it failed.")),
-    parts=number("How many memories MB_Load makes of it, once it is ready."),
+    parts=number("Number of memories that MB_Load makes of it; known once it is ready."),
     created_at=TIME,
     updated_at=TIME,
 )
 
 
 class Document(Body):
-    """A document to hand in."""
+    """Body of a new document."""
 
-    name: RequiredReference = Field(description="The name by which MB_Load takes it, 1 to 200 characters.")
+    name: RequiredReference = Field(description="Its name for MB_Load, 1 to 200 characters.")
     content: Annotated[
         Annotated[str, StringConstraints(min_length=1, max_length=MAX_CHARS, pattern=_NO_NUL)], BlankIsMissing
     ] = Field(description="Its text, 1 to 500,000 characters.")
     media_type: MediaType = "text/plain"
-    metadata: dict[str, Any] | None = Field(None, description="Your own notes on it, to 4,096 bytes of JSON.")
+    metadata: dict[str, Any] | None = Field(None, description="Your own notes on it, up to 4,096 bytes of JSON.")
 
 
 async def add_document(request: RouteCall) -> RouteReply:
-    """Queue a document."""
+    """Store a document and queue it for ingestion."""
     sent: Document = request.body
     if sent.metadata is not None and len(orjson.dumps(sent.metadata)) > MAX_METADATA_BYTES:
         raise InvalidField(f"Invalid value of metadata: it is larger than {MAX_METADATA_BYTES:,} bytes as JSON.")
@@ -76,7 +76,7 @@ ROUTES = (
         "/api/documents",
         "addDocument",
         "Documents",
-        "Hand in a document; MB_Load takes it into a bank by its name once it is ready.",
+        "Hand in a document; once it is ready, MB_Load loads it into a bank by its name.",
         add_document,
         reply=ref("IngestedDocument"),
         status=HTTPStatus.ACCEPTED,
@@ -94,7 +94,7 @@ ROUTES = (
         "/api/documents/{id}",
         "getDocument",
         "Documents",
-        "Tell what became of a document.",
+        "Read the status of a document.",
         read_document,
         reply=ref("IngestedDocument"),
         errors=(404,),

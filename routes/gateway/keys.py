@@ -1,4 +1,4 @@
-"""Routes of API keys and sandbox keys."""
+"""Routes for API keys and sandbox keys."""
 
 from typing import Annotated, Any
 
@@ -19,14 +19,14 @@ MAX_DAYS = 3650
 class NewKey(Body):
     """Body of a new API key."""
 
-    name: RequiredReference = Field(description="What it is for, 1 to 200 characters.")
+    name: RequiredReference = Field(description="Its purpose, 1 to 200 characters.")
     expires_in_days: Annotated[int, Field(ge=1, le=MAX_DAYS)] | None = Field(
-        None, description="Days from now until it ends; it doesn't when absent."
+        None, description="Days from now until it expires; absent: never."
     )
 
 
 async def create(request: RouteCall) -> RouteReply:
-    """Make an API key and show it, this once."""
+    """Create an API key; only this answer shows it."""
     body: NewKey = request.body
     call = request.call
     message, key = await keys.create_key(call, body.name, body.expires_in_days)
@@ -46,7 +46,7 @@ async def list_keys(request: RouteCall) -> RouteReply:
 
 
 async def revoke(request: RouteCall) -> RouteReply:
-    """End an API key at once."""
+    """Revoke an API key at once."""
     call, key_id = request.call, request.params["id"]
     reply = await call.carry_out(USER, call.user.user_id, RevokeKey(key_id), lambda _: RouteReply(status=204))
     keys.end_streams_of(call, key_id)
@@ -69,11 +69,11 @@ async def issue_sandbox_key(request: RouteCall) -> RouteReply:
 _KEY = {
     "id": ident("key"),
     "name": text(),
-    "prefix": text("Its first characters, to know it by.", example="plk_0aB1"),
+    "prefix": text("Its first characters, to recognize it.", example="plk_0aB1"),
     "created_at": TIME,
     "expires_at": nullable(TIME),
 }
-_SECRET = text("The key; it is shown this once.", pattern="^pl[kx]_[0-9A-Za-z]{38}$")
+_SECRET = text("The key; only this answer shows it.", pattern="^pl[kx]_[0-9A-Za-z]{38}$")
 
 ROUTES = (
     Route(
@@ -81,7 +81,7 @@ ROUTES = (
         "/api/dev/sandbox-key",
         "issueSandboxKey",
         "API Keys",
-        "Issue a sandbox key: 100 requests a day as a throw-away user.",
+        "Issue a sandbox key: 100 requests a day as a temporary user.",
         issue_sandbox_key,
         reply=record(
             "A sandbox key.",
@@ -101,9 +101,9 @@ ROUTES = (
         "/api/api-keys",
         "createApiKey",
         "API Keys",
-        "Make an API key; needs a session and an entitlement.",
+        "Create an API key; needs a session and an entitlement.",
         create,
-        reply=record("An API key, shown this once.", **_KEY, key=_SECRET),
+        reply=record("An API key; only this answer shows it.", **_KEY, key=_SECRET),
         status=201,
         body=NewKey,
         errors=(403, 409),
@@ -125,7 +125,7 @@ ROUTES = (
         "/api/api-keys/{id}",
         "revokeApiKey",
         "API Keys",
-        "Revoke an API key, at once.",
+        "Revoke an API key at once.",
         revoke,
         status=204,
         errors=(404,),

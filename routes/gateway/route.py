@@ -1,4 +1,4 @@
-"""A gateway route as data: from these tables come the routes themselves, their checks and their part of OpenAPI."""
+"""Gateway routes as data, from which their handlers, checks and OpenAPI operations derive."""
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -17,19 +17,19 @@ Entrance = Literal["member", "internal", "open"]
 
 @dataclass(frozen=True, slots=True)
 class RouteReply:
-    """The answer of a gateway route: a JSON value, or no body where `value` is None and the status is 204."""
+    """The answer of a gateway route: a JSON value, or no body if `value` is None and the status 204."""
 
     value: Any = None
     status: int = HTTPStatus.OK
     quoted: tuple[int, ...] = ()
-    """Positions of memories whose texts stand in it (see `actors/idempotency/records.py`)."""
+    """Positions of the memories quoted in it (see `actors/idempotency/records.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class RouteCall:
     """One request to a gateway route.
 
-    `params` are the parts of the path; `body` and `query` are instances of the route's models, None where it has none.
+    `params` are the path's parameters; `body` and `query` are instances of the route's models, None without a model.
     """
 
     call: Call
@@ -45,24 +45,24 @@ class Route:
 
     Args:
         method: GET, POST, PUT, PATCH or DELETE.
-        path: with its parameters in braces.
-        name: the operation's id, its name in logs, metrics and the audit log.
-        tag: its group in the document.
-        summary: its purpose, in a line.
-        run: carries it out.
-        reply: the schema of its answer; None where it has no body.
-        status: that of success.
-        body: the model of its JSON body; None where it takes none.
+        path: its path, with parameters in braces.
+        name: the operation's id in OpenAPI, logs, metrics and the audit log.
+        tag: its group in the OpenAPI document.
+        summary: its purpose in one line.
+        run: the function that serves it.
+        reply: the schema of its answer; None without a body.
+        status: the HTTP status of success.
+        body: the model of its JSON body; None if it takes no body.
         query: the model of its query.
-        may_be_empty: True where success may also be 204, without a body.
-        errors: the HTTP statuses of its refusals beyond those that every route of its entrance may answer.
+        may_be_empty: True if success may also be 204 without a body.
+        errors: the HTTP statuses of its own refusals, beyond those of every route with its entrance.
         entrance: `member` needs a credential and counts, `internal` needs X-Internal-Secret, `open` needs nothing.
-        mutates: True for a change, to which Idempotency-Key (on POST) and the audit log apply.
-        example: a body that works.
-        reads_body: True for a route that reads its body itself, of whatever media type.
-        described_body: how OpenAPI describes such a body.
-        redacted: the answer to a repeat with an Idempotency-Key where the first one quoted a memory censored since.
-        mock: True for a route that exists only where DEV_MOCKS_ENABLED is set.
+        mutates: True for a change, which has an audit row and, on POST, may have an Idempotency-Key.
+        example: a valid body.
+        reads_body: True if the route reads its body itself, of any media type.
+        described_body: the OpenAPI description of such a body.
+        redacted: the answer to a repeat with an Idempotency-Key if the first answer quoted a memory censored since.
+        mock: True for a route that exists only if DEV_MOCKS_ENABLED is set.
     """
 
     method: str

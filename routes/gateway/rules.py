@@ -1,4 +1,4 @@
-"""Rules: placeholders that answer 501 until there are rules."""
+"""Routes for rules: placeholders that answer 501."""
 
 from http import HTTPStatus
 from typing import NoReturn
@@ -9,7 +9,7 @@ from routes.openapi.schemas import record, ref
 
 
 async def not_implemented(request: RouteCall) -> NoReturn:
-    """Say that there are no rules yet."""
+    """Refuse with 501, because rules are not implemented."""
     raise NotImplementedYet("Rules are not implemented yet; nothing was done.")
 
 

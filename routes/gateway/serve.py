@@ -1,4 +1,4 @@
-"""Serves gateway routes from their tables: credential, count, checks, the route's own work, one error shape."""
+"""Serves gateway routes from their tables: credential, quota, checks, handler, one shape of errors."""
 
 import re
 from collections.abc import Iterable
@@ -25,14 +25,14 @@ from routes.http.internal_auth import InternalAuth
 
 
 class GatewayRoutes:
-    """Carries requests to the handlers of gateway routes and their answers back."""
+    """Runs the handlers of gateway routes and writes their answers."""
 
     def __init__(self, exchange: Exchange, internal_auth: InternalAuth) -> None:
         self._exchange = exchange
         self._internal_auth = internal_auth
 
     def blueprint(self, routes: Iterable[Route]) -> Blueprint:
-        """Make the routes."""
+        """Return the Sanic routes of these rows."""
         blueprint = Blueprint("members")
         for route in routes:
             self._add(blueprint, route)
@@ -44,7 +44,7 @@ class GatewayRoutes:
             call = self._exchange.call_of(request, route.name)
             serving = self._served(request, route, params, call)
             answer = await self._exchange.run(call, started, serving, _refused)
-            assert answer is not None  # only a stream has none
+            assert answer is not None  # only a stream has no answer
             return answer
 
         path = re.sub(r"{(\w+)}", r"<\1:str>", route.path)
@@ -56,7 +56,7 @@ class GatewayRoutes:
         try:
             done = await self._carried_out(request, route, params, call)
         except Exception:
-            await count_stored(call)  # like an answer, an error goes out only if its request was counted
+            await count_stored(call)  # as for answers, an error is sent only once its request is counted
             raise
         await count_stored(call)
         headers = {"X-Request-Id": call.request_id} | quota_headers(call)
@@ -67,7 +67,7 @@ class GatewayRoutes:
         return done.internal_code, response
 
     async def _carried_out(self, request: Request, route: Route, params: dict[str, str], call: Call) -> Done:
-        """Make the checks in the order of the contract, then let the route do its work."""
+        """Run the checks in the order of the contract, then the handler."""
         headers: Any = request.headers
         if route.entrance == "internal":
             self._internal_auth.check(headers.get)
@@ -84,7 +84,7 @@ class GatewayRoutes:
             if route.mutates:
                 await count_stored(call)
         if route.reads_body:
-            body = await received_body(request)  # here, where a client that goes away ends it
+            body = await received_body(request)  # here, where a disconnect of the client ends it
         arguments: Any = request.get_args(keep_blank_values=True)
         args = {name: values[0] for name, values in arguments.items()}
         received = RouteCall(
@@ -125,7 +125,7 @@ def _failed(error: ServiceError) -> Rendered:
 
 
 def _asked(model: type[BaseModel], values: dict[str, str]) -> BaseModel:
-    """Check a query.
+    """Validate query parameters.
 
     Raises:
         InvalidField: the note names up to ten wrong or unknown parameters.

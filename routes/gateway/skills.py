@@ -1,4 +1,4 @@
-"""Skills: listing, installing and removing one's own."""
+"""Routes for the skills of a user: list, install, remove."""
 
 from http import HTTPStatus
 from typing import Annotated
@@ -20,9 +20,9 @@ from routes.openapi.schemas import TIME, array, nullable, record, ref, text
 SKILL = record(
     "An installed skill, in the Agent Skills format.",
     name=text(pattern="^[a-z0-9]+(-[a-z0-9]+)*$", example="meeting-notes"),
-    description=text("What it does and when to use it."),
+    description=text("Its effect and its use."),
     license=nullable(text()),
-    compatibility=nullable(text("What it needs of its environment.")),
+    compatibility=nullable(text("Its requirements on the environment.")),
     metadata={"type": "object", "additionalProperties": {"type": "string"}},
     allowed_tools=array(text()),
     files=array(text("The path of a file beside SKILL.md.")),
@@ -31,7 +31,7 @@ SKILL = record(
 
 
 class SkillInstallation(Body):
-    """What to install: a skill of the operator's catalog by its name, or the text of a SKILL.md."""
+    """Body of an installation: the name of a skill in the operator's catalog, or the text of a SKILL.md."""
 
     name: Annotated[str, StringConstraints(max_length=200)] | None = None
     content: Annotated[str, StringConstraints(max_length=MAX_SKILL_FILE_BYTES)] | None = None
@@ -78,7 +78,7 @@ async def install_skill(request: RouteCall) -> RouteReply:
     if media_type is not None and media_type.partition(";")[0].strip().lower() == "multipart/form-data":
         return await skills.install_zip(call, _file_of(read_form(body, media_type)), _installed)
     try:
-        sent = json_object(body or b"{}", media_type, len(body))  # Sanic has bounded it
+        sent = json_object(body or b"{}", media_type, len(body))  # Sanic has limited its size
     except WrongMediaType:
         raise WrongMediaType("Send application/json, or multipart/form-data with a zip as `file`.") from None
     asked = checked(SkillInstallation, sent)
@@ -92,10 +92,10 @@ async def install_skill(request: RouteCall) -> RouteReply:
 
 
 def _file_of(form: list[FormPart]) -> bytes:
-    """Take the file out of a form.
+    """Return the file of a form.
 
     Raises:
-        MissingField, InvalidField: there is not exactly one.
+        MissingField, InvalidField: the form does not hold exactly one file.
     """
     sent = [part.content for part in form if part.name == "file" and part.is_file]
     if not sent:
@@ -125,7 +125,7 @@ ROUTES = (
         "/api/skills",
         "listSkills",
         "Skills",
-        "List the skills that you have installed for your agents.",
+        "List the installed skills of your agents.",
         list_skills,
         reply=record("Installed skills, by name.", skills=array(ref("Skill"))),
     ),
@@ -134,7 +134,7 @@ ROUTES = (
         "/api/skills/install",
         "installSkill",
         "Skills",
-        "Install a skill: of the operator's catalog, a SKILL.md, or a zip.",
+        "Install a skill: from the operator's catalog, a SKILL.md or a zip.",
         install_skill,
         reply=ref("Skill"),
         status=HTTPStatus.CREATED,

@@ -1,4 +1,4 @@
-"""ROUTES: every gateway route, from the files of the groups. SCHEMAS: the schemas that they refer to."""
+"""ROUTES: every gateway route, joined from the groups' files. SCHEMAS: the schemas that they refer to."""
 
 from routes.gateway import audit, billing, debug, dev, documents, keys, rules, skills, tools, webhook_schemas, webhooks
 
@@ -16,7 +16,7 @@ ROUTES = (
 )
 
 ROUTE_TAGS = tuple(dict.fromkeys(["Gateway", *(route.tag for route in ROUTES)]))
-"""Their groups in the document."""
+"""The tags of their groups in the OpenAPI document."""
 
 SCHEMAS = {
     **webhook_schemas.SCHEMAS,

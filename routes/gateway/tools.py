@@ -1,4 +1,4 @@
-"""Tool servers (MCP) that a user installs, and their tools."""
+"""Routes for the tool servers (MCP) of a user, and for their tools."""
 
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -20,7 +20,7 @@ Name = Annotated[str, Field(max_length=200, pattern=_NO_NUL)]
 class InstallTool(Body):
     """Body of an installation: `server` or `url`."""
 
-    name: Name = Field(description="What to call it: 3 to 64 letters, digits, `_`, `-`; its tools are `name.tool`.")
+    name: Name = Field(description="Its name for you: 3 to 64 letters, digits, `_`, `-`; its tools are `name.tool`.")
     server: Name | None = Field(None, description="An entry of the operator's catalog; needed unless `url` is sent.")
     url: Annotated[str, Field(max_length=2048, pattern=_NO_NUL)] | None = Field(
         None, description="The https address of a streamable-HTTP server; needed unless `server` is sent."
@@ -31,10 +31,10 @@ class InstallTool(Body):
 
 
 class InvokeToolBody(Body):
-    """Body of a call of a tool."""
+    """Body of a tool call."""
 
-    tool: Name = Field(description="The tool's whole name, `server.tool`.")
-    arguments: dict[str, Any] | None = Field(None, description="What its input_schema asks for.")
+    tool: Name = Field(description="The full name of the tool, `server.tool`.")
+    arguments: dict[str, Any] | None = Field(None, description="The arguments, as its `input_schema` describes them.")
 
 
 async def list_tools(request: RouteCall) -> RouteReply:
@@ -56,7 +56,7 @@ async def list_tools(request: RouteCall) -> RouteReply:
             ],
             "servers": [_server_record(server.view) for server in servers],
             "catalog": [
-                {"name": BUILT_IN, "description": "Recall in a bank, list agents, tell the time; with your rights."},
+                {"name": BUILT_IN, "description": "Recall in a bank, list agents, read the time; with your rights."},
                 *({"name": name, "description": entry.description} for name, entry in catalog.items()),
             ],
         }
@@ -106,24 +106,24 @@ SERVER = record(
     "An installed tool server.",
     id=ident("mcp"),
     name=NAME,
-    server=nullable(text("The catalog's entry; null where it has a url.")),
-    url=nullable(text("Its address; null where it is the catalog's.")),
+    server=nullable(text("The entry of the catalog; null if it has a URL.")),
+    url=nullable(text("Its address; null if it is from the catalog.")),
     state=text(
         "`idle`: not connected, the next call connects it; `connecting`; `ready`; `failed`: see error.",
         enum=["idle", "connecting", "ready", "failed"],
     ),
-    error=nullable(text("Why it is not there, or can't be connected now.")),
+    error=nullable(text("The reason why it is missing or can't be connected now.")),
     created_at=TIME,
 )
 TOOL = record(
     "A tool.",
-    name=text("Its whole name, `server.tool`."),
+    name=text("Its full name, `server.tool`."),
     server=text("The tool server's name."),
     description=text(),
     input_schema={"type": "object", "description": "JSON Schema of its arguments."},
 )
 SCHEMAS = {"ToolServer": SERVER, "Tool": TOOL}
-"""Schemas that the routes refer to, by name."""
+"""Schemas of these routes, by name."""
 
 ROUTES = (
     Route(
@@ -131,7 +131,7 @@ ROUTES = (
         "/api/mcp/tools",
         "listTools",
         "MCP",
-        "List the tools of one's tool servers, the servers with their state, and the operator's catalog.",
+        "List your tool servers with their state, their tools, and the operator's catalog.",
         list_tools,
         reply=record(
             "Tools, servers, catalog.",
@@ -164,7 +164,7 @@ ROUTES = (
         reply=record(
             "What the tool answered.",
             content=array({"type": "object", "description": "A content block of MCP's."}),
-            is_error=flag("Whether the tool itself says that it failed."),
+            is_error=flag("Whether the tool itself reports a failure."),
         ),
         body=InvokeToolBody,
         errors=(404, 409, 502),

@@ -19,7 +19,7 @@ RequiredWord = Annotated[_Word, StringConstraints(min_length=1), BlankIsMissing]
 def _true_or_now(value: Any) -> Any:
     if value is True or value in ("now", None):
         return value
-    raise ValueError('it must be true or "now"')  # a union's own note would name both of its branches
+    raise ValueError('it must be true or "now"')  # the default note of a union would name both branches
 
 
 Rotation = Annotated[
@@ -32,7 +32,7 @@ State = Literal["pending", "retrying", "succeeded", "exhausted", "cancelled"]
 
 
 class NewEndpoint(Body):
-    """Body of the creation of an endpoint."""
+    """Body of a new endpoint."""
 
     url: Annotated[_Address, StringConstraints(min_length=1), BlankIsMissing] = Field(
         description="Where events go: https, without credentials, reachable from the Internet."
@@ -45,7 +45,7 @@ class NewEndpoint(Body):
 
 
 class EndpointChanges(Body):
-    """Body of a change of an endpoint: what is absent stays as it is."""
+    """Body of a change of an endpoint; absent members stay unchanged."""
 
     url: Annotated[_Address | None, BlankIsMissing] = Field(None, description="Where events go from now on.")
     events: Events = Field(None, description="Types and patterns; empty: all.")
@@ -59,7 +59,7 @@ class EndpointChanges(Body):
 
 
 class HowToDelete(BaseModel):
-    """Query of the deletion of an endpoint."""
+    """Query parameters of the deletion of an endpoint."""
 
     hard: bool = Field(False, description="True deletes it for good; otherwise it is disabled.")
 
@@ -71,7 +71,7 @@ class RecoverySince(Body):
 
 
 class DeliveriesAsked(BaseModel):
-    """Query of the list of deliveries."""
+    """Query parameters of the list of deliveries."""
 
     endpoint_id: Word = Field(None, description="Only those to this endpoint.")
     event_type: Word = Field(None, description="Only those of events of this type.")
@@ -81,7 +81,7 @@ class DeliveriesAsked(BaseModel):
 
 
 class TestEvent(Body):
-    """Body of a test."""
+    """Body of a test event."""
 
     event_type: RequiredWord = Field(description="A type of the catalog, such as `webhook.test`.")
     data: dict[str, Any] | None = Field(None, description="The event's data, as it is sent; its body takes 256 KiB.")
@@ -145,4 +145,4 @@ SCHEMAS = {
         ),
     ),
 }
-"""The schemas that these routes add to the document."""
+"""Schemas of these routes in the OpenAPI document, by name."""

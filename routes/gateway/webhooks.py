@@ -1,4 +1,4 @@
-"""Webhook routes: event types, endpoints, deliveries (docs/contract.md, "Webhooks")."""
+"""Routes for event types, endpoints and deliveries (docs/contract.md, "Webhooks")."""
 
 from actors.commands import webhooks
 from actors.commands.webhooks import Changes, ListDeliveries
@@ -18,7 +18,7 @@ from routes.openapi.schemas import array, nullable, number, record, ref, text
 
 
 async def list_event_types(_: RouteCall) -> RouteReply:
-    """Answer the catalog."""
+    """Return the catalog of event types."""
     return RouteReply(
         {
             "events": [
@@ -30,7 +30,7 @@ async def list_event_types(_: RouteCall) -> RouteReply:
 
 
 async def create_endpoint(request: RouteCall) -> RouteReply:
-    """Make an endpoint."""
+    """Create an endpoint."""
 
     def answer(record: Record) -> RouteReply:
         return RouteReply(record, 201)
@@ -53,7 +53,7 @@ async def change_endpoint(request: RouteCall) -> RouteReply:
 
 
 async def delete_endpoint(request: RouteCall) -> RouteReply:
-    """Disable an endpoint, or delete it for good."""
+    """Disable an endpoint, or delete it permanently."""
     id = request.params["id"]
     if not request.query.hard:
         return await webhooks.disable_endpoint(request.call, id, RouteReply)
@@ -91,7 +91,7 @@ async def retry_delivery(request: RouteCall) -> RouteReply:
 
 
 async def send_test(request: RouteCall) -> RouteReply:
-    """Emit an event with given data."""
+    """Emit a test event with the given data."""
 
     def answer(sent: TestSent) -> RouteReply:
         return RouteReply({"event_id": sent.event_id, "deliveries": sent.deliveries}, 202)

@@ -1,1 +1,1 @@
-"""HTTP: heads, bodies, addresses, answers, errors and the access log, for every route alike."""
+"""HTTP for all routes: heads, bodies, addresses, answers, errors, metrics and the access log."""

@@ -1,4 +1,4 @@
-"""Logs: one line a request, with its request id; never a secret, a token or a text."""
+"""The log: one line per request with its request id, and never a secret, a token or a text."""
 
 import asyncio
 import logging
@@ -19,9 +19,9 @@ Line = tuple[int, str, str, int, int, float, str | None, str]
 
 
 class AccessLog:
-    """Writes lines in blocks, up to a tenth of a second late: one write per line would cost a tenth of a request.
+    """Writes the access log in blocks, up to 0.1 s late, because one write per line would cost a tenth of a request.
 
-    `stream` None writes nothing. `json` makes each line an object.
+    With `stream` None nothing is written. With `json` each line is an object.
     """
 
     def __init__(self, stream: TextIO | None, *, json: bool = False) -> None:
@@ -34,7 +34,7 @@ class AccessLog:
     ) -> None:
         """Add the line of one request.
 
-        `what` is the service, or method and path; `status` the HTTP status, `code` the internal one.
+        `what` is the service, or method and path; `status` is the HTTP status, `code` the internal code.
         """
         if self._stream is None:
             return
@@ -43,7 +43,7 @@ class AccessLog:
         self._lines.append((system_clock(), request_id, what, status, code, seconds, user, address))
 
     def flush(self) -> None:
-        """Write the lines that wait."""
+        """Write the lines collected so far."""
         if self._lines and self._stream is not None:
             format_line = _as_json if self._json else _as_text
             self._stream.write("".join([format_line(*line) for line in self._lines]))
@@ -76,20 +76,20 @@ def _as_json(
 
 
 class JsonFormatter(logging.Formatter):
-    """Writes a log record as one JSON object a line."""
+    """Formats a log record as one JSON object in one line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Write the record; an exception's traceback is in `exception`."""
+        """Return the record as JSON; the traceback of an exception is in `exception`."""
         try:
             message = record.getMessage()
-        except Exception:  # its arguments don't fit: that must not cost the line
+        except Exception:  # arguments that don't fit must not lose the line
             message = str(record.msg)
         exception = self.formatException(record.exc_info) if record.exc_info else None
         return json_line(record.levelname.lower(), record.name, message, int(record.created * 1000), exception)
 
 
 def json_line(level: str, logger: str, message: str, at: int | None = None, exception: str | None = None) -> str:
-    """Write a line of the log as a JSON object, without its line feed; `at` None is now."""
+    """Return a line of the log as a JSON object, without a line feed; `at` None is now."""
     line = {
         "time": iso(system_clock() if at is None else at),
         "level": level,
@@ -102,17 +102,17 @@ def json_line(level: str, logger: str, message: str, at: int | None = None, exce
 
 
 def _valid(text: str) -> str:
-    """Escape bytes that are no Unicode, of an undecodable path or URL."""
+    """Escape surrogates, which undecodable bytes of a path or URL leave."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def tell(text: str, *, as_json: bool) -> None:
-    """Print a message for the operator on stdout, whatever the level of the log."""
+    """Print a message for the operator on stdout at any log level."""
     _write(sys.stdout, json_line("info", "parley", text) if as_json else text)
 
 
 def refuse(text: str, *, as_json: bool) -> int:
-    """Print on stderr why there is no start; return the exit status."""
+    """Print the reason of a refused start on stderr; return the exit status."""
     _write(sys.stderr, json_line("error", "parley", text) if as_json else text)
     return 2
 
@@ -123,7 +123,7 @@ def _write(stream: TextIO, line: str) -> None:
 
 
 def log_what_nobody_catches() -> None:
-    """Send warnings and uncaught exceptions to the log, which Python would write to stderr as it likes."""
+    """Send warnings and uncaught exceptions to the log, because Python would write them to stderr unformatted."""
     logging.captureWarnings(True)
     log = logging.getLogger("parley")
 

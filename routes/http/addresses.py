@@ -1,4 +1,4 @@
-"""The address that a request comes from, behind proxies that are trusted or not."""
+"""The client's address of a request, behind trusted and other proxies."""
 
 from collections.abc import Callable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -9,13 +9,13 @@ Network = IPv4Network | IPv6Network
 
 
 def client_address(peer: str, header: Callable[[str], str | None], trusted: Sequence[Network]) -> str:
-    """Return the sender of a request that `peer` handed over: the nearest address that is no trusted proxy.
+    """Return the client's address of a request from `peer`: the nearest address that is not a trusted proxy.
 
     `Forwarded` (RFC 7239) or else `X-Forwarded-For` is read from its end, and only as far as trusted proxies wrote it;
-    `header` returns one, its lines joined by commas. Text that is no address (`unknown`, a name) ends it: the sender is
-    then the proxy that wrote it.
+    `header` returns one, its lines joined by commas. Text that is no address (`unknown`, a name) ends the search:
+    the client is then the proxy that wrote it.
     """
-    address = _parse(peer.partition("%")[0]) if ":" in peer else peer  # one address is one caller, however written
+    address = _parse(peer.partition("%")[0]) if ":" in peer else peer  # one caller for all spellings of an address
     if not trusted or not _is_trusted(address, trusted):
         return str(address or peer)
     for hop in reversed(_hops(header("forwarded"), header("x-forwarded-for"))):
@@ -29,7 +29,7 @@ def client_address(peer: str, header: Callable[[str], str | None], trusted: Sequ
 
 
 def _hops(forwarded: str | None, forwarded_for: str | None) -> list[str]:
-    """List the senders that the forwarding headers name, the nearest last."""
+    """Return the addresses in the forwarding headers, nearest last."""
     if forwarded:
         hops: list[str] = []
         for element in forwarded.split(","):
@@ -53,7 +53,7 @@ def _is_trusted(address: str | IPv4Address | IPv6Address | None, trusted: Sequen
 
 
 def _parse(address: str) -> IPv4Address | IPv6Address | None:
-    if "%" in address:  # a zone id is any text, and means something on the sender's machine only
+    if "%" in address:  # a zone id is arbitrary text with a meaning on the sender's machine only
         return None
     try:
         return plain_address(ip_address(address))

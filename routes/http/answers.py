@@ -21,11 +21,11 @@ from routes.http.bodies import header
 
 JSON = "application/json"
 REPLAYED = "Idempotency-Replayed"
-"""The header of a repeat's answer, which was given before."""
+"""The header of an answer replayed for an Idempotency-Key."""
 OK_STATUS = {"success": True, "internal_code": 0, "http_code": 200}
 
 BUS_STATUSES = (200, 400, 401, 429, 500)
-"""The HTTP statuses of the command bus; others are folded to these."""
+"""The HTTP statuses of the command bus; all others are mapped to these."""
 KEEPS_STATUS = (WrongMethod.internal_code, RequestTimeout.internal_code, WrongMediaType.internal_code)
 """Routing and protocol errors keep their HTTP status everywhere."""
 
@@ -34,15 +34,14 @@ _request_id = re.compile(r"[A-Za-z0-9_-]{8,64}\Z")
 
 
 class JsonAnswer(HTTPResponse):
-    """A JSON response of ours.
+    """A JSON response of this gateway.
 
-    Its headers are of our making or checked already (the request id), so they need not be cleaned once more for
-    each response.
+    Its headers are made here or checked already (the request id), so they need no cleaning per response.
     """
 
     @property
     def processed_headers(self) -> Iterator[tuple[bytes, bytes]]:
-        """Encode the headers for sending, all in the line of the first: Sanic adds one after another."""
+        """Encode all headers at once, as the first one's line, because Sanic would add them one by one."""
         headers: Any = self.headers
         rest = "".join([f"\r\n{name}: {value}" for name, value in headers.items()])
         yield b"content-type", f"{JSON}{rest}".encode("ascii")
@@ -50,18 +49,18 @@ class JsonAnswer(HTTPResponse):
 
 @dataclass(slots=True)
 class BusAnswer:
-    """An answer of the command bus, not yet written."""
+    """An answer of the command bus before it is written to the connection."""
 
     body: bytes
     status: int
     headers: dict[str, str]
     deferred: AsyncFuture[Any] | None = None
-    """The commit that has to end before it is sent: that of the count of its request."""
+    """The commit of its request's count, which must end before the answer is sent."""
     rest: Sequence[bytes] = ()
-    """The pieces that follow the body of a long answer, to be sent in turns of the loop."""
+    """The rest of a long answer in pieces, each sent in a turn of the loop."""
 
     def released(self) -> "BusAnswer":
-        """Return it once `deferred` is resolved; an error in its place where the count could not be stored."""
+        """Return the answer after `deferred` is resolved, or an error if the count could not be stored."""
         error = self.deferred and self.deferred.error
         self.deferred = None
         if error is None:
@@ -70,11 +69,11 @@ class BusAnswer:
         return bus_error(self.headers["X-Request-Id"], None, failed)
 
     def response(self) -> HTTPResponse:
-        """Make it a response of Sanic's."""
+        """Return it as a Sanic response."""
         return JsonAnswer(self.body, self.status, self.headers)
 
     def wire(self) -> bytes:
-        """Write it as HTTP/1.1, on a connection that stays open; the `rest` is still to follow."""
+        """Return its HTTP/1.1 bytes, for a connection that stays open and without the `rest`."""
         length = len(self.body) + sum(map(len, self.rest)) if self.rest else len(self.body)
         rest = "".join([f"\r\n{name}: {value}" for name, value in self.headers.items()])
         head = f"HTTP/1.1 {_status_lines[self.status]}\r\ncontent-type: {JSON}{rest}\r\ncontent-length: {length}"
@@ -86,7 +85,7 @@ _date = ""
 
 
 def http_date() -> str:
-    """Return the time as the header Date has it (RFC 9110, 6.6.1), written once a second."""
+    """Return the value of the header Date (RFC 9110, 6.6.1), computed once per second."""
     global _second, _date
     second = int(time())
     if second != _second:
@@ -95,7 +94,7 @@ def http_date() -> str:
 
 
 def request_id_of(request: Request) -> str:
-    """Return the request id of a request; the same whenever asked."""
+    """Return the id of a request; repeated calls return the same id."""
     known: str | None = getattr(request.ctx, "request_id", None)
     if known is None:
         known = request.ctx.request_id = request_id(header(request, "x-request-id"))
@@ -103,25 +102,25 @@ def request_id_of(request: Request) -> str:
 
 
 def identify(request: Request, response: HTTPResponse) -> None:
-    """Say in a response which request it answers: middleware for pages that are no answers of `JsonAnswer`'s."""
+    """Add the request id to a response: middleware for pages, which are no `JsonAnswer`."""
     response.headers["X-Request-Id"] = request_id_of(request)
 
 
 def request_id(sent: str | None) -> str:
-    """Return the caller's own request id where it is well formed, else a new UUID."""
+    """Return the caller's own request id if it is well formed, else a new UUID."""
     return sent if sent is not None and _request_id.match(sent) else _uuid4()
 
 
 def _uuid4() -> str:
-    """Make a UUIDv4 (RFC 9562, 5.4), 120 bits of it random, at a lower cost than the uuid module's objects."""
+    """Return a UUIDv4 (RFC 9562, 5.4) with 120 random bits, at a lower cost than the uuid module."""
     digits = random_hex(30)
     return f"{digits[:8]}-{digits[8:12]}-4{digits[12:15]}-8{digits[15:18]}-{digits[18:]}"
 
 
 def credential_of(header: Callable[[str], str | None]) -> str | None:
-    """Return the credential that a request carries: Authorization wins over X-Api-Key.
+    """Return the credential of a request; Authorization takes precedence over X-Api-Key.
 
-    `header` returns a header's value; the name in lower case.
+    `header` returns the value of a header; names are in lower case.
     """
     authorization = header("authorization")
     if authorization is None:
@@ -131,7 +130,7 @@ def credential_of(header: Callable[[str], str | None]) -> str | None:
 
 
 def quota_headers(call: Call) -> dict[str, str]:
-    """Make the headers with the rest of the day's quota, where the request was counted and there is a limit."""
+    """Return the headers with the rest of the daily quota, if the request was counted and the plan has a limit."""
     quota = call.quota
     if quota is None or quota.limit is None:
         return {}
@@ -142,7 +141,7 @@ def quota_headers(call: Call) -> dict[str, str]:
 
 
 def status_of(error: ServiceError) -> dict[str, Any]:
-    """Make the status object of an error."""
+    """Return the status object of an error."""
     return {
         "success": False,
         "internal_code": error.internal_code,
@@ -161,7 +160,7 @@ def tps_body(
     content: Sequence[dict[str, Any]] = (),
     next_cursor: str | None = None,
 ) -> bytes:
-    """Write a TPSResponse."""
+    """Return a TPSResponse as JSON."""
     return orjson.dumps(
         {
             "header": {
@@ -179,14 +178,14 @@ def tps_body(
 
 
 def bus_status(error: ServiceError) -> int:
-    """Fold an error's precise code to the HTTP status that it has on the command bus."""
+    """Return the HTTP status of an error on the command bus."""
     if error.http_code in BUS_STATUSES or error.internal_code in KEEPS_STATUS:
         return error.http_code
     return 400 if error.http_code < 500 else 500
 
 
 def headers_of(error: ServiceError) -> dict[str, str]:
-    """Make the headers that an error carries beside its body."""
+    """Return the headers of an error."""
     headers: dict[str, str] = {}
     if error.retry_after is not None:
         headers["Retry-After"] = str(error.retry_after)
@@ -196,7 +195,7 @@ def headers_of(error: ServiceError) -> dict[str, str]:
 
 
 def error_answer(request_id: str, error: ServiceError, extra: dict[str, str] | None = None) -> HTTPResponse:
-    """Answer an error outside the command bus: its precise HTTP status and the status object."""
+    """Return the answer to an error outside the command bus: the precise HTTP status and the status object."""
     headers = headers_of(error) | (extra or {}) | {"X-Request-Id": request_id}
     return JsonAnswer(orjson.dumps({"status": status_of(error)}), error.http_code, headers)
 
@@ -208,11 +207,11 @@ def bus_error(
     context: dict[str, str | None] = NOBODY,
     extra: dict[str, str] | None = None,
 ) -> BusAnswer:
-    """Answer an error on the command bus."""
+    """Return the answer to an error on the command bus."""
     body = tps_body(service, request_id, context, status=status_of(error))
     return BusAnswer(body, bus_status(error), headers_of(error) | (extra or {}) | {"X-Request-Id": request_id})
 
 
 def json_response(request: Request, value: Any, status: int = 200) -> HTTPResponse:
-    """Answer a gateway route."""
+    """Return the response of a gateway route."""
     return JsonAnswer(orjson.dumps(value), status, {"X-Request-Id": request_id_of(request)})

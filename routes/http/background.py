@@ -1,4 +1,4 @@
-"""Work that goes on when its client goes away: the steps of a command after its commit must not be lost."""
+"""Tasks that survive their client's disconnect, because the steps of a command after its commit must not be lost."""
 
 import asyncio
 import logging
@@ -13,7 +13,7 @@ log = logging.getLogger("parley.work")
 
 
 class BackgroundTasks:
-    """Work under way that has no connection which an orderly stop could wait for."""
+    """Running tasks without a connection; an orderly stop waits for them."""
 
     def __init__(self) -> None:
         self._under_way: set[object] = set()
@@ -24,24 +24,24 @@ class BackgroundTasks:
 
     @property
     def alone(self) -> int:
-        """How much of it no request waits for any more."""
+        """The number of tasks that no request waits for any more."""
         return len(self._under_way) - len(self._waited_for)
 
     def add(self, work: object) -> None:
-        """Have an orderly stop wait for something until it is discarded; its client has gone."""
+        """Make an orderly stop wait for this work until it is discarded; its client has gone."""
         self._under_way.add(work)
 
     def discard(self, work: object) -> None:
-        """Note that something is done."""
+        """Record that this work is done."""
         self._under_way.discard(work)
         self._waited_for.discard(work)
 
     def leave(self, work: object) -> None:
-        """Note that the request which began something waits for it no more."""
+        """Record that the request no longer waits for this work."""
         self._waited_for.discard(work)
 
     def begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Run something in a task of its own; `leave` it where its request ends first."""
+        """Run a coroutine in a task of its own; call `leave` if its request ends first."""
         task = asyncio.create_task(work)
         self.add(task)
         self._waited_for.add(task)
@@ -49,7 +49,7 @@ class BackgroundTasks:
         return task
 
     async def shielded(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run something in a task of its own and wait for it; to cancel the wait doesn't cancel the task."""
+        """Run a coroutine in a task of its own and wait for it; cancelling the wait doesn't cancel the task."""
         task = self.begin(work)
         try:
             return await asyncio.shield(task)
@@ -60,7 +60,7 @@ class BackgroundTasks:
 
 
 def _tell_fault(task: asyncio.Task[Any]) -> None:
-    """Log how it failed where nobody is left to be told."""
+    """Log a failure if no request waits for it any more."""
     error = None if task.cancelled() else task.exception()
     if error is not None and not isinstance(error, ServiceError):
         log.error("a request failed after its client had gone", exc_info=error)

@@ -1,4 +1,4 @@
-"""A request's headers, and its body with the checks that come before all others."""
+"""Headers and bodies of requests, with the first checks of the contract's order."""
 
 import asyncio
 from typing import Any, cast
@@ -10,55 +10,55 @@ from sanic.exceptions import PayloadTooLarge
 from actors.errors import BodyTooLarge, MalformedBody, WrongMediaType
 
 MAX_DISCARDED_BYTES = 16 * 2**20
-"""The part of a too large body that is read after its answer: a connection that is closed over unread bytes may lose
-its answer (RFC 9112, 9.6)."""
+"""Bytes of an oversized body that are read after its answer: closing a connection with unread bytes may lose the
+answer (RFC 9112, 9.6)."""
 
 
 LONG_BODY_BYTES = 65_536
-"""Above this a body is read in several turns of the loop."""
+"""Bytes above which a body is parsed in a step of its own."""
 
 
 def header(request: Request, name: str) -> str | None:
-    """Return a request header's value; Sanic's headers are untyped."""
+    """Return the value of a request header; Sanic's headers are untyped."""
     headers: Any = request.headers
     return headers.get(name)
 
 
 def whole_header(request: Request, name: str) -> str | None:
-    """Return the values of all headers of a name, joined by commas (RFC 9110, 5.3)."""
+    """Return the values of all headers with this name, joined by commas (RFC 9110, 5.3)."""
     headers: Any = request.headers
     return ",".join(headers.getall(name, [])) or None
 
 
 async def received_body(request: Request) -> bytes:
-    """Receive the body, within the time that `StrictHttp` gives it.
+    """Receive the body within the time limit of `StrictHttp`.
 
     Raises:
-        RequestTimeout: it did not arrive in time.
+        RequestTimeout: the body did not arrive in time.
     """
     stream: Any = request.stream
     try:
         await request.receive_body()
     except PayloadTooLarge:
-        # Sanic reads on after its answer, but only as far as a body may go
+        # Sanic reads on after its answer, but only up to the limit of bodies
         stream.request_max_size = stream.protocol.request_max_size = MAX_DISCARDED_BYTES
         raise
     return request.body
 
 
 async def next_turn(body: bytes) -> None:
-    """Let others have their turn where a body is long, so that reading it is not one step of the loop."""
+    """Yield to the loop before a long body is parsed, so that its parsing is a step of its own."""
     if len(body) > LONG_BODY_BYTES:
         await asyncio.sleep(0)
 
 
 def json_object(body: bytes, media_type: str | None, max_bytes: int) -> dict[str, Any]:
-    """Read a body as a JSON object; `media_type` is its Content-Type.
+    """Parse a body as a JSON object; `media_type` is its Content-Type.
 
     Raises:
         BodyTooLarge: it is larger than `max_bytes`.
-        WrongMediaType: the body says that it is something else.
-        MalformedBody: it is no JSON, not valid Unicode, too deep, or no object.
+        WrongMediaType: its Content-Type is not JSON.
+        MalformedBody: it is not JSON, not valid Unicode, too deep, or not an object.
     """
     require_size(body, max_bytes)
     require_json(media_type)
@@ -74,7 +74,7 @@ def json_object(body: bytes, media_type: str | None, max_bytes: int) -> dict[str
 
 
 def require_size(body: bytes, max_bytes: int) -> None:
-    """Refuse a body that is too large.
+    """Refuse an oversized body.
 
     Raises:
         BodyTooLarge: it is larger than `max_bytes`.
@@ -84,10 +84,10 @@ def require_size(body: bytes, max_bytes: int) -> None:
 
 
 def require_json(media_type: str | None) -> None:
-    """Refuse a body whose Content-Type says that it is no JSON.
+    """Refuse a body with a Content-Type other than JSON.
 
     Raises:
-        WrongMediaType: it says so.
+        WrongMediaType: its Content-Type is not JSON.
     """
     if media_type is not None and media_type != "application/json":
         named = media_type.partition(";")[0].strip().lower()

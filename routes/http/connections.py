@@ -1,4 +1,4 @@
-"""How many connections one address may have open: an attacker must not hold all that the gateway can have."""
+"""The limit of open connections per address, so that one attacker can't take all of them."""
 
 import logging
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ log = logging.getLogger("parley.connections")
 
 
 class Connections:
-    """Counts open connections by caller, and refuses those beyond the limit.
+    """Counts open connections per caller and refuses those beyond the limit.
 
     A caller is an IPv4 address or an IPv6 /64. A trusted proxy speaks for many callers, so its connections have no
     limit.
     """
 
     def __init__(self, limit: int, trusted: Sequence[Network] = ()) -> None:
-        """Make the count; a limit of 0 is none."""
+        """Start with no connections; a limit of 0 means no limit."""
         self._limit = limit
         self._trusted = trusted
         self._open: dict[str, int] = {}
@@ -30,7 +30,7 @@ class Connections:
         """Connections refused since the start."""
 
     def admit(self, peer: str) -> str | None:
-        """Count a new connection; return its caller, for `release`, or None where it is refused."""
+        """Count a new connection; return its caller for `release`, or None if it is refused."""
         if not self._limit:
             return ""
         caller = self._caller(peer)
@@ -44,7 +44,7 @@ class Connections:
         return caller
 
     def release(self, caller: str) -> None:
-        """Note that a connection which was admitted is closed."""
+        """Record that an admitted connection is closed."""
         if not caller:
             return
         left = self._open[caller] - 1
@@ -54,7 +54,7 @@ class Connections:
             del self._open[caller]
 
     def _caller(self, peer: str) -> str:
-        """Name the caller at an address; empty where it has no limit."""
+        """Return the caller at an address; empty if it has no limit."""
         try:
             address = plain_address(ip_address(peer))
         except ValueError:
@@ -64,7 +64,7 @@ class Connections:
         return place_of(peer)
 
     def _tell(self, caller: str) -> None:
-        """Log a refusal, up to one a minute: a flood of connections must not become one of lines."""
+        """Log a refusal, up to one per minute, because a flood of connections must not flood the log."""
         now = monotonic()
         if now - self._told >= TOLD_EVERY_S:
             self._told = now

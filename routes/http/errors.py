@@ -1,4 +1,4 @@
-"""The one handler of errors outside a front door's own work."""
+"""The handler of errors that no front door has answered."""
 
 import logging
 
@@ -21,14 +21,14 @@ log = logging.getLogger("parley.http")
 
 
 class ErrorHandler(handlers.ErrorHandler):
-    """Turns every exception into the one error shape, Sanic's own included."""
+    """Answers every exception in the common error shape, Sanic's included."""
 
     def __init__(self, bus_prefix: str) -> None:
         super().__init__()
         self._bus_prefix = bus_prefix
 
     def default(self, request: Request, exception: Exception) -> HTTPResponse:
-        """Answer an exception: as a TPSResponse under the bus's path, else with the status object alone."""
+        """Return the answer to an exception: a TPSResponse under the bus's path, else the status object alone."""
         error = as_service_error(exception)
         extra: dict[str, str] = {}
         if isinstance(exception, MethodNotAllowed):
@@ -39,7 +39,7 @@ class ErrorHandler(handlers.ErrorHandler):
 
 
 def as_service_error(exception: BaseException) -> errors.ServiceError:
-    """Return the error that the caller is told of; an unforeseen exception is logged and answered 5000."""
+    """Return the error to show to the caller; an unexpected exception is logged and becomes 5000."""
     match exception:
         case errors.ServiceError():
             return exception
@@ -55,7 +55,7 @@ def as_service_error(exception: BaseException) -> errors.ServiceError:
             return errors.RequestTimeout("The request did not arrive in time; send it whole, at once.")
         case ServiceUnavailable():
             return errors.Overloaded("The gateway did not answer in time; try again.")
-        case RequestCancelled():  # the client went away: nobody reads the answer
+        case RequestCancelled():  # the client disconnected: nobody reads the answer
             return errors.RequestTimeout("The client closed the connection.")
         case SanicException() if exception.status_code < 500:
             return errors.MalformedBody(f"The request is not one that the gateway understands: {exception}.")

@@ -1,7 +1,7 @@
-"""One request and its answer at any of the front doors: the command bus, the gateway routes, MCP.
+"""The frame around every request, shared by the three front doors: the command bus, the gateway routes, MCP.
 
-They share the request id and address, the timer, errors, metrics and the log, and the order in which the audit row and
-the kept answer of a command are stored. Each door has its own checks and its own shape of an answer.
+It covers the request id and address, the timer, errors, metrics and the log, and the order in which a command's audit
+row and idempotency record are stored. Each door has its own checks and its own shape of answers.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -28,7 +28,7 @@ from routes.http.errors import as_service_error
 from routes.http.metrics import RequestMetrics
 
 CUT_OFF = -1
-"""The internal code in metrics and log where the client went away before its answer."""
+"""The internal code in metrics and log if the client disconnected before its answer."""
 
 
 class _WithStatus(Protocol):
@@ -42,20 +42,20 @@ T = TypeVar("T", bound=_WithStatus)
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A request as it arrived, without its connection: a handler can serve it on another node."""
+    """A request without its connection, so that another node can serve it."""
 
     header: Callable[[str], str | None]
-    """Returns the values of a header, joined by commas; the name in lower case."""
+    """Returns the values of a header, joined by commas; names are in lower case."""
     args: dict[str, str]
-    """The query's parameters, the first value of each."""
+    """The query parameters, with the first value of each."""
     body: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Writing(Generic[A]):
-    """How a front door writes the answers of a command with an Idempotency-Key.
+    """The functions by which a front door writes the answers of a command with an Idempotency-Key.
 
-    `redacted` stands for an answer that quoted a censored memory.
+    `redacted` writes the replacement for an answer that quoted a memory censored since.
     """
 
     answer: Callable[[A], Rendered]
@@ -64,7 +64,7 @@ class Writing(Generic[A]):
 
 
 class Exchange:
-    """Runs requests from their arrival to their line in the log."""
+    """Runs requests from arrival to their line in the log."""
 
     def __init__(
         self,
@@ -83,16 +83,16 @@ class Exchange:
         self._trusted_proxies = trusted_proxies
 
     def address(self, peer: str, header: Callable[[str], str | None]) -> str:
-        """Return the client's address; `header` returns a header's lines joined by commas."""
+        """Return the client's address; `header` returns the lines of a header, joined by commas."""
         return client_address(peer, header, self._trusted_proxies)
 
     def address_of(self, request: Request) -> str:
-        """Return the client's address of a request that Sanic received."""
+        """Return the client's address of a Sanic request."""
         connection: Any = request.conn_info
         return client_address(connection.client_ip, partial(whole_header, request), self._trusted_proxies)
 
     def call_of(self, request: Request, service: str) -> Call:
-        """Begin the call of a request that Sanic received."""
+        """Return a new call for a Sanic request."""
         return Call(self.core, request_id_of(request), self.address_of(request), service=service)
 
     async def run(
@@ -103,9 +103,9 @@ class Exchange:
         refuse: Callable[[Call, ServiceError], Awaitable[T]],
         logged_elsewhere: Callable[[], bool] | None = None,
     ) -> T | None:
-        """Run a request to its answer, which `serving` returns with its internal code; None where it was streamed.
+        """Run a request and return its answer, or None if it was streamed; `serving` returns it with the internal code.
 
-        `refuse` writes the answer of an error. Where another door has logged the request, this one does not.
+        `refuse` writes the answer to an error. A request that another door has logged is not logged again.
         """
         code, answer = CUT_OFF, None
         try:
@@ -114,7 +114,7 @@ class Exchange:
             error = as_service_error(raised)
             code = error.internal_code
             answer = await refuse(call, error)
-        finally:  # a client that goes away cancels this; its request is counted all the same
+        finally:  # a disconnect cancels this; its request is counted all the same
             if logged_elsewhere is None or not logged_elsewhere():
                 status = answer.status if answer is not None else 0 if code == CUT_OFF else 200
                 user = call.caller.user_name if call.caller else None
@@ -125,12 +125,12 @@ class Exchange:
     def observe(
         self, service: str, request_id: str, status: int, code: int, seconds: float, user: str | None, address: str
     ) -> None:
-        """Count and log one request; `service` is empty where the request named none."""
+        """Count and log one request; `service` is empty if the request named none."""
         self._metrics.observe(service or "unknown", code, seconds)
         self._access_log.write(request_id, service or "-", status, code, seconds, user, address)
 
     def carry_out(self, call: Call, run: Callable[[R], Coroutine[Any, Any, A]], request: R) -> Coroutine[Any, Any, A]:
-        """Run a change that has no Idempotency-Key, with its audit row on plans that have an audit log."""
+        """Run a command without an Idempotency-Key, with its audit row on plans that have an audit log."""
         audit = audit_of(call)
         if audit is None:
             return run(request)
@@ -145,10 +145,10 @@ class Exchange:
         fingerprint: bytes,
         writing: Writing[A],
     ) -> Coroutine[Any, Any, Done]:
-        """Run a change that has an Idempotency-Key, or answer as before.
+        """Run a command with an Idempotency-Key, or return its first answer again.
 
         Raises:
-            InvalidField: the key is not one.
+            InvalidField: the key is malformed.
         """
         execution = Execution(
             run=partial(_with_receipt, call, run, request),

@@ -1,8 +1,8 @@
-"""The fast path: plain requests reach the command bus without passing through Sanic (docs/decisions).
+"""The fast path, by which plain requests reach the command bus without Sanic's parser and router.
 
-Sanic's way from the socket to a handler and back takes longer than most commands do. A request that arrives whole and
-asks for nothing out of the ordinary is taken here; all others (other routes, half-sent, pipelined or chunked ones,
-streamed answers, doubtful heads, connections to be closed) go Sanic's way. `CommandBus.serve` carries out both.
+Sanic takes longer between socket and handler than most commands take to run. An ordinary request that arrives whole is
+served here; all others (other routes, half-sent, pipelined or chunked ones, streamed answers, doubtful heads,
+connections to be closed) take Sanic's path. `CommandBus.serve` runs both.
 """
 
 import logging
@@ -22,21 +22,21 @@ from routes.http.head import BadHead, read_head
 from routes.http.strict_http import StrictHttp
 
 UNUSUAL = frozenset(("transfer-encoding", "expect", "upgrade"))
-"""Headers that change how a request is read or answered."""
+"""Headers that change the reading or the answer of a request."""
 MAX_HEAD_BYTES = 8_192
 MAX_LENGTH_DIGITS = 9
 HEADS_REMEMBERED = 256
-"""Heads that need not be read anew: a client sends the same one again and again. At most 2 MiB."""
+"""Number of cached heads, because a client repeats the same one; up to 2 MiB."""
 
 log = logging.getLogger("parley.fastpath")
 
-_Connection: Any = HttpProtocol  # Sanic leaves most of its attributes without types
+_Connection: Any = HttpProtocol  # Sanic leaves most of its attributes untyped
 
 
 class FastPath(_Connection):
-    """A connection: Sanic's, with the fast path in front.
+    """A Sanic connection with the fast path in front.
 
-    While a request is under way here, Sanic's stage says so: its time-outs and its orderly stop hold for both ways.
+    Sanic's stage is set for a request on the fast path too, so Sanic's time-outs and orderly stop hold for both paths.
     """
 
     HTTP_CLASS = StrictHttp
@@ -48,13 +48,13 @@ class FastPath(_Connection):
         self._bus: CommandBus = self.app.ctx.bus
         self._work: BackgroundTasks = self.app.ctx.work
         self._connections: Connections = self.app.ctx.connections
-        self._caller: str | None = None  # whom the connection is counted for
+        self._caller: str | None = None  # the caller that the connection is counted for
         self._serving: Coroutine[Any, Any, BusAnswer | None] | None = None
         self._gone = False  # the client has closed the connection
 
     def connection_made(self, transport: Any) -> None:
-        """Count the connection; close it at once, without an answer, where its address has too many."""
-        peer: tuple[str, int] | None = transport.get_extra_info("peername")  # None where it is gone already
+        """Count the connection; close it at once, without an answer, if its address has too many."""
+        peer: tuple[str, int] | None = transport.get_extra_info("peername")  # None if the connection is gone already
         self._caller = self._connections.admit(peer[0]) if peer else None
         if self._caller is None:
             transport.abort()
@@ -62,7 +62,7 @@ class FastPath(_Connection):
             _Connection.connection_made(self, transport)
 
     def data_received(self, data: bytes) -> None:
-        """Serve a whole plain request at once; leave to Sanic whatever else comes."""
+        """Serve a whole plain request at once; pass anything else to Sanic."""
         if self._serving is not None:
             self._hold(data)
             return
@@ -76,7 +76,7 @@ class FastPath(_Connection):
         self._go_on()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Carry on with the request under way but write nothing: a command may have to do more after its commit."""
+        """Continue the current request without writing, because a command may have steps after its commit."""
         if self._caller is None:
             return  # it was refused
         self._connections.release(self._caller)
@@ -86,11 +86,11 @@ class FastPath(_Connection):
             self._work.add(self)
 
     def log_refused_head(self, request_id: str, status: int, code: int, seconds: float) -> None:
-        """Log a request whose head was refused, in one line that repeats nothing of it."""
+        """Log a request with a refused head, in one line that repeats nothing of it."""
         self._bus.log_refused(request_id, status, code, seconds, self.conn_info.client_ip)
 
     def _is_idle(self) -> bool:
-        """Tell whether Sanic waits for a request on this connection and has no byte of it yet."""
+        """Return whether Sanic waits for a request on this connection and has no byte of it yet."""
         http = self.http
         return (
             http is not None
@@ -102,15 +102,15 @@ class FastPath(_Connection):
         )
 
     def _hold(self, data: bytes) -> None:
-        """Keep the bytes pipelined behind a request under way; a client that sends too much is read no further."""
+        """Keep bytes pipelined behind the current request; stop reading from a client that sends too much."""
         self.recv_buffer += data
         if len(self.recv_buffer) >= self.app.config.REQUEST_BUFFER_SIZE:
             self.transport.pause_reading()
 
     def _go_on(self, _: object = None) -> None:
-        """Carry the request on until it waits for something, or is answered.
+        """Run the request until it waits or is answered.
 
-        It does a task's work without the three turns of the loop that a task takes.
+        This replaces a task, which would take three more turns of the loop.
         """
         serving = self._serving
         assert serving is not None
@@ -153,7 +153,7 @@ class FastPath(_Connection):
             self._answered()
 
     def _write_on(self, pieces: Iterator[bytes]) -> None:
-        """Write the rest of a long answer, a piece in a turn of the loop."""
+        """Write the rest of a long answer, one piece per turn of the loop."""
         piece = None if self._gone else next(pieces, None)
         if piece is None:
             self._answered()
@@ -162,7 +162,7 @@ class FastPath(_Connection):
             self.loop.call_soon(self._write_on, pieces)
 
     def _answered(self) -> None:
-        """Get ready for the next request, which may be here already."""
+        """Prepare for the next request, which may have arrived already."""
         self._done()
         if self._gone:
             return
@@ -180,10 +180,10 @@ class FastPath(_Connection):
 
 
 def plain_request(data: bytes) -> tuple[str, dict[str, str], bytes] | None:
-    """Take a request apart: its request line, its headers by names in lower case, its body.
+    """Parse a request into its request line, its headers by lower-case names, and its body.
 
-    None unless `data` is one whole request whose head leaves no doubt (RFC 9112); Sanic would read it just so. The
-    headers are shared with other requests: do not change them.
+    Returns None unless `data` is one whole request with an unambiguous head (RFC 9112), which Sanic would parse alike.
+    Other requests share the headers: do not change them.
     """
     end = data.find(b"\r\n\r\n")
     if not 0 < end <= MAX_HEAD_BYTES:
@@ -196,13 +196,13 @@ def plain_request(data: bytes) -> tuple[str, dict[str, str], bytes] | None:
 
 @lru_cache(maxsize=HEADS_REMEMBERED)
 def _plain_head(head: bytes) -> tuple[str, dict[str, str], int] | None:
-    """Take a head apart, and return the body's length with it; None where it leaves a doubt."""
+    """Parse a head and return it with the body's length, or None if it is ambiguous."""
     if not head.isascii():
         return None
     try:
         read = read_head(head)
     except BadHead:
-        return None  # Sanic's way answers it
+        return None  # Sanic's path answers it
     headers = read.headers
     length = headers.get("content-length", "")
     if not 0 < len(length) <= MAX_LENGTH_DIGITS or len(headers) != len(read.fields):

@@ -1,7 +1,7 @@
-"""Reads the head of a request as strictly as RFC 9112 allows: a doubtful head is refused, never guessed at.
+"""Parses request heads as strictly as RFC 9112 allows; an ambiguous head is refused.
 
-Two parsers on one way that read a head differently are how a request is smuggled (RFC 9112, 11.2). So each rule of
-RFC 9112 and RFC 9110 that a server may enforce is enforced here, before Sanic or the fast path sees the head.
+Request smuggling needs two parsers that read a head differently (RFC 9112, 11.2). So each rule of RFC 9112 and
+RFC 9110 that a server may enforce is enforced here, before Sanic or the fast path sees the head.
 """
 
 import re
@@ -11,10 +11,10 @@ from functools import lru_cache
 from actors.errors import MalformedBody
 
 SHOWN_CHARACTERS = 64
-"""How much of a wrong header name a note repeats."""
+"""Characters of a wrong header name that a note repeats."""
 
 LINES_REMEMBERED = 512
-"""Lines that need not be read anew: most clients send the same ones. At most 8 MiB, as a head has up to 8 KiB."""
+"""Number of cached lines, because most clients send the same ones; up to 8 MiB, with heads up to 8 KiB."""
 
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"  # RFC 9110, 5.6.2
 _REQUEST_LINE = re.compile(rf"({_TOKEN}) ([!-~]+) HTTP/1\.([01])")  # RFC 9112, 3: visible ASCII, single spaces
@@ -23,7 +23,7 @@ _NAME = re.compile(_TOKEN)
 _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~!$&'()*+,;=%-]*)(?::[0-9]{0,5})?")  # RFC 3986, 3.2.2
 _VALUES = {
     "host": _HOST,
-    "content-length": re.compile(r"[0-9]{1,18}"),  # RFC 9110, 8.6, as far as lengths make sense
+    "content-length": re.compile(r"[0-9]{1,18}"),  # RFC 9110, 8.6, for plausible lengths
     "transfer-encoding": re.compile("chunked"),
 }
 _VALUE_FAULTS = {
@@ -36,30 +36,30 @@ _BROKEN_LINE = re.compile(rb"\0|\r[^\n]|(?<!\r)\n")
 
 
 class BadHead(MalformedBody):
-    """The head of a request is not one that RFC 9112 has a server accept."""
+    """The head of a request breaks RFC 9112."""
 
 
 @dataclass(slots=True)
 class Head:
-    """A head that leaves no doubt."""
+    """An unambiguous head."""
 
     line: str
     """The request line: method, target in origin form (or `*`), version."""
     headers: dict[str, str]
-    """Values by names in lower case, without white space around them; the last of those with one name."""
+    """Trimmed values by lower-case names; the last one of repeated headers."""
     fields: list[tuple[str, str]]
     """All headers in order."""
 
     def wire(self) -> bytes:
-        """Write it in one canonical form, never longer than it came."""
+        """Return the head in one canonical form, never longer than received."""
         return "\r\n".join([self.line, *(f"{name}:{value}" for name, value in self.fields)]).encode("latin-1")
 
 
 def read_head(head: bytes) -> Head:
-    """Read a head that came whole, without the empty line that ends it.
+    """Parse a whole head, given without the empty line at its end.
 
     Raises:
-        BadHead: it breaks a rule; the note says which.
+        BadHead: the head breaks the rule named in the note.
     """
     line, *rest = head.decode("latin-1").split("\r\n")
     begun = _request_line(line)
@@ -87,7 +87,7 @@ def read_head(head: bytes) -> Head:
 
 
 def require_whole_lines(received: bytearray, start: int, end: int) -> None:
-    """Check the line ends in a part of a head, so that one which can't become valid is not waited for.
+    """Check the line ends of a partial head, so that an invalid one is refused at once.
 
     Raises:
         BadHead: a CR or LF stands alone (RFC 9112, 2.2: both may be refused), or there is a NUL.
@@ -97,32 +97,32 @@ def require_whole_lines(received: bytearray, start: int, end: int) -> None:
 
 
 def target_of(head: bytes) -> str | None:
-    """Return the request target, in origin form, of a head that is refused for something else."""
+    """Return the request target in origin form of a refused head."""
     match = _REQUEST_LINE.match(head.decode("latin-1"))
     return match[2] if match and match[2][0] == "/" else None
 
 
 @lru_cache(maxsize=LINES_REMEMBERED)
 def _request_line(line: str) -> tuple[str, str, str] | None:
-    """Take a request line apart: method, target, minor version."""
+    """Parse a request line into method, target and minor version."""
     match = _REQUEST_LINE.fullmatch(line)
     return match and (match[1], match[2], match[3])
 
 
 @lru_cache(maxsize=LINES_REMEMBERED)
 def _field(line: str) -> tuple[str, str] | None:
-    """Take a header line apart; None where name or value are none."""
+    """Parse a header line; return None if the name or the value is invalid."""
     match = _FIELD.fullmatch(line)
     if match is None:
         return None
     name = match[1].lower()
-    value = match[2].strip(" \t")  # RFC 9110, 5.5: white space around a value is no part of it
+    value = match[2].strip(" \t")  # RFC 9110, 5.5: white space around a value is not part of it
     allowed = _VALUES.get(name)
     return None if allowed and not allowed.fullmatch(value) else (name, value)
 
 
 def _require_once(fields: list[tuple[str, str]]) -> None:
-    """Refuse a second header of those that decide where a request goes or ends (RFC 9112, 3.2 and 6.3)."""
+    """Refuse repeated headers that decide the target or the end of a request (RFC 9112, 3.2 and 6.3)."""
     names = [name for name, _ in fields]
     for name in _VALUES:
         if names.count(name) > 1:
@@ -130,7 +130,7 @@ def _require_once(fields: list[tuple[str, str]]) -> None:
 
 
 def _require_no_doubt_of_length(headers: dict[str, str], minor: str) -> None:
-    """Check a request in chunks (RFC 9112, 6.1)."""
+    """Check the head of a chunked request (RFC 9112, 6.1)."""
     if "content-length" in headers:
         raise BadHead("Content-Length and Transfer-Encoding were both sent; send one of them.")
     if minor == "0":
@@ -138,7 +138,7 @@ def _require_no_doubt_of_length(headers: dict[str, str], minor: str) -> None:
 
 
 def _origin_form(method: str, target: str, minor: str, headers: dict[str, str], fields: list[tuple[str, str]]) -> str:
-    """Write the request line of an absolute target with a path, and take Host from it (RFC 9112, 3.2.2)."""
+    """Return the request line of an absolute target in origin form, with the target's Host (RFC 9112, 3.2.2)."""
     absolute = _ABSOLUTE.fullmatch(target)
     if absolute is not None and _HOST.fullmatch(absolute[1]):
         headers["host"] = absolute[1]
@@ -150,7 +150,7 @@ def _origin_form(method: str, target: str, minor: str, headers: dict[str, str], 
 
 
 def _fault(field: str) -> str:
-    """Say which rule a header line breaks."""
+    """Return the note for a header line that breaks a rule."""
     if field[:1] in (" ", "\t"):  # RFC 9112, 2.2 and 5.2
         return "A header line begins with white space; send each header on one line."
     name, colon, _ = field.partition(":")

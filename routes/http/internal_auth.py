@@ -1,4 +1,4 @@
-"""Access to the internal routes, with the operator's secret."""
+"""Authentication of the internal routes by the operator's secret."""
 
 import hmac
 from collections.abc import Callable
@@ -9,20 +9,20 @@ from actors.errors import InvalidCredential, NoCredential
 
 
 class InternalAuth:
-    """Guards the internal routes with X-Internal-Secret: 404 while there is none, 401 without the right one."""
+    """Checks X-Internal-Secret: 404 if no secret is set, 401 without the right one."""
 
     def __init__(self, secret: str | None) -> None:
         self._secret = None if secret is None else secret.encode()
 
     def check(self, header: Callable[[str], str | None]) -> None:
-        """Require the secret; `header` returns a header's value.
+        """Require the secret; `header` returns the value of a header.
 
         Raises:
-            NotFound: there is no secret.
+            NotFound: no secret is set.
             NoCredential, InvalidCredential: none was sent, or a wrong one.
         """
         if self._secret is None:
-            raise NotFound("")  # answered as any other path that is not there
+            raise NotFound("")  # answered like any unknown path
         sent = header("x-internal-secret")
         if not sent:
             raise NoCredential("This is an internal route: send X-Internal-Secret.")

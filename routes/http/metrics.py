@@ -1,4 +1,4 @@
-"""Counts of requests and their latency, per service."""
+"""Metrics of requests: counts and latency per service."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -10,9 +10,9 @@ BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 
 
 
 class RequestMetrics(Collector):
-    """Counts requests and their latency per service.
+    """Counts requests and measures their latency per service.
 
-    Kept in plain lists and turned into families at the scrape: a tenth of the cost of a labelled child per request.
+    Plain lists become metric families at the scrape, at a tenth of the cost of a labelled child per request.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class RequestMetrics(Collector):
         self._sums[service] += seconds
 
     def collect(self) -> Iterator[Metric]:
-        """Make the metric families of a scrape."""
+        """Return the metric families of a scrape."""
         requests = CounterMetricFamily(
             "parley_requests", "Requests by service and internal code", labels=["service", "internal_code"]
         )

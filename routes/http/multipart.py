@@ -1,4 +1,4 @@
-"""Reads multipart/form-data (RFC 7578, RFC 2046), in time linear in the body's length."""
+"""Parses multipart/form-data (RFC 7578, RFC 2046) in time linear in the body's length."""
 
 import re
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from actors.errors import MalformedBody
 MAX_PARTS = 32
 MAX_PART_HEAD_BYTES = 4_096
 MAX_PARAMETERS = 16
-"""Parameters of one header: a part needs two or three, and 32 heads full of them would hold others up."""
+"""Maximum number of parameters of a header: a part needs two or three, and many more would block the loop."""
 MAX_PADDING_BYTES = 64
 """White space that may follow a boundary on its line (RFC 2046, 5.1.1)."""
 
@@ -18,7 +18,7 @@ _BOUNDARY = re.compile(r"[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]")
 
 @dataclass(frozen=True, slots=True)
 class FormPart:
-    """One field of a form; `is_file` where it came with a file name."""
+    """One field of a form; `is_file` if it has a file name."""
 
     name: str
     is_file: bool
@@ -26,10 +26,10 @@ class FormPart:
 
 
 def read_form(body: bytes, content_type: str) -> list[FormPart]:
-    """Take a form apart.
+    """Parse a form into its parts.
 
     Raises:
-        MalformedBody: it is no well-formed form, or has more than 32 parts.
+        MalformedBody: the form is malformed or has more than 32 parts.
     """
     delimiter = b"\r\n--" + _boundary_of(content_type)
     text = b"\r\n" + body  # so that the first delimiter looks like the others
@@ -61,7 +61,7 @@ def _boundary_of(content_type: str) -> bytes:
 
 
 def _disposition(head: bytes) -> tuple[str, bool]:
-    """Read a part's name from its head, and whether it has a file name."""
+    """Return the name of a part, and whether it has a file name."""
     for line in head.split(b"\r\n"):
         name, colon, value = line.decode("utf-8", errors="replace").partition(":")
         if not colon:
@@ -74,10 +74,10 @@ def _disposition(head: bytes) -> tuple[str, bool]:
 
 
 def _parameters(value: str) -> dict[str, str]:
-    """Read the parameters of a header's value; one that came twice is left as it came first.
+    """Return the parameters of a header's value; of a repeated one, the first.
 
     Raises:
-        MalformedBody: there are more than 16.
+        MalformedBody: the header has more than 16.
     """
     found: dict[str, str] = {}
     for number, match in enumerate(_PARAMETER.finditer(value), 1):

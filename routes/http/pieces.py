@@ -1,4 +1,4 @@
-"""Answers with many records, written and sent in pieces: a page of 200 long messages is up to 38 MB of JSON."""
+"""Long answers, written and sent in pieces: a page of 200 long messages is up to 38 MB of JSON."""
 
 import asyncio
 import secrets
@@ -13,17 +13,17 @@ from actors.slices import Steps
 from actors.wire import iso
 
 FEW_RECORDS = 4
-"""An answer of no more records is written in one go."""
+"""Number of records up to which an answer is written in one step."""
 
 PIECE_BYTES = 262_144
-"""The length of a piece, about; the next one is sent in the next turn of the loop."""
+"""Approximate bytes of a piece; each is sent in a turn of the loop of its own."""
 
 AT_A_TIME = 4
-"""Records that are written in one go."""
+"""Number of records written in one step."""
 
 
 class Pieces:
-    """Bytes that come in parts, put together to pieces."""
+    """Collects parts of bytes into pieces."""
 
     def __init__(self) -> None:
         self.pieces: list[bytes] = []
@@ -38,7 +38,7 @@ class Pieces:
             self.end()
 
     def end(self) -> list[bytes]:
-        """End the piece under way, and return all pieces."""
+        """End the current piece and return all pieces."""
         if self._parts:
             self.pieces.append(b"".join(self._parts))
             self._parts, self._size = [], 0
@@ -54,7 +54,7 @@ def tps_pieces(
     content: Sequence[dict[str, Any]],
     next_cursor: str | None,
 ) -> Steps[list[bytes]]:
-    """Write a TPSResponse in pieces, each of which is valid UTF-8."""
+    """Return a TPSResponse in pieces, each of which is valid UTF-8."""
     header = {
         "service": service,
         "request_id": request_id,
@@ -80,13 +80,13 @@ def _add_records(pieces: Pieces, records: Sequence[dict[str, Any]]) -> Steps[Non
 
 
 class Insertions:
-    """Texts that stand for others in a JSON document until that is written."""
+    """Placeholders for long values in a JSON document until it is written."""
 
     def __init__(self) -> None:
         self.as_text, self.as_value = secrets.token_hex(16), secrets.token_hex(16)
 
     def inserted(self, document: bytes, answer: Sequence[bytes]) -> Steps[list[bytes]]:
-        """Write a document with an answer, itself JSON, in the place of both: as a text, and as a value."""
+        """Return a document with both placeholders replaced by a JSON answer: as a text, and as a value."""
         pieces = Pieces()
         for number, part in enumerate(document.split(b'"' + self.as_text.encode() + b'"')):
             if number:
@@ -105,7 +105,7 @@ class Insertions:
 
 
 async def send_pieces(request: Request, response: HTTPResponse, pieces: Sequence[bytes]) -> None:
-    """Send a body in pieces on Sanic's connection, no faster than the client takes it."""
+    """Send a body in pieces on Sanic's connection, at the pace of the client."""
     response.headers["content-length"] = str(sum(map(len, pieces)))
     untyped: Any = request
     sending = await untyped.respond(response)

@@ -1,4 +1,4 @@
-"""Sanic's router, which also answers HEAD wherever there is GET."""
+"""A Sanic router that also answers HEAD on every GET route."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from sanic.router import Router
 
 
 class GetAndHead(Router):
-    """Hands HEAD to the handler of GET; Sanic leaves the body out of the answer (RFC 9110, 9.3.2)."""
+    """Routes HEAD to the handler of GET; Sanic omits the body of the answer (RFC 9110, 9.3.2)."""
 
     def _get(self, path: str, method: str, host: str | None) -> Any:
         try:

@@ -1,6 +1,6 @@
-"""Sanic's HTTP/1.1, with heads and chunks checked before Sanic parses them, and a time limit on arriving bytes.
+"""Sanic's HTTP/1.1 with strict checks of heads and chunks, and time limits for arriving bytes.
 
-Its answers have a Date, and those to HTTP/1.0 no chunks.
+Its answers have a Date; those to HTTP/1.0 have no chunks.
 """
 
 import asyncio
@@ -19,12 +19,12 @@ from routes.http.bodies import MAX_DISCARDED_BYTES
 from routes.http.head import read_head, require_whole_lines, target_of
 
 LINGER_S = 1.0
-"""How long a refused connection is read on, so that the answer is not lost (RFC 9112, 9.6)."""
+"""Seconds for which a refused connection is still read, so that its answer is not lost (RFC 9112, 9.6)."""
 MAX_CHUNK_LINE_BYTES = 256
 MAX_EXTENSION_BYTES = 16_384
-"""The limit of all chunk lines of a body together, without their sizes (RFC 9112, 7.1.1 asks for one)."""
+"""Bytes of all chunk extensions of a body together (RFC 9112, 7.1.1 asks for a limit)."""
 CHUNKS_A_STEP = 256
-"""The number of chunks after which the loop turns once: a body of one-byte chunks must not hold up others."""
+"""Chunks read per turn of the loop, because a body of one-byte chunks must not block others."""
 
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _QUOTED = rb'"(?:[\t !#-\[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"'
@@ -32,13 +32,13 @@ _CHUNK_LINE = re.compile(  # RFC 9112, 7.1: 1*HEXDIG, then extensions
     rb"([0-9A-Fa-f]{1,16})((?:[ \t]*;[ \t]*%b(?:[ \t]*=[ \t]*(?:%b|%b))?)*)" % (_TOKEN, _TOKEN, _QUOTED)
 )
 
-_Http: Any = Http  # Sanic leaves most of its attributes without types
+_Http: Any = Http  # Sanic leaves most of its attributes untyped
 
 
 class StrictHttp(_Http):
-    """One connection's requests that the fast path doesn't take.
+    """The requests of one connection that don't take the fast path.
 
-    A head has the request time-out in all from its first byte, a body has it again from the end of the head.
+    The request time-out covers a head from its first byte, and once more the body from the end of the head.
     """
 
     __slots__ = ("_begun", "_chunks", "_deadline", "_extension_bytes", "_refusal", "_waited")
@@ -57,7 +57,7 @@ class StrictHttp(_Http):
         self._receive_more = self._receive_in_time
 
     def init_for_request(self) -> None:
-        """Begin to wait for a request: that has no time limit here but the one of idle connections."""
+        """Wait for a request; only the time-out of idle connections limits this."""
         _Http.init_for_request(self)
         self._deadline = None
         self._chunks = self._extension_bytes = 0
@@ -66,14 +66,14 @@ class StrictHttp(_Http):
         """Receive a head, check it, and hand it to Sanic in one canonical form.
 
         Raises:
-            BadHead: RFC 9112 lets a server refuse it.
-            BodyTooLarge: it is longer than heads may be.
+            BadHead: it breaks RFC 9112.
+            BodyTooLarge: it is longer than the limit of heads.
             RequestTimeout: it did not arrive in time.
         """
         self._begun = monotonic()
         self._set_deadline()
         buffer = self.recv_buffer
-        if not self._waited:  # it was pipelined, and many must not become one step of the loop
+        if not self._waited:  # pipelined requests must not become one step of the loop
             await asyncio.sleep(0)
         self._waited = False
         try:
@@ -84,14 +84,14 @@ class StrictHttp(_Http):
             self.url = target_of(bytes(buffer[: self.HEADER_MAX_SIZE]))  # the answer has the shape of its path
             raise
         await _Http.http1_request_header(self)
-        self.upgrade_websocket = False  # there are none here, and Sanic would drop its time-outs
+        self.upgrade_websocket = False  # upgrades are not supported, and Sanic would drop its time-outs
         self._set_deadline()
 
     async def read(self) -> bytes | None:
-        """Read a piece of the body.
+        """Read the next part of the body.
 
         Raises:
-            BadRequest: its chunks are not those of RFC 9112, 7.1.
+            BadRequest: its chunks break RFC 9112, 7.1.
             RequestTimeout: it did not arrive in time.
         """
         if self.request_body == "chunked" and not self.request_bytes_left:
@@ -99,7 +99,7 @@ class StrictHttp(_Http):
         return await _Http.read(self)
 
     async def http1_response_header(self, data: bytes, end_stream: bool) -> None:
-        """Send the head of an answer, and the part of its body that is there."""
+        """Send the head of an answer and the available part of its body."""
         answer = self.response
         answer.headers["date"] = http_date()
         streamed = not end_stream and not getattr(answer, "body", None) and "content-length" not in answer.headers
@@ -109,7 +109,7 @@ class StrictHttp(_Http):
             await _Http.http1_response_header(self, data, end_stream)
 
     async def _answer_until_close(self, data: bytes) -> None:
-        """Begin a streamed answer to HTTP/1.0, which knows no chunks: it ends with the connection (RFC 9112, 6.3)."""
+        """Begin a streamed answer to HTTP/1.0, which has no chunks: it ends with the connection (RFC 9112, 6.3)."""
         answer = self.response
         self.keep_alive = False
         answer.headers["connection"] = "close"
@@ -125,7 +125,7 @@ class StrictHttp(_Http):
             self.stage = Stage.IDLE
 
     async def error_response(self, exception: Exception) -> None:
-        """Answer an error; after a refused head, also log it in one line and see to it that the answer arrives."""
+        """Answer an error; after a refused head, also log it in one line and make sure that the answer arrives."""
         await _Http.error_response(self, exception)
         if self._refusal is not None:
             seconds = monotonic() - self._begun
@@ -134,7 +134,7 @@ class StrictHttp(_Http):
             await self._linger()
 
     def _set_deadline(self) -> None:
-        """Give the next request the request time-out."""
+        """Start the request time-out of the next request."""
         self._deadline = asyncio.get_running_loop().time() + self.protocol.request_timeout
 
     async def _receive_in_time(self) -> None:
@@ -145,13 +145,13 @@ class StrictHttp(_Http):
                 await self.protocol.receive_more()
         except TimeoutError:
             self.keep_alive = False
-            self.request_body = None  # nor wait for the rest of it after the answer
-            if self.stage is Stage.IDLE:  # answered already, it was read only to be dropped
+            self.request_body = None  # and don't wait for its rest after the answer
+            if self.stage is Stage.IDLE:  # it was answered already, and read only to be dropped
                 raise BadRequest from None
             raise RequestTimeout("The request did not arrive in time; send it whole, at once.") from None
 
     async def _head_end(self) -> int:
-        """Receive until a head is whole; return where it ends."""
+        """Receive until the head is whole; return the position of its end."""
         buffer = self.recv_buffer
         seen = 0
         while True:
@@ -185,7 +185,7 @@ class StrictHttp(_Http):
 
     def _refuse_chunks(self) -> NoReturn:
         self.keep_alive = False
-        self.request_body = None  # where it ends, nobody can tell
+        self.request_body = None  # the end of the body is unknown
         raise BadRequest("Bad chunked encoding")
 
     async def _linger(self) -> None:

@@ -1,4 +1,4 @@
-"""One request to /mcp on its way through the SDK, and the ASGI bridge that takes it there."""
+"""The ASGI bridge that passes a request to /mcp through the MCP SDK."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,13 +15,13 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 PATH = "/mcp"
 SCOPE_KEY = "parley"
-"""The key of the message in the ASGI scope, where the tools find it again."""
+"""The key of the message in the ASGI scope, from which the tools read it."""
 _OPTIONAL_SPACE = " \t"
 
 
 @dataclass(slots=True)
 class McpMessage:
-    """A message of MCP, the groups of tools that it is offered, and the bus's answer where it called a tool.
+    """A message of MCP with its groups of tools, and the bus's answer if it called a tool.
 
     `call` is for a message that calls no tool; the bus counts the others.
     """
@@ -31,19 +31,19 @@ class McpMessage:
     body: bytes = b""
     groups: frozenset[str] = frozenset()
     arguments: dict[str, Any] | None = None
-    """A tool's, where they are long: the SDK takes too long to read them."""
+    """Long arguments of a tool, kept from the SDK because it parses them too slowly."""
     answer: BusAnswer | None = None
     service: str = ""
 
 
 async def through_asgi(application: Application, request: Request, body: bytes, asked: McpMessage) -> HTTPResponse:
-    """Hand a request to an ASGI application and gather its answer."""
+    """Pass a request to an ASGI application and collect its answer."""
     received = False
     status, headers, pieces = 500, dict[str, str](), list[bytes]()
 
     async def receive() -> dict[str, Any]:
         nonlocal received
-        if received:  # a client that goes away cancels all of this
+        if received:  # a disconnect of the client cancels all of this
             await asyncio.Event().wait()
         received = True
         return {"type": "http.request", "body": body, "more_body": False}
@@ -79,7 +79,7 @@ async def through_asgi(application: Application, request: Request, body: bytes, 
 
 
 def _headers_of(request: Request) -> list[tuple[bytes, bytes]]:
-    """List the headers as ASGI has them, without the white space around a value (RFC 9110, 5.5)."""
+    """Return the headers in ASGI's form, with trimmed values (RFC 9110, 5.5)."""
     sent: Any = request.headers
     listed = [
         (str(name).lower().encode("latin-1"), str(value).strip(_OPTIONAL_SPACE).encode("latin-1", "replace"))

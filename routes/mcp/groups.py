@@ -1,4 +1,4 @@
-"""The `groups` of /mcp: the tools that a connection is offered."""
+"""The query parameter `groups` of /mcp, which selects the tools of a connection."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,14 +11,14 @@ _SECRET = "vx.secret"
 _KNOWN = ", ".join(GROUPS)
 
 WITH_PASSWORD = frozenset(service for service, command in TOOLS.items() if _SECRET in command.uses)
-"""Services that take a password: a model must not be asked for one unless the group `user` was named."""
+"""Services that take a password, offered only with `groups=user`, because models should not handle passwords."""
 
 
 def groups_of(query: Mapping[str, Sequence[str]]) -> frozenset[str]:
-    """Return the groups that the query of a request names; none where all are meant.
+    """Return the groups in the query of a request; an empty set means all.
 
     Raises:
-        InvalidField: it names a group that is none, or another parameter: a misspelt one must not widen the list.
+        InvalidField: it has an unknown group or parameter, because a misspelt one must not widen the list.
     """
     for name in query:
         if name != PARAMETER:
@@ -33,14 +33,14 @@ def groups_of(query: Mapping[str, Sequence[str]]) -> frozenset[str]:
 
 
 def is_offered(service: str, groups: frozenset[str]) -> bool:
-    """Tell whether a tool is listed and may be called where these groups were named."""
+    """Return whether a tool may be listed and called with these groups."""
     if not groups:
         return service not in WITH_PASSWORD
     return TOOLS[service].group in groups
 
 
 def why_not_offered(service: str, groups: frozenset[str]) -> str:
-    """Say how a tool can be had that is not offered where these groups were named."""
+    """Return the note for a tool that these groups don't offer: how to get it."""
     group = TOOLS[service].group
     if service in WITH_PASSWORD:
         return f"{service} takes a password, so it is offered only at /mcp?groups={group}: connect there to call it."

@@ -1,7 +1,7 @@
-"""The MCP SDK's server behind /mcp: stateless, with JSON answers, and a tool per command.
+"""The MCP SDK's server behind /mcp, stateless, with JSON answers and a tool per command.
 
-Its session manager is entered once, in one task, which begins with the first request: the SDK takes 0.4 s and 20 MB.
-A call of a tool is carried out by the command bus, as if it had come to the command's alias.
+One task runs its session manager from the first request on, because importing the SDK takes 0.4 s and 20 MB.
+The command bus runs each tool call like a request to the command's alias.
 """
 
 import asyncio
@@ -28,11 +28,11 @@ _INSTRUCTIONS = (
     "/mcp?groups=user: register there with US_Create, log on with US_LogOn, and connect again with the token."
 )
 _LISTS_ARE_FRESH_MS = 3_600_000
-"""A list changes with the gateway's version only, so clients need not ask for it before each call."""
+"""How long clients may cache a list, which changes only with the gateway's version."""
 
 
 class McpHost:
-    """Runs the SDK's session manager and answers for the tools."""
+    """Runs the SDK's session manager and the tools."""
 
     def __init__(self, bus: CommandBus, max_body_bytes: int, version: str) -> None:
         self._bus = bus
@@ -43,7 +43,7 @@ class McpHost:
         self._task: asyncio.Task[None] | None = None
 
     async def manager(self) -> "StreamableHTTPSessionManager":
-        """Return the session manager, which runs in a task of its own from the first request on."""
+        """Return the session manager; the first call starts it in a task of its own."""
         if self._ready is None:
             self._ready = asyncio.get_running_loop().create_future()
             self._task = asyncio.create_task(self._run(self._ready), name="mcp server")
@@ -117,14 +117,14 @@ class McpHost:
         try:
             arguments = params.arguments if asked.arguments is None else asked.arguments
             bus_request.body = orjson.dumps(arguments or {})
-        except TypeError:  # a number beyond 64 bits, a text that is no Unicode
+        except TypeError:  # a number beyond 64 bits, a text that is not Unicode
             bus_request.body = b"?"
         bus_request.members = members_of_tool(command.service)
         await next_turn(bus_request.body)
         answer = await self._bus.serve(bus_request, command)
-        assert answer is not None  # only a stream has none
+        assert answer is not None  # only a stream has no answer
         asked.answer, asked.service = answer, command.service
-        if answer.rest:  # too long for the SDK to write: put in by `send_long_answer`
+        if answer.rest:  # too long for the SDK to write; `send_long_answer` inserts it
             return CallToolResult(content=[TextContent(type="text", text="")], structured_content={}, is_error=False)
         text = answer.body.decode()
         value: dict[str, Any] = orjson.loads(answer.body)

@@ -1,4 +1,4 @@
-"""Long messages and answers of /mcp, which go around the SDK: it would read and write them in one step of the loop."""
+"""Long messages and answers of /mcp, kept from the SDK because it would block the loop with them."""
 
 from typing import Any, cast
 
@@ -12,7 +12,7 @@ from routes.mcp.asgi_bridge import McpMessage
 
 
 def without_arguments(message: dict[str, Any], asked: McpMessage) -> bytes:
-    """Take the arguments out of the call of a tool; return the rest of the message."""
+    """Remove the arguments from a tool call; return the rest of the message."""
     params: Any = message.get("params")
     if message.get("method") == "tools/call" and isinstance(params, dict):
         called = cast(dict[str, Any], params)
@@ -23,7 +23,7 @@ def without_arguments(message: dict[str, Any], asked: McpMessage) -> bytes:
 
 
 async def send_long_answer(request: Request, response: HTTPResponse, answer: BusAnswer) -> None:
-    """Send the SDK's answer to a tool's call, with the bus's answer put in its place."""
+    """Send the SDK's answer to a tool call, with the bus's answer in place of its placeholders."""
     message: Any = orjson.loads(response.body or b"")
     insertions = Insertions()
     result = message["result"]

@@ -1,4 +1,4 @@
-"""The results of the MCP tools as JSON Schema 2020-12: each the TPSResponse of its command."""
+"""Output schemas of the MCP tools (JSON Schema 2020-12): the TPSResponse of each command."""
 
 from typing import Any, cast
 
@@ -6,11 +6,11 @@ from actors.commands.command import Command
 from routes.openapi.schemas import HEADER, RECORDS, STATUS, Schema, array, number, record
 
 _DROPPED = ("example", "nullable")
-"""Words of OpenAPI 3.0 that JSON Schema does not have."""
+"""Keywords of OpenAPI 3.0 that JSON Schema lacks."""
 
 
 def output_schema(command: Command) -> Schema:
-    """Describe the TPSResponse of a command, without references; an error's has empty lists."""
+    """Return the schema of a command's TPSResponse, without references; an error has empty lists."""
     code = {"internal_code": number("0 on success.")}
     status: Schema = {**STATUS}
     status["properties"] = {**status["properties"], **code}
@@ -31,7 +31,7 @@ def _records(kind: str | None) -> Schema:
 
 
 def json_schema(described: Schema) -> Schema:
-    """Turn a schema of OpenAPI 3.0's dialect without references into JSON Schema 2020-12."""
+    """Convert an OpenAPI 3.0 schema without references to JSON Schema 2020-12."""
     made = _translated(described)
     if described.get("nullable"):
         made["type"] = [made["type"], "null"]

@@ -1,6 +1,6 @@
 """POST /mcp: the gateway as an MCP server (docs/contract.md, "Gateway routes").
 
-This is Sanic's side: the checks. The SDK behind it, and the tools, are in `McpHost`.
+This file holds Sanic's side and the checks. `McpHost` holds the SDK and the tools.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,13 +26,13 @@ from routes.mcp.long_answers import send_long_answer, without_arguments
 from routes.mcp.tools import TOOLS
 
 NAME = "mcp"
-"""The service of requests that call no tool in logs and metrics; a call of a tool is its command's."""
+"""The service, in logs and metrics, of requests that call no tool; a tool call has its command's."""
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 _NOT_PASSED_ON = ("accept", "last-event-id", "content-type")
-"""Headers of the MCP protocol, which mean nothing to the command."""
+"""Headers of the MCP protocol, which have no meaning for the command."""
 
 
 class McpServer:
@@ -44,7 +44,7 @@ class McpServer:
         self._host = McpHost(bus, exchange.max_body_bytes, version)
 
     def blueprint(self) -> Blueprint:
-        """Make the route."""
+        """Return the route."""
         blueprint = Blueprint("mcp")
         blueprint.add_route(self._respond, PATH, methods=["POST"], name="mcp", ignore_body=True)
         blueprint.listener("after_server_stop")(self._stop)  # pyright: ignore[reportUnknownMemberType]
@@ -80,10 +80,10 @@ class McpServer:
         return MalformedBody.internal_code if failed else 0, response
 
     def _check_origin(self, headers: Mapping[str, str]) -> None:
-        """Refuse a browser's page that is not of this gateway's own: its name may be made to lead here (DNS rebinding).
+        """Refuse requests from web pages of other origins, as a defence against DNS rebinding.
 
         Raises:
-            NotPermitted: the request comes from a page elsewhere.
+            NotPermitted: the request comes from a page of another origin.
         """
         origin = headers.get("origin")
         if origin is None:
@@ -95,12 +95,12 @@ class McpServer:
         raise NotPermitted("This comes from a web page of another origin; MCP clients outside of browsers send none.")
 
     async def _answered(self, request: Request, body: bytes, asked: McpMessage) -> HTTPResponse:
-        """Check the credential and count the request, let the SDK answer, and add the headers of the bus or the count.
+        """Authenticate and count a request, let the SDK answer, and add the headers of the bus or the quota.
 
         Raises:
-            BodyTooLarge, WrongMediaType: the body is not one that the gateway takes.
-            NoCredential, InvalidCredential: the tool that is called needs one, or the one that was sent is none.
-            QuotaExceeded: the user has no request left today, and no tool is called that could say so.
+            BodyTooLarge, WrongMediaType: the gateway does not accept the body.
+            NoCredential, InvalidCredential: the called tool needs one, or the one sent is invalid.
+            QuotaExceeded: the user has no request left today, and the message calls no tool that could report it.
         """
         require_size(body, self._exchange.max_body_bytes)
         require_json(whole_header(request, "content-type"))
@@ -111,9 +111,11 @@ class McpServer:
         if not isinstance(message, dict):
             return _refused(INVALID_REQUEST, "Send one message of JSON-RPC, an object; MCP has no batches.")
         number: Any = cast(dict[str, Any], message).get("id", 0)
-        if not isinstance(number, str | int) or isinstance(number, bool):  # else the SDK takes it as a notification
+        if not isinstance(number, str | int) or isinstance(
+            number, bool
+        ):  # otherwise the SDK takes it for a notification
             return _refused(INVALID_REQUEST, "The id of a request is a text or a whole number.")
-        if not _is_message(cast(dict[str, Any], message)):  # the SDK's own answer is a page of its schemas' errors
+        if not _is_message(cast(dict[str, Any], message)):  # the SDK would answer with a page of schema errors
             return _refused(
                 INVALID_REQUEST,
                 'Send a message of JSON-RPC: {"jsonrpc": "2.0", "id": 1, "method": "...", "params": {}}.',
@@ -146,7 +148,7 @@ class McpServer:
         response = await through_asgi(manager.handle_request, request, body, asked)
         answer = asked.answer
         if answer is not None and answer.status == 401 and not TOOLS[asked.service].public:
-            return answer.response()  # MCP wants a wrong credential to be refused by HTTP
+            return answer.response()  # MCP requires that HTTP refuses a wrong credential
         for name, value in (answer.headers if answer is not None else quota_headers(asked.call)).items():
             response.headers[name] = value
         response.headers["X-Request-Id"] = request_id_of(request)
@@ -158,7 +160,7 @@ async def _refused_by_http(call: Call, error: ServiceError) -> HTTPResponse:
 
 
 def _is_message(message: dict[str, Any]) -> bool:
-    """Say whether an object is a request, a notification or a response by its outermost members."""
+    """Return whether the outermost members make an object a request, a notification or a response."""
     if message.get("jsonrpc") != "2.0":
         return False
     if "result" in message or "error" in message:
@@ -167,7 +169,7 @@ def _is_message(message: dict[str, Any]) -> bool:
 
 
 def _tool_called(message: Any, groups: frozenset[str]) -> str | None:
-    """Name the tool that a message calls, where there is one of that name and it is offered."""
+    """Return the tool that a message calls, if it exists and is offered."""
     match message:
         case {"method": "tools/call", "params": {"name": str(name)}}:
             return name if name in TOOLS and is_offered(name, groups) else None
@@ -176,6 +178,6 @@ def _tool_called(message: Any, groups: frozenset[str]) -> str | None:
 
 
 def _refused(code: int, what: str, number: str | int | None = None) -> HTTPResponse:
-    """Answer a body that is no message, or none for this address, as JSON-RPC has it."""
+    """Return the JSON-RPC error for a body that is no message, or none for this address."""
     error = {"code": code, "message": what}
     return JsonAnswer(orjson.dumps({"jsonrpc": "2.0", "id": number, "error": error}), 400)

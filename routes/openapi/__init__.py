@@ -1,1 +1,1 @@
-"""The OpenAPI document, built from the command table and the routes."""
+"""The OpenAPI document, built from COMMANDS and the gateway routes."""

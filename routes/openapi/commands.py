@@ -1,4 +1,4 @@
-"""The command bus's part of the OpenAPI document: the bus, an alias per command, and their flat schemas."""
+"""The OpenAPI operations of the command bus and of an alias per command, with flat schemas."""
 
 from typing import Any
 
@@ -20,11 +20,11 @@ LAST_EVENT_ID_PARAMETER: Schema = {
 _LAST_EVENT_ID: Schema = {"$ref": "#/components/parameters/LastEventId"}
 
 _LINKS = {"AP_Create": ("AP_Read", "AP_LogOn", "AP_Select", "AP_History", "AP_LogOff", "AP_Destroy")}
-"""Commands that go on with the agent that another one made."""
+"""Commands that take the agent of an earlier command's answer, for OpenAPI links."""
 
 
 def command_paths(bus: str) -> Schema:
-    """Describe the command bus at this path, and its aliases."""
+    """Return the operations of the command bus at this path and of its aliases."""
     paths: Schema = {bus: {"post": _bus_operation()}}
     for command in COMMANDS.values():
         paths[bus + command.alias] = {"post": _alias_operation(command)}
@@ -32,7 +32,7 @@ def command_paths(bus: str) -> Schema:
 
 
 def command_schemas() -> Schema:
-    """Describe requests and answers: TPSRequest and TPSResponse, and a pair for each command."""
+    """Return the schemas of requests and answers: TPSRequest and TPSResponse, and a pair for each command."""
     schemas = model_schemas(TPSRequest)
     whole = schemas["TPSRequest"]
     schemas["TPSRequest"] = {

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.0.3 document, built from the commands table and the models; served, and committed as openapi.json.
+"""The OpenAPI 3.0.3 document, built from the tables; the gateway serves it, and docs/openapi.json is a copy.
 
 `python -m routes.openapi --check` fails when the committed file differs from the code; `--write` renews it.
 """
@@ -25,7 +25,7 @@ FILE = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"
 
 
 def document(brand: str = "Svc") -> Schema:
-    """Build the whole document for a gateway whose command bus has this brand in its path."""
+    """Return the whole document for a gateway with this brand in its bus's path."""
     bus = f"/demo/v1/{brand}/tps"
     paths = command_paths(bus) | open_paths() | route_paths(ROUTES) | mcp_path()
     return {
@@ -67,7 +67,7 @@ def document(brand: str = "Svc") -> Schema:
 
 
 def _used(components: Schema, kind: str, where: Schema) -> Schema:
-    """Return the components that something refers to."""
+    """Return the components with at least one reference to them."""
     written = orjson.dumps(where).decode()
     return {name: value for name, value in components.items() if f'"#/components/{kind}/{name}"' in written}
 
@@ -102,17 +102,17 @@ def _schemas() -> Schema:
 
 
 def as_json(document: Schema) -> bytes:
-    """Write the document as it is committed: indented JSON with a last line break."""
+    """Return the document as indented JSON with a final line break, as it is committed."""
     return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 
 def as_yaml(document: Schema) -> bytes:
-    """Write the document as YAML."""
+    """Return the document as YAML."""
     return yaml.safe_dump(document, sort_keys=False, allow_unicode=True).encode()
 
 
 def openapi_blueprint(brand: str) -> Blueprint:
-    """Make the routes of the document."""
+    """Return the routes of the document."""
     blueprint = Blueprint("openapi", url_prefix="/api/tps")
     served = document(brand)
     in_json = as_json(served)
@@ -125,7 +125,7 @@ def openapi_blueprint(brand: str) -> Blueprint:
     @blueprint.get("/openapi.yaml")
     async def openapi_yaml(_: Request) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
         nonlocal in_yaml
-        if in_yaml is None:  # YAML takes a quarter of a second to write: a start need not wait for it, nor the loop
+        if in_yaml is None:  # YAML takes 0.25 s, so it is written on the first request, in a thread
             in_yaml = asyncio.ensure_future(asyncio.to_thread(as_yaml, served))
         return HTTPResponse(await asyncio.shield(in_yaml), content_type="application/yaml")
 

@@ -1,4 +1,4 @@
-"""Refusals in the OpenAPI document: a response per HTTP status, with examples that are real errors."""
+"""Errors in the OpenAPI document: a response per HTTP status, with real errors as examples."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -46,7 +46,7 @@ RATE_LIMIT_HEADERS: Schema = {
     },
 }
 RATE_LIMIT: Schema = {name: {"$ref": f"#/components/headers/{name}"} for name in RATE_LIMIT_HEADERS}
-"""The headers of an answer to a request that was counted."""
+"""The headers of answers to counted requests."""
 
 RETRY_AFTER: Schema = {"Retry-After": {"description": "Seconds to wait.", "schema": number(minimum=1)}}
 
@@ -63,7 +63,7 @@ _OF_ANY = (
     InvalidCredential("This session has ended; log on again with US_LogOn."),
     NotPermitted("You may see this but not do that; ask its owner."),
     NeedsPlan("Your plan does not include this; change to a higher one."),
-    NotFound("There is none of this name that you may see; list those that there are."),
+    NotFound("There is none of this name that you may see; list the existing ones."),
     NameTaken("This name is taken; choose another."),
     StateConflict("This Idempotency-Key was used for another body; use a new one."),
     QuotaExceeded("The 100 requests a day of the plan free are used up until 00:00 UTC; wait, or change the plan."),
@@ -74,7 +74,7 @@ _OF_ANY = (
     Overloaded("Too much waits already; try again."),
 )
 _OF_COMMANDS = (
-    UnknownService("There is no service AP_Caht; see /docs for those that there are."),
+    UnknownService("There is no service AP_Caht; see /docs for all of them."),
     MissingField("missing description field: send a text as `vx.description`."),
     InvalidField(
         "Unknown member vx.nmae (the nearest known one is vx.name). Correct it or leave it out; nothing was done."
@@ -91,7 +91,7 @@ _OF_ROUTES = (NotImplementedYet("Rules are not implemented yet."),)
 
 
 def _examples(*errors: ServiceError) -> list[ServiceError]:
-    """Return an error of each class; of two of one class the later."""
+    """Return one error per class, the later of two."""
     by_class = {type(error): error for error in errors}
     return sorted(by_class.values(), key=lambda error: error.internal_code)
 
@@ -105,39 +105,39 @@ _COMMAND_RESPONSES = {
     408: ("Late", "The request did not arrive in time."),
     415: ("NotJson", "The media type is not application/json."),
     429: ("TooMany", "Too many requests; `Retry-After` says when to try again."),
-    500: ("Failed", "The gateway could not carry it out."),
+    500: ("Failed", "The gateway failed to carry it out."),
 }
-"""How a command may be refused, by HTTP status: the name of the response in the document, and its description."""
+"""Errors of commands by HTTP status: the name of the response in the document, and its description."""
 
 _ROUTE_RESPONSES = {
     400: "The request is wrong.",
     401: "No credential, or not a valid one.",
     403: "Not permitted, or not on this plan.",
-    404: "There is no such thing, or none that you may see.",
+    404: "It does not exist, or you may not see it.",
     408: "The request did not arrive in time.",
     409: "Its state does not allow it, or the name or Idempotency-Key is taken.",
     413: "The body is too large.",
-    415: "The media type is not one that this route takes.",
+    415: "This route does not take this media type.",
     429: "Too many requests; `Retry-After` says when to try again.",
     501: "Not implemented yet.",
     502: "The tool server failed.",
     503: "The gateway can't do this now; `Retry-After` says when to try again.",
 }
-"""How a route beside the command bus may be refused, by HTTP status."""
+"""Errors of routes outside the command bus, by HTTP status."""
 
 
 def command_refusals() -> Schema:
-    """Refer to the responses that every command may give, by status."""
+    """Return references to the error responses of every command, by status."""
     return {str(status): _response_ref(name) for status, (name, _) in _COMMAND_RESPONSES.items()}
 
 
 def route_refusals(statuses: Iterable[int], *, counted: bool) -> Schema:
-    """Refer to the responses of these statuses; `counted`: the route's requests count against the day's quota."""
+    """Return references to the responses of these statuses; `counted` if requests count against the quota."""
     return {str(status): _response_ref(_route_response(status, counted)) for status in sorted(statuses)}
 
 
 def refusal_responses() -> Schema:
-    """Describe every refusal, by the name that operations refer to."""
+    """Return all error responses, by the name that operations refer to."""
     responses: Schema = {}
     for status, (name, description) in _COMMAND_RESPONSES.items():
         examples = {type(error).__name__: _of_command(error) for error in COMMAND_ERRORS if bus_status(error) == status}

@@ -1,4 +1,4 @@
-"""The prose of the OpenAPI document: its introduction, and a description for each group of operations."""
+"""The introduction of the OpenAPI document, and a description of each group of operations."""
 
 from actors.commands.table import GROUPS
 from routes.gateway.table import ROUTE_TAGS
@@ -48,12 +48,12 @@ set. Every request with a valid credential counts, refused ones included. The he
 _TAGS = {
     "01 - User": "Registering, logging on and off, sessions, and the user's own record.",
     "02 - Agent": "Making agents, bringing them online, selecting them, and chatting with them.",
-    "03 - Domain": "Workspaces: who belongs to them, who is invited, and who is banned.",
+    "03 - Domain": "Workspaces: members, invitations and bans.",
     "04 - Zone": "Streams of messages in a domain: posting, reading, and following them live.",
-    "05 - Bank": "Memory banks: what agents remember, who may read or write it, and how it is found or erased.",
+    "05 - Bank": "Memory banks: memories of agents, permissions, recall and erasing.",
     "Gateway": "The command bus itself, health, metrics, this document, and the audit log.",
-    "API Keys": "Long-lived keys for programs, and sandbox keys for a try.",
-    "Webhooks": "Signed events to endpoints of yours: types, endpoints, deliveries and their attempts.",
+    "API Keys": "Long-lived keys for programs, and sandbox keys for trials.",
+    "Webhooks": "Signed events to your endpoints: types, endpoints, deliveries and their attempts.",
     "MCP": "Tool servers that your agents may use, and the gateway itself as an MCP server.",
     "Skills": "Skills that your agents may use.",
     "Documents": "Handing in documents, which MB_Load takes into a bank.",
@@ -63,14 +63,14 @@ _TAGS = {
 
 
 def introduction(bus: str) -> str:
-    """Return the document's introduction for a gateway whose command bus is at this path."""
+    """Return the introduction for a gateway with its command bus at this path."""
     return _INTRODUCTION.format(bus=f"http://127.0.0.1:8000{bus}")
 
 
 def tags() -> list[Schema]:
-    """Describe every group of operations, in the document's order.
+    """Return the tags of all groups, in the document's order.
 
     Raises:
-        KeyError: a group has no description here.
+        KeyError: a group has no description in this file.
     """
     return [{"name": tag, "description": _TAGS[tag]} for tag in (*GROUPS.values(), *ROUTE_TAGS)]

@@ -1,4 +1,4 @@
-"""The OpenAPI document's part on routes that no table declares: health, documents, metrics and MCP."""
+"""The OpenAPI operations of routes outside the tables: health, documents, metrics and MCP."""
 
 from actors.commands.table import GROUPS
 from routes.openapi.errors import RATE_LIMIT, route_refusals
@@ -6,15 +6,15 @@ from routes.openapi.operations import CREDENTIALS, OPEN_TO_ALL, json_body, opera
 from routes.openapi.schemas import Schema, array, record, ref, text
 
 _REFUSALS = route_refusals((400,), counted=False)
-"""A request whose head breaks the rules of HTTP is refused everywhere."""
+"""Every route refuses a request head that breaks the rules of HTTP."""
 
 
 def mcp_path() -> Schema:
-    """Describe the gateway's own MCP server."""
+    """Return the operation of the gateway's MCP server."""
     message = {"type": "object", "description": "A message of JSON-RPC 2.0."}
     statuses = {
         "400": ("No JSON-RPC message, an unknown version or an unknown group; the body is a JSON-RPC error.", message),
-        "401": ("The tool needs a credential, or the one that was sent is none.", {"type": "object"}),
+        "401": ("The tool needs a credential, or the one sent is invalid.", {"type": "object"}),
         "404": ("No such method; the body is a JSON-RPC error.", message),
         "406": ("The client takes no application/json.", message),
     }
@@ -30,7 +30,7 @@ def mcp_path() -> Schema:
         }
         | {status: reply(description, schema) for status, (description, schema) in statuses.items()}
         | route_refusals((403, 408, 413, 415), counted=False)
-        | route_refusals((429,), counted=True),  # where the message calls no tool
+        | route_refusals((429,), counted=True),  # if the message calls no tool
     )
     example: Schema = {
         "jsonrpc": "2.0",
@@ -56,7 +56,7 @@ def mcp_path() -> Schema:
 
 
 _WELCOME = record(
-    "What this is, and where to go on.",
+    "The name and version of this gateway, and links.",
     name=text(example="Parley"),
     version=text("Of the gateway.", example="0.1.0"),
     links=record(
@@ -70,14 +70,14 @@ _WELCOME = record(
 
 
 def open_paths() -> Schema:
-    """Describe the routes of the document itself, of health and of metrics."""
+    """Return the operations of the document itself, of health and of metrics."""
     health = ref("Health")
     return {
         "/api/health": {
             "get": operation(
                 "Gateway",
                 "getHealth",
-                "Tell whether the gateway can do its work.",
+                "Read whether the gateway can do its work.",
                 OPEN_TO_ALL,
                 {"200": reply("It can.", health), "503": reply("The storage takes no writes.", health)} | _REFUSALS,
             )
@@ -104,7 +104,7 @@ def open_paths() -> Schema:
             "get": operation(
                 "Gateway",
                 "getWelcome",
-                "Say what this is and where its documentation is; as a page where HTML is accepted.",
+                "Read name, version and links to the documentation; a page if HTML is accepted.",
                 OPEN_TO_ALL,
                 {
                     "200": {
@@ -131,7 +131,7 @@ def open_paths() -> Schema:
             "get": operation(
                 "Gateway",
                 "getMetrics",
-                "What the gateway counts, as Prometheus text.",
+                "Read the gateway's metrics as Prometheus text.",
                 OPEN_TO_ALL,
                 {"200": reply("The metrics.", text(), "text/plain; version=0.0.4; charset=utf-8")} | _REFUSALS,
             )

@@ -1,4 +1,4 @@
-"""The gateway routes' part of the OpenAPI document, from their tables; and models in OpenAPI 3.0's dialect."""
+"""The OpenAPI operations of gateway routes, derived from their tables, and their models as schemas."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ IDEMPOTENCY_PARAMETER: Schema = {
 _SECURITY: dict[Entrance, list[Schema]] = {"member": CREDENTIALS, "internal": [{"internalSecret": []}], "open": []}
 _DESCRIPTIONS: dict[Entrance, str] = {
     "member": "Takes a session token or an API key, and counts as one request of the day.",
-    "internal": "For the operator: takes the gateway's secret in `X-Internal-Secret`. Not there while none is set.",
+    "internal": "For the operator: takes the gateway's secret in `X-Internal-Secret`. Exists only while one is set.",
     "open": OPEN_TO_ALL,
 }
 _REFUSALS: dict[Entrance, tuple[int, ...]] = {
@@ -38,7 +38,7 @@ ID_IN_PATH = r"^[A-Za-z0-9_.-]{1,64}$"
 
 
 def route_paths(routes: Iterable[Route]) -> Schema:
-    """Describe the routes, by path and method."""
+    """Return the operations of routes, by path and method."""
     paths: Schema = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _of_route(route)
@@ -46,7 +46,7 @@ def route_paths(routes: Iterable[Route]) -> Schema:
 
 
 def route_schemas(routes: Iterable[Route]) -> Schema:
-    """Describe the models of the routes' bodies, by name."""
+    """Return the schemas of the routes' bodies, by name."""
     schemas: Schema = {}
     for route in routes:
         if route.body is not None:
@@ -60,15 +60,15 @@ def _of_route(route: Route) -> Schema:
     refusals = {*_REFUSALS[route.entrance], *route.errors}
     takes_key = route.method == "POST" and route.mutates and route.entrance == "member"
     if takes_key:
-        refusals |= {400, 409}  # no such key, or one that was used for something else
+        refusals |= {400, 409}  # an invalid key, or one used for another request
     if route.body is not None or route.reads_body:
         refusals.update(_OF_A_BODY)
     elif route.method in ("POST", "PUT"):
-        refusals |= {408, 413}  # a body that may come is received, though nothing looks at it
+        refusals |= {408, 413}  # a body is received although the route ignores it
     if route.query is not None:
         refusals.add(400)
     counted = route.entrance == "member"
-    if route.status >= 400:  # a placeholder, which is always refused
+    if route.status >= 400:  # a placeholder, which always refuses
         responses = route_refusals((route.status,), counted=counted)
     else:
         responses = {str(int(route.status)): success} | empty
@@ -110,7 +110,7 @@ def _query_parameters(route: Route) -> list[Schema]:
 def operation(
     tag: str, name: str, summary: str, description: str, responses: Schema, security: Sequence[Schema] = ()
 ) -> Schema:
-    """Describe an operation; open to all unless `security` says otherwise."""
+    """Return an operation, open to all unless `security` is given."""
     return {
         "tags": [tag],
         "operationId": name,
@@ -122,12 +122,12 @@ def operation(
 
 
 def reply(description: str, schema: Schema, media_type: str = "application/json") -> Schema:
-    """Describe a response."""
+    """Return a response."""
     return {"description": description, "content": {media_type: {"schema": schema}}}
 
 
 def json_body(schema: Schema, example: object = None) -> Schema:
-    """Describe a JSON body; required where an example shows one."""
+    """Return a JSON body, required if there is an example."""
     media: Schema = {"schema": schema}
     body: Schema = {"content": {"application/json": media}}
     if example is not None:
@@ -137,19 +137,19 @@ def json_body(schema: Schema, example: object = None) -> Schema:
 
 
 def model_schemas(model: type[BaseModel]) -> Schema:
-    """Describe a model and those that it is made of, by name."""
+    """Return the schemas of a model and of its parts, by name."""
     generated = model.model_json_schema(ref_template="#/components/schemas/{model}")
     parts = {name: openapi_30(schema) for name, schema in generated.pop("$defs", {}).items()}
     return parts | {schema_name(model): openapi_30(generated)}
 
 
 def schema_name(model: type[BaseModel]) -> str:
-    """Return the name of a model in the document: `Body` only tells its class from a message of the same name."""
+    """Return a model's name in the document, without the suffix `Body` of its class."""
     return model.__name__.removesuffix("Body")
 
 
 def openapi_30(value: Any) -> Any:
-    """Turn pydantic's JSON Schema into OpenAPI 3.0's dialect: `nullable` for a union with null, no titles, no nulls."""
+    """Convert pydantic's JSON Schema to OpenAPI 3.0: `nullable` for a union with null, no titles, no nulls."""
     if isinstance(value, list):
         return [openapi_30(item) for item in cast(list[Any], value)]
     if not isinstance(value, dict):
@@ -170,5 +170,5 @@ def openapi_30(value: Any) -> Any:
         if "enum" in made:
             made["enum"] = [*made["enum"], None]
             if isinstance(schema.get("title"), str):
-                made["title"] = schema["title"]  # generators would number the types that they make of it
+                made["title"] = schema["title"]  # generators would make numbered types of it
     return made

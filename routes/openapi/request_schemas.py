@@ -1,4 +1,4 @@
-"""One flat request schema per command: its own members alone, with descriptions that are right for it."""
+"""Flat request schemas, one per command, with only its own members and their descriptions for it."""
 
 from functools import cache
 from typing import Any
@@ -10,10 +10,10 @@ from routes.openapi.schemas import Schema, nullable
 
 
 def request_schema(command: Command, *, takes_null: bool = False) -> Schema:
-    """Describe the members of a TPSRequest that a command uses; `required` are those that its checks demand.
+    """Return the schema of the TPSRequest members that a command uses; `required` are those that its checks demand.
 
     Without references, unions or inheritance, so that every generator of clients understands it.
-    `takes_null`: allow null where a member may be absent, as the gateway does.
+    `takes_null` allows null for optional members, as the gateway does.
     """
     top: dict[str, Any] = _object()
     for path in command.uses:
@@ -46,9 +46,9 @@ def _require(schema: Schema, name: str) -> None:
 
 
 def _with_null(schema: Schema) -> Schema:
-    """Allow null for every member that is not required, in OpenAPI 3.0's way.
+    """Allow null for every optional member, in OpenAPI 3.0's form.
 
-    Objects and enumerations get a title: generators would number the types that they make of a nullable one.
+    Objects and enumerations get a title, because generators would make numbered types of nullable ones.
     """
     made: Schema = {}
     for name, member in schema["properties"].items():
@@ -65,7 +65,7 @@ def _or_null(schema: Schema) -> Schema:
 
 @cache
 def _types() -> dict[str, Schema]:
-    """The types of a TPSRequest's members by path, without null, which is as good as absent."""
+    """The types of a TPSRequest's members by path, without null, which counts as absent."""
     generated = TPSRequest.model_json_schema()
     types: dict[str, Schema] = {}
     for name, schema in generated["properties"].items():

@@ -1,4 +1,4 @@
-"""JSON Schemas of records and answers, in OpenAPI 3.0's dialect (docs/contract.md, "Records")."""
+"""OpenAPI 3.0 schemas of records and answers (docs/contract.md, "Records")."""
 
 from typing import Any
 
@@ -9,27 +9,27 @@ Schema = dict[str, Any]
 
 
 def text(description: str = "", **more: Any) -> Schema:
-    """Describe a string."""
+    """Return the schema of a string."""
     return {"type": "string", **({"description": description} if description else {}), **more}
 
 
 def number(description: str = "", **more: Any) -> Schema:
-    """Describe an integer."""
+    """Return the schema of an integer."""
     return {"type": "integer", **({"description": description} if description else {}), **more}
 
 
 def flag(description: str = "") -> Schema:
-    """Describe a boolean."""
+    """Return the schema of a boolean."""
     return {"type": "boolean", **({"description": description} if description else {})}
 
 
 def nullable(schema: Schema) -> Schema:
-    """Allow null: OpenAPI 3.0 has no null type."""
+    """Return a schema that also allows null, because OpenAPI 3.0 has no null type."""
     return {**schema, "nullable": True}
 
 
 def record(description: str, /, **properties: Schema) -> Schema:
-    """Describe an object all of whose members are always there."""
+    """Return the schema of an object with all members required."""
     return {
         "type": "object",
         "description": description,
@@ -39,12 +39,12 @@ def record(description: str, /, **properties: Schema) -> Schema:
 
 
 def ref(name: str) -> Schema:
-    """Refer to a schema of the document."""
+    """Return a reference to a schema of the document."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
 def array(items: Schema) -> Schema:
-    """Describe a list."""
+    """Return the schema of a list."""
     return {"type": "array", "items": items}
 
 
@@ -57,7 +57,7 @@ ACCESS = text(
 
 
 def ident(prefix: str) -> Schema:
-    """Describe an identifier: its prefix and a sortable unique part."""
+    """Return the schema of an identifier: a prefix and a sortable unique part."""
     return text(pattern=f"^{prefix}_[0-9a-f]{{32}}$")
 
 
@@ -67,7 +67,7 @@ _MEMORY = {
     "id": ident("mem"),
     "name": text(),
     "text": nullable(text("Null when censored.")),
-    "author": nullable(text("The agent that loaded it; null when that is gone.")),
+    "author": nullable(text("The agent that loaded it; null if that agent is gone.")),
     "censored": flag(),
     "created_at": TIME,
     "updated_at": TIME,
@@ -103,13 +103,13 @@ RECORDS: dict[str, tuple[str, Schema]] = {
             created_at=TIME,
             last_used_at=TIME,
             expires_at=TIME,
-            current=flag("Whether this request came with it."),
+            current=flag("Whether it is the session of this request."),
         ),
     ),
     "token": (
         "Token",
         record(
-            "A session token, shown this once.",
+            "A session token; only this answer shows it.",
             token=text("Send it as `Authorization: Bearer ...`.", pattern="^pls_[0-9A-Za-z]{38}$"),
             token_type=text(enum=["Bearer"]),
             expires_at=TIME,
@@ -139,14 +139,14 @@ RECORDS: dict[str, tuple[str, Schema]] = {
             banks=array(text()),
             offers=array(
                 record(
-                    "A bank that the agent is offered; MB_Accept takes it, MB_Unload declines it.",
+                    "A bank offered to the agent; MB_Accept accepts it, MB_Unload declines it.",
                     bank=NAME,
                     owner=text("The name of the bank's owner."),
                     permission=text(enum=["read", "write", "admin"]),
                     since=TIME,
                 )
             )
-            | {"description": "Banks that it is offered; shown to its owner only, else empty."},
+            | {"description": "Banks offered to it; shown to its owner only, else empty."},
             messages=number("Messages in its conversations.", minimum=0),
         ),
     ),
@@ -168,7 +168,7 @@ RECORDS: dict[str, tuple[str, Schema]] = {
     "membership": (
         "Membership",
         record(
-            "Where an agent stands in a domain.",
+            "The membership of an agent in a domain.",
             agent=text("The agent's name."),
             state=text(enum=["invited", "member", "banned"]),
             founder=flag("Whether the agent founded the domain."),
@@ -183,7 +183,7 @@ RECORDS: dict[str, tuple[str, Schema]] = {
             name=NAME,
             domain=text("The domain's name."),
             messages=number("Messages in it.", minimum=0),
-            last_seq=number("The seq of the last one, 0 where there is none.", minimum=0),
+            last_seq=number("The seq of the last message, 0 without messages.", minimum=0),
             created_at=TIME,
         ),
     ),
@@ -204,14 +204,17 @@ RECORDS: dict[str, tuple[str, Schema]] = {
     "attachment": (
         "Attachment",
         record(
-            "What an agent may do in a bank, or is offered to be allowed there.",
+            "An agent's permission in a bank, or the one offered to it.",
             agent=text("The agent's name."),
             permission=text(enum=["none", "read", "write", "admin"]),
             state=text("`offered` until the agent's owner accepts it.", enum=["offered", "attached"]),
             since=TIME,
         ),
     ),
-    "removed": ("RemovedMemories", record("What was removed.", memories=number("The number of memories that went."))),
+    "removed": (
+        "RemovedMemories",
+        record("The result of a removal.", memories=number("The number of memories removed.")),
+    ),
     "memory": ("Memory", record("A named text in a bank.", **_MEMORY)),
     "recalled": (
         "RecalledMemory",
@@ -219,7 +222,7 @@ RECORDS: dict[str, tuple[str, Schema]] = {
             "A memory that was found.",
             **_MEMORY,
             score={"type": "number", "description": "Higher fits better; orders the memories of one answer."},
-            answers=flag("Whether it answers the text as a question: a chat quotes such memories only."),
+            answers=flag("Whether it answers the text as a question; a chat quotes only such memories."),
         ),
     ),
     "message": (
@@ -228,15 +231,15 @@ RECORDS: dict[str, tuple[str, Schema]] = {
             "A message of a conversation.",
             id=ident("msg"),
             role=text(enum=["user", "agent"]),
-            name=text("The name of who said it, then."),
+            name=text("The name of its author at that time."),
             content=text(),
             at=TIME,
             zone=nullable(text()),
-            seq=number("Its place in the conversation, without gaps.", minimum=1),
+            seq=number("Its number in the conversation, without gaps.", minimum=1),
             sources=array(
                 {
                     "type": "object",
-                    "description": "What a reply was based on: a bank's memory, a message, or the profile.",
+                    "description": "The source of a reply: a bank's memory, a message, or the profile.",
                     "required": ["quote"],
                     "properties": {
                         "bank": text("The bank's name."),
@@ -251,17 +254,17 @@ RECORDS: dict[str, tuple[str, Schema]] = {
         ),
     ),
 }
-"""Record kinds of the commands table, each with its schema's name and schema."""
+"""Kinds of records in COMMANDS, each with the name and the schema in the document."""
 
 
 def all_codes() -> list[int]:
-    """List every internal code, in order."""
+    """Return every internal code, in order."""
     return [0, *sorted({error.internal_code for error in ServiceError.__subclasses__()})]
 
 
 STATUS = {
     "type": "object",
-    "description": "The outcome. `note` is there on errors and says what to do.",
+    "description": "The outcome. Errors have a `note` with the remedy.",
     "required": ["success", "internal_code", "http_code"],
     "properties": {
         "success": flag(),
@@ -272,7 +275,7 @@ STATUS = {
 }
 
 HEADER = record(
-    "Which request this answers.",
+    "The request of this answer.",
     service=nullable(text()),
     request_id=text("`X-Request-Id` of the request, or one that was made."),
     time=TIME,
@@ -288,7 +291,7 @@ HEADER = record(
 
 
 TPS_RESPONSE = record(
-    "The answer of a command; each has a schema of its own, which says what its lists hold.",
+    "The answer of a command; each command has a schema of its own for the records in the lists.",
     header=ref("Header"),
     status=ref("Status"),
     profile=array({"type": "object", "description": "A record."}),
@@ -297,7 +300,7 @@ TPS_RESPONSE = record(
 
 
 def command_response(description: str, profile: Schema | None, content: Schema | None) -> Schema:
-    """Describe a TPSResponse whose lists hold such records; None stands for a list that is always empty."""
+    """Return the schema of a TPSResponse with these kinds of records; None means an always empty list."""
     lists = {
         name: array({"type": "object"}) | {"maxItems": 0} if items is None else array(items)
         for name, items in (("profile", profile), ("content", content))

@@ -1,1 +1,1 @@
-"""Pages: health, documentation and the welcome page."""
+"""Pages: health, metrics, documentation and the welcome page."""

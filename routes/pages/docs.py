@@ -1,4 +1,4 @@
-"""The API documentation page: Swagger UI over the gateway's own OpenAPI document, with no other host."""
+"""The API documentation page: Swagger UI over the gateway's OpenAPI document, without requests to other hosts."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _FOR_A_YEAR = "public, max-age=31536000, immutable"
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A file of the page, held in memory: the version is a hash of its content."""
+    """A file of the page in memory, with a hash of its content as the version."""
 
     name: str
     content_type: str
@@ -43,17 +43,17 @@ class Asset:
 
     @property
     def path(self) -> str:
-        """Where it is served."""
+        """Its path."""
         return f"/docs/assets/{self.name}"
 
     @property
     def address(self) -> str:
-        """Its path with its version, so that a browser may keep it for good."""
+        """Its path with its version, so that browsers may cache it permanently."""
         return f"{self.path}?v={self.version}"
 
 
 def docs_blueprint(more: Iterable[Asset] = ()) -> Blueprint:
-    """Serve GET /docs and the files it needs, and the files of other pages beside them."""
+    """Return the routes of GET /docs, its files and the files of other pages."""
     assets = [load_asset(CONSOLE / file, content_type) for file, content_type in _ASSETS.items()]
     by_name = {asset.name: asset for asset in (*assets, *more)}
     page = with_versions((CONSOLE / "docs" / "page.html").read_text(encoding="utf-8"), assets)
@@ -82,13 +82,13 @@ def docs_blueprint(more: Iterable[Asset] = ()) -> Blueprint:
 
 
 def load_asset(file: Path, content_type: str) -> Asset:
-    """Read a file of a page."""
+    """Return a file of a page."""
     body = file.read_bytes()
     return Asset(file.name, content_type, body, version_of(body))
 
 
 def with_versions(html: str, assets: Iterable[Asset]) -> bytes:
-    """Name each asset in a page by its address with its version."""
+    """Replace the names of assets in a page by their versioned paths."""
     for asset in assets:
         html = html.replace(f'"{asset.path}"', f'"{asset.address}"')
     return html.encode()
@@ -100,12 +100,12 @@ def version_of(body: bytes) -> str:
 
 
 def etag(version: str) -> str:
-    """Write a version as an ETag."""
+    """Return a version as an ETag."""
     return f'"{version}"'
 
 
 def unless_held(request: Request, body: bytes, content_type: str, headers: dict[str, str]) -> HTTPResponse:
-    """Answer with the body, or 304 when the client says it holds this very one."""
+    """Return the body, or 304 if the client has this version."""
     held = cast("str", request.headers.get("if-none-match", ""))
     if headers["ETag"] in held or held == "*":
         return HTTPResponse(status=304, headers=headers)

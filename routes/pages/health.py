@@ -1,4 +1,4 @@
-"""GET /api/health: whether the gateway can do its work."""
+"""GET /api/health: the state of the gateway and its storage."""
 
 from time import monotonic
 
@@ -10,7 +10,7 @@ from routes.http.answers import JsonAnswer, request_id_of
 
 
 def health_blueprint(core: Core, version: str) -> Blueprint:
-    """Make GET /api/health."""
+    """Return the route GET /api/health."""
     blueprint = Blueprint("health", url_prefix="/api")
     started = monotonic()
 

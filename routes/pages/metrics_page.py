@@ -1,4 +1,4 @@
-"""GET /metrics: the gateway's counts, as Prometheus text."""
+"""GET /metrics: the gateway's metrics as Prometheus text."""
 
 from collections.abc import Iterator
 
@@ -13,14 +13,14 @@ from routes.http.metrics import RequestMetrics
 
 
 class CoreMetrics(Collector):
-    """Shows the actors, the credentials, the store and refused connections at the moment of the scrape."""
+    """Collects metrics of actors, credentials, the store and connections at the time of the scrape."""
 
     def __init__(self, core: Core, connections: Connections) -> None:
         self._core = core
         self._connections = connections
 
     def collect(self) -> Iterator[Metric]:
-        """Make the metric families of a scrape."""
+        """Return the metric families of a scrape."""
         core = self._core
         actors = GaugeMetricFamily("parley_actors", "Live actors", labels=["kind"])
         for kind, count in core.directory.count_by_kind().items():
@@ -58,7 +58,7 @@ class CoreMetrics(Collector):
 
 
 def metrics_blueprint(core: Core, requests: RequestMetrics, connections: Connections) -> Blueprint:
-    """Make the route; the registry is the gateway's own, with the process's memory and CPU."""
+    """Return the route, over a registry of the gateway's own with the process's memory and CPU."""
     registry = CollectorRegistry()
     registry.register(requests)
     registry.register(CoreMetrics(core, connections))

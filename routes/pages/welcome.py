@@ -1,4 +1,4 @@
-"""GET /: a welcome that leads to the documentation, as a page for browsers and as JSON for programs."""
+"""GET /: a welcome with links to the documentation, as a page for browsers and as JSON for programs."""
 
 import re
 from typing import cast
@@ -13,7 +13,7 @@ _ASSETS = {
     "welcome/icon.svg": "image/svg+xml",
 }
 _HEADERS = {
-    # An answer for one Accept must not be shown to another; the page needs its own style and icon, nothing else.
+    # Caches must tell answers apart by Accept; the page loads only its own style and icon.
     "Vary": "Accept",
     "Cache-Control": "no-cache",
     "Content-Security-Policy": (
@@ -29,12 +29,12 @@ _JSON = "application/json"
 
 
 def welcome_assets() -> list[Asset]:
-    """Load the files of the page, which the documentation's blueprint serves beside its own."""
+    """Return the files of the page, which the documentation's blueprint serves."""
     return [load_asset(CONSOLE / file, content_type) for file, content_type in _ASSETS.items()]
 
 
 def welcome_blueprint(version: str, brand: str) -> Blueprint:
-    """Serve GET and HEAD of `/`."""
+    """Return the route of GET and HEAD `/`."""
     bus = f"/demo/v1/{brand}/tps"
     html = (CONSOLE / "welcome" / "page.html").read_text(encoding="utf-8")
     html = html.replace("{version}", version).replace("{bus}", bus)
@@ -52,9 +52,9 @@ def welcome_blueprint(version: str, brand: str) -> Blueprint:
 
 
 def wants_page(request: Request) -> bool:
-    """Tell whether a client accepts HTML by name, and JSON not before it.
+    """Return whether a client names HTML in Accept and does not prefer JSON.
 
-    Browsers name it. Programs that accept anything (`*/*`), or say nothing, are answered JSON.
+    Browsers name it. Programs that send `*/*` or nothing get JSON.
     """
     accepted = cast("str", request.headers.get("accept", ""))
     html = _weight(accepted, _HTML)
@@ -62,7 +62,7 @@ def wants_page(request: Request) -> bool:
 
 
 def _weight(accepted: str, media_type: str) -> float:
-    """Read the weight of a media type in an Accept header; 0 where the header doesn't name it or makes no sense."""
+    """Return the weight of a media type in an Accept header; 0 if it is absent or the header is malformed."""
     for part in accepted.split(","):
         name, *parameters = (text.strip().lower() for text in part.split(";"))
         if name == media_type:
