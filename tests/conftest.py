@@ -2,10 +2,13 @@
 
 import itertools
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
+from tests.gateways.gate import Gate
 from tests.support.gateway import Client, GatewayProcess
+from tests.support.sharing import Two, with_a_bank
 
 _numbers = itertools.count(1)
 
@@ -38,3 +41,14 @@ def unique() -> str:
 async def user(sanic_client: Client, unique: str) -> Client:
     """A user of its own, logged on."""
     return await sanic_client.register(f"{unique}-user")
+
+
+@pytest.fixture
+async def two(user: Client, sanic_client: Client, unique: str) -> Two:
+    """An owner with a bank that holds a memory, and a guest with an agent that everyone sees."""
+    return await with_a_bank(user, await sanic_client.register(f"{unique}-guest"), unique)
+
+
+@pytest.fixture
+def gate(tmp_path: Path) -> Gate:
+    return Gate(tmp_path / "gate")

@@ -1,14 +1,21 @@
-"""A core over a real store, with a clock that a test moves and a disk that it can hold up or make fail."""
+"""Cores over a real store: one with a clock and a disk that a test controls, and two that tests send commands to.
+
+`sanic_server`, `sanic_client` and so `user` stand for the same as in the other layers, but without HTTP: what a test
+sends goes to the command bus in this process.
+"""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
-from actors.core import Core
+from actors.core import Core, CoreOptions
+from tests.gateways.scripted import ScriptedEngine
 from tests.support.clock import MovableClock
 from tests.support.core import open_core
 from tests.support.disk import Disk
+from tests.support.gateway import Client
+from tests.support.in_process import CommandClient, CoreGateway, commanded
 
 
 @pytest.fixture
@@ -27,3 +34,37 @@ async def core(tmp_path: Path, disk: Disk, clock: MovableClock) -> AsyncIterator
         yield core
         disk.let_go()
         disk.fails = lambda: False
+
+
+@pytest.fixture(scope="session")
+async def sanic_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[CoreGateway]:
+    """One core with its bus for all tests that don't need one of their own."""
+    async with commanded(tmp_path_factory.mktemp("core")) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+def sanic_client(sanic_server: CoreGateway) -> CommandClient:
+    """A client of the shared core that is nobody yet."""
+    return CommandClient(sanic_server)
+
+
+@pytest.fixture(scope="session")
+async def scripted_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[CoreGateway]:
+    """A core whose engine does what the message says; see tests/gateways/scripted.py."""
+    async with commanded(tmp_path_factory.mktemp("scripted"), engine=ScriptedEngine()) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+async def scripted_user(scripted_server: CoreGateway, unique: str) -> Client:
+    """A user of the scripted core."""
+    return await CommandClient(scripted_server).register(f"{unique}-user")
+
+
+@pytest.fixture
+async def timed(tmp_path: Path, clock: MovableClock) -> AsyncIterator[CoreGateway]:
+    """A core with its bus whose clock a test moves; its sandbox keys are on."""
+    options = CoreOptions(registrations_per_hour=0, sandbox_keys=True)
+    async with commanded(tmp_path, options=options, clock=clock) as gateway:
+        yield gateway

@@ -1,16 +1,14 @@
 """Gateways of the service tests that differ from the shared one in their settings or their parts."""
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 from playwright.async_api import Page
 
-from tests.gateways.gate import ENGINES, Gate
+from tests.gateways.gate import ENGINES
 from tests.support.browser import empty_tab
 from tests.support.gateway import SERVER, Client, GatewayProcess, running
 from tests.support.longest_step import LONGEST, TEXTS, Stepped, stepped
-from tests.support.sharing import Two, with_a_bank
 
 
 @pytest.fixture
@@ -18,11 +16,6 @@ async def page() -> AsyncIterator[Page]:
     """An empty tab of the system's Chromium."""
     async with empty_tab() as tab:
         yield tab
-
-
-@pytest.fixture
-def gate(tmp_path: Path) -> Gate:
-    return Gate(tmp_path / "gate")
 
 
 @pytest.fixture(scope="session")
@@ -68,12 +61,6 @@ async def proxied(proxied_server: GatewayProcess) -> AsyncIterator[Client]:
     """A client of the proxied gateway that is nobody yet."""
     async with proxied_server.client() as client:
         yield client
-
-
-@pytest.fixture
-async def two(user: Client, sanic_client: Client, unique: str) -> Two:
-    """An owner with a bank that holds a memory, and a guest with an agent that everyone sees."""
-    return await with_a_bank(user, await sanic_client.register(f"{unique}-guest"), unique)
 
 
 @pytest.fixture(scope="session")

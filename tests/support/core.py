@@ -6,6 +6,7 @@ from pathlib import Path
 
 from actors.core import Core, CoreOptions
 from actors.engines.recall import RecallEngine
+from actors.engines.turn import Engine
 from actors.ids import Clock, new_id, system_clock
 from actors.sealing import Sealer
 from actors.users.passwords import HashCost, PasswordHasher
@@ -24,11 +25,13 @@ async def open_core(
     clock: Clock = system_clock,
     options: CoreOptions | None = None,
     before_commit: Callable[[], None] | None = None,
+    engine: Engine | None = None,
+    hasher: PasswordHasher | None = None,
 ) -> AsyncIterator[Core]:
     """Run a core for a while; its database lies in the folder."""
     store = await SqliteStore.open(folder / "parley.db", before_commit=before_commit)
-    hasher = PasswordHasher(cost=CHEAP)
-    core = Core(store, RecallEngine(), Sealer(bytes(32)), options or CoreOptions(), clock, hasher=hasher)
+    hasher = hasher or PasswordHasher(cost=CHEAP)
+    core = Core(store, engine or RecallEngine(), Sealer(bytes(32)), options or CoreOptions(), clock, hasher=hasher)
     try:
         yield core
     finally:

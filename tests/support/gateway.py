@@ -126,7 +126,11 @@ class Client:
     async def log_on(self, name: str, password: str = PASSWORD) -> "Client":
         """Log on as a user; return a client that is that user."""
         answer = (await self.command("US_LogOn", target={"user": name}, vx={"secret": password})).ok()
-        return Client(self.http, self.base, answer.content[0]["token"], name)
+        return self.as_user(answer.content[0]["token"], name)
+
+    def as_user(self, token: str | None = None, name: str = "") -> "Client":
+        """Return a client of the same gateway that is another user, or nobody yet."""
+        return Client(self.http, self.base, token, name)
 
     async def agent(self, name: str, *, online: bool = True, select: bool = True, **vx: str) -> dict[str, Any]:
         """Make an agent; log it on and select it unless told otherwise. Return its record as created."""

@@ -41,9 +41,38 @@ async def opened(owner: Client, guest: Client, domain: str) -> Workspace:
     return workspace
 
 
+async def opened_with_a_guest(owner: Client, unique: str) -> Workspace:
+    """Open a domain of the owner that an agent of a new user has joined."""
+    guest = await owner.as_user().register(f"{unique}-guest")
+    return await opened(owner, guest, f"{unique}-domain")
+
+
 async def post(user: Client, domain: str, content: str, **target: str) -> Answer:
     """Post to a zone of a domain: the lobby unless another is named."""
     return await user.command("ZN_Post", target={"domain": domain, **target}, content=content)
+
+
+async def said_in(user: Client, domain: str, **target: str) -> list[tuple[int, str, str]]:
+    """Read a zone: the seq, the name and the text of each message."""
+    content = (await user.command("ZN_Read", target={"domain": domain, **target})).ok().content
+    return [(message["seq"], message["name"], message["content"]) for message in content]
+
+
+async def founded(owner: Client, name: str, **vx: str) -> dict[str, Any]:
+    """Found a domain; return its record."""
+    answer = await owner.command("DM_Create", vx={"name": name, "description": f"The domain {name}", **vx})
+    return answer.ok().profile[0]
+
+
+async def move(user: Client, service: str, domain: str, agent: str) -> Answer:
+    """Move an agent into, within or out of a domain: `move(user, "DM_Kick", domain, agent)`."""
+    return await user.command(service, target={"domain": domain, "agent": agent})
+
+
+async def standings(user: Client, domain: str) -> dict[str, str]:
+    """Tell the state of each agent of a domain."""
+    content = (await user.command("DM_Read", target={"domain": domain})).ok().content
+    return {membership["agent"]: membership["state"] for membership in content}
 
 
 class Follower:

@@ -1,12 +1,11 @@
 """Offers of banks: what another than an agent's owner gives, and what nobody has of it until the owner accepts."""
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.gateway import PASSWORD, Client, running
+from tests.support.gateway import PASSWORD, Client
 from tests.support.operator import live_actor
 from tests.support.sharing import Two
 
@@ -268,25 +267,6 @@ async def test_a_destroyed_user_s_offers_go(two: Two):
     (await two.guest.command("US_Destroy", vx={"secret": PASSWORD})).ok()
     content = (await two.owner.command("MB_AgentList", target={"bank": two.bank})).ok().content
     assert [row["agent"] for row in content] == [two.keeper]
-
-
-async def test_offers_outlive_a_crash(tmp_path: Path):
-    async with running(tmp_path / "data") as gateway:
-        async with gateway.client() as client:
-            two = Two(await client.register("owner"), await client.register("guest"), "the")
-            await two.owner.agent(two.keeper)
-            await two.guest.agent(two.visitor, access="public")
-            (await two.owner.command("MB_Create", vx={"name": two.bank})).ok()
-            await two.share("read")
-            (await two.give("write")).ok()
-        await gateway.kill()
-        await gateway.start()
-        async with gateway.client() as client:
-            two = Two(await client.log_on("owner"), await client.log_on("guest"), "the")
-            assert await two.standing() == {"attached": "read", "offered": "write"}
-            assert [offer["permission"] for offer in await two.offers()] == ["write"]
-            (await two.accept()).ok()
-            assert await two.standing() == {"attached": "write"}
 
 
 async def test_the_newest_offers_are_shown_first_so_that_old_ones_can_not_hide_them(two: Two):

@@ -2,16 +2,14 @@
 
 import asyncio
 import base64
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.gateways.gate import Gate
-from tests.support.gateway import Client, running
+from tests.support.gateway import Client
 from tests.support.operator import on_plan
-from tests.support.wire import Event, events_of, streamed
-from tests.support.workspaces import Workspace, opened, post
+from tests.support.workspaces import Workspace, opened, opened_with_a_guest, post, said_in
 
 
 @pytest.fixture
@@ -23,11 +21,6 @@ async def workspace(sanic_client: Client, unique: str) -> Workspace:
 @pytest.fixture
 async def stranger(sanic_client: Client, unique: str) -> Client:
     return await sanic_client.register(f"{unique}-stranger")
-
-
-async def said_in(user: Client, domain: str, **target: str) -> list[tuple[int, str, str]]:
-    content = (await user.command("ZN_Read", target={"domain": domain, **target})).ok().content
-    return [(message["seq"], message["name"], message["content"]) for message in content]
 
 
 async def test_what_one_posts_all_members_read(workspace: Workspace):
@@ -239,30 +232,11 @@ async def test_a_selected_zone_takes_what_is_said(workspace: Workspace):
     (await workspace.owner.command("ZN_Post", content="Hello")).refused(3003, 409)
 
 
-async def test_what_was_said_and_selected_survives_a_restart(tmp_path: Path):
-    async with running(tmp_path / "data") as gateway, gateway.client() as client:
-        owner, guest = await client.register("lovelace"), await client.register("babbage")
-        workspace = await opened(owner, guest, "observatory")
-        (await owner.command("ZN_Select", target={"domain": "observatory"})).ok()
-        (await post(guest, "observatory", "The spare key is under the third stone.")).ok()
-        await gateway.stop()
-        await gateway.start()
-        owner.base = guest.base = gateway.base
-        answer = (await owner.command("AP_Chat", content="Where is the spare key?")).ok()
-        assert "third stone" in answer.content[1]["content"]
-        assert [seq for seq, *_ in await said_in(guest, workspace.domain)] == [1, 2, 3]
-
-
 # slow engines
 
 
-async def slow_workspace(owner: Client, unique: str) -> Workspace:
-    guest = await Client(owner.http, owner.base).register(f"{unique}-guest")
-    return await opened(owner, guest, f"{unique}-domain")
-
-
 async def test_while_an_engine_is_at_work_others_speak(scripted_user: Client, gate: Gate, unique: str):
-    workspace = await slow_workspace(scripted_user, unique)
+    workspace = await opened_with_a_guest(scripted_user, unique)
     target = {"domain": workspace.domain}
     slow = asyncio.create_task(scripted_user.command("AP_Chat", target=target, content=f"wait:{gate} say:done"))
     await gate.reached()
@@ -276,7 +250,7 @@ async def test_while_an_engine_is_at_work_others_speak(scripted_user: Client, ga
 
 
 async def test_a_domain_that_is_reloaded_answers_the_chats_that_wait(scripted_user: Client, gate: Gate, unique: str):
-    workspace = await slow_workspace(scripted_user, unique)
+    workspace = await opened_with_a_guest(scripted_user, unique)
     target = {"domain": workspace.domain}
     slow = asyncio.create_task(scripted_user.command("AP_Chat", target=target, content=f"wait:{gate} say:done"))
     await gate.reached()
@@ -288,7 +262,7 @@ async def test_a_domain_that_is_reloaded_answers_the_chats_that_wait(scripted_us
 
 
 async def test_an_agent_that_is_destroyed_elsewhere_cuts_no_chat(scripted_user: Client, gate: Gate, unique: str):
-    workspace = await slow_workspace(scripted_user, unique)
+    workspace = await opened_with_a_guest(scripted_user, unique)
     await workspace.guest.agent(f"{unique}-elsewhere")
     target = {"domain": workspace.domain}
     slow = asyncio.create_task(scripted_user.command("AP_Chat", target=target, content=f"wait:{gate} say:done"))
@@ -298,37 +272,11 @@ async def test_an_agent_that_is_destroyed_elsewhere_cuts_no_chat(scripted_user: 
     assert (await slow).ok().content[1]["content"] == "done"
 
 
-async def test_a_reply_whose_client_went_away_is_stored_on_a_plan_with_a_log(
-    scripted_user: Client, gate: Gate, unique: str
-):
-    await on_plan(scripted_user, "scale")
-    workspace = await slow_workspace(scripted_user, unique)
-    target = {"domain": workspace.domain}
-    slow = asyncio.create_task(scripted_user.command("AP_Chat", target=target, content=f"wait:{gate} say:done"))
-    await gate.reached()
-    slow.cancel()
-    await asyncio.wait((slow,))
-    gate.open()
-    async with asyncio.timeout(10):
-        while len(said := await said_in(scripted_user, workspace.domain)) < 2:
-            await asyncio.sleep(0.02)
-    assert said[1][2] == "done"
-
-
 async def test_a_failed_engine_leaves_the_message(scripted_user: Client, unique: str):
-    workspace = await slow_workspace(scripted_user, unique)
+    workspace = await opened_with_a_guest(scripted_user, unique)
     target = {"domain": workspace.domain}
     (await scripted_user.command("AP_Chat", target=target, content="fail")).refused(5001, 502)
     assert [text for *_, text in await said_in(scripted_user, workspace.domain)] == ["fail"]
-
-
-async def test_a_reply_in_a_zone_streams(scripted_user: Client, unique: str):
-    workspace = await slow_workspace(scripted_user, unique)
-    target = {"domain": workspace.domain}
-    async with streamed(scripted_user, "AP_Chat", target=target, content="say:one say:two") as response:
-        events = [event async for event in events_of(response)]
-    assert events[:2] == [Event("delta", {"text": "one"}), Event("delta", {"text": "two"})]
-    assert events[2].data["content"][1]["content"] == "onetwo"
 
 
 # banks

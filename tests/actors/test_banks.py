@@ -2,13 +2,12 @@
 
 import asyncio
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.disk import erased, traces
-from tests.support.gateway import Answer, Client, GatewayProcess, running
+from tests.support.gateway import Client
+from tests.support.memories import attachments, grant, load, memories, open_to_all, recalled, share
 from tests.support.operator import live_actor, on_plan
 
 LEVELS = ["none", "read", "write", "admin"]
@@ -32,43 +31,6 @@ async def bank(user: Client, unique: str, name: str) -> str:
     await user.agent(f"{unique}-keeper")
     (await user.command("MB_Create", vx={"name": name, "description": "Notes"})).ok()
     return name
-
-
-async def load(client: Client, bank: str, memory: str, text: str, **target: str) -> Answer:
-    return await client.command("MB_Load", target={"bank": bank, **target}, vx={"name": memory}, content=text)
-
-
-async def grant(client: Client, bank: str, agent: str, permission: str) -> Answer:
-    return await client.command("MB_Permissions", target={"bank": bank, "agent": agent}, vx={"permission": permission})
-
-
-async def accept(client: Client, bank: str, agent: str) -> Answer:
-    return await client.command("MB_Accept", target={"bank": bank, "agent": agent})
-
-
-async def share(owner: Client, guest: Client, bank: str, agent: str, permission: str) -> None:
-    """Offer a bank to another's agent, which takes it."""
-    (await grant(owner, bank, agent, permission)).ok()
-    (await accept(guest, bank, agent)).ok()
-
-
-async def open_to_all(client: Client, bank: str) -> None:
-    (await client.command("MB_Permissions", target={"bank": bank}, vx={"access": "public"})).ok()
-
-
-async def recalled(client: Client, bank: str, query: str, **page: int) -> list[str]:
-    answer = await client.command("MB_Recall", target={"bank": bank}, content=query, page=page or None)
-    return [memory["name"] for memory in answer.ok().content]
-
-
-async def memories(client: Client, bank: str) -> dict[str, dict[str, Any]]:
-    answer = (await client.command("MB_Read", target={"bank": bank})).ok()
-    return {memory["name"]: memory for memory in answer.content}
-
-
-async def attachments(client: Client, bank: str) -> dict[str, str]:
-    answer = (await client.command("MB_AgentList", target={"bank": bank})).ok()
-    return {attachment["agent"]: attachment["permission"] for attachment in answer.content}
 
 
 async def listed(client: Client, **body: Any) -> list[str]:
@@ -549,51 +511,12 @@ async def test_who_may_censor_what(user: Client, other: Client, unique: str, fac
     assert all(memory["censored"] for memory in (await memories(user, facts)).values())
 
 
-async def test_censored_words_are_gone_from_the_files(
-    user: Client, bank: str, unique: str, sanic_server: GatewayProcess
-):
-    word = f"xylo{unique}phone"
-    (await load(user, bank, "short", f"The secret is {word}.")).ok()
-    (await load(user, bank, "long", f"{'A long text. ' * 900} The secret is {word}.")).ok()
-    (await user.command("AP_Chat", content="What is the secret?")).ok()
-    assert traces(sanic_server.data, word)
-    (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "*"})).ok()
-    await erased(sanic_server.data, word, within_s=20)
-
-
 async def test_a_streaming_engine_s_agent_has_its_banks_too(scripted_user: Client, unique: str, name: str):
     await scripted_user.agent(f"{unique}-keeper")
     (await scripted_user.command("MB_Create", vx={"name": name})).ok()
     (await load(scripted_user, name, "moon", FACTS["moon"])).ok()
     answer = (await scripted_user.command("AP_Chat", content="recall:moon")).ok()
     assert answer.content[1]["content"] == "moon"
-
-
-# what outlives a restart
-
-
-async def test_banks_and_what_may_be_done_in_them_outlive_a_crash(tmp_path: Path):
-    async with running(tmp_path / "data") as gateway:
-        async with gateway.client() as client:
-            user, guest = await client.register("owner"), await client.register("guest")
-            await user.agent("keeper")
-            await guest.agent("visitor", access="public")
-            (await user.command("MB_Create", vx={"name": "notes"})).ok()
-            await share(user, guest, "notes", "visitor", "write")
-            (await load(guest, "notes", "kept", "The word is xylophone.")).ok()
-            (await load(user, "notes", "censored", "The word is glockenspiel.")).ok()
-            (await user.command("MB_Censor", target={"bank": "notes"}, vx={"name": "censored"})).ok()
-        await gateway.kill()
-        await gateway.start()
-        async with gateway.client() as client:
-            user = await client.log_on("owner")
-            assert await attachments(user, "notes") == {"keeper": "admin", "visitor": "write"}
-            assert {name: kept["text"] for name, kept in (await memories(user, "notes")).items()} == {
-                "kept": "The word is xylophone.",
-                "censored": None,
-            }
-            assert await recalled(user, "notes", "xylophone glockenspiel") == ["kept"]
-            await erased(gateway.data, "glockenspiel", within_s=20)
 
 
 # what goes with agents and users

@@ -4,13 +4,13 @@ import asyncio
 import itertools
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.support.gateway import Answer, Client, GatewayProcess, running
+from tests.support.gateway import Client
+from tests.support.in_process import CoreGateway
 from tests.support.operator import on_plan
+from tests.support.workspaces import founded, move, standings
 
 MOVES = ("DM_Invite", "DM_Join", "DM_Leave", "DM_Kick", "DM_Ban", "DM_Unban")
 STATES = ("none", "invited", "member", "banned")
@@ -43,7 +43,7 @@ async def gathered(client: Client, prefix: str) -> Company:
 
 
 @pytest.fixture(scope="session")
-async def company(sanic_server: GatewayProcess) -> AsyncIterator[Company]:
+async def company(sanic_server: CoreGateway) -> AsyncIterator[Company]:
     """One for many tests; what they leave behind is in domains of their own."""
     async with sanic_server.client() as client:
         yield await gathered(client, "dom")
@@ -58,20 +58,6 @@ async def newcomers(sanic_client: Client, unique: str) -> Company:
 @pytest.fixture
 def domain(unique: str) -> str:
     return f"{unique}-domain"
-
-
-async def founded(owner: Client, name: str, **vx: str) -> dict[str, Any]:
-    answer = await owner.command("DM_Create", vx={"name": name, "description": f"The domain {name}", **vx})
-    return answer.ok().profile[0]
-
-
-async def move(user: Client, service: str, domain: str, agent: str) -> Answer:
-    return await user.command(service, target={"domain": domain, "agent": agent})
-
-
-async def standings(user: Client, domain: str) -> dict[str, str]:
-    content = (await user.command("DM_Read", target={"domain": domain})).ok().content
-    return {membership["agent"]: membership["state"] for membership in content}
 
 
 async def bring_into(company: Company, domain: str, state: str) -> None:
@@ -433,23 +419,6 @@ async def test_a_domain_is_selected_by_its_members(company: Company, domain: str
     (await company.owner.command("DM_Destroy", target=target)).ok()
     assert (await company.subject.command("US_Read")).ok().context["domain"] is None
     (await company.subject.command("DM_Read")).refused(3003, 409)
-
-
-async def test_memberships_and_selection_survive_a_restart(tmp_path: Path, unique: str):
-    async with running(tmp_path / "data") as gateway, gateway.client() as client:
-        user, guest = await client.register("lovelace"), await client.register("babbage")
-        await user.agent("scout")
-        await guest.agent("guest", access="public")
-        await founded(user, "observatory")
-        (await move(user, "DM_Invite", "observatory", "guest")).ok()
-        (await user.command("DM_Select", target={"domain": "observatory"})).ok()
-        await gateway.stop()
-        await gateway.start()
-        user.base = guest.base = gateway.base
-        assert (await user.command("DM_Read")).ok().context["domain"] == "observatory"
-        assert await standings(user, "observatory") == {"guest": "invited", "scout": "member"}
-        (await move(guest, "DM_Join", "observatory", "guest")).ok()
-        assert await standings(user, "observatory") == {"guest": "member", "scout": "member"}
 
 
 # what else ends a membership

@@ -9,9 +9,9 @@ import orjson
 import pytest
 
 from tests.gateways.gate import Gate
-from tests.support.gateway import BUS, PASSWORD, Answer, Client, GatewayProcess
+from tests.support.gateway import PASSWORD, Answer, Client
+from tests.support.in_process import CoreGateway
 from tests.support.operator import live_actor, on_plan
-from tests.support.wire import Event, events_of, streamed
 
 OWNER_S_COMMANDS = {
     "AP_Update": {"vx": {"name": "another-name", "description": "d"}},
@@ -569,7 +569,7 @@ async def test_chats_that_race_a_log_off_are_answered_whole_or_refused(user: Cli
 
 
 async def test_while_an_engine_is_slow_in_one_conversation_everything_else_goes_on(
-    scripted_server: GatewayProcess, scripted_user: Client, unique: str, name: str, gate: Gate
+    scripted_server: CoreGateway, scripted_user: Client, unique: str, name: str, gate: Gate
 ):
     user = scripted_user
     await user.agent(name, access="public")
@@ -703,24 +703,6 @@ async def test_banks_and_domains_that_an_agent_gets_cut_no_chat_with_it(
     assert (await chat).ok().content[1]["content"] == "done"
 
 
-@pytest.mark.parametrize("plan", ["free", "scale"])
-async def test_a_chat_whose_client_went_away_is_stored_whole(scripted_user: Client, name: str, gate: Gate, plan: str):
-    await on_plan(scripted_user, plan)
-    await scripted_user.agent(name)
-    chat = asyncio.create_task(scripted_user.command("AP_Chat", content=f"wait:{gate} say:done"))
-    await gate.reached()
-    chat.cancel()
-    await asyncio.wait((chat,))
-    gate.open()
-    async with asyncio.timeout(10):
-        while len(said := (await scripted_user.command("AP_History")).ok().content) < 2:
-            await asyncio.sleep(0.02)
-    assert said[1]["content"] == "done"
-    logged = (await scripted_user.request("GET", "/api/audit?service=AP_Chat")).body
-    if plan == "scale":
-        assert [entry["internal_code"] for entry in logged["entries"]] == [0]
-
-
 async def test_an_agent_that_is_destroyed_while_it_is_selected_is_not_there(user: Client, unique: str):
     for number in range(8):
         name = f"{unique}-{number}"
@@ -729,105 +711,6 @@ async def test_an_agent_that_is_destroyed_while_it_is_selected_is_not_there(user
         *selected, destroyed = await asyncio.gather(*selecting, user.command("AP_Destroy", target={"agent": name}))
         destroyed.ok()
         assert {answer.code for answer in selected} <= {0, 3000}
-
-
-# streaming
-
-
-async def stream_of(user: Client, content: str, **body: Any) -> list[Event]:
-    async with streamed(user, "AP_Chat", content=content, **body) as response:
-        assert response.status == 200
-        assert response.content_type == "text/event-stream"
-        assert response.headers["X-Request-Id"]
-        return [event async for event in events_of(response)]
-
-
-async def test_a_streamed_reply_comes_in_pieces_then_whole(scripted_user: Client, name: str):
-    await scripted_user.agent(name)
-    *deltas, last = await stream_of(scripted_user, "say:one say:two say:three")
-    assert deltas == [Event("delta", {"text": text}) for text in ("one", "two", "three")]
-    assert last.name == "response"
-    assert last.data.keys() == {"header", "status", "profile", "content"}
-    assert last.data["header"]["service"] == "AP_Chat"
-    assert last.data["header"]["context"]["agent"] == name
-    assert last.data["status"] == {"success": True, "internal_code": 0, "http_code": 200}
-    assert last.data["content"][1]["content"] == "onetwothree"
-    assert (await scripted_user.command("AP_History")).ok().content == last.data["content"]
-
-
-async def test_pieces_are_sent_when_they_are_there_and_not_at_the_end(scripted_user: Client, name: str, gate: Gate):
-    await scripted_user.agent(name)
-    async with streamed(scripted_user, "AP_Chat", content=f"say:now wait:{gate} say:later") as response:
-        events = events_of(response)
-        assert await anext(events) == Event("delta", {"text": "now"})
-        gate.open()
-        assert [event.name async for event in events] == ["delta", "response"]
-
-
-async def test_the_default_engine_streams_too_and_says_the_same(user: Client, name: str):
-    await user.agent(name)
-    *deltas, last = await stream_of(user, "My dog is called Rex.")
-    assert last.name == "response"
-    assert "".join(event.data["text"] for event in deltas) == last.data["content"][1]["content"]
-
-
-async def test_aliases_stream_too_and_other_commands_don_t(user: Client, name: str):
-    await user.agent(name)
-    headers = user.headers({"Accept": "text/event-stream"})
-    async with user.http.post(f"{user.base}{BUS}/agent/chat", json={"content": "Hello"}, headers=headers) as response:
-        assert [event.name async for event in events_of(response)][-1] == "response"
-    assert (await user.command("AP_Read", headers={"Accept": "text/event-stream"})).ok().profile
-
-
-@pytest.mark.parametrize("accept", ["application/json", "*/*", ""])
-async def test_without_asking_for_events_a_chat_is_answered_as_json(user: Client, name: str, accept: str):
-    await user.agent(name)
-    (await user.command("AP_Chat", content="Hello", headers={"Accept": accept})).ok()
-
-
-@pytest.mark.parametrize(("content", "code", "http"), [("fail", 5001, 500), (None, 1002, 400), ("offline", 3002, 400)])
-async def test_an_error_before_the_first_piece_is_a_plain_answer(
-    scripted_user: Client, name: str, content: str | None, code: int, http: int
-):
-    await scripted_user.agent(name, online=content != "offline")
-    async with streamed(scripted_user, "AP_Chat", content=content) as response:
-        assert response.status == http
-        assert response.content_type == "application/json"
-        assert (await response.json())["status"]["internal_code"] == code
-
-
-async def test_an_error_after_the_first_piece_is_an_event_with_the_status(scripted_user: Client, name: str):
-    await scripted_user.agent(name)
-    delta, error = await stream_of(scripted_user, "say:half fail")
-    assert delta == Event("delta", {"text": "half"})
-    assert error.name == "error"
-    assert error.data.pop("note")
-    assert error.data == {"success": False, "internal_code": 5001, "http_code": 502}
-    assert [message["role"] for message in (await scripted_user.command("AP_History")).ok().content] == ["user"]
-
-
-async def test_a_client_that_goes_away_does_not_cancel_a_streamed_chat(scripted_user: Client, name: str, gate: Gate):
-    await scripted_user.agent(name)
-    async with streamed(scripted_user, "AP_Chat", content=f"say:one wait:{gate} say:two") as response:
-        assert (await anext(events_of(response))).data == {"text": "one"}
-    gate.open()
-    (await scripted_user.command("AP_Chat", content="say:next")).ok()  # its turn comes after the first one's end
-    history = (await scripted_user.command("AP_History")).ok().content
-    assert [message["content"] for message in history][1:] == ["onetwo", "say:next", "next"]
-
-
-async def test_a_client_that_goes_away_does_not_cancel_a_chat_answered_as_json(
-    scripted_user: Client, name: str, gate: Gate
-):
-    await scripted_user.agent(name)
-    chat = asyncio.create_task(scripted_user.command("AP_Chat", content=f"wait:{gate} say:done"))
-    await gate.reached()
-    chat.cancel()
-    await asyncio.gather(chat, return_exceptions=True)
-    gate.open()
-    (await scripted_user.command("AP_Chat", content="say:next")).ok()
-    history = (await scripted_user.command("AP_History")).ok().content
-    assert [message["content"] for message in history][1:] == ["done", "say:next", "next"]
 
 
 # AP_History

@@ -1,0 +1,112 @@
+"""Commands in this process: the command bus over a core, without HTTP, and a client for it like that of a gateway."""
+
+import json as json_
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import orjson
+from multidict import CIMultiDict
+
+from actors.calls.call import Call
+from actors.calls.request import checked
+from actors.commands.table import COMMANDS
+from actors.core import Core, CoreOptions
+from actors.errors import ServiceError
+from routes.bus.bus import BusRequest, CommandBus
+from routes.gateway.route import Route, RouteCall
+from routes.gateway.table import ROUTES
+from routes.http.access_log import AccessLog
+from routes.http.answers import error_answer, request_id
+from routes.http.background import BackgroundTasks
+from routes.http.exchange import Exchange, Received
+from routes.http.metrics import RequestMetrics
+from tests.support.core import open_core
+from tests.support.gateway import BUS, Answer, Client
+
+ADDRESS = "192.0.2.1"
+MAX_BODY = 1_048_576
+_ALIASES = {BUS + command.alias: command for command in COMMANDS.values()}
+_INTERNAL = [
+    (route.method, re.compile(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", route.path)), route)
+    for route in ROUTES
+    if route.entrance == "internal"
+]
+
+
+class CoreGateway:
+    """A core and the command bus over it: what lies behind the routes of a gateway."""
+
+    def __init__(self, core: Core) -> None:
+        self.core = core
+        self.bus = CommandBus(Exchange(core, RequestMetrics(), AccessLog(None), (), MAX_BODY, BackgroundTasks()))
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator["CommandClient"]:
+        """Open a client that is nobody yet."""
+        yield CommandClient(self)
+
+
+class CommandClient(Client):
+    """A client that hands its requests to the bus, or to an internal route, in this process.
+
+    It has neither a connection nor an address of a gateway, so `http` and `base` are not there.
+    """
+
+    def __init__(self, gateway: CoreGateway, token: str | None = None, name: str = "") -> None:
+        self.gateway = gateway
+        self.token = token
+        self.name = name
+
+    def as_user(self, token: str | None = None, name: str = "") -> "CommandClient":
+        return CommandClient(self.gateway, token, name)
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        json: Any = None,
+        data: Any = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        sent = CIMultiDict({"content-type": "application/json"} | self.headers(headers))
+        body = data if json is None else json_.dumps(json).encode()
+        if method == "POST" and (path == BUS or path in _ALIASES):
+            return await self._by_bus(path, sent, body)
+        for of_route, pattern, route in _INTERNAL:
+            if of_route == method and (match := pattern.fullmatch(path)):
+                return await self._by_route(route, match.groupdict(), sent, body or b"{}")
+        raise AssertionError(f"{method} {path} needs a gateway with HTTP (tests/service)")
+
+    async def _by_bus(self, path: str, sent: CIMultiDict[str], body: bytes) -> Answer:
+        id = request_id(sent.get("x-request-id"))
+        request = BusRequest(sent.get, id, ADDRESS, body, goes_on=True)
+        assert not request.wants_events, "a stream needs a gateway with HTTP (tests/service)"
+        answer = await self.gateway.bus.serve(request, _ALIASES.get(path))
+        assert answer is not None
+        whole = b"".join((answer.body, *answer.rest))
+        return Answer(answer.status, CIMultiDict(answer.headers), orjson.loads(whole))
+
+    async def _by_route(self, route: Route, params: dict[str, str], sent: CIMultiDict[str], body: bytes) -> Answer:
+        """Run an internal route as the operator, without the check of X-Internal-Secret."""
+        call = Call(self.gateway.core, request_id(sent.get("x-request-id")), ADDRESS, service=route.name)
+        params = {name: unquote(value) for name, value in params.items()}
+        try:
+            query = route.query and route.query.model_validate({})
+            asked = route.body and checked(route.body, orjson.loads(body))
+            reply = await route.run(RouteCall(call, params, asked, query, Received(sent.get, {}, body)))
+        except ServiceError as error:
+            refused = error_answer(call.request_id, error, {})
+            return Answer(refused.status, CIMultiDict(refused.headers), orjson.loads(refused.body or b"{}"))
+        return Answer(int(reply.status), CIMultiDict[str](), orjson.loads(orjson.dumps(reply.value)))
+
+
+@asynccontextmanager
+async def commanded(folder: Path, *, options: CoreOptions | None = None, **parts: Any) -> AsyncIterator[CoreGateway]:
+    """Run a core with its command bus for a while; see `open_core` for its parts. Registration is without limit."""
+    async with open_core(folder, options=options or CoreOptions(registrations_per_hour=0), **parts) as core:
+        yield CoreGateway(core)
