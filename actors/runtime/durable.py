@@ -107,7 +107,7 @@ class DurableActor(Actor):
             then = partial(_count, counts, receipt, preview)
         elif receipt is not None:
             writes = (*writes, *receipt.writes(preview() if preview is not None else None))
-        outcome = AsyncFuture[Any]()
+        outcome: AsyncFuture[Any] = AsyncFuture()
         errors = NO_CONSTRAINT_ERRORS if constraint_errors is None else constraint_errors
         self._submit(Unit(writes, (self.incarnation,), errors, then), outcome, applied, reply, None, notices)
         return outcome

@@ -12,6 +12,7 @@ import pykka
 
 from actors.errors import InternalError, Overloaded
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -32,6 +33,14 @@ class AsyncFuture(pykka.Future[T]):
 
     def __init__(self) -> None:
         pass
+
+    @staticmethod
+    def resolved(value: R) -> "AsyncFuture[R]":
+        """Return a future that has a value already."""
+        future: AsyncFuture[R] = AsyncFuture()
+        future._value = value
+        future._done = True
+        return future
 
     def done(self) -> bool:
         """Return whether it has a value or an error."""

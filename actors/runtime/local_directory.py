@@ -69,7 +69,7 @@ class LocalDirectory:
         answer = actor.ask_now(message, context)
         if answer is NOT_NOW:
             actor = self._actors.get((kind, key)) or self._activate(kind, key)  # what was ahead may have ended it
-            queued = AsyncFuture[R]()
+            queued: AsyncFuture[R] = AsyncFuture()
             deadline = monotonic() + timeout
             actor.deliver(Envelope(message, queued, deadline, request_id, context))
             return await self._deadlines.wait(queued, deadline)
@@ -82,17 +82,17 @@ class LocalDirectory:
         """Ask in this very step where the actor is free; see `Directory.ask_inline`."""
         actor = self._actors.get((kind, key))
         answer = NOT_NOW if actor is None else actor.ask_now(message, None)
-        asked = AsyncFuture[R]()
+        if answer is not NOT_NOW and not isinstance(answer, AsyncFuture):
+            return AsyncFuture.resolved(answer)
+        asked: AsyncFuture[R] = AsyncFuture()
         if answer is NOT_NOW:
             actor = self._actors.get((kind, key)) or self._activate(kind, key)
             deadline = monotonic() + ASK_TIMEOUT_S
             actor.deliver(Envelope(message, asked, deadline))
             self._deadlines.limit(asked, deadline)
-        elif isinstance(answer, AsyncFuture):
+        else:
             cast(AsyncFuture[R], answer).then(lambda done: forward(done, asked))
             self._deadlines.limit(asked, monotonic() + ASK_TIMEOUT_S)
-        else:
-            asked.set(answer)
         return asked
 
     def tell(self, kind: str, key: str, message: Tell) -> None:

@@ -107,8 +107,11 @@ class CommandBus:
             return None
         command = self._request_lines[request_line]
         if command is None:
-            with suppress(ServiceError):  # `_served` raises it again and answers it
+            try:
                 command = self._command_in(request)
+            except ServiceError:
+                pass  # `_served` meets it again and answers it
+            else:
                 if command.follow is not None:
                     return None
         return self.serve_deferred(request, command, started)
