@@ -24,7 +24,7 @@ async def admit(call: Call, credential: str | None) -> None:
     caller = await core.credentials.authenticate(credential)
     call.sent_by(caller)
     counted = core.directory.ask_inline(QUOTA, caller.user_id, COUNT)
-    quota = call.quota = counted.get() if counted.done() else await counted
+    quota = call.quota = await core.directory.ask(QUOTA, caller.user_id, COUNT) if counted is None else counted
     if not quota.admitted:
         raise quota_exceeded(quota, core.clock())
 

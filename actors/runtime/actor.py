@@ -140,6 +140,22 @@ class Actor(Lifecycle):
                 return NOT_NOW
         return self._perform(message, context)
 
+    def answer_inline(self, message: Ask[R]) -> R | None:
+        """Handle an ask within this step if nothing is ahead of it and no state waits for the store, else return None.
+
+        Raises:
+            ServiceError: the handler's error.
+        """
+        unsettled = self._unsettled
+        if (
+            self.life is not LIVE
+            or self._busy
+            or self._mailbox.queue is not None
+            or (unsettled is not None and not unsettled.done())
+        ):
+            return None
+        return self._perform(message, None)
+
     @property
     def progress(self) -> Progress | None:
         """The channel for partial answers to the message in hand, if any."""

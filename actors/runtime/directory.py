@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from actors.runtime.actor import Actor
-from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Ask, MessageContext, Tell
 from actors.runtime.notices import Notice
 
@@ -58,13 +57,13 @@ class Directory(Protocol):
         """
         ...
 
-    def ask_inline(self, kind: str, key: str, message: Ask[R]) -> AsyncFuture[R]:
-        """Ask without a coroutine: an actor that is here and has nothing to do answers in this very step.
+    def ask_inline(self, kind: str, key: str, message: Ask[R]) -> R | None:
+        """Ask without a coroutine, for messages that are answered at once and never with None.
 
-        The future is then resolved already; look before awaiting it.
+        Returns None where the actor can't answer in this very step; nothing has happened then, and `ask` is the way.
 
         Raises:
-            ServiceError: the actor's error, or Overloaded for a full mailbox; also from the future.
+            ServiceError: the actor's error.
         """
         ...
 

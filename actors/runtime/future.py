@@ -12,7 +12,6 @@ import pykka
 
 from actors.errors import InternalError, Overloaded
 
-R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -33,14 +32,6 @@ class AsyncFuture(pykka.Future[T]):
 
     def __init__(self) -> None:
         pass
-
-    @staticmethod
-    def resolved(value: R) -> "AsyncFuture[R]":
-        """Return a future that has a value already."""
-        future: AsyncFuture[R] = AsyncFuture()
-        future._value = value
-        future._done = True
-        return future
 
     def done(self) -> bool:
         """Return whether it has a value or an error."""
@@ -138,7 +129,6 @@ class Deadlines:
 
     def __init__(self) -> None:
         self._waiters: dict[asyncio.Future[None], float] = {}
-        self._limited: dict[AsyncFuture[Any], float] = {}
         self._ticking = False
 
     async def wait(self, future: AsyncFuture[T], deadline: float) -> T:
@@ -158,16 +148,6 @@ class Deadlines:
             raise Overloaded(LATE)
         return future.get()
 
-    def limit(self, future: AsyncFuture[Any], deadline: float) -> None:
-        """Fail a future that is not resolved by `deadline`, or a tick later. Nobody else may depend on it."""
-        if not future.done():
-            self._limited[future] = deadline
-            future.then(self._forget)
-            self._watch(deadline)
-
-    def _forget(self, future: AsyncFuture[Any]) -> None:
-        self._limited.pop(future, None)
-
     def _watch(self, deadline: float) -> None:
         if not self._ticking:
             self._ticking = True
@@ -179,9 +159,7 @@ class Deadlines:
         for waiter, deadline in self._waiters.items():
             if now >= deadline and not waiter.done():
                 waiter.set_result(None)
-        for future in [future for future, deadline in self._limited.items() if now >= deadline]:
-            future.fail(Overloaded(LATE))
-        self._ticking = bool(self._waiters or self._limited)
+        self._ticking = bool(self._waiters)
         if self._ticking:
             asyncio.get_running_loop().call_later(self.TICK_S, self._tick)
 

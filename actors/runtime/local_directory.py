@@ -4,12 +4,12 @@ import asyncio
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from time import monotonic
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from actors.errors import Overloaded
 from actors.runtime.actor import NOT_NOW, Actor
 from actors.runtime.directory import ASK_TIMEOUT_S, ActorStatus, Kind
-from actors.runtime.future import AsyncFuture, Deadlines, forward
+from actors.runtime.future import AsyncFuture, Deadlines
 from actors.runtime.lifecycle import State
 from actors.runtime.mailbox import Ask, Envelope, MessageContext, Tell
 from actors.runtime.notices import Notice, Reload, ReloadConcerning, Told
@@ -78,22 +78,10 @@ class LocalDirectory:
             return pending.get() if pending.done() else await self._deadlines.wait(pending, monotonic() + timeout)
         return answer
 
-    def ask_inline(self, kind: str, key: str, message: Ask[R]) -> AsyncFuture[R]:
-        """Ask in this very step where the actor is free; see `Directory.ask_inline`."""
+    def ask_inline(self, kind: str, key: str, message: Ask[R]) -> R | None:
+        """Ask in this very step, where the actor is free; see `Directory.ask_inline`."""
         actor = self._actors.get((kind, key))
-        answer = NOT_NOW if actor is None else actor.ask_now(message, None)
-        if answer is not NOT_NOW and not isinstance(answer, AsyncFuture):
-            return AsyncFuture.resolved(answer)
-        asked: AsyncFuture[R] = AsyncFuture()
-        if answer is NOT_NOW:
-            actor = self._actors.get((kind, key)) or self._activate(kind, key)
-            deadline = monotonic() + ASK_TIMEOUT_S
-            actor.deliver(Envelope(message, asked, deadline))
-            self._deadlines.limit(asked, deadline)
-        else:
-            cast(AsyncFuture[R], answer).then(lambda done: forward(done, asked))
-            self._deadlines.limit(asked, monotonic() + ASK_TIMEOUT_S)
-        return asked
+        return None if actor is None else actor.answer_inline(message)
 
     def tell(self, kind: str, key: str, message: Tell) -> None:
         """Send a message to an actor if it is live; see `Directory.tell`."""

@@ -42,7 +42,7 @@ class Credentials:
         digest = token_hash(token)
         kind, credential_id = self._known.get(digest) or await self._look_up(token, digest)
         caller = self._directory.ask_inline(kind, credential_id, Authorize(digest))
-        return caller.get() if caller.done() else await caller
+        return await self._directory.ask(kind, credential_id, Authorize(digest)) if caller is None else caller
 
     async def _look_up(self, token: str, digest: bytes) -> tuple[str, str]:
         """Find the actor of a token: its kind, and the credential's id."""
