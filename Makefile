@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-# The first of these that is a Python the project runs on; PYTHON=... on the command line overrides the search.
+# The first supported Python of these; PYTHON=... on the command line overrides the search.
 SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
 	$$p -c '$(SUPPORTED)' 2>/dev/null && { echo $$p; break; }; done)
@@ -23,7 +23,7 @@ SCHEMATHESIS := $(call stamp,.venv-schemathesis,requirements/schemathesis.lock)
 BENCH := $(call stamp,.venv-bench,requirements/bench.lock)
 UV_ENV := $(call stamp,.venv-uv,requirements/uv.lock)
 
-# Both Node.js and pyright's own code are in wheels that requirements/dev.lock pins: nothing is fetched at the first run.
+# Node.js and pyright's own code are in wheels pinned by requirements/dev.lock, so the first run fetches nothing.
 PYRIGHT := PYRIGHT_PYTHON_IGNORE_WARNINGS=1 $(PY) -m pyright
 
 SWAGGER_UI := console/swagger-ui
@@ -35,7 +35,7 @@ SWAGGER_UI_INTEGRITY := sha512-U06rpMtW9V3XPGOBeamTUSr0Z09jMX4IJuANpE/EZbAhw0G8C
 INTEGRITY := import base64, hashlib, sys; \
 	print("sha512-" + base64.b64encode(hashlib.sha512(open(sys.argv[1], "rb").read()).digest()).decode())
 
-# $(call make-venv,folder,lock): a new environment with exactly what the lock pins
+# $(call make-venv,folder,lock): a new environment with exactly the packages of the lock file
 define make-venv
 	@[ -n "$(PYTHON)" ] && $(PYTHON) -c '$(SUPPORTED)' || { \
 		echo "Parley needs Python 3.11 to 3.13; found: $$($(or $(PYTHON),python3) --version 2>&1)." \
@@ -51,7 +51,7 @@ help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 14
 
 .PHONY: run
-run: $(RUNTIME) ## Start the gateway for development: new users without limits, sandbox keys on, unless set otherwise
+run: $(RUNTIME) ## Start the gateway for development: no limits for new users, sandbox keys on, unless set otherwise
 	@exec $(PY) server.py --development
 
 .PHONY: test
@@ -84,10 +84,10 @@ bench: $(RUNTIME) $(BENCH) ## Measure the gateway on this machine
 	$(PY) -m bench $(ARGS)
 
 .PHONY: bench-recall
-bench-recall: $(RUNTIME) ## Measure how well banks recall: questions in three languages
+bench-recall: $(RUNTIME) ## Measure the recall of banks: questions in three languages
 	$(PY) -m bench.recall
 
-# Browser tests use the system's Chromium: Playwright's own download of a browser is not wanted here.
+# Browser tests use the system's Chromium, because Playwright's own download of a browser needs the network.
 .PHONY: browser
 browser:
 	@if ! command -v chromium >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
@@ -98,7 +98,7 @@ browser:
 	fi
 
 .PHONY: lock
-lock: $(UV_ENV) ## Remake the lock files (UPGRADE=1: with the newest versions)
+lock: $(UV_ENV) ## Rebuild the lock files (UPGRADE=1: with the newest versions)
 	$(LOCK) pyproject.toml -o requirements/runtime.lock
 	$(LOCK) pyproject.toml --group dev -c requirements/runtime.lock -o requirements/dev.lock
 	$(LOCK) requirements/schemathesis.in -o requirements/schemathesis.lock
@@ -132,7 +132,7 @@ $(RUNTIME):
 	$(call make-venv,$(VENV),requirements/runtime.lock)
 
 $(DEV): $(RUNTIME)
-	@echo "Adding what requirements/dev.lock pins"
+	@echo "Adding the packages of requirements/dev.lock"
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
 	@touch $@
 

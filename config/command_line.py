@@ -1,4 +1,4 @@
-"""The command line of `python server.py`: nearly everything is a setting, so it takes little."""
+"""The command line of `python server.py`, which has few options because most choices are settings."""
 
 import argparse
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ Exit status: 0 after an orderly stop, 2 when it can't start or an argument is wr
 
 
 class WrongUsage(ValueError):
-    """An argument is not one that the gateway takes; the message says which."""
+    """An argument is unknown; the message names it."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -26,7 +26,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse_arguments(arguments: Sequence[str], version: str) -> argparse.Namespace:
-    """Read the command line; `--help` and `--version` print their text and end the process.
+    """Parse the command line; `--help` and `--version` print their text and end the process.
 
     Raises:
         WrongUsage: an argument is unknown.
@@ -54,7 +54,7 @@ def _described(key: str) -> str:
 
 
 def _shown(default: object) -> str:
-    """Show a default as a variable would hold it."""
+    """Return a default in the form of an environment variable."""
     if default in (None, ()):
         return "none"
     if isinstance(default, tuple):

@@ -1,4 +1,4 @@
-"""A development start: other values for the settings that the operator has not given."""
+"""The development start, which changes defaults of settings that the operator has not given."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -6,11 +6,11 @@ from types import MappingProxyType
 from config.settings import Settings
 
 DEVELOPMENT: Mapping[str, object] = MappingProxyType({"sandbox_keys_enabled": True, "default_plan": "enterprise"})
-"""The settings that `server.py --development` changes, by key."""
+"""The values of a development start, by settings key."""
 
 
 def for_development(settings: Settings) -> tuple[Settings, frozenset[str]]:
-    """Return the settings of a development start, and the keys that it has set.
+    """Return the settings of a development start, and the keys that it has changed.
 
     A key that the operator gave, in the environment or in a file, keeps its value.
     """

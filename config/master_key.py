@@ -1,4 +1,4 @@
-"""The master key: from the settings, else from a key file in the data directory, made on the first start."""
+"""The master key, from the settings or from a key file that the first start makes in the data directory."""
 
 import base64
 import binascii
@@ -14,16 +14,16 @@ FILE = "master.key"
 
 
 class MasterKeyError(Exception):
-    """There is no usable master key; the message names the remedy."""
+    """The master key is missing or unusable; the message has the remedy."""
 
 
 def load_master_key(settings: Settings, *, first_start: bool) -> bytes:
-    """Return the master key: 32 bytes.
+    """Return the master key of 32 bytes.
 
-    `first_start`: whether the database holds nothing that a key has sealed, so that a new one may be made.
+    `first_start`: whether the database holds no sealed data, so that a new key may be made.
 
     Raises:
-        MasterKeyError: the key file is gone, unreadable or no key.
+        MasterKeyError: the key file is missing, unreadable or invalid.
     """
     if settings.master_key is not None:
         return settings.master_key.get_secret_value()
@@ -51,9 +51,9 @@ def _read(path: Path) -> bytes:
 
 
 def _make(path: Path) -> bytes:
-    """Make a key and its file, durable before anything is sealed with it, readable by its owner alone.
+    """Make a key and store it in a file, readable by its owner alone and durable before its first use.
 
-    The file gets its name when it is whole: half a key from a crash here would stop every later start.
+    The file gets its name once it is complete, because a partial key left by a crash would stop every later start.
     """
     key = secrets.token_bytes(KEY_BYTES)
     beside = path.with_name(f"{path.name}.new")

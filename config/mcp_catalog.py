@@ -1,4 +1,4 @@
-"""The operator's catalog of tool servers (MCP): the commands that users may have run, and their limits."""
+"""The operator's catalog of tool servers (MCP): commands to run for users, and their limits."""
 
 import re
 import shutil
@@ -11,13 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from config.settings import Settings
 
 BUILT_IN = "parley"
-"""The entry that every gateway has; the file can't have another of its name."""
+"""The name of the built-in entry, which the file can't use."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,62}[A-Za-z0-9]")
 
 
 class CatalogError(Exception):
-    """The catalog can't be used; the message has one line per problem."""
+    """The catalog is unusable; the message has one line per problem."""
 
 
 class _Part(BaseModel):
@@ -25,7 +25,7 @@ class _Part(BaseModel):
 
 
 class CatalogLimits(_Part):
-    """Limits of all tool servers; times in seconds."""
+    """Limits of all tool servers; times are in seconds."""
 
     processes: int = Field(32, ge=1, le=1_000)
     processes_per_user: int = Field(4, ge=1, le=16)
@@ -34,7 +34,7 @@ class CatalogLimits(_Part):
 
 
 class CatalogEntry(_Part):
-    """A stdio server: its whole command, never through a shell."""
+    """A stdio server with its whole command, which runs without a shell."""
 
     command: Annotated[list[Annotated[str, Field(pattern=r"^[^\x00]+$")]], Field(min_length=1)]
     description: str = ""
@@ -57,7 +57,7 @@ class CatalogEntry(_Part):
 
 
 class Catalog(_Part):
-    """The whole file."""
+    """The contents of the catalog file."""
 
     limits: CatalogLimits = CatalogLimits()  # pyright: ignore[reportCallIssue]
     servers: dict[str, CatalogEntry] = Field(default_factory=dict)
@@ -72,10 +72,10 @@ class Catalog(_Part):
 
 
 def load_catalog(settings: Settings) -> Catalog:
-    """Read the file that the settings name; the default one may be absent.
+    """Read the catalog file of the settings; the default file may be absent.
 
     Raises:
-        CatalogError: it can't be read, or a value in it is wrong.
+        CatalogError: the file is unreadable, or has a wrong value.
     """
     path = settings.mcp_catalog
     try:

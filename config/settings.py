@@ -1,8 +1,8 @@
-"""The gateway's settings: declared here, read once at the start, frozen from then on.
+"""The gateway's settings, read once at the start and frozen.
 
-A setting comes from an environment variable or from the TOML file that ``PARLEY_CONFIG`` names; the
-environment wins, and an empty string counts as unset in both. Meaning and unit of every key stand in
-``defaults.toml``; a field's ``description`` names the allowed values, for the operator who gave another.
+A setting comes from an environment variable or from the TOML file named by ``PARLEY_CONFIG``. The environment
+takes precedence, and an empty string counts as unset in both. ``defaults.toml`` documents every key with its
+unit; a field's ``description`` names the allowed values in error messages.
 """
 
 import difflib
@@ -38,9 +38,9 @@ UNPREFIXED = frozenset({"internal_secret", "dev_mocks_enabled"})
 
 
 class SettingsError(ValueError):
-    """The settings can't be used. The message has one line per problem, without any secret.
+    """The settings are invalid; the message has one line per problem, without any secret.
 
-    `as_json`: whether the log, and so this message, was asked for as JSON.
+    `as_json`: whether the log, and so this message, has to be JSON.
     """
 
     def __init__(self, problems: Sequence[str], *, as_json: bool = False) -> None:
@@ -50,10 +50,10 @@ class SettingsError(ValueError):
 
 
 class Settings(BaseModel):
-    """Every setting of the gateway, valid and frozen. Durations are in seconds.
+    """All settings of the gateway, validated and frozen. Durations are in seconds.
 
     Secrets are pydantic's secret types: neither ``repr`` nor ``str`` shows them. ``model_fields_set`` holds
-    the keys that the operator gave, for a caller that has to tell a default from a choice.
+    the keys that the operator gave, which differ from defaults.
     """
 
     model_config = ConfigDict(
@@ -146,14 +146,14 @@ class Settings(BaseModel):
 
     @property
     def database_path(self) -> Path:
-        """The SQLite file: the one ``store_url`` names, else ``parley.db`` in the data directory."""
+        """The SQLite file of ``store_url``, else ``parley.db`` in the data directory."""
         if self.store_url is None:
             return self.data_dir / "parley.db"
         return Path(self.store_url.removeprefix(SQLITE_URL))
 
 
 def variable(key: str) -> str:
-    """Name the environment variable of a settings key, e.g. ``PARLEY_PORT`` of ``port``."""
+    """Return the environment variable of a settings key, e.g. ``PARLEY_PORT`` for ``port``."""
     return key.upper() if key in UNPREFIXED else f"PARLEY_{key.upper()}"
 
 
@@ -163,15 +163,15 @@ _NAMES = {key: variable(key) for key in Settings.model_fields} | {"config": CONF
 
 
 def load_settings(environ: Mapping[str, str]) -> Settings:
-    """Read the settings from environment variables and the TOML file that ``PARLEY_CONFIG`` names, if any.
+    """Read the settings from the environment and the TOML file of ``PARLEY_CONFIG``, if any.
 
-    Raises SettingsError that lists every wrong value and unknown name at once, and a file that can't be read.
+    Raises SettingsError with every wrong value, unknown name and unreadable file.
     """
     return _Sources(environ).settings()
 
 
 class _Sources:
-    """The values that the operator gave, the source of each, and the problems found."""
+    """The operator's values, the source of each, and the problems found."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self.values: dict[str, object] = {}
@@ -188,7 +188,7 @@ class _Sources:
             settings = Settings.model_validate(self.values)
         except ValidationError as error:
             wrong = dict.fromkeys(str(detail["loc"][0]) for detail in error.errors(include_input=False))
-            # Without the file a missing value can't be told, only a wrong one.
+            # Without the file missing values can't be reported, only wrong ones.
             self.problems += [self._wrong(key) for key in wrong if self.complete or key in self.values]
         # Raised outside the except clause, so that no traceback holds pydantic's error and with it a secret.
         if settings is None or self.problems:
@@ -227,7 +227,7 @@ class _Sources:
         self.problems.append(f"{CONFIG_VARIABLE} is {path!r} ({reason}); allowed: the path of a readable TOML file")
 
     def _unknown(self, place: str, nearest: str | None) -> None:
-        # The value is not shown, because it may be a secret whose name was mistyped.
+        # The value is not shown, because it may be a secret under a mistyped name.
         hint = f"did you mean {nearest}?" if nearest else "config/defaults.toml lists every setting"
         self.problems.append(f"{_one_line(place)} is unknown; {hint}")
 
@@ -241,13 +241,13 @@ class _Sources:
 
 
 def _nearest(name: str, known: Mapping[str, str]) -> str | None:
-    """Find the known name closest to a wrong one, in any case and with or without the prefix."""
+    """Return the known name closest to a wrong one, in any case and with or without the prefix."""
     matches = difflib.get_close_matches(name.lower().removeprefix("parley_"), known, n=1)
     return known[matches[0]] if matches else None
 
 
 def _shown(value: object) -> str:
-    """Show a value on one short line, without the password or token that a URL may hold."""
+    """Return a value as one short line, without a password or token in a URL."""
     text = value if isinstance(value, str) else repr(value)
     text = re.sub(r"(?s)(:/*).*@", r"\1(hidden)@", text)
     text = re.sub(r"(?s)(://[^?]*\?).*", r"\1(hidden)", text)

@@ -1,4 +1,4 @@
-"""Types of the settings: how a value is read from text, and which values are allowed."""
+"""Types of settings, with their parsing from text and their allowed values."""
 
 import base64
 import ipaddress
@@ -18,11 +18,11 @@ _HOST_NAME = re.compile(rf"(?=.{{1,253}}\Z)(?:{_LABEL}\.)*(?![0-9]+\Z){_LABEL}")
 _HEADER_TEXT = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _MAX_DELAY_S = 30 * 86400
 SECRET_MIN = 16
-"""The fewest characters of INTERNAL_SECRET, which opens everything and whose wrong guesses are not counted."""
+"""Minimum length of INTERNAL_SECRET, because it opens everything and wrong guesses are not limited."""
 
 
 def _text(parse: Callable[[str], object]) -> BeforeValidator:
-    """Parse text as environment variables hold it; leave TOML's own types to the strict model."""
+    """Parse the text of an environment variable; TOML's own types pass to the strict model unchanged."""
     return BeforeValidator(lambda value: parse(value) if isinstance(value, str) else value)
 
 
@@ -36,7 +36,7 @@ def _flag(text: str) -> bool:
 
 
 def _items(value: object) -> object:
-    """Make a tuple of comma-separated text or of a TOML array."""
+    """Return a tuple from comma-separated text or a TOML array."""
     if isinstance(value, str):
         return tuple(item.strip() for item in value.split(","))
     return tuple(cast(list[object], value)) if isinstance(value, list) else value

@@ -24,7 +24,7 @@ def test_the_catalog_that_comes_with_parley_has_no_entry_and_the_default_bounds(
 
 def test_the_examples_in_its_comments_are_entries(tmp_path: Path):
     text = (CHECKOUT / "config/mcp-catalog.toml").read_text(encoding="utf-8")
-    _, _, examples = text.partition("# servers that you would let every user run here.\n#\n")
+    _, _, examples = text.partition("# servers that every user may run here.\n#\n")
     uncommented = "\n".join(line.removeprefix("#").removeprefix(" ") for line in examples.splitlines())
     runnable = uncommented.replace("uvx", sys.executable).replace("/opt/tools/bin/mcp-server-git", sys.executable)
     catalog = load(tmp_path / "catalog.toml", runnable.replace("/srv/handbook", str(tmp_path)))
