@@ -8,6 +8,7 @@ from playwright.async_api import Page
 from tests.gateways.gate import ENGINES
 from tests.support.browser import empty_tab
 from tests.support.gateway import SERVER, Client, GatewayProcess, running
+from tests.support.log_ons import elsewhere
 from tests.support.longest_step import LONGEST, TEXTS, Stepped, stepped
 
 
@@ -61,6 +62,12 @@ async def proxied(proxied_server: GatewayProcess) -> AsyncIterator[Client]:
     """A client of the proxied gateway that is nobody yet."""
     async with proxied_server.client() as client:
         yield client
+
+
+@pytest.fixture
+def address() -> dict[str, str]:
+    """Headers of a caller at an address that no other test uses (the proxied gateway believes them)."""
+    return elsewhere()
 
 
 @pytest.fixture(scope="session")
