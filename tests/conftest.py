@@ -8,6 +8,7 @@ import pytest
 
 from tests.gateways.gate import Gate
 from tests.support.gateway import Client, GatewayProcess
+from tests.support.idempotent import Scene, set_scene
 from tests.support.sharing import Two, with_a_bank
 
 _numbers = itertools.count(1)
@@ -52,3 +53,8 @@ async def two(user: Client, sanic_client: Client, unique: str) -> Two:
 @pytest.fixture
 def gate(tmp_path: Path) -> Gate:
     return Gate(tmp_path / "gate")
+
+
+@pytest.fixture
+async def scene(sanic_client: Client, unique: str) -> Scene:
+    return await set_scene(sanic_client, unique)

@@ -189,9 +189,14 @@ async def test_2001_a_revoked_token(user: Client):
 
 
 async def test_2001_an_expired_token(tmp_path: Path):
-    async with running(tmp_path / "data", PARLEY_SESSION_TTL_S="1") as gateway, gateway.client() as client:
+    clock = ClockFile(tmp_path / "clock")
+    settings = {"TEST_CLOCK": str(clock.path), "PARLEY_SESSION_TTL_S": "1"}
+    async with (
+        running(tmp_path / "data", script=ENGINES / "clocked.py", **settings) as gateway,
+        gateway.client() as client,
+    ):
         user = await client.register("lovelace")
-        await asyncio.sleep(1.1)
+        clock.move(1_100)
         refused(await user.command("US_Read"), 2001, 401)
 
 

@@ -13,16 +13,16 @@ async def sessions_of(user: Client, **body: Any) -> list[dict[str, Any]]:
     return (await user.command("US_Sessions", **body)).ok().profile
 
 
-async def test_the_201st_session_ends_the_oldest_and_its_streams(proxied: Client, unique: str):
-    oldest = await on_plan(await proxied.register(unique), "enterprise")
-    second = await proxied.log_on(unique)
+async def test_the_201st_session_ends_the_oldest_and_its_streams(sanic_client: Client, unique: str):
+    oldest = await on_plan(await sanic_client.register(unique), "enterprise")
+    second = await sanic_client.log_on(unique)
     await oldest.agent(f"{unique}-agent")
     (await oldest.command("DM_Create", vx={"name": f"{unique}-domain", "description": "d"})).ok()
     for _ in range(22):
-        await asyncio.gather(*(proxied.log_on(unique) for _ in range(9)))
+        await asyncio.gather(*(sanic_client.log_on(unique) for _ in range(9)))
     assert len(await sessions_of(second, page={"limit": 200})) == 200
     async with following(oldest, f"{unique}-domain") as ending, following(second, f"{unique}-domain") as staying:
-        newest = await proxied.log_on(unique)
+        newest = await sanic_client.log_on(unique)
         assert await ending.next() == {"end": "revoked"}
         assert [await works(client) for client in (oldest, second, newest)] == [False, True, True]
         assert len(await sessions_of(second, page={"limit": 200})) == 200

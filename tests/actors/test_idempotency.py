@@ -1,10 +1,7 @@
 """Idempotency-Key: a command runs once, and every repeat gets its answer (docs/contract.md, "Idempotency")."""
 
 import asyncio
-import sqlite3
 from collections.abc import Awaitable, Callable
-from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,85 +9,9 @@ import orjson
 import pytest
 
 from actors.commands.table import COMMANDS
-from tests.gateways.gate import Gate
-from tests.support.gateway import BUS, Answer, Client, GatewayProcess, running
+from tests.support.gateway import BUS, Client
+from tests.support.idempotent import REPLAYED, Scene, keyed, once
 from tests.support.operator import on_plan, set_plan
-from tests.support.wire import events_of
-
-REPLAYED = "Idempotency-Replayed"
-
-
-@dataclass
-class Scene:
-    """An owner and a guest, each with an agent, a domain and a bank of the owner's: what every command can act on."""
-
-    owner: Client
-    guest: Client
-    name: str
-
-    @property
-    def agent(self) -> str:
-        return f"{self.name}-host"
-
-    @property
-    def guest_agent(self) -> str:
-        return f"{self.name}-guest"
-
-    @property
-    def domain(self) -> str:
-        return f"{self.name}-domain"
-
-    @property
-    def bank(self) -> str:
-        return f"{self.name}-bank"
-
-    async def set_up(self) -> None:
-        await self.owner.agent(self.agent, access="public", profile="The dome is oiled on Monday.")
-        await self.guest.agent(self.guest_agent, access="public")
-        vx = {"name": self.domain, "description": "d", "access": "public"}
-        await self.do("DM_Create", vx=vx)
-        await self.do("ZN_Create", target={"domain": self.domain}, vx={"name": "attic"})
-        await self.do("MB_Create", vx={"name": self.bank, "description": "d"})
-        await self.load("a fact")
-
-    async def load(self, name: str) -> None:
-        await self.do("MB_Load", target={"bank": self.bank}, vx={"name": name}, content="The dome is oiled.")
-
-    async def offer(self) -> None:
-        await self.do("MB_Permissions", target=self.attachment, vx={"permission": "read"})
-
-    @property
-    def attachment(self) -> dict[str, str]:
-        return {"bank": self.bank, "agent": self.guest_agent}
-
-    async def do(self, service: str, user: Client | None = None, **body: Any) -> Answer:
-        return (await (user or self.owner).command(service, **body)).ok()
-
-    async def move(self, service: str, user: Client | None = None) -> Answer:
-        return await self.do(service, user, target={"domain": self.domain, "agent": self.guest_agent})
-
-    async def other_session(self) -> str:
-        other = await self.owner.log_on(self.owner.name)
-        (record,) = [s for s in (await other.command("US_Sessions")).ok().profile if s["current"]]
-        return record["id"]
-
-
-@pytest.fixture
-async def scene(sanic_client: Client, unique: str) -> Scene:
-    owner = await on_plan(await sanic_client.register(f"{unique}-owner"), "builder")
-    guest = await on_plan(await sanic_client.register(f"{unique}-visitor"), "builder")
-    made = Scene(owner, guest, unique)
-    await made.set_up()
-    return made
-
-
-def keyed(key: str) -> dict[str, str]:
-    return {"Idempotency-Key": key}
-
-
-async def once(client: Client, key: str, service: str, **body: Any) -> Answer:
-    return await client.command(service, headers=keyed(key), **body)
-
 
 Preparation = Callable[[Scene], Awaitable[dict[str, Any]]]
 
@@ -266,29 +187,11 @@ async def test_a_request_over_the_limit_is_not_kept(user: Client, unique: str):
     assert REPLAYED not in (await once(user, "key", "AP_Create", **body)).ok().headers
 
 
-@pytest.mark.parametrize("key", ["", "a b", "x" * 256, "tab\there"])
-async def test_a_key_that_is_none_is_refused(user: Client, key: str, unique: str):
-    answer = await once(user, key, "AP_Create", vx={"name": f"{unique}-agent", "description": "d"})
-    assert "Idempotency-Key" in answer.refused(1003, 400).note
-
-
 async def test_commands_that_change_nothing_mind_no_key(user: Client):
     for _ in range(2):
         answer = (await once(user, "key", "US_Read")).ok()
         assert REPLAYED not in answer.headers
     assert answer.profile[0]["quota"]["used"] == 2
-
-
-async def test_a_repeat_counts_and_is_answered_after_a_restart(tmp_path: Path):
-    data = tmp_path / "data"
-    async with running(data) as gateway, gateway.client() as nobody:
-        user = await nobody.register("lovelace")
-        first = (await once(user, "key", "AP_Create", vx={"name": "scout", "description": "d"})).ok()
-    async with running(data) as gateway, gateway.client() as nobody:
-        user = Client(nobody.http, nobody.base, user.token, "lovelace")
-        second = await once(user, "key", "AP_Create", vx={"name": "scout", "description": "d"})
-        assert (second.body, second.headers[REPLAYED]) == (first.body, "true")
-        assert (await user.command("US_Read")).profile[0]["quota"]["used"] == 3
 
 
 # chats
@@ -322,37 +225,6 @@ async def test_the_same_holds_in_a_zone(scripted_user: Client, tmp_path: Path, u
     assert (third.body, third.headers[REPLAYED]) == (second.body, "true")
 
 
-async def test_who_went_away_and_comes_again_gets_the_answer_of_the_first(
-    scripted_user: Client, gate: Gate, unique: str
-):
-    await scripted_user.agent(f"{unique}-agent")
-    content = f"wait:{gate} say:hello"
-    first = asyncio.create_task(once(scripted_user, "key", "AP_Chat", content=content))
-    await gate.reached()
-    first.cancel()
-    second = asyncio.create_task(once(scripted_user, "key", "AP_Chat", content=content))
-    await asyncio.sleep(0.1)
-    gate.open()
-    answer = (await second).ok()
-    assert answer.content[1]["content"] == "hello"
-    assert (await scripted_user.command("AP_History")).ok().content == answer.content
-
-
-async def test_a_streamed_chat_is_kept_and_its_repeat_streams_the_whole(scripted_user: Client, unique: str):
-    await scripted_user.agent(f"{unique}-agent")
-    headers = scripted_user.headers(keyed("key") | {"Accept": "text/event-stream"})
-    body = {"service": "AP_Chat", "content": "say:one say:two"}
-    texts: list[list[str]] = []
-    answers: list[Any] = []
-    for _ in range(2):
-        async with scripted_user.http.post(scripted_user.base + BUS, json=body, headers=headers) as response:
-            events = [event async for event in events_of(response)]
-        texts.append([event.data["text"] for event in events if event.name == "delta"])
-        answers.append(next(event.data for event in events if event.name == "response"))
-    assert texts == [["one", "two"], ["onetwo"]]
-    assert answers[0] == answers[1]
-
-
 # what is kept
 
 
@@ -370,39 +242,3 @@ async def test_a_kept_answer_that_quotes_a_censored_memory_is_withdrawn(scene: S
         answer = (await once(scene.owner, key, service, **again)).ok()
         assert answer.headers[REPLAYED] == "true"
         assert "treasure lies" not in str(answer.body)
-
-
-async def test_a_withdrawn_answer_still_names_what_is_selected(scene: Scene):
-    await scene.do("DM_Select", target={"domain": scene.domain})
-    chat = {"content": "What of the dome, is it oiled?"}
-    first = (await once(scene.owner, "chat", "AP_Chat", **chat)).ok()
-    assert "The dome is oiled." in str(first.content)
-    assert first.context == {"user": scene.owner.name, "agent": scene.agent, "domain": scene.domain, "zone": "lobby"}
-    await scene.do("MB_Censor", target={"bank": scene.bank}, vx={"name": "*"})
-    again = (await once(scene.owner, "chat", "AP_Chat", **chat)).ok()
-    assert (again.headers[REPLAYED], again.context, again.profile, again.content) == ("true", first.context, [], [])
-    headers = scene.owner.headers(keyed("chat") | {"Accept": "text/event-stream"})
-    body = {"service": "AP_Chat", **chat}
-    async with scene.owner.http.post(scene.owner.base + BUS, json=body, headers=headers) as response:
-        (event,) = [event async for event in events_of(response)]
-    assert (event.name, event.data["header"]["context"], event.data["content"]) == ("response", first.context, [])
-    message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "AP_Chat", "arguments": chat}}
-    accept = {"Accept": "application/json, text/event-stream"}
-    by_mcp = await scene.owner.request("POST", "/mcp", json=message, headers=keyed("chat") | accept)
-    answer = by_mcp.body["result"]["structuredContent"]
-    assert (answer["header"]["context"], answer["content"]) == (first.context, [])
-
-
-async def test_answers_are_kept_sealed(sanic_server: GatewayProcess, user: Client, unique: str):
-    await on_plan(user, "builder")
-    answer = await user.request("POST", "/api/api-keys", json={"name": "job"}, headers=keyed("key"))
-    assert answer.http == 201
-    again = await user.request("POST", "/api/api-keys", json={"name": "job"}, headers=keyed("key"))
-    assert (again.http, again.body, again.headers[REPLAYED]) == (201, answer.body, "true")
-    assert len((await user.request("GET", "/api/api-keys")).body["api_keys"]) == 1
-    other = await user.request("POST", "/api/api-keys", json={"name": "other"}, headers=keyed("key"))
-    assert (other.http, other.code) == (409, 3002)
-    with closing(sqlite3.connect(f"file:{sanic_server.data / 'parley.db'}?mode=ro", uri=True)) as database:
-        rows = database.execute("SELECT answer, key_hash FROM kept_answers WHERE answer IS NOT NULL").fetchall()
-    assert rows
-    assert not any(answer.body["key"].encode() in sealed or b"job" in sealed for sealed, _ in rows)
