@@ -23,24 +23,9 @@ from config.settings import load_settings
 from config.tuning import allow_many_connections, tune
 from server import Gateway, greet, set_up_logging
 from tests.gateways.parts import parts
+from tests.support.pace import pace
 
 SHOWN = 5
-
-PACE_RUNS = 5
-PACE_BODY = orjson.dumps({f"m{number}": [number, str(number)] for number in range(6_000)})
-
-
-def pace() -> float:
-    """Return the milliseconds that decoding and walking through a fixed body takes now: the median of some runs."""
-
-    def run() -> float:
-        started = thread_time()
-        found = 0
-        for name, value in orjson.loads(PACE_BODY).items():
-            found += len(name) + value[0]
-        return (thread_time() - started) * 1000
-
-    return sorted(run() for _ in range(PACE_RUNS))[PACE_RUNS // 2]
 
 
 class Steps:

@@ -11,6 +11,7 @@ import pytest
 from actors.errors import ServiceError
 from actors.sessions.tokens import API_KEY, SANDBOX_KEY, SESSION_TOKEN, new_token
 from tests.gateways.gate import ENGINES, Gate
+from tests.support.clock import ClockFile
 from tests.support.gateway import BUS, INTERNAL_SECRET, PASSWORD, Answer, Client, GatewayProcess, running
 from tests.support.operator import SECRET, on_plan
 from tests.support.wire import connected, raw_post, read_answer

@@ -13,16 +13,13 @@ import orjson
 
 from tests.gateways.gate import ENGINES
 from tests.support.gateway import GatewayProcess, running
+from tests.support.pace import slower
 
 LONGEST = 32_000
 """Characters of a message or a memory."""
 
 MARK_MS = 20.0
 """No step of the loop may take more of its thread's processor time, on a quiet machine."""
-
-QUIET_PACE_MS = 1.15
-"""How long the gateway's fixed piece of work takes on a quiet machine of the kind that the mark was set on. Where it
-takes longer, the machine is slower just now, or always, and steps are counted as shorter by as much."""
 
 TRIES = 8
 """A request is sent up to so often, each time with other words, until its longest step keeps the mark. What else the
@@ -57,8 +54,7 @@ class Stepped:
             _, before = await self.taken()
             await request()
             ((milliseconds, what), *_), after = await self.taken()
-            slower = max(1.0, (before + after) / 2 / QUIET_PACE_MS)
-            found.append((milliseconds / slower, what))
+            found.append((milliseconds / slower(before, after), what))
             if found[-1][0] <= MARK_MS:
                 break
         return min(found)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from actors.errors import MalformedBody
 from routes.http.multipart import FormPart, read_form
+from tests.support.pace import pace, slower
 
 TYPE = "multipart/form-data; boundary=x"
 FILE = b'Content-Disposition: form-data; name="file"; filename="a.zip"'
@@ -132,12 +133,13 @@ COSTLY = {
 
 @pytest.mark.parametrize(("boundary", "body"), COSTLY.values(), ids=COSTLY)
 def test_no_form_of_a_mebibyte_holds_up_the_loop(boundary: bytes, body: bytes):
-    """The loop's bound for any step is 20 ms of its thread's processor time."""
+    """The loop's bound for any step is 20 ms of its thread's processor time, on a quiet machine."""
     content_type = f"multipart/form-data; boundary={boundary.decode()}"
     spent: list[float] = []
     for _ in range(3):  # the least of three: what counts is the work, not who else had the processor's caches
-        begun = time.thread_time()
+        before, begun = pace(), time.thread_time()
         with suppress(MalformedBody):
             read_form(body, content_type)
-        spent.append(time.thread_time() - begun)
+        ended = time.thread_time()
+        spent.append((ended - begun) / slower(before, pace()))
     assert min(spent) < 0.02

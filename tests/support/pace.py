@@ -1,0 +1,30 @@
+"""The pace of the machine: the processor time of a fixed piece of work, now and on a quiet machine."""
+
+from time import thread_time
+
+import orjson
+
+QUIET_PACE_MS = 1.15
+"""How long the fixed piece of work takes on a quiet machine of the kind that limits of processor time were set on.
+Where it takes longer, the machine is slower just now, or always, and work is counted as shorter by as much."""
+
+_RUNS = 5
+_BODY = orjson.dumps({f"m{number}": [number, str(number)] for number in range(6_000)})
+
+
+def pace() -> float:
+    """Return the milliseconds that decoding and walking through a fixed body takes now: the median of some runs."""
+
+    def run() -> float:
+        started = thread_time()
+        found = 0
+        for name, value in orjson.loads(_BODY).items():
+            found += len(name) + value[0]
+        return (thread_time() - started) * 1000
+
+    return sorted(run() for _ in range(_RUNS))[_RUNS // 2]
+
+
+def slower(before: float, after: float) -> float:
+    """Return how many times slower the machine is than a quiet one, by its pace before and after some work."""
+    return max(1.0, (before + after) / 2 / QUIET_PACE_MS)
