@@ -14,7 +14,7 @@ CONFIG = Path(__file__).with_name("schemathesis.toml")
 OPTIONS = (
     # Positive data is refused all the time: there is no agent of a made-up name.
     *("--exclude-checks", "positive_data_acceptance"),
-    *("--exclude-path-regex", "/zone/stream$"),  # an answer without end; tests/service/test_streams.py reads it
+    *("--exclude-path-regex", "/zone/stream$"),  # an answer without end; test_zone_streams.py reads it
     *("--seed", "1"),
     *("--warnings", "off"),
     "--no-color",

@@ -214,4 +214,4 @@ def test_the_document_closes_every_body(openapi: dict[str, Any]):
 
 @pytest.fixture
 def openapi() -> dict[str, Any]:
-    return orjson.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_bytes())
+    return orjson.loads((Path(__file__).parents[3] / "docs" / "openapi.json").read_bytes())

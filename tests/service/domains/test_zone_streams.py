@@ -1,0 +1,133 @@
+"""ZN_Stream: live events of a zone (docs/contract.md, "Streams")."""
+
+import asyncio
+from pathlib import Path
+
+import orjson
+
+from tests.support.gateway import BUS, Client, running
+from tests.support.wire import connected, raw_post
+from tests.support.workspaces import Workspace, following, opened, post
+
+
+async def test_a_stream_begins_at_once_and_has_messages_and_memberships(workspace: Workspace, unique: str):
+    (await post(workspace.guest, workspace.domain, "before")).ok()
+    async with following(workspace.owner, workspace.domain) as follower:
+        assert follower.response.headers["Cache-Control"] == "no-store"
+        posted = (await post(workspace.guest, workspace.domain, "Clear skies.")).ok().content[0]
+        assert await follower.next() == {"type": "message", "message": posted}
+        second = f"{unique}-second"
+        await workspace.owner.agent(second, select=False)
+        target = {"domain": workspace.domain, "agent": second}
+        joined = (await workspace.owner.command("DM_Invite", target=target)).ok().profile[0]
+        assert await follower.next() == {"type": "membership", "membership": joined}
+        (await workspace.owner.command("DM_Leave", target=target)).ok()
+        assert (await follower.next())["membership"]["state"] == "none"
+
+
+async def test_a_stream_has_what_is_said_in_its_zone_alone(workspace: Workspace):
+    domain = workspace.domain
+    (await workspace.owner.command("ZN_Create", target={"domain": domain}, vx={"name": "nightly"})).ok()
+    async with following(workspace.owner, domain, zone="nightly") as follower:
+        for text, zone in (("one", "nightly"), ("two", "lobby"), ("three", "nightly")):
+            (await post(workspace.guest, domain, text, zone=zone)).ok()
+        assert await follower.texts(2) == ["one", "three"]
+
+
+async def test_who_comes_back_misses_nothing_and_has_nothing_twice(workspace: Workspace):
+    domain = workspace.domain
+    texts = [f"message {number}" for number in range(200)]
+    seen: list[str] = []
+    last_id = "0"
+
+    async def speak() -> None:
+        for text in texts:
+            (await post(workspace.guest, domain, text)).ok()
+
+    speaking = asyncio.create_task(speak())
+    seqs: list[int] = []
+    while len(seen) < len(texts):
+        async with following(workspace.owner, domain, last_id) as follower:
+            for _ in range(min(23, len(texts) - len(seen))):
+                event = await follower.next()
+                if event["type"] == "message":
+                    seen.append(event["message"]["content"])
+                    seqs.append(event["message"]["seq"])
+            last_id = follower.last_id
+    await speaking
+    assert seen == texts
+    assert seqs == list(range(1, 201))
+
+
+async def test_who_comes_back_misses_nothing_after_a_zone_was_destroyed(tmp_path: Path):
+    async with running(tmp_path / "data") as gateway, gateway.client() as client:
+        owner, guest = await client.register("lovelace"), await client.register("babbage")
+        domain = (await opened(owner, guest, "observatory")).domain
+        (await owner.command("ZN_Create", target={"domain": domain}, vx={"name": "nightly"})).ok()
+        for text, zone in (("one", "lobby"), ("two", "nightly"), ("three", "nightly")):
+            (await post(guest, domain, text, zone=zone)).ok()
+        async with following(owner, domain, "0", zone="nightly") as follower:
+            while "message" not in (event := await follower.next()) or event["message"]["content"] != "three":
+                pass
+        last_id = follower.last_id
+        (await owner.command("ZN_Destroy", target={"domain": domain, "zone": "nightly"})).ok()
+        await gateway.stop()
+        await gateway.start()
+        owner.base = guest.base = gateway.base
+        (await post(guest, domain, "four")).ok()
+        async with following(owner, domain, last_id) as follower:
+            assert await follower.texts(1) == ["four"]
+
+
+async def test_many_readers_have_every_message_in_order(workspace: Workspace):
+    texts = [f"message {number}" for number in range(100)]
+
+    async def follow() -> list[str]:
+        async with following(workspace.owner, workspace.domain, "0") as follower:
+            first = await follower.next()
+            while first["type"] != "message":
+                first = await follower.next()
+            return [first["message"]["content"], *await follower.texts(len(texts) - 1)]
+
+    readers = [asyncio.create_task(follow()) for _ in range(50)]
+    for text in texts:
+        (await post(workspace.guest, workspace.domain, text)).ok()
+    assert await asyncio.gather(*readers) == [texts] * 50
+
+
+async def test_who_may_not_follow_is_refused_before_the_stream(workspace: Workspace, sanic_client: Client, unique: str):
+    stranger = await sanic_client.register(f"{unique}-stranger")
+    target = {"domain": workspace.domain}
+    (await stranger.command("ZN_Stream", target=target)).refused(3000, 404)
+    (await workspace.owner.command("ZN_Stream", target=target | {"zone": "no-such-zone"})).refused(3000, 404)
+    (await sanic_client.command("ZN_Stream", target=target)).refused(2000, 401)
+    (await workspace.owner.command("ZN_Stream")).refused(3003, 409)
+    for wrong in ("x", "-1", "1.5", "9" * 30, "\u0661"):
+        answer = await workspace.owner.command("ZN_Stream", target=target, headers={"Last-Event-ID": wrong})
+        answer.refused(1003, 400)
+    vx = {"name": workspace.domain, "description": "d", "access": "public"}
+    (await workspace.owner.command("DM_Update", target=target, vx=vx)).ok()
+    (await stranger.command("ZN_Stream", target=target)).refused(2003, 403)
+
+
+async def test_a_stream_is_asked_for_on_the_bus_too(workspace: Workspace):
+    body = orjson.dumps({"service": "ZN_Stream", "target": {"domain": workspace.domain}})
+    headers = (f"Authorization: Bearer {workspace.owner.token}", "Content-Type: application/json")
+    async with connected(workspace.owner.base) as (reader, writer):
+        writer.write(raw_post(BUS, body, *headers))
+        head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)).decode()
+        assert head.startswith("HTTP/1.1 200 OK")
+        assert "text/event-stream" in head
+        (await post(workspace.guest, workspace.domain, "Clear skies.")).ok()
+        assert b"Clear skies." in await asyncio.wait_for(reader.readuntil(b"Clear skies."), 10)
+    escaped = body.replace(b'"service":"ZN_', rb'"service" : "Z\u004e_')
+    assert escaped != body
+    async with connected(workspace.owner.base) as (reader, writer):
+        # After a first request the connection is idle; one that has just begun may take Sanic's way, which streams.
+        writer.write(raw_post(BUS, b'{"service": "US_Read"}', *headers))
+        await asyncio.wait_for(reader.readuntil(b'"content":[]}'), 10)
+        writer.write(raw_post(BUS, escaped, *headers))
+        head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)).decode()
+        assert head.startswith("HTTP/1.1 200 OK")
+        (await post(workspace.guest, workspace.domain, "Thin clouds.")).ok()
+        assert b"Thin clouds." in await asyncio.wait_for(reader.readuntil(b"Thin clouds."), 10)
