@@ -9,11 +9,11 @@ from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name
 from actors.calls.targets import is_for_caller, require_name_in_plan, require_own, target_agent, target_user_id
-from actors.commands.command import AGENT_MEMBERS, ENTITY, NAMED, PAGE, Command
+from actors.commands.command import AGENT_MEMBERS, ENTITY, NAMED, PAGE, Command, ToolDescription
 from actors.commands.domains import end_streams_of_outsiders
-from actors.errors import InvalidField, NotPermitted, StateConflict
+from actors.errors import InvalidField, NotPermitted
 from actors.sessions.messages import SelectAgent
-from actors.users.messages import USER, AddToRoster, CreateAgent, OnRoster, RemoveFromRoster
+from actors.users.messages import USER, CreateAgent, OnRoster
 from actors.wire import Record
 from persistence import agents, banks, domains, offers
 from persistence.agents import AgentChanges
@@ -83,33 +83,8 @@ async def list_agents(call: Call) -> Answer:
     )
 
 
-async def add(call: Call) -> Answer:
-    """AP_Add: put another's agent on the caller's roster."""
-    view = await target_agent(call)
-    answer = Answer(profile=[view.record])
-    if view.row.owner_id == call.user.user_id:
-        return answer
-    return await call.carry_out(USER, call.user.user_id, AddToRoster(view.row.id), lambda _: answer, repeatable=True)
-
-
-async def remove(call: Call) -> Answer:
-    """AP_Remove: take an agent off the caller's roster."""
-    name = call.target.agent or ""
-    found = await call.core.store.fetch(agents.id_by_name(name))
-    agent_id = found[0] if found else ""
-    if not await call.ask(USER, call.user.user_id, OnRoster(agent_id)):
-        view = await target_agent(call)
-        if view.row.owner_id == call.user.user_id:
-            raise StateConflict("This agent is your own, not on the roster; AP_Destroy removes it for all.")
-
-    def removed(_: None) -> Answer:
-        _unselect(call, agent_id)
-        return Answer()
-
-    return await call.carry_out(USER, call.user.user_id, RemoveFromRoster(agent_id), removed)
-
-
-def _unselect(call: Call, agent_id: str) -> None:
+def unselect(call: Call, agent_id: str) -> None:
+    """Unselect an agent that is gone or out of reach."""
     if call.agent_id == agent_id:
         call.agent_id = None
 
@@ -182,7 +157,7 @@ async def destroy(call: Call) -> Answer:
     left = await call.core.store.fetch(domains.of_agent(target.row.id))
 
     def destroyed(_: AgentView) -> Answer:
-        _unselect(call, target.row.id)
+        unselect(call, target.row.id)
         return Answer()
 
     answer = await call.carry_out(AGENT, target.row.id, DestroyAgent(call.user.user_id), destroyed)
@@ -192,16 +167,6 @@ async def destroy(call: Call) -> Answer:
 
 COMMANDS = (
     Command(
-        "AP_Add",
-        "Put another owner's agent on the roster.",
-        add,
-        uses=AGENT_MEMBERS,
-        requires=("target.agent",),
-        profile="agent",
-        errors=(3000,),
-        example={"target": {"agent": "scout"}},
-    ),
-    Command(
         "AP_Create",
         "Make an agent.",
         create,
@@ -210,6 +175,10 @@ COMMANDS = (
         profile="agent",
         errors=(2003, 2004, 3001),
         example={"vx": {"name": "scout", "description": "Finds things out", "access": "public"}},
+        tool=ToolDescription(
+            "Create an agent",
+            "Create an agent that you own. It begins offline: bring it online with AP_LogOn before you chat with it.",
+        ),
     ),
     Command(
         "AP_Destroy",
@@ -218,6 +187,13 @@ COMMANDS = (
         uses=AGENT_MEMBERS,
         errors=(2003, 3000, 3003),
         example={"target": {"agent": "scout"}},
+        tool=ToolDescription(
+            "Delete an agent",
+            "Delete an agent of yours for everybody; domains that it founded go with it. Takes the selected "
+            "agent if none is named.",
+            destructive=True,
+            idempotent=True,
+        ),
     ),
     Command(
         "AP_List",
@@ -228,6 +204,11 @@ COMMANDS = (
         mutates=False,
         errors=(3000,),
         example={"target": {"agent": "sc"}},
+        tool=ToolDescription(
+            "List agents",
+            "List your own agents and those on your roster, or another user's agents that you may see. Use it "
+            "to find an agent's exact name.",
+        ),
     ),
     Command(
         "AP_LogOff",
@@ -237,6 +218,12 @@ COMMANDS = (
         profile="agent",
         errors=(2003, 3000, 3003),
         example={"target": {"agent": "scout"}},
+        tool=ToolDescription(
+            "Take an agent offline",
+            "Take an agent of yours offline, so that nobody can chat with it until AP_LogOn. Takes the "
+            "selected agent if none is named.",
+            idempotent=True,
+        ),
     ),
     Command(
         "AP_LogOn",
@@ -246,6 +233,12 @@ COMMANDS = (
         profile="agent",
         errors=(2003, 3000, 3003),
         example={"target": {"agent": "scout"}},
+        tool=ToolDescription(
+            "Bring an agent online",
+            "Bring an agent of yours online, so that it can be chatted with. Takes the selected agent if none "
+            "is named.",
+            idempotent=True,
+        ),
     ),
     Command(
         "AP_Modify",
@@ -255,6 +248,13 @@ COMMANDS = (
         profile="agent",
         errors=(2003, 2004, 3000, 3001, 3003),
         example={"target": {"agent": "scout"}, "vx": {"access": "public"}},
+        tool=ToolDescription(
+            "Change parts of an agent",
+            "Change only the given members of an agent of yours and keep the rest. Takes the selected agent if "
+            "none is named.",
+            destructive=True,
+            idempotent=True,
+        ),
     ),
     Command(
         "AP_Read",
@@ -266,15 +266,11 @@ COMMANDS = (
         mutates=False,
         errors=(3000, 3003),
         example={"target": {"agent": "scout"}},
-    ),
-    Command(
-        "AP_Remove",
-        "Take an agent off the roster.",
-        remove,
-        uses=AGENT_MEMBERS,
-        requires=("target.agent",),
-        errors=(3000, 3002),
-        example={"target": {"agent": "scout"}},
+        tool=ToolDescription(
+            "Read an agent",
+            "Read an agent's record with its domains, its banks and the banks that it is offered. Name the "
+            "agent, or select one first with AP_Select.",
+        ),
     ),
     Command(
         "AP_Select",
@@ -285,6 +281,12 @@ COMMANDS = (
         profile="agent",
         errors=(2003, 3000),
         example={"target": {"agent": "scout"}},
+        tool=ToolDescription(
+            "Select an agent",
+            "Select one of your agents, or one on your roster: tools that get no agent's name use the selected "
+            "one from then on.",
+            idempotent=True,
+        ),
     ),
     Command(
         "AP_Update",
@@ -298,5 +300,12 @@ COMMANDS = (
             "target": {"agent": "scout"},
             "vx": {"name": "scout", "description": "Finds everything out"},
         },
+        tool=ToolDescription(
+            "Replace an agent's definition",
+            "Replace the name and description of an agent of yours, and its profile and access if given. Use "
+            "AP_Modify to change single members; takes the selected agent if none is named.",
+            destructive=True,
+            idempotent=True,
+        ),
     ),
 )

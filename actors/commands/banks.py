@@ -24,7 +24,7 @@ from actors.calls.targets import (
     target_bank,
     target_user_id,
 )
-from actors.commands.command import BANK_MEMBERS, NAMED, PAGE, Command
+from actors.commands.command import BANK_MEMBERS, NAMED, PAGE, Command, ToolDescription
 from actors.errors import MissingField, NotFound
 from actors.users.messages import USER, CreateBank
 from persistence import banks, offers
@@ -160,6 +160,12 @@ COMMANDS = (
         content=("attachment",),
         errors=(2003, 3000, 3002, 3003),
         example={"target": {"bank": "field-notes", "agent": "scout"}},
+        tool=ToolDescription(
+            "Accept an offered bank",
+            "Attach one of your agents to a memory bank that another user offers it. Find offers with AP_Read; "
+            "name the agent, or select it first.",
+            idempotent=True,
+        ),
     ),
     Command(
         "MB_AgentList",
@@ -172,6 +178,10 @@ COMMANDS = (
         mutates=False,
         errors=(2003, 3000),
         example={"target": {"bank": "field-notes"}},
+        tool=ToolDescription(
+            "List a bank's agents",
+            "List the agents that are attached to a memory bank or are offered it, with their permissions.",
+        ),
     ),
     Command(
         "MB_Create",
@@ -181,6 +191,11 @@ COMMANDS = (
         profile="bank",
         errors=(2003, 2004, 3000, 3001, 3003),
         example={"target": {"agent": "scout"}, "vx": {"name": "field-notes", "description": "What scout found"}},
+        tool=ToolDescription(
+            "Create a memory bank",
+            "Create a memory bank, with one of your agents as its admin. Name the agent, or select one first "
+            "with AP_Select.",
+        ),
     ),
     Command(
         "MB_Destroy",
@@ -190,6 +205,12 @@ COMMANDS = (
         requires=("target.bank",),
         errors=(2003, 3000),
         example={"target": {"bank": "field-notes"}},
+        tool=ToolDescription(
+            "Delete a memory bank",
+            "Delete a memory bank of yours with all its memories, for good.",
+            destructive=True,
+            idempotent=True,
+        ),
     ),
     Command(
         "MB_List",
@@ -200,6 +221,11 @@ COMMANDS = (
         mutates=False,
         errors=(3000,),
         example={"target": {"bank": "field"}},
+        tool=ToolDescription(
+            "List memory banks",
+            "List your memory banks and those of your agents, or another user's banks that you may see. Use it "
+            "to find a bank's exact name.",
+        ),
     ),
     Command(
         "MB_Permissions",
@@ -211,6 +237,13 @@ COMMANDS = (
         content=("attachment",),
         errors=(2003, 3000, 3003),
         example={"target": {"bank": "field-notes", "agent": "scout"}, "vx": {"permission": "write"}},
+        tool=ToolDescription(
+            "Read or set a bank's permissions",
+            "Read who may see and use a memory bank, or set it: the bank's access, or one agent's permission. "
+            "Another user's agent is only offered more rights until its owner accepts.",
+            destructive=True,
+            idempotent=True,
+        ),
     ),
     Command(
         "MB_Unload",
@@ -221,6 +254,13 @@ COMMANDS = (
         profile="bank",
         errors=(2003, 3000, 3002, 3003),
         example={"target": {"bank": "field-notes", "agent": "scout"}},
+        tool=ToolDescription(
+            "Detach an agent from a bank",
+            "Detach an agent from a memory bank, or decline a bank that it is offered. Takes the selected "
+            "agent if none is named.",
+            destructive=True,
+            idempotent=True,
+        ),
     ),
     Command(
         "MB_Update",
@@ -234,5 +274,11 @@ COMMANDS = (
             "target": {"bank": "field-notes"},
             "vx": {"name": "field-notes", "description": "All that scout found"},
         },
+        tool=ToolDescription(
+            "Change a memory bank",
+            "Replace a memory bank's name and description, and its access if given. The memories stay.",
+            destructive=True,
+            idempotent=True,
+        ),
     ),
 )

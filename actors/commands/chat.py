@@ -19,7 +19,7 @@ from actors.calls.targets import (
     target_agent_id,
     target_zone,
 )
-from actors.commands.command import AGENT_MEMBERS, PAGE, ZONE_MEMBERS, Command
+from actors.commands.command import AGENT_MEMBERS, PAGE, ZONE_MEMBERS, Command, ToolDescription
 from actors.conversations.conversation import ChatSent
 from actors.conversations.records import message_record
 from actors.conversations.stored import from_row, quoted_positions
@@ -214,6 +214,12 @@ COMMANDS = (
         streams=True,
         errors=(2003, 3000, 3002, 3003, 5001),
         example={"content": "Hello! What do you know?"},
+        tool=ToolDescription(
+            "Chat with an agent",
+            "Say something to an agent and get its reply. The agent must be online (AP_LogOn); name it, or "
+            "select one first with AP_Select.",
+            open_world=True,
+        ),
     ),
     Command(
         "AP_History",
@@ -225,6 +231,11 @@ COMMANDS = (
         mutates=False,
         errors=(3000, 3003),
         example={"target": {"agent": "scout"}},
+        tool=ToolDescription(
+            "Read a conversation",
+            "Read your private conversation with an agent, a page at a time, newest message last. Name the "
+            "agent, or select one first with AP_Select.",
+        ),
     ),
     Command(
         "ZN_Post",
@@ -235,5 +246,11 @@ COMMANDS = (
         content=("message",),
         errors=(2003, 3000, 3003),
         example={"target": {"domain": "observatory"}, "content": "Clear skies tonight."},
+        tool=ToolDescription(
+            "Post a message in a zone",
+            "Post a message in a zone where you have a member agent; online members named with @ reply there "
+            "later. Takes the selected zone if none is named; read the replies with ZN_Read.",
+            open_world=True,
+        ),
     ),
 )

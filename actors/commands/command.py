@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from actors.calls.call import Answer, Call
 from actors.domains.streams import Stream
@@ -26,6 +26,24 @@ async def not_available(call: Call) -> Answer:
     raise NotAvailable(f"The service {call.service} is not available yet.")
 
 
+class ToolDescription(NamedTuple):
+    """The description of a command as an MCP tool, for the models that choose among tools.
+
+    Args:
+        title: the name of the tool for people.
+        description: its effect, its use, and the selection or names that it needs first.
+        destructive: True if it removes or replaces something that no other tool restores.
+        idempotent: True if a repeat with the same arguments changes nothing more.
+        open_world: True if it asks a chat engine, and so the world outside the gateway.
+    """
+
+    title: str
+    description: str
+    destructive: bool = False
+    idempotent: bool = False
+    open_world: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """One service.
@@ -43,6 +61,7 @@ class Command:
         follow: starts the stream of a command that answers with server-sent events without end.
         errors: the internal codes beyond those that every command can answer.
         example: a request body that works once its names exist.
+        tool: its description as an MCP tool; one without is described by its summary.
     """
 
     service: str
@@ -58,6 +77,7 @@ class Command:
     follow: Follow | None = None
     errors: tuple[int, ...] = ()
     example: dict[str, Any] | None = None
+    tool: ToolDescription | None = None
 
     @property
     def group(self) -> str:

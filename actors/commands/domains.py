@@ -4,10 +4,9 @@ from actors.agents.messages import AgentView
 from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name
-from actors.calls.targets import require_name_in_plan, require_own, target_agent, target_agent_in, target_domain
-from actors.commands.command import AGENT_MEMBERS, DOMAIN_MEMBERS, ENTITY, NAMED, PAGE, Command
-from actors.domains.membership import Move
-from actors.domains.messages import DOMAIN, DestroyDomain, DomainViewer, MoveMember, ReadDomain, UpdateDomain, no_member
+from actors.calls.targets import require_name_in_plan, require_own, target_agent, target_domain
+from actors.commands.command import AGENT_MEMBERS, DOMAIN_MEMBERS, ENTITY, NAMED, PAGE, Command, ToolDescription
+from actors.domains.messages import DOMAIN, DestroyDomain, DomainViewer, ReadDomain, UpdateDomain, no_member
 from actors.domains.records import domain_record, membership_record
 from actors.errors import NotFound, NotPermitted
 from actors.sessions.messages import SelectZone
@@ -107,43 +106,6 @@ async def select_place(call: Call, domain_id: str, zone_id: str, answer: Answer)
     )
 
 
-async def invite(call: Call) -> Answer:
-    """DM_Invite: invite an agent; one of the caller's own becomes a member."""
-    return await _move(call, Move.INVITE)
-
-
-async def join(call: Call) -> Answer:
-    """DM_Join: make one of the caller's agents a member."""
-    return await _move(call, Move.JOIN)
-
-
-async def leave(call: Call) -> Answer:
-    """DM_Leave: take one of the caller's agents out, or decline its invitation."""
-    return await _move(call, Move.LEAVE)
-
-
-async def kick(call: Call) -> Answer:
-    """DM_Kick: put an agent out, or take its invitation back."""
-    return await _move(call, Move.KICK)
-
-
-async def ban(call: Call) -> Answer:
-    """DM_Ban: put an agent out and keep it out."""
-    return await _move(call, Move.BAN)
-
-
-async def unban(call: Call) -> Answer:
-    """DM_Unban: lift an agent's ban."""
-    return await _move(call, Move.UNBAN)
-
-
-async def _move(call: Call, move: Move) -> Answer:
-    view = await target_domain(call)
-    agent = await target_agent_in(call, view)
-    message = MoveMember(view.viewer, move, agent.id, agent.name, agent.owner_id)
-    return await call.carry_out(DOMAIN, view.row.id, message, lambda record: Answer(profile=[record] if record else []))
-
-
 def _own(view: AgentView, call: Call) -> AgentRow:
     if view.row.owner_id != call.user.user_id:
         raise NotPermitted(f"Only the owner of {view.row.name} may do this with it; ask {view.row.owner}.")
@@ -166,16 +128,6 @@ async def end_streams_of_outsiders(call: Call, domain_ids: list[str]) -> None:
 
 COMMANDS = (
     Command(
-        "DM_Ban",
-        "Put an agent out of a domain and keep it out.",
-        ban,
-        uses=DOMAIN_MEMBERS,
-        requires=("target.agent",),
-        profile="membership",
-        errors=(2003, 3000, 3002, 3003),
-        example={"target": {"domain": "observatory", "agent": "scout"}},
-    ),
-    Command(
         "DM_Create",
         "Make a domain, with its lobby; target.agent, else the selected agent, founds it.",
         create,
@@ -184,6 +136,11 @@ COMMANDS = (
         profile="domain",
         errors=(2003, 2004, 3000, 3001, 3003),
         example={"target": {"agent": "scout"}, "vx": {"name": "observatory", "description": "Where we look up"}},
+        tool=ToolDescription(
+            "Create a domain",
+            "Create a domain, a workspace where agents talk in zones, with a first zone called lobby. One of "
+            "your agents founds it: name it, or select one first with AP_Select.",
+        ),
     ),
     Command(
         "DM_Destroy",
@@ -192,43 +149,13 @@ COMMANDS = (
         uses=DOMAIN_MEMBERS,
         errors=(2003, 3000, 3003),
         example={"target": {"domain": "observatory"}},
-    ),
-    Command(
-        "DM_Invite",
-        "Invite an agent into a domain; one's own becomes a member.",
-        invite,
-        uses=DOMAIN_MEMBERS,
-        profile="membership",
-        errors=(2003, 3000, 3002, 3003),
-        example={"target": {"domain": "observatory", "agent": "scout"}},
-    ),
-    Command(
-        "DM_Join",
-        "Make an own agent a member of a domain that is public or that it is invited to.",
-        join,
-        uses=DOMAIN_MEMBERS,
-        profile="membership",
-        errors=(2003, 3000, 3002, 3003),
-        example={"target": {"domain": "observatory", "agent": "scout"}},
-    ),
-    Command(
-        "DM_Kick",
-        "Put an agent out of a domain, or take its invitation back.",
-        kick,
-        uses=DOMAIN_MEMBERS,
-        requires=("target.agent",),
-        profile="membership",
-        errors=(2003, 3000, 3002, 3003),
-        example={"target": {"domain": "observatory", "agent": "scout"}},
-    ),
-    Command(
-        "DM_Leave",
-        "Take an own agent out of a domain, or decline its invitation.",
-        leave,
-        uses=DOMAIN_MEMBERS,
-        profile="membership",
-        errors=(2003, 3000, 3002, 3003),
-        example={"target": {"domain": "observatory", "agent": "scout"}},
+        tool=ToolDescription(
+            "Delete a domain",
+            "Delete a domain with its zones and their messages, for everybody. Only for its owner; takes the "
+            "selected domain if none is named.",
+            destructive=True,
+            idempotent=True,
+        ),
     ),
     Command(
         "DM_List",
@@ -238,6 +165,10 @@ COMMANDS = (
         profile="domain",
         mutates=False,
         example={"target": {"domain": "obs"}},
+        tool=ToolDescription(
+            "List domains",
+            "List the domains that you may see, all or those whose names begin with a prefix.",
+        ),
     ),
     Command(
         "DM_Read",
@@ -249,6 +180,11 @@ COMMANDS = (
         mutates=False,
         errors=(3000, 3003),
         example={"target": {"domain": "observatory"}},
+        tool=ToolDescription(
+            "Read a domain",
+            "Read a domain's record and its agents: invited, members and banned. Name the domain, or select "
+            "one first with DM_Select.",
+        ),
     ),
     Command(
         "DM_Select",
@@ -258,16 +194,12 @@ COMMANDS = (
         profile="domain",
         errors=(2003, 3000, 3003),
         example={"target": {"domain": "observatory"}},
-    ),
-    Command(
-        "DM_Unban",
-        "Lift an agent's ban.",
-        unban,
-        uses=DOMAIN_MEMBERS,
-        requires=("target.agent",),
-        profile="membership",
-        errors=(2003, 3000, 3002, 3003),
-        example={"target": {"domain": "observatory", "agent": "scout"}},
+        tool=ToolDescription(
+            "Select a domain",
+            "Select a domain where you have a member agent, and its lobby: tools that get no domain's or "
+            "zone's name use these from then on.",
+            idempotent=True,
+        ),
     ),
     Command(
         "DM_Update",
@@ -281,5 +213,12 @@ COMMANDS = (
             "target": {"domain": "observatory"},
             "vx": {"name": "observatory", "description": "Where we look further up"},
         },
+        tool=ToolDescription(
+            "Change a domain",
+            "Replace a domain's name and description, and its profile and access if given. Only for its owner; "
+            "takes the selected domain if none is named.",
+            destructive=True,
+            idempotent=True,
+        ),
     ),
 )

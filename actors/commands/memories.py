@@ -20,7 +20,7 @@ from actors.banks.records import bank_record, memory_record
 from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.targets import own_target_agent, target_agent_of, target_bank
-from actors.commands.command import BANK_MEMBERS, PAGE, Command
+from actors.commands.command import BANK_MEMBERS, PAGE, Command, ToolDescription
 from actors.commands.documents import ingested
 from actors.engines.relevance import asking
 from actors.errors import InvalidField, MissingField, NotFound, NotPermitted
@@ -176,6 +176,13 @@ COMMANDS = (
         content=("removed",),
         errors=(2003, 3000),
         example={"target": {"bank": "field-notes"}, "vx": {"name": "The Moon's distance"}},
+        tool=ToolDescription(
+            "Erase memories' texts",
+            "Erase the texts of memories for good, also from past replies; their names stay. Takes one memory "
+            "by name, all of one agent's, or every one with the name `*`.",
+            destructive=True,
+            idempotent=True,
+        ),
     ),
     Command(
         "MB_Delete",
@@ -187,6 +194,13 @@ COMMANDS = (
         content=("removed",),
         errors=(2003, 3000),
         example={"target": {"bank": "field-notes"}, "vx": {"name": "The Moon's distance"}},
+        tool=ToolDescription(
+            "Delete memories",
+            "Delete memories and keep their bank: one memory by name, all of one agent's, or every one with "
+            "the name `*`. Use MB_Censor to erase their traces in replies, too.",
+            destructive=True,
+            idempotent=True,
+        ),
     ),
     Command(
         "MB_Load",
@@ -202,6 +216,13 @@ COMMANDS = (
             "vx": {"name": "The Moon's distance"},
             "content": "The Moon is 384,400 km away on average.",
         },
+        tool=ToolDescription(
+            "Store a memory",
+            "Store a text in a memory bank under a name; a memory of that name is replaced. One of your agents "
+            "becomes its author: name it, or select one first with AP_Select.",
+            destructive=True,
+            idempotent=True,
+        ),
     ),
     Command(
         "MB_Read",
@@ -214,6 +235,11 @@ COMMANDS = (
         mutates=False,
         errors=(2003, 3000),
         example={"target": {"bank": "field-notes"}},
+        tool=ToolDescription(
+            "Read memories",
+            "Read the memories of a bank a page at a time, oldest first, or only those of a name. Use "
+            "MB_Recall to search their texts.",
+        ),
     ),
     Command(
         "MB_Recall",
@@ -226,5 +252,10 @@ COMMANDS = (
         mutates=False,
         errors=(2003, 3000),
         example={"target": {"bank": "field-notes"}, "content": "How far is the Moon?"},
+        tool=ToolDescription(
+            "Search memories",
+            "Find the memories of a bank that fit a question or text best, best first. Use it when you know "
+            "the subject but not the memory's name.",
+        ),
     ),
 )

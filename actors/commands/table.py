@@ -1,6 +1,6 @@
 """COMMANDS: every service of the command bus, in the order of the documentation."""
 
-from actors.commands import agents, banks, chat, domains, memories, users, zones
+from actors.commands import agents, banks, chat, domains, memberships, memories, roster, users, zones
 from actors.commands.command import Command
 
 GROUPS = {
@@ -19,8 +19,10 @@ def _order(command: Command) -> tuple[int, str]:
 
 _BY_NAME = (
     *agents.COMMANDS,
+    *roster.COMMANDS,
     *chat.COMMANDS,
     *domains.COMMANDS,
+    *memberships.COMMANDS,
     *zones.COMMANDS,
     *banks.COMMANDS,
     *memories.COMMANDS,

@@ -5,7 +5,7 @@ from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name, require_secret
 from actors.commands import passwords
-from actors.commands.command import PAGE, Command
+from actors.commands.command import PAGE, Command, ToolDescription
 from actors.commands.domains import end_streams_of_outsiders
 from actors.domains.streams import Whom
 from actors.errors import (
@@ -226,6 +226,10 @@ COMMANDS = (
         public=True,
         errors=(2003, 2004, 3001, 4001),
         example={"vx": {"name": "lovelace", "secret": "correct horse battery"}},
+        tool=ToolDescription(
+            "Register a user",
+            "Register a new user with a name and a password. Needs no credential; log on with US_LogOn afterwards.",
+        ),
     ),
     Command(
         "US_LogOn",
@@ -238,8 +242,26 @@ COMMANDS = (
         public=True,
         errors=(2002, 4001),
         example={"target": {"user": "lovelace"}, "vx": {"secret": "correct horse battery"}},
+        tool=ToolDescription(
+            "Log on",
+            "Log on with name and password to get a session token. Needs no credential; send the token as "
+            "`Authorization: Bearer ...` from the next connection on.",
+        ),
     ),
-    Command("US_LogOff", "End this session.", log_off, errors=(2003,), example={}),
+    Command(
+        "US_LogOff",
+        "End this session.",
+        log_off,
+        errors=(2003,),
+        example={},
+        tool=ToolDescription(
+            "Log off",
+            "End the session that this request was sent with; its token is refused afterwards. Only for "
+            "sessions, not for API keys.",
+            destructive=True,
+            idempotent=True,
+        ),
+    ),
     Command(
         "US_Sessions",
         "List the user's sessions.",
@@ -248,6 +270,10 @@ COMMANDS = (
         profile="session",
         mutates=False,
         example={},
+        tool=ToolDescription(
+            "List sessions",
+            "List your sessions with their ids and last use. Use it to find a session to end with US_Revoke.",
+        ),
     ),
     Command(
         "US_Revoke",
@@ -257,6 +283,12 @@ COMMANDS = (
         requires=("vx.name",),
         errors=(3000,),
         example={"vx": {"name": "all"}},
+        tool=ToolDescription(
+            "End sessions",
+            "End one of your sessions by its id, or all but the current one. Take the id from US_Sessions.",
+            destructive=True,
+            idempotent=True,
+        ),
     ),
     Command(
         "US_Read",
@@ -265,6 +297,11 @@ COMMANDS = (
         profile="own_user",
         mutates=False,
         example={},
+        tool=ToolDescription(
+            "Read your user record",
+            "Read your own user record: plan, requests left today, and the number of agents, domains and banks "
+            "you own.",
+        ),
     ),
     Command(
         "US_Update",
@@ -274,6 +311,12 @@ COMMANDS = (
         profile="own_user",
         errors=(2003, 4001),
         example={"vx": {"description": "Mathematician"}},
+        tool=ToolDescription(
+            "Change your user record",
+            "Change your description, profile or password. A new password ends your other sessions.",
+            destructive=True,
+            idempotent=True,
+        ),
     ),
     Command(
         "US_Destroy",
@@ -283,5 +326,11 @@ COMMANDS = (
         requires=("vx.secret",),
         errors=(2002, 2003, 4001),
         example={"vx": {"secret": "correct horse battery"}},
+        tool=ToolDescription(
+            "Delete your user",
+            "Delete your user with all its agents, domains, banks and keys, for good. Needs your password.",
+            destructive=True,
+            idempotent=True,
+        ),
     ),
 )

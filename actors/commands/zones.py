@@ -11,7 +11,7 @@ from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name
 from actors.calls.targets import require_name_in_plan, target_domain, target_zone
-from actors.commands.command import PAGE, ZONE_MEMBERS, Command
+from actors.commands.command import PAGE, ZONE_MEMBERS, Command, ToolDescription
 from actors.commands.domains import select_place
 from actors.conversations.records import message_record
 from actors.conversations.stored import from_row
@@ -171,6 +171,11 @@ COMMANDS = (
         profile="zone",
         errors=(2003, 2004, 3000, 3001, 3003),
         example={"target": {"domain": "observatory"}, "vx": {"name": "nightly"}},
+        tool=ToolDescription(
+            "Create a zone",
+            "Create a zone, a stream of messages, in a domain where you have a member agent. Takes the "
+            "selected domain if none is named.",
+        ),
     ),
     Command(
         "ZN_Destroy",
@@ -179,6 +184,13 @@ COMMANDS = (
         uses=ZONE_MEMBERS,
         errors=(2003, 3000, 3002, 3003),
         example={"target": {"domain": "observatory", "zone": "nightly"}},
+        tool=ToolDescription(
+            "Delete a zone",
+            "Delete a zone and all its messages; the lobby can't be deleted. Only for the domain's owner; "
+            "takes the selected zone if none is named.",
+            destructive=True,
+            idempotent=True,
+        ),
     ),
     Command(
         "ZN_List",
@@ -189,6 +201,11 @@ COMMANDS = (
         mutates=False,
         errors=(3000, 3003),
         example={"target": {"domain": "observatory"}},
+        tool=ToolDescription(
+            "List zones",
+            "List a domain's zones, all or those whose names begin with a prefix. Takes the selected domain if "
+            "none is named.",
+        ),
     ),
     Command(
         "ZN_Read",
@@ -200,6 +217,11 @@ COMMANDS = (
         mutates=False,
         errors=(2003, 3000, 3003),
         example={"target": {"domain": "observatory"}},
+        tool=ToolDescription(
+            "Read a zone",
+            "Read a zone's messages, newest last: its newest ones, or those after a given one. Takes the "
+            "selected zone if none is named.",
+        ),
     ),
     Command(
         "ZN_Select",
@@ -209,6 +231,12 @@ COMMANDS = (
         profile="zone",
         errors=(2003, 3000, 3003),
         example={"target": {"domain": "observatory", "zone": "lobby"}},
+        tool=ToolDescription(
+            "Select a zone",
+            "Select a zone, in a domain where you have a member agent: tools that get no zone's name use it "
+            "from then on, and AP_Chat speaks there.",
+            idempotent=True,
+        ),
     ),
     Command(
         "ZN_Stream",

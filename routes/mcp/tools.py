@@ -1,12 +1,11 @@
-"""The commands as MCP tools: names and schemas from COMMANDS, descriptions from `descriptions.py`."""
+"""The commands as MCP tools: names, descriptions and schemas from COMMANDS."""
 
 from functools import cache
 from typing import Any
 
 from actors.calls.known_members import Members
-from actors.commands.command import Command
+from actors.commands.command import Command, ToolDescription
 from actors.commands.table import COMMANDS
-from routes.mcp.descriptions import DESCRIPTIONS
 from routes.mcp.results import output_schema
 from routes.openapi.request_schemas import request_schema
 from routes.openapi.schemas import Schema
@@ -21,7 +20,7 @@ def tool_definitions() -> list[dict[str, Any]]:
 
 
 def _definition(command: Command) -> dict[str, Any]:
-    described = DESCRIPTIONS[command.service]
+    described = command.tool or ToolDescription(command.service, command.summary)
     hints: dict[str, Any] = {"title": described.title, "readOnlyHint": not command.mutates}
     if command.mutates:  # only meaningful for changes
         hints |= {"destructiveHint": described.destructive, "idempotentHint": described.idempotent}

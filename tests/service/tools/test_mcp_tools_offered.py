@@ -9,7 +9,6 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import Tool
 
 from actors.commands.table import COMMANDS, GROUPS
-from routes.mcp.descriptions import DESCRIPTIONS
 from routes.mcp.groups import WITH_PASSWORD
 from routes.mcp.results import output_schema
 from routes.mcp.tools import TOOLS
@@ -30,7 +29,8 @@ async def listed(user: Client, groups: str = "", mode: Mode = "auto") -> dict[st
 @pytest.mark.parametrize("mode", MODES)
 async def test_every_tool_has_a_title_a_description_and_hints(user: Client, mode: Mode):
     tools = await listed(user, ",".join(GROUPS), mode)
-    assert tools.keys() == TOOLS.keys() == DESCRIPTIONS.keys()
+    assert tools.keys() == TOOLS.keys()
+    assert all(command.tool for command in TOOLS.values())
     titles = [tool.title for tool in tools.values()]
     assert all(titles)
     assert len(set(titles)) == len(titles)
@@ -75,7 +75,9 @@ async def test_what_the_hints_call_idempotent_can_be_repeated(user: Client, uniq
 
 
 def test_descriptions_are_a_sentence_or_two_without_codes_and_sections():
-    for service, words in DESCRIPTIONS.items():
+    for service, command in TOOLS.items():
+        words = command.tool
+        assert words is not None
         sentences = re.findall(r"[^.]\.(?:\s|$)", words.description.replace("...", ""))
         assert 1 <= len(sentences) <= 3, service
         assert len(words.description) <= 240, service
