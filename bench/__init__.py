@@ -1,1 +1,1 @@
-"""Measurements of the gateway on the machine at hand: `python -m bench`, or `make bench`."""
+"""Benchmarks of the gateway on this machine: `python -m bench`, or `make bench`."""

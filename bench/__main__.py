@@ -1,6 +1,6 @@
-"""`python -m bench [http|streams|quota|logon|actors|activation|webhooks|all]`: measure the gateway on this machine.
+"""Run benchmarks: `python -m bench [http|streams|quota|logon|actors|activation|webhooks|all]`.
 
-Exits with 0 whether or not the marks are met, with 1 when a measurement failed: a refused request, a lost row.
+The exit status is 0 whether or not the marks are met, and 1 if a measurement failed (a refused request, a lost row).
 """
 
 import argparse
@@ -11,11 +11,11 @@ from bench import activation, actors, http, logon, quota, streams, webhooks
 from bench.report import BenchError, describe_machine
 
 BENCHES = ("http", "streams", "quota", "logon", "actors", "activation")
-"""What `all` measures; `webhooks` takes more than a minute."""
+"""The benchmarks of `all`; `webhooks` takes more than a minute."""
 
 
 def main() -> int:
-    """Read the command line and measure."""
+    """Parse the command line and run the benchmarks."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure the gateway on this machine.")
     parser.add_argument("bench", nargs="?", choices=(*BENCHES, "webhooks", "all"), default="all")
     parser.add_argument(
@@ -55,7 +55,7 @@ def main() -> int:
 
 
 def _terminated(_number: int, _frame: object) -> None:
-    sys.exit(143)  # as an exception, so that the servers are stopped
+    sys.exit(143)  # raises an exception, so that the servers are stopped
 
 
 if __name__ == "__main__":

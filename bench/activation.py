@@ -1,8 +1,8 @@
-"""A hundred thousand stored agents, each touched once: is memory bounded by the active set, and what does one cost?
+"""Memory and time of activations: 100,000 stored agents, each touched once.
 
-The directory may keep 5,000 actors live and passivates one that idled for half a second, so most of the agents come
-and go while others are touched. What still grows then are SQLite's page caches, up to 32 MB for each of two readers.
-After the last one has gone, C's malloc keeps much of the freed memory for later; how much shows once it is told not to.
+The directory keeps up to 5,000 actors live and passivates one after half a second of idleness, so most agents are
+activated and passivated during the run. SQLite's page caches still grow then, up to 32 MB for each of two readers.
+After the last passivation C's malloc keeps much of the freed memory; `malloc_trim` shows how much.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ P99_MARK_MS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A moment of the run: how many agents are live, and the process's resident memory."""
+    """A moment of the run: the number of live agents, and the process's resident memory."""
 
     what: str
     live: int
@@ -37,7 +37,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run came to: its moments, and how long each first ask took, in ms."""
+    """The result of a run: its moments, and the duration of each first ask in ms."""
 
     moments: list[Moment]
     taken: "array[float]"
@@ -46,7 +46,7 @@ class Outcome:
 
 
 def measure(agents: int) -> None:
-    """Measure and print.
+    """Run the benchmark and print its figures.
 
     Raises:
         BenchError: an agent was not activated exactly once.
@@ -75,7 +75,7 @@ def measure(agents: int) -> None:
 
 
 async def _touch_all(database: Path, count: int, sweeping: bool) -> Outcome:
-    """Ask every agent once and look at the memory now and then; at the end wait until all are passivated."""
+    """Ask every agent once and sample the memory; at the end wait until all are passivated."""
     max_active = MAX_ACTIVE if sweeping else count
     async with opened(database, idle_s=IDLE_S, max_active=max_active, sweeping=sweeping) as directory:
 
@@ -84,7 +84,9 @@ async def _touch_all(database: Path, count: int, sweeping: bool) -> Outcome:
 
         moments = [now("before")]
         most = moments[0]
-        taken = array("d", bytes(8 * count))  # whole, as one that grows would lie above freed memory and hold it
+        taken = array(
+            "d", bytes(8 * count)
+        )  # preallocated, because a growing one would lie above freed memory and hold it
         numbers = iter(range(count))
         started = time.perf_counter()
         asking = asyncio.gather(*(_ask_next(directory, numbers, taken) for _ in range(ASKERS)))
@@ -102,7 +104,7 @@ async def _touch_all(database: Path, count: int, sweeping: bool) -> Outcome:
         gc.collect()
         moments.append(now("after passivation"))
         ctypes.CDLL(None).malloc_trim(0)
-        moments.append(now("what malloc kept given back"))
+        moments.append(now("after malloc_trim"))
         return Outcome(moments, taken, seconds, activations)
 
 

@@ -1,9 +1,9 @@
-"""Asks a second of our actors beside pykka's ThreadingActor, and the memory of an idle actor.
+"""Asks per second of Parley's actors and of pykka's ThreadingActor, and the memory of an idle actor.
 
 The three rows of asks have the same shape on both sides: one asker and one actor; 64 askers, each with an actor of
-its own; 64 askers of one actor that is told something before each ask, so that none finds it idle. pykka's askers are
-threads, as its `ask` blocks; its faster way, one thread that sends all asks before it waits for the answers, is
-compared too.
+its own; 64 askers of one actor with a tell before each ask, so that the actor is never idle. pykka's askers are
+threads, because its `ask` blocks; a faster use of it, one thread that sends all asks before it waits for the answers,
+is compared too.
 """
 
 import asyncio
@@ -41,18 +41,18 @@ Kind = Literal["minimal", "agent"]
 
 @dataclass(frozen=True, slots=True)
 class Ping(Ask[int]):
-    """Answer the number."""
+    """Answered with the number."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class Nudge(Tell):
-    """Be busy: a tell is always queued, and an ask that follows it comes after it."""
+    """Keep the actor busy: a tell is always queued, and a later ask comes after it."""
 
 
 class Echo(Actor):
-    """Answers at once."""
+    """An actor that answers at once."""
 
     kind = "echo"
 
@@ -66,15 +66,15 @@ class Echo(Actor):
 
 
 class ThreadedEcho(pykka.ThreadingActor):
-    """The same as a thread of pykka's."""
+    """The same actor as a thread of pykka."""
 
     def on_receive(self, message: Ping) -> int:
-        """Answer at once."""
+        """Answer a message at once."""
         return message.number
 
 
 def measure(seconds: float, rounds: int, actors: int) -> None:
-    """Measure and print."""
+    """Run the benchmark and print its figures."""
     shorter = min(seconds, 2.0)
     _measure_asks(shorter, rounds)
     _measure_memory(actors)
@@ -122,7 +122,7 @@ def _rate(asks: Callable[[], int]) -> float:
 
 
 async def _with_directory(asks: Callable[[LocalDirectory, Actor, float], Coroutine[Any, Any, int]], s: float) -> int:
-    """Let askers ask for `s` seconds; they are given the directory and the live actor of the key `0`."""
+    """Run askers for `s` seconds; they get the directory and the live actor with the key `0`."""
     made: dict[str, Echo] = {}
 
     def echo(key: str) -> Echo:
@@ -160,7 +160,7 @@ async def _to_busy_actor(directory: LocalDirectory, actor: Actor, until: float) 
 
 
 async def _ask(directory: LocalDirectory, key: str, until: float) -> int:
-    """Ask and ask again; lets the others ask too, every hundred times, since nothing else makes it wait."""
+    """Ask repeatedly; yield to other askers every hundred times, because nothing else makes it wait."""
     asked = 0
     while time.perf_counter() < until:
         for number in range(100):
@@ -201,7 +201,7 @@ def _threads_ask(refs: list[pykka.ActorRef[ThreadedEcho]], seconds: float) -> in
 
 
 def _threads_ask_one(refs: list[pykka.ActorRef[ThreadedEcho]], seconds: float) -> int:
-    """Ask one actor from as many threads as there are actors."""
+    """Ask one actor from one thread per actor."""
     return _threads_ask([refs[0]] * len(refs), seconds)
 
 
@@ -238,10 +238,10 @@ def _measure_memory(actors: int) -> None:
 
 
 async def _bytes_per_actor(database: Path, kind: Kind, count: int, traced: bool) -> float:
-    """Activate `count` actors and tell by how many bytes the process has grown, for each."""
+    """Activate `count` actors; return the growth of the process in bytes per actor."""
     async with opened(database) as directory:
         ask = partial(_touch, directory, kind)
-        await asyncio.gather(*map(ask, range(1_000)))  # code paths, statement caches and threads
+        await asyncio.gather(*map(ask, range(1_000)))  # warms up code paths, statement caches and threads
         gc.collect()
         if traced:
             tracemalloc.start()

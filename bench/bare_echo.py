@@ -1,4 +1,4 @@
-"""The yardstick: the least that Sanic can do with a JSON body. Run it as `python -m bench.bare_echo`."""
+"""The yardstick: a Sanic server that only echoes JSON bodies. Run it as `python -m bench.bare_echo`."""
 
 import socket
 from typing import Any
@@ -8,11 +8,11 @@ from sanic import HTTPResponse, Request, Sanic
 from sanic.config import Config
 
 PATH = "/demo/v1/Svc/tps"
-"""The path of the gateway's command bus, so that the very same requests fit both."""
+"""The path of the gateway's command bus, so that both servers take the same requests."""
 
 
 def build_app() -> Sanic[Config, Any]:
-    """Make an application that parses a body and sends it back."""
+    """Return an application that parses a body and sends it back."""
     config = Config()
     config.AUTO_EXTEND = False
     config.ACCESS_LOG = False

@@ -1,7 +1,7 @@
-"""A receiver of webhooks that does next to nothing: `python -m bench.bare_receiver`, or `receiver()` for its process.
+"""A minimal receiver of webhooks: `python -m bench.bare_receiver`, or `receiver()` for its process.
 
-POST /hook/<n> is answered 204 and noted: the number in the event's data and the moment. POST /hang is never answered.
-GET /report answers what was noted since the last report, as `[[endpoint, number, monotonic ns], ...]`.
+POST /hook/<n> is answered 204 and recorded with the number in the event's data and the time. POST /hang is never
+answered. GET /report answers the records since the last report, as `[[endpoint, number, monotonic ns], ...]`.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _noted: list[tuple[int, int, int]] = []
 
 
 class Receiver(asyncio.Protocol):
-    """One connection; requests come one after the other."""
+    """One connection with one request after the other."""
 
     def __init__(self) -> None:
         self._buffer = b""
@@ -34,7 +34,7 @@ class Receiver(asyncio.Protocol):
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Answer each request that is there whole."""
+        """Answer each complete request."""
         self._buffer += data
         while True:
             end = self._buffer.find(b"\r\n\r\n") + 4

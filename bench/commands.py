@@ -1,4 +1,4 @@
-"""What the benches send to set a gateway up; each command must succeed."""
+"""Set-up commands of the benchmarks; each must succeed."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -23,7 +23,7 @@ class Commands:
         self._few = asyncio.Semaphore(4)  # a log-on counts as a failed one until its password is verified
 
     async def send(self, service: str, token: str | None = None, **body: Any) -> Any:
-        """Send a command and return its answer.
+        """Send a command; return its answer.
 
         Raises:
             BenchError: it was refused.
@@ -36,12 +36,12 @@ class Commands:
         return answer
 
     async def sessions(self, user: str, agents: Sequence[str]) -> list[str]:
-        """Register a user and log it on once per agent, which is then made, online and selected; return the tokens."""
+        """Register a user with a session per agent, each agent online and selected; return the tokens."""
         await self.send("US_Create", vx={"name": user, "secret": PASSWORD})
         return await asyncio.gather(*(self._session(user, agent) for agent in agents))
 
     async def crowd(self, agents: Sequence[str], plan: str) -> list[str]:
-        """Register a user per agent, on a plan; each makes its agent, online, selected, seen by all. Return the tokens.
+        """Register a user per agent, on a plan, with the agent public, online and selected; return the tokens.
 
         Raises:
             BenchError: a command was refused.

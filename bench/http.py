@@ -1,10 +1,10 @@
-"""Requests a second of durable AP_Chat and of AP_Read, side by side with a bare Sanic echo of the same bodies.
+"""Requests per second of durable AP_Chat and AP_Read, compared with a bare Sanic echo of the same bodies.
 
 One `wrk` thread with 64 connections, one server process each. A round is eight short runs: echo of the reads' bodies,
 AP_Read, echo of the chats' bodies, AP_Chat with one question over and over, AP_Chat with thousands of everyday messages
-(what an agent knows then changes all the time); then, by 64 sessions of one user whose plan has an audit log: AP_Chat
-with one question, AP_Chat of all in one zone, MB_Recall in one bank. Only figures of one round are compared, as the
-machine may be slower in the next; what is shown is the median over the rounds.
+(an agent's knowledge then changes all the time); then, by 64 sessions of one user whose plan has an audit log: AP_Chat
+with one question, AP_Chat of all in one zone, MB_Recall in one bank. Only figures of one round are compared, because
+the machine may be slower in the next; the result is the median over the rounds.
 """
 
 import asyncio
@@ -28,13 +28,13 @@ from bench.servers import CHECKOUT, Server, bare_echo, gateway
 
 CONNECTIONS = 64
 SESSIONS = 64
-"""Sessions, each with an agent of its own selected: as many conversations go on."""
+"""Number of sessions, each with its own selected agent, and so of concurrent conversations."""
 PLAN = "builder"
 """The plan of the 64 users who read and of the 64 who chat: 10,000 requests a day each, counted, and no audit log."""
 BODIES = 4_999
-"""Distinct messages; a prime, so that every session comes to send every message."""
+"""Number of distinct messages; a prime, so that every session sends every message in time."""
 QUESTION = "Who keeps the notes of the week, and how many of them are there?"
-"""What the agents' own descriptions answer."""
+"""A question that the agents' descriptions answer."""
 DOMAIN, BANK, HOST = "bench-domain", "bench-bank", "bench-host"
 
 CHAT_MARK = 0.4
@@ -51,35 +51,35 @@ ZONE_CHAT = "AP_Chat in one zone, one user, audited"
 RECALL = "MB_Recall of 1,000 memories"
 MEMORIES = 1_000
 MARKS = {READ: (BARE_READ, READ_MARK), CHAT: (BARE_CHAT, CHAT_MARK), VARIED_CHAT: (BARE_CHAT, CHAT_MARK)}
-"""What is compared, with what, and the share of its requests a second that it should reach."""
+"""Comparisons: a row, its yardstick, and its required share of the yardstick's requests per second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one run of wrk came to; times in ms."""
+    """The result of one run of wrk; times are in ms."""
 
     requests: int
     rate: float
     p50: float
     p99: float
     cpu: float
-    """Processor time of the server's process for one request, in µs: hardly changed by what else the machine does."""
+    """Processor time of the server's process per request, in µs; other load of the machine hardly changes it."""
     refused: int
-    """Answers that were not 2xx."""
+    """Number of answers other than 2xx."""
     broken: int
-    """Connections that failed, and time-outs."""
+    """Number of failed connections and time-outs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A server, and the files of tokens and bodies to send to it."""
+    """A server with the files of tokens and bodies for it."""
 
     server: Server
     tokens: Path
     bodies: Path
 
     def run(self, seconds: float) -> Run:
-        """Send requests for so long, over all connections."""
+        """Send requests over all connections for some seconds."""
         command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{max(1, round(seconds))}s", "--timeout", "10s"]
         command += [
             "-s",
@@ -107,7 +107,7 @@ class Load:
 
 
 def measure(seconds: float, rounds: int) -> None:
-    """Measure and print.
+    """Run the benchmark and print its figures.
 
     Raises:
         BenchError: wrk is missing, a request was refused, or rows are missing.
@@ -124,7 +124,7 @@ def measure(seconds: float, rounds: int) -> None:
 
 
 def _prepare(folder: Path, parley: Server, bare: Server) -> dict[str, Load]:
-    """Set the sessions up and write what they send; in the order of a round."""
+    """Set up the sessions and write their requests; return them in the order of a round."""
     chat, chats, reads = folder / "chat", folder / "chats", folder / "reads"
     zone_chat, recalls = folder / "zone-chat", folder / "recalls"
     readers, talkers, sessions = (folder / f"tokens-of-{who}" for who in ("readers", "talkers", "sessions"))
@@ -161,7 +161,7 @@ def _line(**body: Any) -> str:
 
 
 async def _set_up(base: str, readers: list[str]) -> tuple[list[str], list[str], list[str]]:
-    """Make the users who read, those who chat, and one with many sessions, a zone and a bank; return their tokens."""
+    """Register the readers, the chatters, and one user with many sessions, a zone and a bank; return their tokens."""
     async with commands_to(base) as gateway:
         send = gateway.send
         reading = await gateway.crowd(readers, PLAN)
@@ -177,12 +177,12 @@ async def _set_up(base: str, readers: list[str]) -> tuple[list[str], list[str], 
         told = [text for text in everyday_messages(4 * MEMORIES) if not text.endswith("?")][:MEMORIES]
         for number, text in enumerate(told):
             await send("MB_Load", owner, target=bank, vx={"name": f"note {number}"}, content=text)
-        await send("MB_Unload", owner, target=bank)  # so that zone chats tell what a zone costs
+        await send("MB_Unload", owner, target=bank)  # so that zone chats show the cost of a zone
         return reading, talking, tokens
 
 
 def _rounds(loads: dict[str, Load], seconds: float, rounds: int) -> dict[str, list[Run]]:
-    """Run everything once to warm up, then round after round; the warm-up is the first run of each."""
+    """Run everything once to warm up, then for all rounds; the warm-up is the first run of each."""
     runs: dict[str, list[Run]] = defaultdict(list)
     for number in range(rounds + 1):
         for what, load in loads.items():
@@ -225,9 +225,9 @@ def _print(runs: dict[str, list[Run]]) -> None:
 
 
 def _verify(database: Path, chats: list[Run]) -> None:
-    """Compare what is stored with what was acknowledged.
+    """Compare the stored rows with the acknowledged chats.
 
-    A chat that was under way when a run ended is stored and not counted by wrk, so there may be a few more.
+    wrk does not count chats in progress at the end of a run, so a few more may be stored.
 
     Raises:
         BenchError: rows are missing, there are too many, or a conversation has a gap.

@@ -11,7 +11,7 @@ second each may send 100 requests a day. A gateway of another brand than `Svc` i
 internal code.
 """
 # pyright: basic, reportMissingImports=false
-# Locust is not in the environment that is checked.
+# Locust is not in the checked environment.
 
 import os
 import random
@@ -35,16 +35,16 @@ COLOURS = ("green", "blue", "red", "yellow", "black", "white", "purple", "grey")
 
 
 class Refused(Exception):
-    """The gateway refused a command; it is in Locust's statistics by then."""
+    """The gateway refused a command; Locust's statistics include it already."""
 
 
 class Chatter(FastHttpUser):
-    """A user with one agent: mostly it chats, often it reads the agent, now and then the conversation."""
+    """A user with one agent, who mostly chats, often reads the agent and sometimes the conversation."""
 
     wait_time = between(0.1, 1.0)
 
     def on_start(self) -> None:
-        """Register and select an agent that is online; a user who can't do so is stopped."""
+        """Register and select an online agent; stop a user that can't."""
         name = f"locust-{uuid.uuid4().hex[:12]}"
         self.token = ""
         try:
@@ -59,7 +59,7 @@ class Chatter(FastHttpUser):
 
     @task(6)
     def chat(self) -> None:
-        """Tell the agent something or ask for it."""
+        """Send a statement or a question to the agent."""
         said = random.choice(TOLD if random.random() < 0.6 else ASKED)
         text = said.format(thing=random.choice(THINGS), colour=random.choice(COLOURS))
         self.attempt("AP_Chat", content=text)
@@ -75,7 +75,7 @@ class Chatter(FastHttpUser):
         self.attempt("AP_History", page={"limit": 20})
 
     def attempt(self, service: str, **body: Any) -> None:
-        """Send a command; a refusal is counted, and the user goes on."""
+        """Send a command; count a refusal and go on."""
         with suppress(Refused):
             self.command(service, **body)
 

@@ -1,4 +1,4 @@
-"""Whether the time that a log-on takes tells which users there are: an unknown user beside a wrong password."""
+"""Duration of failed log-ons: unknown users compared with wrong passwords, because a difference reveals names."""
 
 import asyncio
 import statistics
@@ -17,12 +17,12 @@ UNKNOWN, WRONG = "unknown user", "wrong password"
 
 
 def measure(tries: int) -> None:
-    """Measure and print.
+    """Run the benchmark and print its figures.
 
     Raises:
         BenchError: a log-on was answered with anything but 2002.
     """
-    # Each try comes from an address of its own: the throttles are not what is measured.
+    # Each attempt comes from an address of its own, so that no throttle applies.
     with (
         tempfile.TemporaryDirectory(prefix="parley-bench-") as name,
         gateway(Path(name), PARLEY_TRUSTED_PROXIES="127.0.0.1") as server,
@@ -42,14 +42,14 @@ def measure(tries: int) -> None:
 
 
 async def _tries(base: str, tries: int) -> dict[str, list[float]]:
-    """Fail log-ons one after another, the two kinds in turn; times in ms."""
+    """Send failing log-ons of both kinds in turn; return their durations in ms."""
     times: dict[str, list[float]] = {UNKNOWN: [], WRONG: []}
     async with commands_to(base) as commands:
         await commands.sessions("lovelace", [])
         for number in range(2 * tries + 8):
             what, user = ((UNKNOWN, "somebody"), (WRONG, "lovelace"))[number % 2]
             seconds = await _fail(commands.http, base, user, f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}")
-            if number >= 8:  # the first ones are to warm up
+            if number >= 8:  # the first ones warm up
                 times[what].append(seconds * 1000)
     return times
 

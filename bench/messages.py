@@ -1,4 +1,4 @@
-"""Everyday messages, always the same ones: what people tell an assistant, and what they ask it later."""
+"""A fixed set of everyday messages: statements to an assistant and later questions."""
 
 import random
 
@@ -48,7 +48,7 @@ _QUESTIONS = (
 
 
 def everyday_messages(count: int, *, seed: int = SEED) -> list[str]:
-    """Make `count` distinct messages, three statements to two questions, in an order that only `seed` decides."""
+    """Return `count` distinct messages, three statements per two questions, in an order that depends on `seed` only."""
     chance = random.Random(seed)
     fillers = {slot: words.split(", ") for slot, words in (line.split(": ") for line in _FILLERS.strip().splitlines())}
     made: dict[str, None] = {}

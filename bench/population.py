@@ -1,4 +1,4 @@
-"""A store full of agents, a directory over it, and a process of its own to measure memory in."""
+"""A store with many agents, a directory over it, and a fresh process for measurements of memory."""
 
 import asyncio
 import multiprocessing
@@ -30,15 +30,15 @@ R = TypeVar("R")
 OWNER = "usr_of_the_bench"
 AT = 1_700_000_000_000
 LIMIT_S = 300.0
-"""How long a measurement in a process of its own may take."""
+"""Time limit of a measurement in a process of its own."""
 
 
 class Touch(Ask[int]):
-    """Answer how many messages were handled."""
+    """Answered with the number of handled messages."""
 
 
 class MinimalActor(DurableActor):
-    """The least that a durable actor can be: it has nothing to load, and keeps nothing."""
+    """A minimal durable actor, which loads and keeps nothing."""
 
     kind = "minimal"
 
@@ -48,7 +48,7 @@ class MinimalActor(DurableActor):
 
 
 def agent_id(number: int) -> str:
-    """Name a stored agent, in the length of a real id."""
+    """Return the id of a stored agent, in the length of a real id."""
     return f"agt_{number:032x}"
 
 
@@ -56,7 +56,7 @@ def agent_id(number: int) -> str:
 async def opened(
     path: Path, *, idle_s: float = 3600, max_active: int = 1_000_000, sweeping: bool = False
 ) -> AsyncGenerator[LocalDirectory]:
-    """Open a store with a directory over it; nothing is passivated by itself unless it is to be `sweeping`."""
+    """Open a store with a directory over it; actors are passivated only if it is `sweeping`."""
     store, engine, outbox = await SqliteStore.open(path), RecallEngine(), Outbox(system_clock)
     factories: dict[str, Callable[[str], AgentActor | MinimalActor]] = {
         "agent": lambda key: AgentActor(key, store, system_clock, engine, outbox),
@@ -76,8 +76,8 @@ async def opened(
 
 
 async def populate(path: Path, count: int) -> None:
-    """Make a database with one user and `count` agents of its."""
-    await (await SqliteStore.open(path)).close()  # brings the schema
+    """Make a database with one user and `count` agents."""
+    await (await SqliteStore.open(path)).close()  # creates the schema
     owner = UserRow(OWNER, "bench-user", None, None, "no hash", "enterprise", None, AT)
     insert_owner = users.insert(owner)
     rows = [agents.insert(_agent(number)) for number in range(count)]
@@ -103,7 +103,7 @@ def _agent(number: int) -> AgentRow:
 
 
 def in_own_process(measure: Callable[..., Coroutine[Any, Any, R]], *arguments: Any) -> R:
-    """Run a coroutine function of a module in a fresh process, so that no earlier garbage hides in its memory."""
+    """Run a coroutine function of a module in a fresh process, without earlier garbage in its memory."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(_run, measure, arguments).result(LIMIT_S)
 

@@ -133,7 +133,7 @@ OTHER_WORDS = (
     ("Quand aura lieu le prochain vaccin ?", "fr vaccin"),
     ("Les trains de nuit pour Lyon, quelle voie ?", "fr train"),
 )
-"""Questions that use other words, forms or spellings than the memory."""
+"""Questions with other words, forms or spellings than the memory."""
 
 PEOPLE = (
     *("Anouk", "Bastian", "Chiara", "Dmitri", "Elif", "Farid", "Greta", "Hiroshi", "Ines", "Jakub"),
@@ -170,7 +170,7 @@ def _written(lines: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
 def memories_and_questions() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Return 300 memories (name, text) and the questions, each with the name of the memory that answers it.
 
-    210 are about people and alike, so that names and numbers have to tell them apart.
+    210 are about people and differ in names and numbers only.
     """
     memories: list[tuple[str, str]] = []
     questions = list(OTHER_WORDS)

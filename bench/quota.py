@@ -1,12 +1,12 @@
-"""What counting costs: requests a second with the quota step and without it, and on a plan with a limit.
+"""The cost of the quota: requests per second with and without the quota step, and on a plan with a limit.
 
-Two gateways, one of them without the step (`bench/uncounted.py`), take turns of short runs; every other round goes the
-other way round. Ratios are taken within a round, and the median of many is shown with its quartiles: the step is a
-few microseconds, far below what a shared machine varies by from one run to the next.
+Two gateways, one of them without the step (`bench/uncounted.py`), take turns of short runs, in reverse order in every
+other round. Ratios are taken within a round, and the result is their median with quartiles, because the step takes a
+few microseconds, far less than the variation of a shared machine between runs.
 
-Counting is at its dearest where one user alone saturates the gateway: 64 requests at a time use up a block of 64 at
-once, so that answers wait for the next block to be stored. So it is measured with 64 users of a session each, and with
-one user of 64 sessions.
+Counting costs most if one user alone saturates the gateway: 64 concurrent requests use up a block of 64 at once, and
+answers wait until the next block is stored. So it is measured with 64 users of one session each, and with one user of
+64 sessions.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from bench.report import BenchError, say, table, verdict
 from bench.servers import INTERNAL_SECRET, Server, gateway
 
 MARK = 0.95
-"""The share of AP_Read's requests a second that must be left with the step."""
+"""The required share of AP_Read's requests per second with the step."""
 LIMIT = 10**12
 
 UNCOUNTED_CROWD, CROWD = "64 users: AP_Read, not counted", "64 users: AP_Read"
@@ -36,7 +36,7 @@ MARKED = (CROWD, READ)
 
 
 def measure(seconds: float, rounds: int) -> None:
-    """Measure and print.
+    """Run the benchmark and print its figures.
 
     Raises:
         BenchError: wrk is missing, or a request was refused.
@@ -53,13 +53,13 @@ def measure(seconds: float, rounds: int) -> None:
                     run = loads[what].run(seconds if number else 1)
                     if run.refused or run.broken:
                         raise BenchError(f"{what}: {run.refused} answers not 2xx, {run.broken} connections failed")
-                    if number:  # the first round is to warm up
+                    if number:  # the first round warms up
                         runs[what].append(run)
     _print(runs)
 
 
 async def _prepare(folder: Path, counted: Server, uncounted: Server) -> dict[str, Load]:
-    """Set the users up, each with its sessions and agents, and write what they send."""
+    """Set up the users with their sessions and agents, and write their requests."""
     loads: dict[str, Load] = {}
     for server, what in ((uncounted, UNCOUNTED_CROWD), (counted, CROWD)):
         names = [f"crowd-{number:02}" for number in range(SESSIONS)]

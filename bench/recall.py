@@ -1,8 +1,8 @@
-"""`python -m bench.recall`: how well a bank recalls what `bench/questions.py` asks, and how fast a large one does.
+"""Quality and speed of recall from banks: `python -m bench.recall`.
 
-The large bank has 100,000 memories of words as frequent as those of a language (Zipf): the first is in almost every
-memory, most are in a few. Questions are asked one after another, of a store that has just been filled: its pages are in
-memory.
+The quality is measured with `bench/questions.py`. The large bank for the speed has 100,000 memories, with word
+frequencies of a language (Zipf): the first word is in almost every memory, most are in a few. Questions are asked one
+after another of a store that has just been filled, so its pages are in memory.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ RANKS = {
     "rare words only": ((3_000, WORDS),),
     "frequent, medium and rare": ((0, 50), (50, 3_000), (3_000, WORDS)),
 }
-"""Kinds of questions: from which ranks of the most frequent words theirs are."""
+"""Kinds of questions, with the frequency ranks of their words."""
 BANK = BankRow(1, "bnk_1", "usr_1", "bench", "facts", None, "agent", 0, 0, 0)
 
 
@@ -78,7 +78,7 @@ async def measure() -> None:
 
 
 async def measure_large() -> None:
-    """Ask a large bank questions of each kind and print how long they took."""
+    """Ask a large bank questions of each kind and print their durations."""
     chance = random.Random(1)
     words = _words()
     weights = list(accumulate(1 / rank for rank in range(1, WORDS + 1)))
@@ -106,7 +106,7 @@ async def measure_large() -> None:
 
 
 def _words() -> list[str]:
-    """Make distinct words that could be of a language, the most frequent first."""
+    """Return distinct pronounceable words, most frequent first."""
     syllables = [consonant + vowel for consonant, vowel in product("bdfgklmnprtvz", "aeiou")]
     made = ["".join(parts) + "n" for length in (2, 3) for parts in product(syllables, repeat=length)]
     random.Random(2).shuffle(made)
@@ -114,7 +114,7 @@ def _words() -> list[str]:
 
 
 def _question(chance: random.Random, words: list[str], ranks: tuple[tuple[int, int], ...]) -> str:
-    """Put 3 to 12 words together, in turn from each part of the ranks."""
+    """Return a question of 3 to 12 words, in turn from each range of ranks."""
     count = chance.randint(3, 12)
     return " ".join(words[chance.randrange(*ranks[number % len(ranks)])] for number in range(count))
 
@@ -131,7 +131,7 @@ def _figures(times: list[float]) -> list[str]:
 
 
 async def measure_all() -> None:
-    """Measure both."""
+    """Run both benchmarks."""
     await measure()
     await measure_large()
 

@@ -1,4 +1,4 @@
-"""What the benches print: aligned tables, verdicts, and the machine that it was measured on."""
+"""Output of the benchmarks: aligned tables, verdicts, and a description of the machine."""
 
 import os
 import platform
@@ -11,11 +11,11 @@ from pathlib import Path
 
 
 class BenchError(Exception):
-    """The measurement itself went wrong: its figures mean nothing."""
+    """The measurement failed, so its figures are invalid."""
 
 
 def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows in columns: the first and the last to the left, all between them to the right."""
+    """Print rows in columns: the first and the last aligned left, all others right."""
     widths = [max(len(line[place]) for line in (head, *rows)) for place in range(len(head))]
     print(f"\n{title}\n")
     for line in (head, ["-" * width for width in widths], *rows):
@@ -27,7 +27,7 @@ def table(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Non
 
 
 def verdict(value: float, mark: float, *, at_most: bool = False) -> str:
-    """Compare a figure with its mark."""
+    """Return the verdict on a figure and its mark."""
     passed = value <= mark if at_most else value >= mark
     return f"{'PASS' if passed else 'MISS'} (mark: {'at most ' if at_most else ''}{mark:,g})"
 
@@ -38,19 +38,19 @@ def say(line: str) -> None:
 
 
 def percentile(values: Sequence[float], percent: int) -> float:
-    """Return the value that `percent` of the values do not exceed."""
+    """Return a percentile of the values."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, len(ordered) * percent // 100)]
 
 
 def rss_mib(pid: int | None = None) -> float:
-    """Read a process's resident memory; this one's unless another is named."""
+    """Return the resident memory of a process; by default, of this one."""
     pages = int(Path(f"/proc/{pid or 'self'}/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def describe_machine() -> None:
-    """Print what the figures depend on: processor, versions, load by others, how fast the disk syncs."""
+    """Print the conditions of the figures: processor, versions, other load, speed of the disk's sync."""
     model = platform.processor() or platform.machine()
     for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
         if line.startswith("model name"):

@@ -1,4 +1,4 @@
-"""The servers under load, each a process of its own that ends with the bench."""
+"""The servers under load, each a process of its own that ends with the benchmark."""
 
 import os
 import re
@@ -20,18 +20,18 @@ STOP_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A running server: where it listens, and its process."""
+    """A running server with its address and its process."""
 
     base: str
     pid: int
 
     def cpu_s(self) -> float:
-        """Read how much processor time all its threads took so far."""
+        """Return the processor time of all its threads so far."""
         fields = Path(f"/proc/{self.pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def rss_mib(self) -> float:
-        """Read its resident memory."""
+        """Return its resident memory."""
         return rss_mib(self.pid)
 
 
@@ -40,12 +40,12 @@ INTERNAL_SECRET = "internal-secret-of-the-bench"
 
 @contextmanager
 def gateway(folder: Path, *script: str, **more: str) -> Generator[Server]:
-    """Run the gateway with its default settings, and `more`, on an empty database; `script` starts another than ours.
+    """Run the gateway with default settings and `more` on an empty database; `script` replaces `server.py`.
 
-    Registrations are not throttled and the user's plan has no daily limit; all that it logs goes to a file.
+    Registrations are not throttled, the users' plan has no daily limit, and the log goes to a file.
 
     Raises:
-        BenchError: it did not start, or did not stop in order.
+        BenchError: the gateway did not start, or did not stop in order.
     """
     settings = {
         "PARLEY_PORT": "0",

@@ -1,9 +1,9 @@
-"""Many readers follow one zone while messages are posted in it: does each have all of them, in order, and how soon?
+"""Streams of one zone to many readers: completeness, order and lag.
 
 The gateway is a process of its own, and so are the readers: raw connections whose bytes are read with one regular
 expression. A message carries the time at which it was sent, of the clock that all processes of a machine share; its
-lag is the time from there to a reader's having it. Posts are sent at their times whether or not earlier ones have been
-answered. Messages of the first seconds aren't timed, but must arrive as well.
+lag is the time until a reader has it. Posts are sent on schedule whether or not earlier ones have been answered.
+Messages of the first seconds aren't timed, but must arrive as well.
 """
 
 import asyncio
@@ -31,10 +31,10 @@ from bench.servers import Server, gateway
 
 READERS = (100, 1_000)
 RATE = 200
-"""Messages a second."""
+"""Messages per second."""
 WARM_UP_S = 2.0
 PATIENCE_S = 20.0
-"""How long a reader may wait for the last message after it was sent, and for its stream to begin."""
+"""Time limit for the last message after it was sent, and for the start of a stream."""
 DOMAIN, AGENT, PASSWORD = "bench-domain", "bench-agent", "correct horse battery"
 TEXT = "The lantern at the harbour is lit from dusk to dawn, as the keeper wrote."
 
@@ -43,7 +43,7 @@ _message = re.compile(rb'\ndata: \{"type":"message".*?"content":"(\d+) .*?"seq":
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """What readers are to follow, and what they must get: messages 1 to `last`, timed from `first_timed` on."""
+    """A task for readers: the zone to follow, and the expected messages 1 to `last`, timed from `first_timed` on."""
 
     address: tuple[str, int]
     request: bytes
@@ -55,7 +55,7 @@ class Following:
 
 @dataclass(frozen=True, slots=True)
 class Followed:
-    """What the readers have seen; lags in ms, over all readers and timed messages."""
+    """The readers' result; lags are in ms, over all readers and timed messages."""
 
     p50: float
     p99: float
@@ -66,7 +66,7 @@ class Followed:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """What so many readers came to: their lags, and what the gateway took for it. Memory in MiB."""
+    """The result for a number of readers: their lags, and the gateway's processor time and memory in MiB."""
 
     readers: int
     followed: Followed
@@ -79,7 +79,7 @@ class Phase:
 
 
 def measure(seconds: float) -> None:
-    """Measure and print.
+    """Run the benchmark and print its figures.
 
     Raises:
         BenchError: a reader missed a message or had one out of order, a request was refused, a stream ended.
@@ -114,7 +114,7 @@ async def _measure(server: Server, seconds: float) -> list[Phase]:
 
 
 async def _phase(server: Server, speaker: "Speaker", readers: int, seconds: float) -> Phase:
-    """Let so many follow a new zone, and post in it."""
+    """Post in a new zone that this number of readers follow."""
     zone = f"zone-{readers}"
     await speaker.send("ZN_Create", target={"domain": DOMAIN}, vx={"name": zone})
     before = server.rss_mib()
@@ -143,7 +143,7 @@ async def _phase(server: Server, speaker: "Speaker", readers: int, seconds: floa
 
 
 class Speaker:
-    """Posts messages, as one user of one session."""
+    """Posts messages as one user with one session."""
 
     def __init__(self, http: aiohttp.ClientSession, base: str) -> None:
         self._http = http
@@ -151,7 +151,7 @@ class Speaker:
         self._token = ""
 
     async def send(self, service: str, **body: Any) -> Any:
-        """Send a command.
+        """Send a command; return its answer.
 
         Raises:
             BenchError: it was refused.
@@ -174,13 +174,13 @@ class Speaker:
         await self.send("DM_Create", target={"agent": AGENT}, vx={"name": DOMAIN, "description": "Where many listen"})
 
     def request_to_follow(self, zone: str) -> bytes:
-        """Write the request for a zone's stream."""
+        """Return the request for a zone's stream."""
         body = orjson.dumps({"target": {"domain": DOMAIN, "zone": zone}})
         head = f"POST {PATH}/zone/stream HTTP/1.1\r\nHost: gateway\r\nAuthorization: Bearer {self._token}\r\n"
         return f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
 
     async def post(self, zone: str, count: int, started: float) -> list[float]:
-        """Post so many messages, each at its time; return how long each took to be acknowledged, in ms."""
+        """Post a number of messages on schedule; return the time to each acknowledgement in ms."""
         posts: list[asyncio.Task[float]] = []
         for number in range(count):
             await asyncio.sleep(started + number / RATE - time.monotonic())
@@ -195,7 +195,7 @@ class Speaker:
 
 @contextmanager
 def _reading(following: Following) -> Generator[Connection]:
-    """Run readers in a process of their own; what they say comes through the pipe."""
+    """Run readers in a process of their own, which reports through a pipe."""
     spawning = multiprocessing.get_context("spawn")
     ours, theirs = spawning.Pipe()
     process = spawning.Process(target=_read_all, args=(following, theirs), daemon=True)
@@ -209,10 +209,10 @@ def _reading(following: Following) -> Generator[Connection]:
 
 
 async def _said(pipe: Connection) -> Any:
-    """Wait for what the readers' process says next.
+    """Return the next report of the readers' process.
 
     Raises:
-        BenchError: it says that a reader failed, or ended without a word.
+        BenchError: a reader failed, or the process ended without a report.
     """
     try:
         said = await asyncio.to_thread(pipe.recv)
@@ -237,7 +237,7 @@ def _read_all(following: Following, pipe: Connection) -> None:
 
 
 async def _follow(following: Following, pipe: Connection) -> None:
-    """Open all streams, say so, wait for the last message everywhere, and say how it went."""
+    """Open all streams and report; wait for the last message of all and report the result."""
     loop = asyncio.get_running_loop()
     crowd = Crowd(following)
     for _ in range(following.readers):
@@ -253,7 +253,7 @@ async def _follow(following: Following, pipe: Connection) -> None:
 
 
 class Crowd:
-    """All readers: how many of them have begun and are done, and their lags in ms."""
+    """The state of all readers: the numbers that have begun and ended, and their lags in ms."""
 
     def __init__(self, following: Following) -> None:
         self.following = following
@@ -264,21 +264,21 @@ class Crowd:
         self._known: tuple[bytes, list[tuple[int, int]]] = b"", []
 
     def fail(self, what: str) -> None:
-        """Give up: a reader has seen what must not be."""
+        """Record the failure of a reader, which ends the run."""
         if not self.failed.done():
             self.failed.set_exception(BenchError(what))
 
     def messages_in(self, data: bytes) -> list[tuple[int, int]]:
-        """Find the messages in what a reader has received: seq and time of each; readers mostly receive the same."""
+        """Return seq and time of each message in received bytes; cached, because readers mostly receive the same."""
         if data != self._known[0]:
             self._known = data, [(int(seq), int(sent)) for sent, seq in _message.findall(data)]
         return self._known[1]
 
     async def wait(self, all_of_them: asyncio.Semaphore, limit_s: float, what: str) -> None:
-        """Wait until each reader has come so far.
+        """Wait until all readers have reached this state.
 
         Raises:
-            BenchError: one failed, or some have not come so far in time.
+            BenchError: one failed, or some were too late.
         """
         here = 0
 
@@ -297,7 +297,7 @@ class Crowd:
 
 
 class Reader(asyncio.Protocol):
-    """One stream: takes what comes, and looks that no message is missed and none comes twice."""
+    """One stream; it checks that every message arrives once and in order."""
 
     def __init__(self, crowd: Crowd) -> None:
         self._crowd = crowd
@@ -310,7 +310,7 @@ class Reader(asyncio.Protocol):
         cast(asyncio.WriteTransport, transport).write(self._crowd.following.request)
 
     def data_received(self, data: bytes) -> None:
-        """Take whole events and keep the rest."""
+        """Handle complete events and keep the rest."""
         now, crowd = time.monotonic_ns(), self._crowd
         if self._rest:
             data = self._rest + data
@@ -334,5 +334,5 @@ class Reader(asyncio.Protocol):
             crowd.done.release()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Fail: no stream ends by itself."""
+        """Record a failure, because no stream ends by itself."""
         self._crowd.fail(f"a stream ended after message {self._seq}: {exc or 'no error'}")

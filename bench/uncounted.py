@@ -1,4 +1,4 @@
-"""The gateway without the step that counts requests: what `bench/quota.py` compares it with."""
+"""The gateway without the quota step, for `bench/quota.py`."""
 
 import sys
 
@@ -8,7 +8,7 @@ from routes.bus import bus
 
 
 async def admit(call: Call, credential: str | None) -> None:
-    """Authenticate the caller, as `actors.calls.admission.admit` does, and count nothing."""
+    """Authenticate the caller like `actors.calls.admission.admit`, but count nothing."""
     call.sent_by(await call.core.credentials.authenticate(credential))
 
 

@@ -1,4 +1,4 @@
-"""Webhooks: how many durable deliveries a second, how late they come, what waiting ones cost, what bad receivers do.
+"""Webhooks: throughput, latency, the cost of waiting deliveries, and isolation from bad receivers.
 
 The receiver is a process of its own that answers 204 (bench/bare_receiver.py). The gateway's core runs without its HTTP
 side in a fresh process for each measurement, and so does the yardstick: aiohttp posting the same bodies to the same
@@ -42,9 +42,9 @@ from persistence.users import UserRow
 USER = "usr_" + 32 * "0"
 ENDPOINTS = 4
 EVENTS = 2_500
-"""Events of the throughput's runs; each goes to all endpoints."""
+"""Number of events in the throughput runs; each goes to all endpoints."""
 RATE = 300
-"""Events a second where latency is measured."""
+"""Events per second for the measurement of latency."""
 WAITING = 100_000
 DATA: dict[str, Any] = {
     "user_id": USER,
@@ -64,7 +64,7 @@ Noted = list[tuple[int, int, int]]
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """Commit to receiver, in ms, and what the process took of memory."""
+    """The latency from commit to receiver in ms, and the memory of the process."""
 
     p50: float
     p99: float
@@ -73,7 +73,7 @@ class Latencies:
 
 
 def measure(seconds: float, rounds: int) -> None:
-    """Measure and print.
+    """Run the benchmark and print its figures.
 
     Raises:
         BenchError: an event did not arrive, or a row does not say so.
@@ -148,7 +148,7 @@ def _closed_port() -> int:
         return listener.getsockname()[1]
 
 
-# what runs in a process of its own
+# functions that run in a process of their own
 
 
 async def _report(base: str) -> Noted:
@@ -157,7 +157,7 @@ async def _report(base: str) -> Noted:
 
 
 async def _post_all(base: str) -> tuple[float, float]:
-    """Post what the core would deliver, and store nothing; return requests a second, and processor µs for each."""
+    """Post the core's deliveries without storing; return requests per second, and processor µs of each."""
     tune()
     await _report(base)
     bodies = [
@@ -207,7 +207,7 @@ async def _endpoint(core: Core, url: str) -> None:
 
 
 async def _deliver_all(base: str, path: Path) -> tuple[float, float]:
-    """Deliver events that are stored already, from the start to the last stored outcome; return as `_post_all`."""
+    """Deliver stored events until the last outcome is stored; return the same as `_post_all`."""
     tune()
     await _report(base)
     async with _core(path) as core:
@@ -226,20 +226,20 @@ async def _deliver_all(base: str, path: Path) -> tuple[float, float]:
 
 
 def _unstored(core: Core) -> int:
-    """Count the deliveries whose outcome is not stored yet."""
+    """Return the number of deliveries without a stored outcome."""
     found = core.directory.inspect(DISPATCHER, DISPATCHER_KEY)
     assert found is not None
     return sum(lane["open"] for lane in found[1]["lanes"])
 
 
 async def _emit(core: Core, number: int) -> int:
-    """Emit an event; return when it was stored."""
+    """Emit an event; return the time of its commit."""
     await core.directory.ask("webhooks", USER, SendTest("webhook.test", {**DATA, "n": number}))
     return time.monotonic_ns()
 
 
 async def _at_a_rate(base: str, path: Path, seconds: float, waiting: int, bad: Sequence[str]) -> Latencies:
-    """Emit events at `RATE` and see when each arrives at the one good endpoint."""
+    """Emit events at `RATE` and measure the arrival of each at the one good endpoint."""
     async with _core(path) as core:
         for url in bad:
             await _endpoint(core, url)
@@ -253,7 +253,7 @@ async def _at_a_rate(base: str, path: Path, seconds: float, waiting: int, bad: S
     before = rss_mib()
     async with _core(path) as core:
         await core.directory.ask(DISPATCHER, DISPATCHER_KEY, Wake())
-        await asyncio.sleep(1.0)  # connections are open, the breakers of bad receivers too
+        await asyncio.sleep(1.0)  # opens connections, and the breakers of bad receivers
         for number in range(50):
             await _emit(core, 1_000_000 + number)
         await asyncio.sleep(0.5)
@@ -283,7 +283,7 @@ async def _at_a_rate(base: str, path: Path, seconds: float, waiting: int, bad: S
 
 
 def _add_waiting(path: Path, count: int) -> None:
-    """Add deliveries to the last two endpoints: half are due and can't be delivered, half are due in an hour."""
+    """Add deliveries to the last two endpoints: half are due but undeliverable, half are due in an hour."""
     now = system_clock()
     with closing(sqlite3.connect(path)) as connection, connection:
         numbers = [row[0] for row in connection.execute("SELECT number FROM endpoints ORDER BY number DESC LIMIT 2")]

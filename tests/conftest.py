@@ -1,4 +1,4 @@
-"""Fixtures of the names that pytest-sanic gave them, over a real gateway on a real socket (docs/testing.md)."""
+"""Fixtures with pytest-sanic's names, over a real gateway on a real socket (docs/testing.md)."""
 
 import itertools
 from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="session")
 async def sanic_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
-    """One gateway for all tests that don't need one of their own."""
+    """The gateway of all tests without one of their own."""
     gateway = await GatewayProcess(tmp_path_factory.mktemp("gateway") / "data").start()
     yield gateway
     assert await gateway.stop() == 0
@@ -24,7 +24,7 @@ async def sanic_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterato
 
 @pytest.fixture
 async def sanic_client(sanic_server: GatewayProcess) -> AsyncIterator[Client]:
-    """A client of the shared gateway that is nobody yet."""
+    """A client of the shared gateway without a user."""
     async with sanic_server.client() as client:
         yield client
 
@@ -34,13 +34,13 @@ test_cli = sanic_client
 
 @pytest.fixture
 def unique() -> str:
-    """A name that no other test uses, to build others on."""
+    """A prefix for names that no other test uses."""
     return f"t{next(_numbers):05d}"
 
 
 @pytest.fixture
 async def user(sanic_client: Client, unique: str) -> Client:
-    """A user of its own, logged on."""
+    """A new user, logged on."""
     return await sanic_client.register(f"{unique}-user")
 
 

@@ -1,6 +1,6 @@
-"""A gateway whose clock is ahead of the system's by the milliseconds that stand in the file TEST_CLOCK.
+"""A gateway with a clock that is ahead of the system's by the milliseconds in the file TEST_CLOCK.
 
-The clock of its throttles is ahead by those in the file beside it, which ends in `.ticks`.
+The clock of its throttles is ahead by the milliseconds in the file beside it with the suffix `.ticks`.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""A gateway whose actors are passivated after a second without a message."""
+"""A gateway with actors that are passivated after a second without a message."""
 
 from tests.gateways.parts import serve
 

@@ -1,4 +1,4 @@
-"""A gateway whose batches fail at random until SIGTERM: FAILING_SHARE of them, in the order of FAILING_SEED."""
+"""A gateway with batches that fail at random until SIGTERM: FAILING_SHARE of them, seeded by FAILING_SEED."""
 
 import asyncio
 import os

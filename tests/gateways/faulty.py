@@ -1,7 +1,7 @@
-"""A gateway with faults.
+"""A gateway with faults of commits, a command, the engine and the access log.
 
-No commit succeeds while `broken` is in its data folder, US_Sessions has a bug, the engine fails on every message, and
-so does the access log on the request id `unforeseen-fault`.
+Commits fail while `broken` is in its data folder, US_Sessions has a bug, the engine fails on every message, and the
+access log fails on the request id `unforeseen-fault`.
 """
 
 import os

@@ -1,10 +1,10 @@
-"""How a test holds the scripted engine up."""
+"""A gate by which a test blocks the scripted engine."""
 
 import asyncio
 from pathlib import Path
 
 ENGINES = Path(__file__).parent
-"""The folder of scripts that start a gateway with other parts."""
+"""The folder with scripts of gateways with replaced parts."""
 
 
 class Gate:
@@ -17,7 +17,7 @@ class Gate:
         return str(self._path)
 
     async def reached(self) -> None:
-        """Wait until an engine waits at it."""
+        """Wait until an engine waits at the gate."""
         reached = self._path.with_name(f"{self._path.name}.reached")
         while not reached.exists():
             await asyncio.sleep(0.01)

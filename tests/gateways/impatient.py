@@ -1,4 +1,4 @@
-"""The scripted gateway, which waits a second for a request to arrive, and as long on an idle connection."""
+"""The scripted gateway with time-outs of one second for arriving requests and idle connections."""
 
 from dataclasses import replace
 

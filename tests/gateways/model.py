@@ -1,4 +1,4 @@
-"""A gateway with the engine `openai`, its bounds short, and a toolbox with a clock and a reader of banks in it."""
+"""A gateway with the engine `openai`, short limits, and a toolbox with a clock and a reader of banks."""
 
 from typing import Any, NamedTuple
 
@@ -35,7 +35,7 @@ MEMORIES = "SELECT place, text FROM memories JOIN banks ON banks.id = bank_id WH
 
 
 class Tools:
-    """A clock, and one that reads all memories of the user's banks."""
+    """Two tools: a clock, and a reader of all memories in the user's banks."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""A gateway in which libraries, warnings, threads and tasks have something to say; with TEST_FAILS it doesn't start."""
+"""A gateway in which libraries, warnings, threads and tasks write to the log; with TEST_FAILS it doesn't start."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""What every gateway of the tests has in common: cheap passwords unless TEST_PASSWORDS is `real`, TEST_GRACE_S."""
+"""The common parts of all test gateways: cheap passwords unless TEST_PASSWORDS is `real`, TEST_GRACE_S."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from tests.support.core import CHEAP
 
 
 def parts(**replaced: Any) -> Parts:
-    """Return the parts of a gateway of the tests, some of them replaced."""
+    """Return the parts of a test gateway, with some replaced."""
     common: dict[str, Any] = {}
     if os.environ.get("TEST_PASSWORDS") != "real":
         common["hasher"] = partial(PasswordHasher, cost=CHEAP)
@@ -23,6 +23,6 @@ def parts(**replaced: Any) -> Parts:
 
 
 def serve(gateway: type[Gateway] = Gateway, **replaced: Any) -> NoReturn:
-    """Run a gateway with some parts replaced, as `python server.py` runs it with its own; end the process."""
+    """Run a gateway with replaced parts like `python server.py`; end the process."""
     make: Callable[[Settings, Collection[str] | None], Gateway] = partial(gateway, parts=parts(**replaced))
     sys.exit(main(sys.argv[1:], make))

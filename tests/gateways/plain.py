@@ -1,4 +1,4 @@
-"""The gateway of `server.py`, but for the parts that all gateways of the tests have (tests/gateways/parts.py)."""
+"""The gateway of `server.py` with the common parts of all test gateways (tests/gateways/parts.py)."""
 
 from tests.gateways.parts import serve
 

@@ -1,4 +1,4 @@
-"""A gateway that writes each line of its access log at once, for tests that read it after each request."""
+"""A gateway that writes each line of its access log at once, for tests that read the log."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""A gateway whose chat engine does what the message says, a word at a time.
+"""A gateway with a chat engine that runs the words of the message as instructions.
 
 `say:TEXT` yields a piece, `wait:PATH` waits until that file is there (and makes PATH.reached), `recall:WORD` names the
-memories that it was given, `fail` raises, and `failonce:PATH` raises unless that file is there (and makes it).
+memories in its turn, `fail` raises, and `failonce:PATH` raises unless that file is there (and makes it).
 """
 
 import asyncio

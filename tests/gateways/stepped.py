@@ -1,11 +1,11 @@
 """A gateway that measures each step of its loop, in processor time of the loop's thread.
 
-It runs on asyncio's own loop, whose every step (a protocol's callback, a task's step, a timer) is one `Handle._run`.
-Other threads' work and the time that the system takes the processor away don't count; the garbage collector's is
-counted by itself, since any allocation may start it. A connection to the Unix socket STEPS_SOCKET is answered with the
+It runs on asyncio's own loop, where every step (a callback, a task's step, a timer) is one `Handle._run`.
+Other threads' work and preemption don't count; garbage collections are
+counted separately, because any allocation may start one. A connection to the Unix socket STEPS_SOCKET is answered with the
 longest steps since the last one, as JSON: `steps` (milliseconds and what ran, longest first), `collection`, and `pace`:
-how many milliseconds a fixed piece of work takes just now. Even a thread's own processor time is longer beside busy
-neighbours, which share its caches and its core; the same work is then longer by as much.
+the milliseconds of a fixed piece of work at this time. A thread's own processor time grows beside busy
+neighbours, which share its caches and its core; the fixed work then grows by the same factor.
 """
 
 import asyncio
@@ -29,17 +29,17 @@ SHOWN = 5
 
 
 class Steps:
-    """The longest steps since the last look."""
+    """The longest steps since the last report."""
 
     def __init__(self) -> None:
         self._longest: list[tuple[float, str]] = []
         self._collection = 0.0
-        self._collecting = 0.0  # within the step under way
+        self._collecting = 0.0  # within the current step
         self._since = 0.0
-        self._own = False  # the step under way is the measuring's own
+        self._own = False  # the current step is the measurement itself
 
     def install(self) -> None:
-        """Measure all that asyncio's loop runs from now on."""
+        """Measure all steps of asyncio's loop from now on."""
         handles: Any = Handle
         run = handles._run
 
@@ -72,7 +72,7 @@ class Steps:
         self._collection = max(self._collection, seconds)
 
     def taken(self) -> bytes:
-        """Tell the longest steps, and forget them; the step that asks is none of them."""
+        """Return the longest steps and reset them; the asking step is not included."""
         self._own = True
         steps = [[round(seconds * 1000, 2), what[:300]] for seconds, what in self._longest]
         collection = round(self._collection * 1000, 2)

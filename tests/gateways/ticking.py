@@ -1,4 +1,4 @@
-"""A gateway whose clock goes on by TEST_TICK_MS (a second) at each reading: two readings for one change show."""
+"""A gateway with a clock that advances by TEST_TICK_MS (a second) per reading, to reveal two readings per change."""
 
 import itertools
 import os

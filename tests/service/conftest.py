@@ -1,4 +1,4 @@
-"""Gateways of the service tests that differ from the shared one in their settings or their parts."""
+"""Gateways of the service tests with other settings or parts than the shared one."""
 
 from collections.abc import AsyncIterator
 
@@ -21,7 +21,7 @@ async def page() -> AsyncIterator[Page]:
 
 @pytest.fixture(scope="session")
 async def scripted_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
-    """A gateway whose engine does what the message says; see tests/gateways/scripted.py."""
+    """A gateway with the scripted engine; see tests/gateways/scripted.py."""
     data = tmp_path_factory.mktemp("scripted") / "data"
     async with running(data, script=ENGINES / "scripted.py") as gateway:
         yield gateway
@@ -36,7 +36,7 @@ async def scripted_user(scripted_server: GatewayProcess, unique: str) -> AsyncIt
 
 @pytest.fixture(scope="session")
 async def faulty_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
-    """A gateway whose parts fail; see tests/gateways/faulty.py."""
+    """A gateway with faults; see tests/gateways/faulty.py."""
     data = tmp_path_factory.mktemp("faulty") / "data"
     async with running(data, script=ENGINES / "faulty.py") as gateway:
         yield gateway
@@ -51,7 +51,7 @@ async def faulty_user(faulty_server: GatewayProcess, unique: str) -> AsyncIterat
 
 @pytest.fixture(scope="session")
 async def proxied_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
-    """A gateway with real passwords that believes X-Forwarded-For, so that tests of throttles share no address."""
+    """A gateway with real passwords behind a trusted proxy, so that tests of throttles share no address."""
     data = tmp_path_factory.mktemp("proxied") / "data"
     async with running(data, script=SERVER, PARLEY_TRUSTED_PROXIES="127.0.0.1") as gateway:
         yield gateway
@@ -59,7 +59,7 @@ async def proxied_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncItera
 
 @pytest.fixture
 async def proxied(proxied_server: GatewayProcess) -> AsyncIterator[Client]:
-    """A client of the proxied gateway that is nobody yet."""
+    """A client of the proxied gateway without a user."""
     async with proxied_server.client() as client:
         yield client
 
@@ -72,7 +72,7 @@ def address() -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 async def stepped_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stepped]:
-    """A gateway that measures its loop, warmed up."""
+    """A warmed-up gateway that measures its loop."""
     folder = tmp_path_factory.mktemp("stepped")
     async with stepped(folder, PARLEY_WEBHOOKS_ALLOW_INSECURE="true") as loop:
         async with loop.gateway.client() as client:

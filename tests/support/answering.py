@@ -1,7 +1,7 @@
-"""Small banks in four languages, and questions with the memory that answers them; None where none does.
+"""Small banks in four languages, and questions, each with the memory that answers it or None.
 
-Written before the threshold was tuned: the first half of each bank's questions was looked at while it was, the second
-half was not.
+Written before the threshold was tuned: the tuning used the first half of each bank's questions, and the second half
+was kept for the check.
 """
 
 KITCHEN = {

@@ -21,7 +21,7 @@ CHROMIUM_FLAGS = [
 
 @asynccontextmanager
 async def empty_tab() -> AsyncIterator[Page]:
-    """Open an empty tab; where there is no Chromium, the test is skipped, or fails in CI."""
+    """Open an empty tab; without Chromium the test is skipped, or fails in CI."""
     chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if chromium is None:
         missing = "no Chromium on this machine: install it (Debian: apt-get install chromium)"

@@ -1,4 +1,4 @@
-"""A clock that tests move."""
+"""Movable clocks, in process and of gateways."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,7 +8,7 @@ MINUTE_MS = 60_000
 
 
 class MovableClock:
-    """Ms since the epoch, as a test says; it begins at a noon."""
+    """A clock of ms since the epoch that a test sets; it begins at a noon."""
 
     def __init__(self) -> None:
         self.now = 20_000 * DAY_MS + DAY_MS // 2
@@ -26,7 +26,7 @@ class MovableClock:
 
 
 class ClockFile:
-    """Moves the clock of a gateway that runs as `tests/gateways/clocked.py`."""
+    """Moves the clocks of a gateway of `tests/gateways/clocked.py`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -36,12 +36,12 @@ class ClockFile:
         self.tick(0)
 
     def move(self, ms: int) -> None:
-        """Move the time of day on, or back, as who sets it does; no time passes by that."""
+        """Set the time of day forward or back, without elapsed time."""
         self.ahead_ms += ms
         self._write(self.path, self.ahead_ms)
 
     def tick(self, ms: int) -> None:
-        """Let time pass that throttles count."""
+        """Let time pass for throttles."""
         self.ticks_ahead_ms += ms
         self._write(self.path.with_suffix(".ticks"), self.ticks_ahead_ms)
 

@@ -1,6 +1,6 @@
 """Run the official MCP conformance kit against a gateway: `python -m tests.support.conformance [VERSION ...] [-v]`.
 
-Needs npx and the network, so it is no test of the suite. The kit can't send a credential: a proxy adds one.
+It needs npx and the network, so it is not part of the test suite. The kit can't send a credential: a proxy adds one.
 """
 
 import argparse
@@ -23,9 +23,9 @@ _OF_ONE_CONNECTION = ("transfer-encoding", "content-length", "connection", "keep
 
 @asynccontextmanager
 async def proxy(user: Client) -> AsyncIterator[str]:
-    """Pass requests on to the gateway with an API key of a user; all else stays, Host and Origin included.
+    """Pass requests on to the gateway with a user's API key; keep everything else, Host and Origin included.
 
-    The kit calls the first tool, US_LogOff: a session would end with that.
+    The kit calls the first tool, US_LogOff, which would end a session.
     """
     key = (await user.request("POST", "/api/api-keys", json={"name": "conformance"})).body["key"]
 
@@ -51,7 +51,7 @@ async def proxy(user: Client) -> AsyncIterator[str]:
 
 
 async def conforms(url: str, version: str, results: Path, *, verbose: bool) -> bool:
-    """Run the kit for one version of the protocol; tell whether only the expected checks failed."""
+    """Run the kit for one version of the protocol; return whether only the expected checks failed."""
     process = await asyncio.create_subprocess_exec(
         *("npx", "-y", "-p", "node@22", "-p", KIT, "conformance", "server"),
         *("--url", url, "--suite", "all", "--spec-version", version, "--expected-failures", str(EXPECTED)),

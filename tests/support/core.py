@@ -1,4 +1,4 @@
-"""The actors in this process, over a real store: a gateway without HTTP."""
+"""A gateway without HTTP: the actors in this process over a real store."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -16,7 +16,7 @@ from persistence.store import Unit
 from persistence.users import UserRow
 
 CHEAP = HashCost(memory_kib=8, iterations=1)
-"""The least that Argon2id takes: most tests are not about hashing, and OWASP's cost is 20 ms of a processor each."""
+"""Minimal parameters of Argon2id, because OWASP's cost 20 ms of processor time each and few tests concern hashing."""
 
 
 @asynccontextmanager
@@ -28,7 +28,7 @@ async def open_core(
     engine: Engine | None = None,
     hasher: PasswordHasher | None = None,
 ) -> AsyncIterator[Core]:
-    """Run a core for a while; its database lies in the folder."""
+    """Run a core with its database in a folder."""
     store = await SqliteStore.open(folder / "parley.db", before_commit=before_commit)
     hasher = hasher or PasswordHasher(cost=CHEAP)
     core = Core(store, engine or RecallEngine(), Sealer(bytes(32)), options or CoreOptions(), clock, hasher=hasher)

@@ -1,4 +1,4 @@
-"""A real store on a disk that can be held up and made to fail, and an actor that counts on it."""
+"""A real store on a disk that tests can block and make fail, and an actor that counts on it."""
 
 import asyncio
 import threading
@@ -18,12 +18,12 @@ from persistence.store import Query, Store, Unit, Write
 
 
 class DiskFull(OSError):
-    """What the disk of a test fails with."""
+    """The error of a test's disk."""
 
 
 @dataclass
 class Disk:
-    """What the writer's thread meets before each COMMIT."""
+    """A hook of the writer's thread before each COMMIT."""
 
     fails: Callable[[], bool] = lambda: False
     commits: int = 0
@@ -34,7 +34,7 @@ class Disk:
         self._free.set()
 
     def before_commit(self) -> None:
-        """Run in the writer's thread: wait while held, then fail or not."""
+        """Run in the writer's thread: wait while blocked, then fail or pass."""
         self.commits += 1
         self._reached.set()
         assert self._free.wait(30), "a test held the disk and never let go of it"
@@ -42,7 +42,7 @@ class Disk:
             raise DiskFull("no space left on this disk")
 
     def hold(self) -> None:
-        """Let no batch pass from now on."""
+        """Block all batches from now on."""
         self._reached.clear()
         self._free.clear()
 
@@ -51,13 +51,13 @@ class Disk:
         assert await asyncio.to_thread(self._reached.wait, 30)
 
     def let_go(self, *, failing: bool = False) -> None:
-        """Let the batch that is held pass, or fail; those after it pass."""
+        """Let the blocked batch pass or fail; later ones pass."""
         if failing:
             self.fail_next()
         self._free.set()
 
     def fail_next(self, batches: int = 1) -> None:
-        """Fail so many batches from now on, then none."""
+        """Fail this number of batches from now on."""
         left = iter(range(batches))
         self.fails = lambda: next(left, None) is not None
 
@@ -89,13 +89,13 @@ async def rows(store: Store, sql: str, *params: Any) -> list[tuple[Any, ...]]:
 
 
 async def value(store: Store, sql: str, *params: Any) -> Any:
-    """Read the one value of the one row."""
+    """Read the value of a query with one row and one column."""
     ((found,),) = await rows(store, sql, *params)
     return found
 
 
 def traces(data: Path, word: str) -> list[str]:
-    """Tell which of the files of a data folder hold a word."""
+    """Return the files of a data folder that hold a word."""
     return [file.name for file in data.iterdir() if word.encode() in file.read_bytes()]
 
 
@@ -107,42 +107,42 @@ async def erased(data: Path, word: str, *, within_s: float) -> None:
 
 
 async def spin(steps: int = 20) -> None:
-    """Let the event loop take some steps, so that whatever can happen at once has happened."""
+    """Let the event loop take some steps, so that everything that needs no waiting is done."""
     for _ in range(steps):
         await asyncio.sleep(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Increment(Ask[int]):
-    """Count one up, as one unit of two rows; answers the new count."""
+    """Increment the count, as one unit of two rows; answered with the new count."""
 
     by_n: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class ReadCount(Ask[int]):
-    """Answer the count in memory."""
+    """Answered with the count in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefuseWithCount(Ask[None]):
-    """Refuse, with the count in memory in the note."""
+    """Refused, with the count in memory in the note."""
 
 
 @dataclass(frozen=True, slots=True)
 class TakeName(Ask[tuple[str, int]]):
-    """Take a name that may be another's; answers it with the count in memory."""
+    """Take a name that may be taken already; answered with the name and the count in memory."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Incarnation(Ask[int]):
-    """Answer which incarnation handles this."""
+    """Answered with the actor's incarnation."""
 
 
 class Counter(DurableActor):
-    """Counts in memory first; the store follows with the value, which is where an unfenced writer goes wrong."""
+    """Counts in memory first and stores the value afterwards, which an unfenced writer would get wrong."""
 
     kind = "counter"
 
@@ -180,7 +180,7 @@ class Counter(DurableActor):
         def applied() -> None:
             self.name = message.name
 
-        n = self.n  # as it is now: a later count may fail to be stored
+        n = self.n  # the value of now, because a later count may fail to be stored
         return self.commit_or_refuse(
             Write("INSERT INTO names (name, key) VALUES (?, ?)", (message.name, self.key)),
             reply=lambda: (message.name, n),

@@ -1,9 +1,9 @@
-"""A process that has imported the gateway and forks one for each start: no start pays for the imports again.
+"""The fork server: a process that has imported the gateway and forks a child for each start.
 
-`python -m tests.support.fork_server SOCKET` imports, listens on a Unix socket and says so with a line on its standard
-output. A connection brings one request, a JSON object in a line (`Start`), and is answered with the lines `pid N` and,
-once that process has ended, `status N`. It ends, with all its children, when its standard input does: when the process
-that started it is gone.
+`python -m tests.support.fork_server SOCKET` imports, listens on a Unix socket and reports that with a line on its
+standard output. A connection brings one request, a JSON object in a line (`Start`), and is answered with the lines `pid N` and,
+once that process has ended, `status N`. It ends with all its children at the end of its standard input, when its parent
+process has ended.
 
 Only imports happen before a fork: no thread, no event loop, no open file but those below. A child gets its own
 environment, folder, log, signals and random numbers and then runs its script as `__main__`, as the interpreter would.
@@ -38,12 +38,12 @@ PRELOADED = (
     "mcp.server.lowlevel.server",
     "mcp.server.streamable_http_manager",
 )
-"""`server`, and what the gateway imports late: for the engine `openai`, for tool servers, for MCP."""
+"""`server`, and the gateway's late imports for the engine `openai`, tool servers and MCP."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What to run: a script and its arguments, in which environment, folder and umask, and the file of its output."""
+    """A start: a script with its arguments, environment, folder, umask and log file."""
 
     script: str
     arguments: tuple[str, ...]
@@ -64,7 +64,7 @@ class ForkServer:
         self._children: dict[int, socket.socket] = {}
 
     def until_forked(self) -> Start | None:
-        """Serve; return a request in each child that is made, and None in the server when it is to end."""
+        """Serve requests; return the request in each child, and None in the server at its end."""
         with (
             selectors.DefaultSelector() as selector,
             socket.socket(socket.AF_UNIX) as listening,
@@ -73,7 +73,9 @@ class ForkServer:
             wakes.setblocking(False)
             signal.set_wakeup_fd(wakes.fileno())
             signal.signal(signal.SIGCHLD, lambda *_: None)
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for pytest; it ends this server by its input
+            signal.signal(
+                signal.SIGINT, signal.SIG_IGN
+            )  # Ctrl-C is for pytest, which ends this server through its input
             listening.bind(self._path)
             listening.listen(64)
             for waited_for in (listening, woken, sys.stdin):
@@ -118,7 +120,7 @@ class ForkServer:
             with self._children.pop(pid) as connection:
                 try:
                     connection.sendall(b"status %d\n" % os.waitstatus_to_exitcode(status))
-                except OSError:  # nobody waits for it any more
+                except OSError:  # no client waits for it any more
                     continue
 
     def _end(self) -> None:
@@ -127,7 +129,7 @@ class ForkServer:
 
 
 def become(start: Start) -> None:
-    """Make of a fresh fork the process that the interpreter would have made for a script."""
+    """Turn a fresh fork into a process like one that the interpreter starts for a script."""
     for number in (signal.SIGCHLD, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL if number == signal.SIGCHLD else signal.default_int_handler)
     os.environ.clear()
@@ -155,7 +157,7 @@ def main() -> None:
     assert threading.active_count() == 1, f"an import has started a thread: {threading.enumerate()}"
     assert not logging.getLogger().handlers, "an import has set logging up"
     gc.collect()
-    gc.freeze()  # the collector leaves the pages alone that all children share
+    gc.freeze()  # keeps the collector off the pages that all children share
     start = ForkServer(sys.argv[1]).until_forked()
     if start is not None:
         become(start)

@@ -1,4 +1,4 @@
-"""Processes that the fork server makes (tests/support/fork_server.py), with the surface of asyncio's own."""
+"""Processes of the fork server (tests/support/fork_server.py), with the interface of asyncio's."""
 
 import asyncio
 import atexit
@@ -14,7 +14,7 @@ from tests.support.fork_server import Start
 
 
 class Process(Protocol):
-    """What the tests use of a process, however it was started."""
+    """The protocol of a process for tests, for every kind of start."""
 
     @property
     def pid(self) -> int: ...
@@ -30,7 +30,7 @@ class Process(Protocol):
 
 
 class ForkedProcess:
-    """A process of the fork server's; `returncode` follows by itself, as that of asyncio's processes."""
+    """A process of the fork server; `returncode` is set at its end, as in asyncio."""
 
     def __init__(self, pid: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.pid = pid
@@ -39,7 +39,7 @@ class ForkedProcess:
 
     @classmethod
     async def start(cls, start: Start) -> Self:
-        """Have the fork server of this test process run a script."""
+        """Run a script by the fork server of this test process."""
         reader, writer = await asyncio.open_unix_connection(await _fork_server())
         writer.write(start.line())
         word, _, pid = (await reader.readline()).partition(b" ")
@@ -56,15 +56,15 @@ class ForkedProcess:
         return self.returncode
 
     def send_signal(self, signal: int) -> None:
-        """Send a signal; one to a process that has ended is lost."""
+        """Send a signal; it is ignored after the process has ended."""
         if self.returncode is None:
             try:
                 os.kill(self.pid, signal)
-            except ProcessLookupError:  # its status is on the way
+            except ProcessLookupError:  # its status has yet to arrive
                 return
 
     def kill(self) -> None:
-        """End it as a crash would."""
+        """Kill it with SIGKILL."""
         self.send_signal(signal.SIGKILL)
 
     async def wait(self) -> int:
@@ -76,7 +76,7 @@ _socket: Path | None = None
 
 
 async def _fork_server() -> Path:
-    """Start the fork server of this test process at its first use; return where it listens."""
+    """Start the fork server of this test process at its first use; return the path of its socket."""
     global _socket
     if _socket is None:
         _socket = await asyncio.to_thread(_started_fork_server)

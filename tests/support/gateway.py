@@ -1,4 +1,4 @@
-"""The real gateway in a process of its own, and a small client for it: what most tests stand on."""
+"""The real gateway in a process of its own, and a small client for it."""
 
 import asyncio
 import itertools
@@ -20,13 +20,13 @@ from tests.support.forked import ForkedProcess, Process
 CHECKOUT = Path(__file__).resolve().parents[2]
 INTERNAL_SECRET = "internal-secret-of-the-tests"
 MAKE_RUN = ("make", "--no-print-directory", "run", "RUNTIME=", f"PY={sys.executable}")
-"""`make run`, with the Python of the tests, which are set up already."""
+"""`make run` with the Python of the tests, so that no environment has to be set up."""
 
 REAL = (sys.executable, str(CHECKOUT / "server.py"))
 """The gateway as an operator starts it, by an interpreter of its own and with real passwords."""
 
 SERVER = CHECKOUT / "server.py"
-"""The same as a script for the fork server."""
+"""The same script for the fork server."""
 PLAIN = CHECKOUT / "tests" / "gateways" / "plain.py"
 
 PASSWORD = "correct horse battery"
@@ -81,7 +81,7 @@ class Answer:
 
 
 class Client:
-    """Sends commands, as one user where it has a token."""
+    """Sends commands, with the token of a user if it has one."""
 
     def __init__(self, http: aiohttp.ClientSession, base: str, token: str | None = None, name: str = "") -> None:
         self.http = http
@@ -119,12 +119,12 @@ class Client:
         return await self.request("POST", BUS + path, json=body, headers=headers)
 
     async def register(self, name: str, password: str = PASSWORD, **vx: str) -> "Client":
-        """Register a user and log it on; return a client that is that user."""
+        """Register a user and log it on; return a client with its token."""
         (await self.command("US_Create", vx={"name": name, "secret": password, **vx})).ok()
         return await self.log_on(name, password)
 
     async def log_on(self, name: str, password: str = PASSWORD) -> "Client":
-        """Log on as a user; return a client that is that user."""
+        """Log on as a user; return a client with its token."""
         answer = (await self.command("US_LogOn", target={"user": name}, vx={"secret": password})).ok()
         return self.as_user(answer.content[0]["token"], name)
 
@@ -158,11 +158,11 @@ class GatewayProcess:
         self.settings = settings
         self.log = data.parent / f"{data.name}.log"
         self.base = ""
-        self.said = ""  # up to the banner, which is written as one
+        self.said = ""  # up to the banner, which is one write
         self.process: Process | None = None
 
     async def start(self, port: int = 0) -> Self:
-        """Start it and wait until it says where it listens."""
+        """Start it and wait for the line with its address."""
         self.data.mkdir(parents=True, exist_ok=True)
         environment = {key: value for key, value in os.environ.items() if not key.startswith("PARLEY_")}
         environment |= {
@@ -194,7 +194,7 @@ class GatewayProcess:
         return await forked(self.script, (), environment, self.log)
 
     async def kill(self) -> None:
-        """End it as a crash would."""
+        """Kill it with SIGKILL."""
         assert self.process is not None
         self.process.kill()
         await self.process.wait()
@@ -208,7 +208,7 @@ class GatewayProcess:
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[Client]:
-        """Open a client that is nobody yet."""
+        """Open a client without a user."""
         timeout = aiohttp.ClientTimeout(total=60)
         connector = aiohttp.TCPConnector(limit=0)
         async with aiohttp.ClientSession(timeout=timeout, connector=connector) as http:
@@ -223,7 +223,7 @@ async def forked(script: Path, arguments: Sequence[str], environment: dict[str, 
 
 
 async def ran(folder: Path, *arguments: str, **settings: str) -> tuple[int, str]:
-    """Run `server.py` to its end; return its exit status and all that it said. The log lies in the folder."""
+    """Run `server.py` to its end with its log in a folder; return its exit status and its output."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PARLEY_")} | settings
     log = folder / f"{next(_runs)}.run.log"
     process = await forked(SERVER, arguments, environment, log)
@@ -241,7 +241,7 @@ _runs = itertools.count(1)
 async def running(
     data: Path, *, script: Path = PLAIN, command: Sequence[str] = (), **settings: str
 ) -> AsyncIterator[GatewayProcess]:
-    """Run a gateway for a while; whatever happens, it ends."""
+    """Run a gateway; it is stopped in any case."""
     gateway = GatewayProcess(data, script=script, command=command, **settings)
     try:
         yield await gateway.start()

@@ -1,4 +1,4 @@
-"""Clients that chat with agents and change them, and that remember what the gateway acknowledged."""
+"""Clients that chat with agents and change them, and that record all acknowledged changes."""
 
 import asyncio
 import random
@@ -20,12 +20,12 @@ OVERLOADED = 5003
 NOT_CARRIED_OUT = {OFFLINE, STORAGE_UNAVAILABLE, OVERLOADED}
 
 UNKNOWN = (aiohttp.ClientError, ConnectionError, TimeoutError)
-"""What a client meets when the gateway is gone: the command may have been carried out or not."""
+"""Errors of a client when the gateway is gone; its command may or may not have been carried out."""
 
 
 @dataclass
 class Known:
-    """A value as last acknowledged, and the one that a command under way may have set."""
+    """A value as last acknowledged, and the possible value of a command in progress."""
 
     value: Any
     maybe: Any = None
@@ -35,13 +35,13 @@ class Known:
         return shown == self.value or (self.in_doubt and shown == self.maybe)
 
     def settle(self, shown: Any) -> None:
-        """Take what the gateway shows for what it is from now on."""
+        """Take the gateway's value as acknowledged."""
         self.value, self.maybe, self.in_doubt = shown, None, False
 
 
 @dataclass
 class Talk:
-    """One user's conversation with one agent: what was acknowledged, in order, and what is in doubt."""
+    """One user's conversation with one agent: acknowledged messages in order, and one in doubt."""
 
     client: Client
     agent: str
@@ -49,10 +49,10 @@ class Talk:
     in_doubt: str | None = None
     sent: int = 0
     refused: dict[str, int] = field(default_factory=dict)
-    """What was answered with an error, and so must not have been stored: the text and the code."""
+    """Texts with the code of their error, which must not have been stored."""
 
     async def chat(self, rng: random.Random) -> Answer:
-        """Say something new; a reply is noted with its message."""
+        """Send a new message; record it with its reply."""
         self.sent += 1
         said = f"{self.client.name} to {self.agent}: note {self.sent}, the {rng.choice(THINGS)} is {rng.choice(HUES)}"
         self.in_doubt = said
@@ -82,9 +82,9 @@ class Talk:
             limit = 200
 
     async def verify(self, rng: random.Random) -> int:
-        """Insist that the history is what was acknowledged, once and in order; return how long it is.
+        """Assert that the history holds the acknowledged messages once and in order; return its length.
 
-        A chat in doubt is there whole or not at all, and is settled by this.
+        A chat in doubt must be stored fully or not at all, and is decided by this.
         """
         history = await self.history(rng)
         sequence = [message["seq"] for message in history]
@@ -126,7 +126,7 @@ class Owner:
         return self.talk.agent
 
     async def act(self, rng: random.Random) -> None:
-        """Do one thing, mostly chat."""
+        """Take one action, mostly a chat."""
         kind = rng.random()
         if not self.online.value or kind < 0.08:
             await self._set_online(not self.online.value)
@@ -169,7 +169,7 @@ class Owner:
         return answer
 
     async def verify(self) -> int:
-        """Insist that the agent is as acknowledged; return the number of its messages."""
+        """Assert that the agent is as acknowledged; return the number of its messages."""
         answer = (await answered(lambda: self.client.command("AP_Read", target={"agent": self.agent}))).ok()
         (record,), (standing,) = answer.profile, answer.content
         shown = {
@@ -200,16 +200,16 @@ class Crowd:
 
     @property
     def acknowledged(self) -> int:
-        """Messages that the gateway acknowledged so far, replies included."""
+        """The number of acknowledged messages so far, replies included."""
         return sum(2 * len(talk.acknowledged) for talk in self.talks)
 
     def meet(self, gateway: GatewayProcess) -> None:
-        """Send everything to where the gateway listens now."""
+        """Send everything to the gateway's new address."""
         for talk in self.talks:
             talk.client.base = gateway.base
 
     async def act(self, goes_on: Callable[[], bool]) -> int:
-        """Let all act at once, each until the gateway is gone or nothing goes on; return how many were cut off."""
+        """Run all clients at once until the gateway is gone or `goes_on` ends; return the number of those cut off."""
         cut_off = 0
 
         async def until_cut_off(step: Callable[[], Awaitable[Any]]) -> None:
@@ -231,7 +231,7 @@ class Crowd:
         await asyncio.sleep(self.rng.random() / 50)
 
     async def verify(self) -> None:
-        """Insist that the gateway shows what was acknowledged, all of it, once and in order."""
+        """Assert that the gateway shows everything acknowledged, once and in order."""
 
         async def check(owner: Owner, visitor: Talk) -> None:
             counted = await owner.verify()
@@ -242,7 +242,7 @@ class Crowd:
 
 
 async def answered(send: Callable[[], Awaitable[Answer]]) -> Answer:
-    """Send a command until it is answered with something else than that the store is not available now."""
+    """Send a command until the storage is available; return its answer."""
     for _ in range(200):
         answer = await send()
         if answer.code not in (STORAGE_UNAVAILABLE, OVERLOADED):
@@ -251,7 +251,7 @@ async def answered(send: Callable[[], Awaitable[Answer]]) -> Answer:
 
 
 async def log_on(nobody: Client, name: str, at_once: asyncio.Semaphore) -> Client:
-    """Start a session of a user, however often that takes; more than 30 log-ons at once count as an attack."""
+    """Log on a user, with repeats; `at_once` limits log-ons, because more than 30 concurrent ones count as an attack."""
     async with at_once:
         logged_on = await answered(lambda: nobody.command("US_LogOn", target={"user": name}, vx={"secret": PASSWORD}))
     return Client(nobody.http, nobody.base, logged_on.ok().content[0]["token"], name)
@@ -297,7 +297,7 @@ def database_of(gateway: GatewayProcess) -> Path:
 
 
 def verify_rows(path: Path, crowd: Crowd) -> int:
-    """Insist that the database itself holds what was acknowledged and that its counts equal its rows; count them."""
+    """Assert that the database holds everything acknowledged, with counts that equal its rows; return their number."""
     with closing(sqlite3.connect(path)) as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert database.execute("PRAGMA foreign_key_check").fetchall() == []

@@ -1,4 +1,4 @@
-"""The longest step that requests cost the loop, from a gateway that measures them (tests/gateways/stepped.py)."""
+"""The longest step of the loop during a request, from a gateway that measures it (tests/gateways/stepped.py)."""
 
 import asyncio
 import logging
@@ -19,12 +19,11 @@ LONGEST = 32_000
 """Characters of a message or a memory."""
 
 MARK_MS = 20.0
-"""No step of the loop may take more of its thread's processor time, on a quiet machine."""
+"""Limit of a step's processor time in ms, on a quiet machine."""
 
 TRIES = 8
-"""A request is sent up to so often, each time with other words, until its longest step keeps the mark. What else the
-machine does lengthens a step and never shortens one, so a test fails on work that takes long each time, and on no
-other."""
+"""Up to this number of attempts, each with other words, until the longest step keeps the limit. Other load of the
+machine lengthens a step and never shortens one, so a test fails only on work that takes long each time."""
 
 
 log = logging.getLogger("longest step")
@@ -32,20 +31,20 @@ log = logging.getLogger("longest step")
 
 @dataclass(slots=True)
 class Stepped:
-    """A gateway whose loop is measured."""
+    """A gateway with a measured loop."""
 
     gateway: GatewayProcess
     socket: Path
 
     async def taken(self) -> tuple[list[tuple[float, str]], float]:
-        """Tell the longest steps since the last look, milliseconds and what ran, and the pace of the machine now."""
+        """Return the longest steps since the last report (milliseconds and callback), and the machine's pace now."""
         reader, writer = await asyncio.open_unix_connection(self.socket)
         said = orjson.loads(await reader.read())
         writer.close()
         return [(milliseconds, what) for milliseconds, what in said["steps"]], said["pace"]
 
     async def longest(self, request: Callable[[], Awaitable[Any]]) -> tuple[float, str]:
-        """Send a request until it keeps the mark, up to `TRIES` times; return the shortest of its longest steps.
+        """Send a request until it keeps the limit, up to `TRIES` times; return the shortest of its longest steps.
 
         In milliseconds of a quiet machine.
         """
@@ -60,7 +59,7 @@ class Stepped:
         return min(found)
 
     async def is_never_held_up(self, request: Callable[[], Awaitable[Any]]) -> None:
-        """Insist that no step of the loop takes longer than the mark while a request is served."""
+        """Assert that no step of the loop exceeds the limit while a request is served."""
         milliseconds, what = await self.longest(request)
         log.info("%s: %.1f ms", getattr(request, "__name__", "request"), milliseconds)
         assert milliseconds <= MARK_MS, f"a step took {milliseconds:.1f} ms: {what}"
@@ -68,7 +67,7 @@ class Stepped:
 
 @asynccontextmanager
 async def stepped(folder: Path, **settings: str) -> AsyncIterator[Stepped]:
-    """Run a gateway whose loop is measured, for a user without limits."""
+    """Run a gateway with a measured loop, with a user without limits."""
     socket = folder / "steps"
     settings = {"PARLEY_DEFAULT_PLAN": "enterprise", "PARLEY_LOG_LEVEL": "error"} | settings
     script = ENGINES / "stepped.py"
@@ -86,7 +85,7 @@ def _drawn(letters: str, count: int) -> str:
 
 
 def words_of(letters: str, shortest: int = 2, longest: int = 9) -> Callable[[int], str]:
-    """Make texts of random words with spaces between."""
+    """Return a maker of texts of random words with spaces between."""
 
     def text(length: int) -> str:
         lengths = _random.choices(range(shortest, longest + 1), k=length // shortest)
@@ -117,4 +116,4 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "lines": lambda length: "a\n" * (length // 2),
     "questions": lambda length: f"what is {_random.choice(HAN)}? " * (length // 12),
 }
-"""Texts that are worst at something, by what they are; each call makes another one."""
+"""Makers of worst-case texts by kind; each call returns another text."""

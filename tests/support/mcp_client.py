@@ -1,4 +1,4 @@
-"""The official MCP client, connected to a gateway; every answer is held against its tool's output schema."""
+"""The official MCP client, connected to a gateway; every answer is validated by its tool's output schema."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,7 +17,7 @@ from tests.support.gateway import Answer, Client
 
 Mode = Literal["auto", "legacy"]
 MODES: tuple[Mode, ...] = ("auto", "legacy")
-"""How the official client finds the protocol's version: by asking (2026-07-28), or by the handshake before that."""
+"""Modes of the official client to find the protocol's version: discovery (2026-07-28), or the earlier handshake."""
 
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 
@@ -40,21 +40,21 @@ def bearer(user: Client) -> dict[str, str]:
 
 
 async def call(client: McpClient, tool: str, **arguments: Any) -> dict[str, Any]:
-    """Call a tool, insist on success, return its TPSResponse."""
+    """Call a tool and assert its success; return its TPSResponse."""
     answer = checked(tool, await client.call_tool(tool, arguments))
     assert answer["status"] == {"success": True, "internal_code": 0, "http_code": 200}, answer
     return answer
 
 
 async def refused(client: McpClient, tool: str, **arguments: Any) -> dict[str, Any]:
-    """Call a tool, insist on a refusal, return its TPSResponse."""
+    """Call a tool and assert its refusal; return its TPSResponse."""
     answer = checked(tool, await client.call_tool(tool, arguments))
     assert answer["status"]["success"] is False
     return answer
 
 
 def checked(tool: str, result: CallToolResult) -> dict[str, Any]:
-    """Hold a result against its tool's output schema and its text; return its TPSResponse."""
+    """Validate a result by its tool's output schema and its text; return its TPSResponse."""
     answer: dict[str, Any] | None = result.structured_content
     assert answer is not None
     require_valid(tool, answer)
@@ -66,7 +66,7 @@ def checked(tool: str, result: CallToolResult) -> dict[str, Any]:
 
 
 def require_valid(tool: str, answer: Any) -> None:
-    """Hold a TPSResponse against its tool's output schema; no member may be there that the schema doesn't have."""
+    """Validate a TPSResponse by its tool's output schema, which must declare every member."""
     validator = Draft202012Validator(_closed(output_schema(COMMANDS[tool])))
     problems = [error.message for error in validator.iter_errors(answer)]  # pyright: ignore[reportUnknownMemberType]
     assert problems == [], tool
@@ -82,7 +82,7 @@ def _closed(schema: Any) -> Any:
 
 
 async def sent(client: Client, message: Any, headers: dict[str, str] | None = None, path: str = "/mcp") -> Answer:
-    """Send one message by hand."""
+    """Send one message without the official client."""
     data = message if isinstance(message, bytes) else orjson.dumps(message)
     all_headers = {"Content-Type": "application/json", **ACCEPT, **(headers or {})}
     return await client.request("POST", path, data=data, headers=all_headers)

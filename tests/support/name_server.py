@@ -1,4 +1,4 @@
-"""A name server on this machine, and look-ups that ask it alone."""
+"""A name server on this machine, and look-ups that use only it."""
 
 import asyncio
 import socket
@@ -10,9 +10,9 @@ from actors.egress.lookups import Found, Lookups
 
 
 class NameServer(asyncio.DatagramProtocol):
-    """A DNS server (RFC 1035) that answers every question of an A record with the next of its addresses.
+    """A DNS server (RFC 1035) that answers every query for an A record with the next of its addresses.
 
-    An empty one is "no such name".
+    An empty address answers "no such name".
     """
 
     def __init__(self, *addresses: str) -> None:
@@ -35,7 +35,7 @@ class NameServer(asyncio.DatagramProtocol):
 
 
 def asking(port: int) -> Lookups:
-    """Make look-ups that ask one name server, each time anew."""
+    """Return look-ups at one name server, without a cache."""
 
     def ask(host: str, _: int) -> list[Found]:
         name = b"".join(bytes([len(label)]) + label.encode() for label in host.split(".")) + b"\0"

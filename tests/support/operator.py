@@ -1,4 +1,4 @@
-"""What the operator of a gateway does: put users on plans, look at live actors."""
+"""Actions of a gateway's operator: set plans, inspect live actors."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ async def set_plan(client: Client, user: str, plan: str, **more: Any) -> Answer:
 
 
 async def on_plan(user: Client, plan: str) -> Client:
-    """Put a user on a plan and insist that it is; tests of many requests need a plan beyond free."""
+    """Put a user on a plan and assert success; tests of many requests need a plan beyond free."""
     assert (await set_plan(user, user.name, plan)).http == 200
     return user
 
 
 async def live_actor(client: Client, kind: str, key: str) -> Answer:
-    """Look into one live actor."""
+    """Return the state of one live actor."""
     return await client.request("GET", f"/debug/actors/{kind}/{key}", headers=SECRET)

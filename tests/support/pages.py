@@ -1,4 +1,4 @@
-"""Pages of the documentation as readers use them: their shell blocks in order, in one shell, and the answers shown."""
+"""Examples of documentation pages: their shell blocks, run in order in one shell, and the answers shown."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ MARK = "--- the block ends ---"
 
 
 class Example(NamedTuple):
-    """A shell block, and what the page shows of its output: JSON, a text, or nothing."""
+    """A shell block and its output on the page: JSON, a text, or nothing."""
 
     shell: str
     kind: str = ""
@@ -34,7 +34,7 @@ def examples(page: str) -> list[Example]:
 
 
 def matches(shown: Any, answered: Any) -> bool:
-    """Compare an answer with what is shown of it; `…` in a shown text stands for anything, alone for any value."""
+    """Compare an answer with the page's; `…` in a shown text stands for anything, and alone for any value."""
     if shown == "…":
         return True
     if isinstance(shown, dict) and isinstance(answered, dict):
@@ -48,9 +48,9 @@ def matches(shown: Any, answered: Any) -> bool:
 
 
 async def run(page: str, gateway: GatewayProcess, folder: Path, *, after: str = "") -> list[Example]:
-    """Run a page's examples, after those of another page whose variables it goes on with; insist on what it shows.
+    """Run a page's examples after those of a page with variables that it uses; assert the shown output.
 
-    An example without shown output has to succeed all the same. Returns the examples.
+    An example without shown output must succeed too. Returns the examples.
     """
     shown = examples(page)
     script = "set -eu\n"

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server on a real socket, which answers each message as a test has told it to."""
+"""An OpenAI-compatible server on a real socket, with answers set by a test."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ Answer = Callable[["Request"], Awaitable[web.StreamResponse]]
 
 @dataclass
 class Request:
-    """A request as it came, and what it takes to answer it."""
+    """A received request with the means to answer it."""
 
     body: dict[str, Any]
     headers: dict[str, str]
@@ -34,24 +34,24 @@ class Request:
 
     @property
     def said(self) -> list[tuple[str, str]]:
-        """Role and content of all but the instructions."""
+        """Role and content of all messages except the instructions."""
         return [(message["role"], message["content"]) for message in self.body["messages"][1:]]
 
 
 @dataclass
 class Provider:
-    """What it answers to which message, in turn, and what it was asked."""
+    """The server's answers by message, in turn, and its received requests."""
 
     base_url: str = ""
     requests: list[Request] = field(default_factory=list)
     _answers: dict[str, deque[Answer]] = field(default_factory=dict)
 
     def on(self, message: str, *answers: Answer) -> None:
-        """Answer the requests whose last message of a user ends like this with these, one after another."""
+        """Set the answers, one after another, to requests with this end of the user's last message."""
         self._answers[message] = deque(answers)
 
     def asked(self, message: str) -> list[Request]:
-        """List the requests whose last message of a user ends like this."""
+        """Return the requests with this end of the user's last message."""
         return [request for request in self.requests if _last(request.body).endswith(message)]
 
     async def handle(self, http: web.Request) -> web.StreamResponse:
@@ -69,7 +69,7 @@ def _last(body: dict[str, Any]) -> str:
 
 @asynccontextmanager
 async def providing() -> AsyncIterator[Provider]:
-    """Run a server for a while."""
+    """Run a server."""
     provider = Provider()
     app = web.Application()
     app.router.add_post("/v1/chat/completions", provider.handle)
@@ -119,7 +119,7 @@ def says(*texts: str, finish: str = "stop") -> Answer:
 
 
 def calls(*functions: tuple[str, str], text: str = "") -> Answer:
-    """Want functions called: name and arguments of each, in pieces as models send them."""
+    """Request calls of functions by name and arguments, in pieces as models send them."""
     parts = [chunk(role="assistant", content=text)]
     for number, (name, arguments) in enumerate(functions):
         function = {"name": name, "arguments": ""}
@@ -134,7 +134,7 @@ def calls(*functions: tuple[str, str], text: str = "") -> Answer:
 
 
 def refuses(status: int, **headers: str) -> Answer:
-    """Refuse, with a body that holds what must not get out."""
+    """Refuse with a body that holds secrets."""
 
     async def answer(request: Request) -> web.StreamResponse:
         told = f"detail of the provider, key {request.headers['Authorization']}"
@@ -145,7 +145,7 @@ def refuses(status: int, **headers: str) -> Answer:
 
 
 def stalls(*parts: bytes) -> Answer:
-    """Send these bytes, then nothing more, on a connection that stays open."""
+    """Send these bytes and keep the connection open in silence."""
 
     async def answer(request: Request) -> web.StreamResponse:
         response = await request.begin()
@@ -169,7 +169,7 @@ def drops(*parts: bytes) -> Answer:
         response = await request.begin()
         for part in parts:
             await response.write(part)
-        await asyncio.sleep(0.05)  # else the bytes go with the connection
+        await asyncio.sleep(0.05)  # otherwise the bytes are lost with the connection
         with contextlib.suppress(ConnectionError):
             transport.abort()
         return response

@@ -1,4 +1,4 @@
-"""Receivers of webhooks: real servers on real sockets, with TLS of a certificate authority of the tests."""
+"""Receivers of webhooks: real servers on real sockets, with TLS from a test certificate authority."""
 
 import asyncio
 import ssl
@@ -17,7 +17,7 @@ GOT_S = 20.0
 
 @dataclass(frozen=True)
 class Received:
-    """A request as it arrived."""
+    """A received request."""
 
     headers: Mapping[str, str]
     body: bytes
@@ -54,9 +54,9 @@ def status(code: int, **headers: str) -> Answer:
 
 @dataclass
 class Receiver:
-    """A receiver that remembers what came.
+    """A receiver that records its requests.
 
-    `answer` may be changed at any time; where it raises ConnectionAbortedError, the connection is dropped.
+    `answer` may be replaced at any time; if it raises ConnectionAbortedError, the connection is dropped.
     """
 
     url: str = ""
@@ -76,7 +76,7 @@ class Receiver:
             raise asyncio.CancelledError from None
 
     async def got(self, count: int, type: str | None = None) -> list[Received]:
-        """Wait until so many requests came (of a type), and return them."""
+        """Wait for this number of requests (of a type) and return them."""
         async with asyncio.timeout(GOT_S):
             while True:
                 found = [received for received in self.received if type is None or received.type == type]
@@ -88,7 +88,7 @@ class Receiver:
 
 @asynccontextmanager
 async def receiving(answer: Answer = thanks, tls: ssl.SSLContext | None = None) -> AsyncIterator[Receiver]:
-    """Run a receiver for a while."""
+    """Run a receiver."""
     receiver = Receiver(answer=answer)
     app = web.Application(client_max_size=2**20)
     app.router.add_post("/hook", receiver.handle)
@@ -109,7 +109,7 @@ Connection = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[No
 
 @asynccontextmanager
 async def raw_server(serve: Connection, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
-    """Run a server that does with each connection what no decent one would; yield its port."""
+    """Run a server with a misbehaving handler of connections; yield its port."""
     tasks: set[asyncio.Task[Any]] = set()
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -136,7 +136,7 @@ async def raw_server(serve: Connection, tls: ssl.SSLContext | None = None) -> As
 
 
 class Authority:
-    """A certificate authority of the tests."""
+    """A test certificate authority."""
 
     def __init__(self, folder: Path) -> None:
         self._ca = trustme.CA()
@@ -144,7 +144,7 @@ class Authority:
         self._ca.cert_pem.write_to_path(str(self.file))
 
     def context(self, *names: str) -> ssl.SSLContext:
-        """Make the context of a server with these names."""
+        """Return the TLS context of a server with these names."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._ca.issue_cert(*names).configure_cert(context)
         return context

@@ -1,4 +1,4 @@
-"""A bank that one user shares with another's agent: what tests of offers begin with."""
+"""A bank that one user offers to another user's agent, for tests of offers."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from tests.support.operator import on_plan
 
 @dataclass(frozen=True, slots=True)
 class Two:
-    """An owner, whose agent keeps a bank, and a guest, whose agent is offered it."""
+    """An owner with a bank, and a guest with an agent to which the bank is offered."""
 
     owner: Client
     guest: Client
@@ -41,23 +41,23 @@ class Two:
         return await (by or self.guest).command("MB_Unload", target=self.target)
 
     async def share(self, permission: str) -> None:
-        """Have the guest's agent attached."""
+        """Attach the guest's agent."""
         (await self.give(permission)).ok()
         (await self.accept()).ok()
 
     async def standing(self) -> dict[str, str]:
-        """Tell where the guest's agent stands: its permission in each state, in the order of the list."""
+        """Return the permission of the guest's agent in each state, in the order of the list."""
         content = (await self.owner.command("MB_AgentList", target={"bank": self.bank})).ok().content
         return {row["state"]: row["permission"] for row in content if row["agent"] == self.visitor}
 
     async def offers(self, by: Client | None = None) -> list[dict[str, Any]]:
-        """Read what AP_Read shows of offers to the guest's agent."""
+        """Return the offers in AP_Read of the guest's agent."""
         answer = await (by or self.guest).command("AP_Read", target={"agent": self.visitor})
         return answer.ok().content[0]["offers"]
 
 
 async def with_a_bank(owner: Client, guest: Client, name: str) -> Two:
-    """Make the agents of both, and the owner's bank with a memory."""
+    """Create the agents of both, and the owner's bank with a memory."""
     two = Two(await on_plan(owner, "enterprise"), await on_plan(guest, "enterprise"), name)
     await owner.agent(two.keeper)
     await guest.agent(two.visitor, access="public")

@@ -8,17 +8,17 @@ MINIMAL = "---\nname: skill-name\ndescription: A description of what this skill 
 
 
 def skill_md(front: str, body: str = "Do it well.") -> str:
-    """Write a SKILL.md with this YAML."""
+    """Return a SKILL.md with this YAML."""
     return f"---\n{front}\n---\n{body}\n"
 
 
 def named(name: str, description: str = "Does something. Use when asked to.", body: str = "Do it well.") -> str:
-    """Write a sound SKILL.md."""
+    """Return a valid SKILL.md."""
     return skill_md(f"name: {name}\ndescription: {description}", body)
 
 
 def zipped(*entries: tuple[str | zipfile.ZipInfo, str | bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """Pack entries as they are, whatever their names."""
+    """Pack entries unchanged, with any names."""
     packed = BytesIO()
     with zipfile.ZipFile(packed, "w", method) as archive:
         for entry, content in entries:
@@ -27,7 +27,7 @@ def zipped(*entries: tuple[str | zipfile.ZipInfo, str | bytes], method: int = zi
 
 
 def entry(name: str, mode: int, *, method: int = zipfile.ZIP_DEFLATED) -> zipfile.ZipInfo:
-    """Make an entry with a mode of Unix."""
+    """Return an entry with a Unix mode."""
     info = zipfile.ZipInfo(name)
     info.create_system = 3
     info.external_attr = mode << 16
@@ -36,12 +36,12 @@ def entry(name: str, mode: int, *, method: int = zipfile.ZIP_DEFLATED) -> zipfil
 
 
 def link(name: str) -> zipfile.ZipInfo:
-    """Make the entry of a symbolic link; its content is where it leads."""
+    """Return the entry of a symbolic link; its content is the target."""
     return entry(name, stat.S_IFLNK | 0o777)
 
 
 def encrypted(packed: bytes) -> bytes:
-    """Say in a zip of one entry that it is encrypted."""
+    """Mark the entry of a zip with one entry as encrypted."""
     made = bytearray(packed)
     made[6] |= 1
     made[packed.rindex(b"PK\x01\x02") + 8] |= 1
@@ -49,7 +49,7 @@ def encrypted(packed: bytes) -> bytes:
 
 
 def lying(packed: bytes, size: int) -> bytes:
-    """Say in the directory of a zip of one entry that it unpacks to so many bytes."""
+    """Set the unpacked size in the directory of a zip with one entry."""
     made = bytearray(packed)
     made[22:26] = size.to_bytes(4, "little")
     place = packed.rindex(b"PK\x01\x02") + 24

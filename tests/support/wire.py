@@ -1,4 +1,4 @@
-"""What tests/support/gateway.py's client can't send or read: raw bytes, and server-sent events."""
+"""Raw bytes and server-sent events, which the client of tests/support/gateway.py can't send or read."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -15,7 +15,7 @@ from tests.support.gateway import BUS, Answer, Client
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A server-sent event: its name and its decoded data."""
+    """A server-sent event with its name and its decoded data."""
 
     name: str
     data: Any
@@ -30,7 +30,7 @@ async def streamed(client: Client, service: str, **body: Any) -> AsyncIterator[a
 
 
 async def events_of(response: aiohttp.ClientResponse) -> AsyncIterator[Event]:
-    """Read server-sent events as they come; each has an `event` line and one `data` line."""
+    """Yield server-sent events as they arrive; each has an `event` line and one `data` line."""
     name = ""
     async for line in response.content:
         field, _, value = line.decode().rstrip("\n").partition(": ")
@@ -52,7 +52,7 @@ async def connected(base: str) -> AsyncIterator[tuple[asyncio.StreamReader, asyn
 
 
 async def until_closed(reader: asyncio.StreamReader) -> bytes:
-    """Read to the connection's end, be it a reset: what still goes to a peer that has closed is answered with one."""
+    """Read to the connection's end, also by a reset, which is the answer to bytes for a closed peer."""
     received = b""
     with suppress(ConnectionResetError):
         while piece := await reader.read(65_536):
@@ -77,7 +77,7 @@ async def read_answer(reader: asyncio.StreamReader) -> Answer:
 
 
 def raw_post(path: str, body: bytes, *headers: str, length: int | None = None) -> bytes:
-    """Write a POST request; `length` is what it claims where that is not true."""
+    """Return a POST request; `length` replaces its true Content-Length."""
     size = len(body) if length is None else length
     lines = [f"POST {path} HTTP/1.1", "Host: gateway", f"Content-Length: {size}", *headers]
     return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body

@@ -1,4 +1,4 @@
-"""Domains with members in them, and followers of what happens in their zones."""
+"""Domains with members, and followers of the events in their zones."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,7 +14,7 @@ from tests.support.gateway import BUS, Answer, Client
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A domain, its owner and a member's owner; each has an agent there that is online."""
+    """A domain with its owner and a member's owner; each has an online agent there."""
 
     domain: str
     owner: Client
@@ -76,14 +76,14 @@ async def standings(user: Client, domain: str) -> dict[str, str]:
 
 
 class Follower:
-    """Reads a stream: its events as they come, each with its id."""
+    """Reads the events of a stream with their ids."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self.response = response
         self.last_id = ""
 
     async def next(self) -> Any:
-        """Wait for the next event's data; a dict with `end` for the last one, None where the stream is over."""
+        """Return the next event's data; a dict with `end` for the last one, None after the end."""
         name = ""
         while line := await asyncio.wait_for(self.response.content.readline(), 10):
             field, _, value = line.decode().rstrip("\n").partition(": ")
@@ -97,13 +97,13 @@ class Follower:
         return None
 
     async def texts(self, count: int) -> list[str]:
-        """Wait for so many messages."""
+        """Wait for this number of messages."""
         return [(await self.next())["message"]["content"] for _ in range(count)]
 
 
 @asynccontextmanager
 async def following(user: Client, domain: str, last_id: str | None = None, **target: str) -> AsyncIterator[Follower]:
-    """Follow a zone, from an event on where one is named."""
+    """Follow a zone, after an event if one is named."""
     headers = user.headers({"Last-Event-ID": last_id} if last_id is not None else {})
     body = {"target": {"domain": domain, **target}}
     async with user.http.post(f"{user.base}{BUS}/zone/stream", json=body, headers=headers) as response:

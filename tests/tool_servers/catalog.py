@@ -1,4 +1,4 @@
-"""Catalogs of tool servers for gateways of the tests, and short ways to use their routes."""
+"""Catalogs of tool servers for test gateways, and helpers for their routes."""
 
 import asyncio
 import json
@@ -22,17 +22,17 @@ def write_catalog(path: Path, servers: dict[str, list[str]], **limits: float) ->
 
 
 def unruly(*arguments: str) -> list[str]:
-    """Make the command of the unruly server."""
+    """Return the command of the unruly server."""
     return [sys.executable, "-I", "-S", str(FOLDER / "unruly.py"), *arguments]
 
 
 def official(module: str, *arguments: str) -> list[str]:
-    """Make the command of one of the official servers of the development environment."""
+    """Return the command of one of the official servers in the development environment."""
     return [sys.executable, "-m", module, *arguments]
 
 
 async def install(user: Client, name: str, **what: Any) -> Answer:
-    """Install a tool server and insist that it went well."""
+    """Install a tool server and assert success."""
     answer = await user.request("POST", "/api/mcp/tools/install", json={"name": name, **what})
     assert answer.http == 201, answer.body
     return answer
@@ -49,18 +49,18 @@ async def listed(user: Client) -> dict[str, Any]:
 
 
 async def server_of(user: Client, name: str) -> dict[str, Any]:
-    """Find one of the listed servers."""
+    """Return one of the listed servers."""
     return next(server for server in (await listed(user))["servers"] if server["name"] == name)
 
 
 def words(answer: Answer) -> str:
-    """The text that a tool answered."""
+    """Return the text of a tool's answer."""
     assert answer.http == 200, answer.body
     return answer.body["content"][0]["text"]
 
 
 async def until_well(user: Client, echo: str) -> Answer:
-    """Call a server until it answers again: it is left alone for a moment where it keeps failing."""
+    """Call a server until it answers again, because the gateway waits after repeated failures."""
     for _ in range(100):
         answer = await invoke(user, echo, text="well")
         if answer.http == 200:

@@ -1,4 +1,4 @@
-"""Streamable-HTTP tool servers on real sockets: the SDK's own, and one that misbehaves by its path."""
+"""Streamable-HTTP tool servers on real sockets: the SDK's own, and one that misbehaves according to its path."""
 
 import asyncio
 import json
@@ -20,17 +20,17 @@ TOOL = {"name": "echo", "inputSchema": {"type": "object"}}
 
 
 def sdk_server() -> MCPServer:
-    """Make a server with the official SDK."""
+    """Return a server of the official SDK."""
     server = MCPServer("over-http")
 
     @server.tool()
     def echo(text: str) -> str:
-        """Say it again."""
+        """Repeat a text."""
         return text
 
     @server.tool()
     def header(name: str, context: Context) -> str:  # pyright: ignore[reportUnknownParameterType, reportMissingTypeArgument]
-        """Tell what a header of the request was."""
+        """Return the value of a request header."""
         request: Any = context.request_context.request
         return request.headers.get(name, "absent")
 
@@ -59,7 +59,7 @@ async def serving(app: Any, tls: ssl.SSLContext | None = None) -> AsyncIterator[
 
 
 class Unruly:
-    """An HTTP server that speaks enough of MCP to misbehave; the path says how."""
+    """An HTTP server with just enough MCP to misbehave; the path selects the fault."""
 
     def __init__(self) -> None:
         self.heads: list[str] = []

@@ -1,6 +1,6 @@
-"""A tool server over stdio that misbehaves on demand: by its argument at the start, by its tool in a call.
+"""A stdio tool server that misbehaves on demand: at the start by its argument, in a call by the tool.
 
-Written without the SDK, which would not let it.
+It does without the SDK, which would prevent that.
 """
 
 import json

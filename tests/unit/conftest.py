@@ -1,4 +1,4 @@
-"""A real store on a disk that a test can hold up or make fail."""
+"""A real store on a disk that a test can block or make fail."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -47,7 +47,7 @@ async def test_a_server_of_the_sdk_s_is_installed_by_url_and_invoked(
         installed = await install(insecure_user, "remote", url=url, headers={"X-Team": "observatory"})
         assert (installed.body["url"], installed.body["server"]) == (url, None)
         tools = {tool["name"]: tool["description"] for tool in (await listed(insecure_user))["tools"]}
-        assert tools == {"remote.echo": "Say it again.", "remote.header": "Tell what a header of the request was."}
+        assert tools == {"remote.echo": "Repeat a text.", "remote.header": "Return the value of a request header."}
         assert words(await invoke(insecure_user, "remote.echo", text="hello")) == "hello"
         assert words(await invoke(insecure_user, "remote.header", name="x-team")) == "observatory"
         assert words(await invoke(insecure_user, "remote.header", name="user-agent")) == "Parley"
