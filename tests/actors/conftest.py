@@ -1,7 +1,7 @@
-"""Cores over a real store: one with a clock and a disk that a test controls, and two that tests send commands to.
+"""Cores over a real store: one with a movable clock and a disk under the test's control, and two that take commands.
 
-`sanic_server`, `sanic_client` and so `user` stand for the same as in the other layers, but without HTTP: what a test
-sends goes to the command bus in this process.
+`sanic_server`, `sanic_client` and so `user` have the same meaning as in the other layers, but without HTTP: their
+commands go to the command bus in this process.
 """
 
 from collections.abc import AsyncIterator

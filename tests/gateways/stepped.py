@@ -1,11 +1,11 @@
 """A gateway that measures each step of its loop, in processor time of the loop's thread.
 
-It runs on asyncio's own loop, where every step (a callback, a task's step, a timer) is one `Handle._run`.
-Other threads' work and preemption don't count; garbage collections are
-counted separately, because any allocation may start one. A connection to the Unix socket STEPS_SOCKET is answered with the
-longest steps since the last one, as JSON: `steps` (milliseconds and what ran, longest first), `collection`, and `pace`:
-the milliseconds of a fixed piece of work at this time. A thread's own processor time grows beside busy
-neighbours, which share its caches and its core; the fixed work then grows by the same factor.
+It runs on asyncio's own loop, where every step (a callback, a task's step, a timer) is one `Handle._run`. Other
+threads' work and preemption don't count; garbage collections are counted separately, because any allocation may start
+one. A connection to the Unix socket STEPS_SOCKET is answered with the longest steps since the last one, as JSON:
+`steps` (milliseconds and what ran, longest first), `collection`, and `pace`: the milliseconds of a fixed piece of work
+at this time. A thread's own processor time grows beside busy neighbours, which share its caches and its core; the fixed
+work then grows by the same factor.
 """
 
 import asyncio

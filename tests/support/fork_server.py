@@ -1,9 +1,9 @@
 """The fork server: a process that has imported the gateway and forks a child for each start.
 
 `python -m tests.support.fork_server SOCKET` imports, listens on a Unix socket and reports that with a line on its
-standard output. A connection brings one request, a JSON object in a line (`Start`), and is answered with the lines `pid N` and,
-once that process has ended, `status N`. It ends with all its children at the end of its standard input, when its parent
-process has ended.
+standard output. A connection brings one request, a JSON object in a line (`Start`), and is answered with the lines `pid
+N` and, once that process has ended, `status N`. It ends with all its children at the end of its standard input, when
+its parent process has ended.
 
 Only imports happen before a fork: no thread, no event loop, no open file but those below. A child gets its own
 environment, folder, log, signals and random numbers and then runs its script as `__main__`, as the interpreter would.

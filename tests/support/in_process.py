@@ -1,4 +1,4 @@
-"""Commands in this process: the command bus over a core, without HTTP, and a client for it like that of a gateway."""
+"""Commands in this process: the command bus over a core without HTTP, with a client like a gateway's."""
 
 import json as json_
 import re
@@ -38,7 +38,7 @@ _INTERNAL = [
 
 
 class CoreGateway:
-    """A core and the command bus over it: what lies behind the routes of a gateway."""
+    """A gateway without HTTP: a core and the command bus over it."""
 
     def __init__(self, core: Core) -> None:
         self.core = core
@@ -46,14 +46,14 @@ class CoreGateway:
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator["CommandClient"]:
-        """Open a client that is nobody yet."""
+        """Open a client without a user."""
         yield CommandClient(self)
 
 
 class CommandClient(Client):
-    """A client that hands its requests to the bus, or to an internal route, in this process.
+    """A client that passes its requests to the bus or an internal route in this process.
 
-    It has neither a connection nor an address of a gateway, so `http` and `base` are not there.
+    It has no connection and no address of a gateway, so it lacks `http` and `base`.
     """
 
     def __init__(self, gateway: CoreGateway, token: str | None = None, name: str = "") -> None:

@@ -251,7 +251,7 @@ async def answered(send: Callable[[], Awaitable[Answer]]) -> Answer:
 
 
 async def log_on(nobody: Client, name: str, at_once: asyncio.Semaphore) -> Client:
-    """Log on a user, with repeats; `at_once` limits log-ons, because more than 30 concurrent ones count as an attack."""
+    """Log on a user, with repeats; `at_once` limits log-ons, because more than 30 at a time count as an attack."""
     async with at_once:
         logged_on = await answered(lambda: nobody.command("US_LogOn", target={"user": name}, vx={"secret": PASSWORD}))
     return Client(nobody.http, nobody.base, logged_on.ok().content[0]["token"], name)

@@ -5,15 +5,15 @@ from time import thread_time
 import orjson
 
 QUIET_PACE_MS = 1.15
-"""How long the fixed piece of work takes on a quiet machine of the kind that limits of processor time were set on.
-Where it takes longer, the machine is slower just now, or always, and work is counted as shorter by as much."""
+"""Milliseconds of the fixed piece of work on a quiet machine, of the kind that limits of processor time were set on.
+If it takes longer now, the machine is slower, and work is scaled down by the same factor."""
 
 _RUNS = 5
 _BODY = orjson.dumps({f"m{number}": [number, str(number)] for number in range(6_000)})
 
 
 def pace() -> float:
-    """Return the milliseconds that decoding and walking through a fixed body takes now: the median of some runs."""
+    """Return the milliseconds of decoding and walking a fixed body now: the median of some runs."""
 
     def run() -> float:
         started = thread_time()
@@ -26,5 +26,5 @@ def pace() -> float:
 
 
 def slower(before: float, after: float) -> float:
-    """Return how many times slower the machine is than a quiet one, by its pace before and after some work."""
+    """Return the factor by which the machine is slower than a quiet one, from its pace before and after some work."""
     return max(1.0, (before + after) / 2 / QUIET_PACE_MS)
