@@ -1,4 +1,4 @@
-"""The quota actor: counts a user's requests of the UTC day, exactly (product 7, design 2.7)."""
+"""The quota actor: an exact count of a user's requests of the UTC day (docs/contract.md, "The daily quota")."""
 
 import asyncio
 from dataclasses import dataclass
@@ -18,22 +18,22 @@ from persistence import quotas
 from persistence.store import Store, Unit, Write
 
 MAX_BLOCK = 64
-"""Requests that are reserved ahead at most; one percent of the limit where that is less."""
+"""The largest number of requests reserved ahead; one percent of the limit if that is less."""
 
 SOON_AT = 4
-"""Once no more than this part of a block (a quarter) is left, the next is reserved soon: with those of other users."""
+"""When at most this part of a block (a quarter) is left, the next is reserved soon, with those of other users."""
 
 NOW_AT = 8
-"""Once no more than this part of a block (an eighth) is left, the next is reserved at once."""
+"""When at most this part of a block (an eighth) is left, the next is reserved at once."""
 
 TICK_S = 0.02
-"""When reservations are made that have time: at whole multiples of this, by all actors at once, for one commit."""
+"""The interval of reservations that can wait: all actors make them at the same time, in one commit."""
 
 THRESHOLDS = (80, 100)
-"""Percents of the limit that an event tells of, each once a day."""
+"""The percentages of the limit that events report, each once a day."""
 
 REJECTED_EVERY_MS = 60_000
-"""After the first, an event tells of refused requests at most this often."""
+"""The interval of events about refused requests, after the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +43,15 @@ class _Reserve(OwnTell):
 
 @dataclass(frozen=True, slots=True)
 class _TellOfRefusals(OwnTell):
-    """Some time has passed since the last event about refused requests."""
+    """It is time for the next event about refused requests."""
 
 
 class QuotaActor(DurableActor):
     """Counts the requests of one user, sessions and keys together; its key is the user's id.
 
-    Check and count are one step in memory. The store holds a bound that is never below the count: it is moved up to
-    a block ahead of it before the count gets there, so after a crash the count is at most a block too high. An answer
-    whose count lies above the stored bound waits for the bound to be stored.
+    Check and count are one step in memory. The store has a bound that is never below the count: before the count gets
+    there, the bound moves up to a block ahead, so after a crash the count is at most a block too high. An answer whose
+    count lies above the stored bound waits until a new bound is stored.
     """
 
     kind = QUOTA
@@ -83,7 +83,7 @@ class QuotaActor(DurableActor):
         self._ends_at = 0
         self._count = 0
         self._quiet_until = 0
-        self._reserved = 0  # the bound as submitted, and as stored
+        self._reserved = 0  # the submitted bound and the stored one
         self._stored = 0
         self._reserving: AsyncFuture[Any] | None = None
         self._due_soon = False
@@ -95,7 +95,7 @@ class QuotaActor(DurableActor):
         """Load plan and window.
 
         Raises:
-            InvalidCredential: the user is gone, and with it every credential of its own.
+            InvalidCredential: the user is gone, and its credentials with it.
         """
         found = await self.store.fetch(quotas.of_user(self.key))
         if not found:
@@ -118,7 +118,7 @@ class QuotaActor(DurableActor):
         return self._count_with_care(now)
 
     def _count_with_care(self, now: int) -> QuotaStatus:
-        """Count a request with which something else is due: a new day, a bound, a threshold, a refusal."""
+        """Count a request that needs more than counting: a new day, a bound, a threshold, or a refusal."""
         if now >= self._ends_at:
             self._begin_day(now)
         if self._limit is not None and self._count >= self._limit:
@@ -137,7 +137,7 @@ class QuotaActor(DurableActor):
         return self._standing(stored=None if self._count <= self._stored else self._reserving)
 
     def _look_ahead(self) -> None:
-        """Find the count up to which requests need nothing but to be counted."""
+        """Set the count up to which requests need only counting."""
         bounds = [self._reserved - self._block // (NOW_AT if self._due_soon else SOON_AT) - 1]
         if self._limit is not None:
             bounds += [
@@ -151,7 +151,7 @@ class QuotaActor(DurableActor):
         return MAX_BLOCK if self._limit is None else min(max(self._limit // 100, 1), MAX_BLOCK)
 
     def _begin_day(self, now: int) -> None:
-        """Turn the page: nothing of the new day is counted or reserved yet."""
+        """Begin a new day, with nothing counted or reserved yet."""
         self._flush_refusals(now)
         day = now // DAY_MS
         self._day, self._count, self._reserved, self._stored, self._told = day, 0, 0, 0, 0
@@ -202,17 +202,17 @@ class QuotaActor(DurableActor):
             return QuotaStatus(self._plan, self._limit, 0, (now // DAY_MS + 1) * DAY_MS)
         return self._standing()
 
-    # what is told of
+    # events
 
     def _crossed(self) -> int:
-        """The highest threshold that is reached, or that was told of today."""
+        """The highest threshold that is reached, or was reported today."""
         limit = self._limit
         if limit is None:
             return self._told
         return max([self._told, *(percent for percent in THRESHOLDS if self._count * 100 >= percent * limit)])
 
     def _tell_of(self, crossed: int, at: int) -> QuotaStatus:
-        """Store an event for each threshold crossed; the answer to the request that crossed it waits for that."""
+        """Store an event for each threshold crossed; the answer to the request that crossed it waits for the commit."""
         events = [
             write
             for percent in THRESHOLDS
@@ -234,9 +234,9 @@ class QuotaActor(DurableActor):
         return self._outbox.emit(self.key, kind, data | more, at=at)
 
     def _refuse(self, now: int) -> None:
-        """Note a refusal: the first is told of at once, later ones together."""
+        """Note a refusal; the first is reported at once, later ones together."""
         crossed = self._crossed()
-        if crossed != self._told:  # no count reached it: a crash used up the block that it lies in
+        if crossed != self._told:  # no count reached it, because a crash used up its block
             self._tell_of(crossed, now)
         self._refused += 1
         if self._refused == 1 or now - self._refused_told_at >= REJECTED_EVERY_MS:
@@ -248,12 +248,12 @@ class QuotaActor(DurableActor):
             self._tell_when_due(self._clock())
 
     def _tell_when_due(self, now: int) -> None:
-        """Tell of refusals, or see to it that they are told of a minute after the last that were."""
+        """Report refusals, or schedule their report for a minute after the last one."""
         since = now - self._refused_told_at
         if since >= REJECTED_EVERY_MS:
             self._refused_told_at = now
             self._flush_refusals(now)
-        else:  # not longer than that, where the clock went back
+        else:  # no longer than that, even if the clock went back
             wait_s = min(REJECTED_EVERY_MS - since, REJECTED_EVERY_MS) / 1000
             asyncio.get_running_loop().call_later(wait_s, self.tell_self, _TellOfRefusals())
 
@@ -279,16 +279,16 @@ class QuotaActor(DurableActor):
 
     @property
     def holds_something(self) -> bool:
-        """Return whether the store's bound is not the exact count, or refusals are not told of yet."""
+        """Whether the stored bound is not the exact count, or refusals are not reported yet."""
         return self._reserved != self._count or self._refused > 0
 
     async def on_end(self) -> None:
-        """Store the exact count, and tell of the last refusals."""
+        """Store the exact count, and report the last refusals."""
         writes = (quotas.reserve(self.key, self._day, self._count, self._told), *self._refusals_event())
         await self.store.commit(Unit(writes, (self.incarnation,)))
 
     def concerns(self, user_id: str) -> bool:
-        """Return whether it counts for this user."""
+        """Return whether it counts this user's requests."""
         return self.key == user_id
 
     def snapshot(self) -> dict[str, Any]:

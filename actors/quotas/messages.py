@@ -8,14 +8,14 @@ from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Ask, Tell
 
 QUOTA = "quota"
-"""The kind of the actors."""
+"""The kind of quota actors."""
 
 
 class QuotaStatus(NamedTuple):
-    """Where a user stands in its day: `limit` is None without one, `resets_at` in ms since the epoch.
+    """A user's quota of the day: `limit` is None if unlimited, `resets_at` in ms since the epoch.
 
-    `admitted` is False for a request that was refused, and so not counted. `stored` is resolved once the store's bound
-    is not below the count; None where it is so already. Until then the request must not be answered.
+    `admitted` is False for a request that was refused, and so not counted. `stored` resolves when the stored bound is
+    not below the count; None if that is so already. Until then the request must not be answered.
     """
 
     plan: str
@@ -27,19 +27,19 @@ class QuotaStatus(NamedTuple):
 
     @property
     def remaining(self) -> int | None:
-        """Requests that are left; None without a limit."""
+        """The number of requests left; None if unlimited."""
         if self.limit is None:
             return None
         return self.limit - self.used if self.used < self.limit else 0
 
     def seconds_left(self, now: int) -> int:
-        """Tell in how many seconds the day ends, at least one; `now` in ms since the epoch."""
+        """Return the seconds until the end of the day, at least one; `now` in ms since the epoch."""
         return max(1, -(-(self.resets_at - now) // 1000))
 
 
 @dataclass(frozen=True, slots=True)
 class CountRequest(Ask[QuotaStatus]):
-    """Count one request, or refuse it where the limit is reached."""
+    """Count one request, or refuse it if the limit is reached."""
 
     local: ClassVar[str] = "Requests are counted where their user is, and the reply may hold a future."
 
@@ -50,7 +50,7 @@ COUNT = CountRequest()
 
 @dataclass(frozen=True, slots=True)
 class ReadQuota(Ask[QuotaStatus]):
-    """Return the status; counts nothing."""
+    """Return the quota status without counting."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from actors.wire import Record, iso
 
 
 def quota_record(standing: QuotaStatus) -> Record:
-    """Show where a user stands in its day."""
+    """Return the record of a user's quota."""
     return {
         "limit": standing.limit,
         "used": standing.used,
@@ -17,5 +17,5 @@ def quota_record(standing: QuotaStatus) -> Record:
 
 
 def window_of(standing: QuotaStatus) -> str:
-    """Name the day that a standing is of."""
+    """Return the UTC day of a quota status, as a date."""
     return iso(standing.resets_at - DAY_MS)[:10]

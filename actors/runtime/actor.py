@@ -3,10 +3,10 @@
 The differences from pykka's threads, with the reasons, are in docs/decisions/:
 
 - Handlers are plain functions and never wait. An actor needs no thread and no parked task: its loop is a callback
-  that empties the mailbox, scheduled when there is something in it.
-- An ask of an actor that has nothing to do is handled at once, in the asking task's own step.
+  that empties the mailbox, scheduled when the mailbox is not empty.
+- An ask of an idle actor is handled at once, in the asking task's own step.
 - A handler that returns an `AsyncFuture` is answered when that resolves, while the mailbox goes on.
-- An answer given while the actor holds state that is not stored yet is deferred until it is.
+- An answer given while the actor has state that is not stored yet is deferred until the state is stored.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from actors.runtime.mailbox import MAILBOX_LIMIT, Ask, Envelope, Mailbox, Messag
 R = TypeVar("R")
 
 BURST = 64
-"""Messages that an actor handles before others get their turn."""
+"""The number of messages that an actor handles before other actors get their turn."""
 
 log = logging.getLogger("parley.actors")
 
@@ -41,7 +41,7 @@ Handler = Callable[[Any, Any], Any]
 
 
 def handles(message_type: type[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Mark a method of an actor as the handler of one type of message."""
+    """Mark a method as the handler of one type of message."""
 
     def mark(method: Callable[..., Any]) -> Callable[..., Any]:
         method.handled_type = message_type  # pyright: ignore[reportFunctionMemberAccess]
@@ -70,7 +70,7 @@ class Actor(Lifecycle):
     def __init__(self, key: str) -> None:
         super().__init__(key)
         self.handled = 0
-        self.context: MessageContext | None = None  # of the message in hand, while a handler runs
+        self.context: MessageContext | None = None  # of the current message, while a handler runs
         self._mailbox = Mailbox(self.mailbox_limit)
         self._busy = False
         self._scheduled = False
@@ -89,7 +89,7 @@ class Actor(Lifecycle):
 
     @property
     def engaged(self) -> bool:
-        """Whether work goes on outside the mailbox, so that this actor must not be passivated."""
+        """Whether work runs outside the mailbox, so that this actor must not be passivated."""
         return False
 
     def concerns(self, user_id: str) -> bool:
@@ -98,12 +98,12 @@ class Actor(Lifecycle):
 
     @property
     def waiting(self) -> int:
-        """Messages that wait in the mailbox."""
+        """The number of messages in the mailbox."""
         return len(self._mailbox)
 
     @property
     def idle(self) -> bool:
-        """Whether the actor may be passivated: nothing waits, nothing is open."""
+        """Whether the actor may be passivated, because nothing waits and nothing is open."""
         return (
             self.life is State.LIVE
             and self._holds == 0
@@ -127,10 +127,10 @@ class Actor(Lifecycle):
         return self._handlers[type(message)](self, message)
 
     def ask_now(self, message: Ask[R], context: MessageContext | None) -> "R | AsyncFuture[R] | NotNow":
-        """Handle an ask within this step, after those ahead of it; `NOT_NOW` where it must wait its turn.
+        """Handle an ask within this step, after those ahead of it; `NOT_NOW` if it must wait its turn.
 
         Raises:
-            ServiceError: what the handler answered.
+            ServiceError: the handler's error.
         """
         if self.life is not LIVE or self._busy:
             return NOT_NOW
@@ -158,11 +158,11 @@ class Actor(Lifecycle):
 
     @property
     def progress(self) -> Progress | None:
-        """The channel for partial answers to the message in hand, if any."""
+        """The channel for partial answers to the current message, if any."""
         return self.context and self.context.progress
 
     def take_receipt(self) -> Any:
-        """Return the receipt of the message in hand, once; None where it has none."""
+        """Return the receipt of the current message, once; None if it has none."""
         context = self.context
         if context is None or context.receipt is None:
             return None
@@ -199,7 +199,7 @@ class Actor(Lifecycle):
             self._schedule()
 
     def _handle(self, envelope: Envelope) -> None:
-        """Run a queued message and see that it is answered."""
+        """Handle a queued message, and answer it."""
         if envelope.deadline is not None and monotonic() > envelope.deadline:
             envelope.fail(Overloaded("The request waited too long for its turn; try again."))
             return
@@ -217,7 +217,7 @@ class Actor(Lifecycle):
             reply_to.set(answer)
 
     def _perform(self, message: Any, context: MessageContext | None) -> Any:
-        """Run a message's handler; an `AsyncFuture` where the answer must wait for the store.
+        """Run a message's handler; return an `AsyncFuture` if the answer must wait for the store.
 
         Raises:
             ServiceError: the handler's, or InternalError for any other exception, which also stops the actor.
@@ -245,13 +245,13 @@ class Actor(Lifecycle):
         return self._deferred(answer, None)
 
     def _deferred(self, answer: Any, error: ServiceError | None) -> AsyncFuture[Any]:
-        """Defer an answer that shows state not stored yet: it is given only if that is stored."""
+        """Defer an answer that shows state not stored yet; it fails if the state can't be stored."""
         deferred: AsyncFuture[Any] = AsyncFuture()
         self.defer(deferred, answer, error)
         return deferred
 
     def defer(self, answered: AsyncFuture[Any], answer: Any, error: ServiceError | None = None) -> None:
-        """Answer at once if all state in memory is stored, else when it is; fail if it could not be stored."""
+        """Resolve an answer once all state in memory is stored; fail it if the state could not be stored."""
         unsettled = self._unsettled
         if unsettled is None or unsettled.done():
             settle(answered, answer, error)

@@ -1,4 +1,4 @@
-"""The directory's interface: how everything reaches an actor, wherever it lives."""
+"""The interface of the directory, through which all code reaches actors."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from actors.runtime.notices import Notice
 R = TypeVar("R")
 
 ASK_TIMEOUT_S = 30.0
-"""Seconds that an ask waits for its answer unless told otherwise."""
+"""Seconds that an ask waits for its answer by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class ActorStatus:
-    """What maintainers see of a live actor; times in seconds."""
+    """The status of a live actor, for maintainers; times in seconds."""
 
     kind: str
     key: str
@@ -31,14 +31,14 @@ class ActorStatus:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of actor: its factory, and whether its actors hold state of users (`Actor.concerns`)."""
+    """One kind of actor: its factory, and whether its actors hold users' state (`Actor.concerns`)."""
 
     make: Callable[[str], Actor]
     holds_users: bool = False
 
 
 class Directory(Protocol):
-    """How everything reaches an actor, wherever it lives."""
+    """Reaches actors by kind and key, wherever they live."""
 
     async def ask(
         self,
@@ -58,9 +58,9 @@ class Directory(Protocol):
         ...
 
     def ask_inline(self, kind: str, key: str, message: Ask[R]) -> R | None:
-        """Ask without a coroutine, for messages that are answered at once and never with None.
+        """Ask without a coroutine; for messages that are answered at once and never with None.
 
-        Returns None where the actor can't answer in this very step; nothing has happened then, and `ask` is the way.
+        Returns None if the actor can't answer in this very step; then nothing has happened, and `ask` is the way.
 
         Raises:
             ServiceError: the actor's error.

@@ -1,4 +1,4 @@
-"""Actors whose state is kept in the store: every change is one unit, answered when it is durable."""
+"""Actors with stored state: every change is one unit, answered when it is durable."""
 
 from __future__ import annotations  # nested functions would build theirs at each call
 
@@ -22,7 +22,7 @@ SAVED_UNANSWERED = "The change was saved, but building the answer failed. Do not
 
 
 class RowCount:
-    """The number of rows that the last write of a unit touched, known once the unit has run."""
+    """The number of rows touched by the last write of a unit, known once the unit has run."""
 
     __slots__ = ("rows",)
 
@@ -31,7 +31,7 @@ class RowCount:
 
 
 class DurableActor(Actor):
-    """An actor that changes its memory first and answers when the store has followed (design 2.3, 2.4).
+    """An actor that changes its memory first and answers when the change is stored (docs/architecture.md).
 
     When a unit fails, memory and store disagree: the actor stops, the writer refuses all that it submitted
     after, and the next ask loads a new incarnation.
@@ -52,16 +52,16 @@ class DurableActor(Actor):
         resolves: AsyncFuture[Any] | None = None,
         notices: Sequence[Notice] = (),
     ) -> AsyncFuture[Any]:
-        """Submit a unit that nothing can refuse; the future resolves to the reply when it is durable.
+        """Submit a unit that no constraint can refuse; the future resolves to the reply when the unit is durable.
 
         Memory already holds the change. The first unit of a message with a receipt takes the receipt's rows.
 
         Args:
             writes: the rows of the command.
-            reply: makes the answer, at once: it shows the state that this unit stores.
+            reply: makes the answer, called at once: it shows the state that this unit stores.
             applied: called after the commit.
             awaited: whether later answers of the actor wait for this unit.
-            resolves: the future of the answer, where one is waited for already; nobody else may resolve it from now on.
+            resolves: the future of the answer, if a caller has it already; only this unit resolves it from now on.
             notices: the unit's effects on other actors, delivered after the commit and before the answer.
         """
         receipt: Receipt | None = self.take_receipt()
@@ -69,7 +69,7 @@ class DurableActor(Actor):
         if receipt is not None:
             writes = (*writes, *receipt.writes(answer))
         outcome: AsyncFuture[Any] = AsyncFuture() if resolves is None else resolves
-        assert not outcome.done()  # else what is answered from now on would not wait for this unit
+        assert not outcome.done()  # else later answers would not wait for this unit
         if awaited:
             self._unsettled = outcome
         self._submit(Unit(writes, (self.incarnation,)), outcome, applied, None, answer, notices)
@@ -93,11 +93,11 @@ class DurableActor(Actor):
             writes: the rows of the command.
             constraint_errors: the constraints that may refuse the unit, each with its error.
             reply: makes the answer, after `applied`. It never shows what a later unit may fail to store.
-            preview: builds the answer before the commit, where `reply` shows what only `applied` sets. The receipt
+            preview: builds the answer before the commit, for units whose memory changes only afterwards. The receipt
                 keeps this answer.
             applied: changes memory after the commit.
             counts: receives the number of rows that the last of `writes` touched, for an answer that shows it.
-                `preview` then runs in the writer's thread, so it may read nothing that the actor may change meanwhile.
+                `preview` then runs in the writer's thread, so it reads nothing that the actor may change meanwhile.
             notices: as for `commit`.
         """
         receipt: Receipt | None = self.take_receipt()
@@ -121,7 +121,7 @@ class DurableActor(Actor):
         answer: Any,
         notices: Sequence[Notice],
     ) -> None:
-        """Hand a unit to the store; `outcome` resolves to `reply()`, or to `answer` where there is none."""
+        """Submit a unit to the store; `outcome` resolves to `reply()`, or to `answer` without a `reply`."""
         self._hold()
 
         def settled(error: Exception | None) -> None:
@@ -149,18 +149,18 @@ class DurableActor(Actor):
         self.store.submit(unit, settled)
 
     def begin_error(self, raised: Exception) -> ServiceError:
-        """Say that the store can't be read, where that is why it did not start."""
+        """Return the error for an actor that could not start because the store can't be read."""
         if isinstance(raised, StoreUnavailable):
             return StorageUnavailable("The gateway could not read what this needs; try again.")
         return super().begin_error(raised)
 
     def on_finished(self) -> None:
-        """Let the writer forget this incarnation: it submits no more."""
+        """Let the writer forget this incarnation, which submits no more units."""
         self.store.forget(self.incarnation)
 
 
 def _count(counts: RowCount, receipt: Receipt | None, preview: Callable[[], Any] | None, rows: int) -> Sequence[Write]:
-    """Note how many rows were touched, and make what the receipt leaves now that the answer is known."""
+    """Note the number of rows touched, and make the receipt's writes now that the answer is known."""
     counts.rows = rows
     return () if receipt is None else receipt.writes(preview() if preview is not None else None)
 

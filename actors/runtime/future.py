@@ -1,4 +1,4 @@
-"""Futures of the event loop, and bounded waiting for them."""
+"""Futures of the event loop, and waits with deadlines."""
 
 import asyncio
 import sys
@@ -23,7 +23,7 @@ class AsyncFuture(pykka.Future[T]):
     """
 
     _get_hook = None  # pykka's lazy hook is not used
-    # Class attributes until they are set: a command makes several futures, and most have one caller.
+    # Class attributes until they are set, because a command makes several futures and most have one caller.
     _done = False
     _value: Any = None
     _error: BaseException | None = None
@@ -43,7 +43,7 @@ class AsyncFuture(pykka.Future[T]):
         return self._error
 
     def get(self, *, timeout: float | None = None) -> T:
-        """Return the value or raise the error; an unresolved one is never waited for here.
+        """Return the value or raise the error, without waiting.
 
         Raises:
             pykka.Timeout: it is not resolved; `await` it instead.
@@ -55,7 +55,7 @@ class AsyncFuture(pykka.Future[T]):
         return self._value
 
     def set(self, value: T | None = None) -> None:
-        """Resolve it with a value; a second resolution is ignored, as the first has been acted on."""
+        """Resolve it with a value; a second resolution is ignored, because the first may have been used."""
         if not self._done:
             self._value = value
             self._resolve()
@@ -122,7 +122,7 @@ LATE = "The gateway did not answer in time; the command may still be carried out
 class Deadlines:
     """Waits for futures, each up to a deadline, with one timer for all of them.
 
-    A timer per ask would cost more than the ask. This one looks every `TICK_S` seconds while anything is awaited.
+    A timer per ask would cost more than the ask. This one checks every `TICK_S` seconds while anything is awaited.
     """
 
     TICK_S = 0.25

@@ -1,4 +1,4 @@
-"""The life of one incarnation of an actor: it starts, is live, stops, and is gone."""
+"""The life of one incarnation of an actor, from start to end."""
 
 import asyncio
 import enum
@@ -27,13 +27,13 @@ class State(enum.Enum):
     STOPPED = "stopped"
 
 
-LIVE = State.LIVE  # an enum's attribute takes longer to find
+LIVE = State.LIVE  # an enum's attribute is slower to look up
 
 
 class Lifecycle(PykkaActor):
     """The life of one incarnation; a subclass has the mailbox.
 
-    An incarnation ends only when every unit that it submitted is settled, because each unit holds it.
+    Each open unit holds the incarnation, so it ends only when every unit is settled.
     """
 
     __slots__ = (
@@ -74,10 +74,10 @@ class Lifecycle(PykkaActor):
         return InternalError("The gateway failed to load this; it has been logged.")
 
     async def on_end(self) -> None:
-        """Release what the actor holds; no message comes any more."""
+        """Release resources; no more messages come."""
 
     def on_finished(self) -> None:
-        """Called when this incarnation is gone for good."""
+        """Do the last cleanup, once this incarnation is gone for good."""
 
     def on_live(self) -> None:
         """Handle what waits, now that the state is loaded."""
@@ -89,7 +89,7 @@ class Lifecycle(PykkaActor):
 
     @property
     def stopped(self) -> AsyncFuture[None]:
-        """Resolved when this incarnation is gone: it has ended, and all its units are settled."""
+        """The future that resolves when this incarnation has ended and all its units are settled."""
         if self._stopped is None:
             self._stopped = AsyncFuture()
             if self.life is State.STOPPED:
@@ -103,7 +103,7 @@ class Lifecycle(PykkaActor):
 
     @property
     def stopping(self) -> bool:
-        """Whether the actor takes no more messages."""
+        """Whether the actor accepts no more messages."""
         return self.life in {State.STOPPING, State.STOPPED}
 
     def begin(
@@ -112,9 +112,9 @@ class Lifecycle(PykkaActor):
         on_stopping: "Callable[[Any, list[Envelope]], None] | None",
         notify: "Callable[[Iterable[Notice]], None] | None" = None,
     ) -> None:
-        """Start when `predecessor` (an earlier incarnation of this key) is gone.
+        """Start once `predecessor`, an earlier incarnation of this key, is gone.
 
-        `on_stopping` is called once, when this actor takes no more messages, with those that it leaves unhandled.
+        `on_stopping` is called once, with the unhandled messages, when this actor accepts no more.
         `notify` delivers the notices of the actor's units.
         """
         self._on_stopping = on_stopping
@@ -130,7 +130,7 @@ class Lifecycle(PykkaActor):
             if self.life is State.STARTING:
                 self.life = State.LIVE
                 self.on_live()
-            else:  # it was retired meanwhile
+            else:  # retired meanwhile
                 await self._end()
         except ServiceError as error:
             self._begin_error = error
@@ -143,7 +143,7 @@ class Lifecycle(PykkaActor):
             self._release()
 
     def retire(self) -> None:
-        """Take no more messages: hand back those that wait, and end when no unit is open."""
+        """Accept no more messages, hand back those that wait, and end when no unit is open."""
         if self.life in (State.STOPPING, State.STOPPED):
             return
         live = self.life is State.LIVE
@@ -180,7 +180,7 @@ class Lifecycle(PykkaActor):
             self._stopped.set(None)
 
     def fail(self, error: BaseException) -> None:
-        """Stop because of a fault: the next ask starts a new incarnation from the store."""
+        """Stop because of a fault; the next ask starts a new incarnation from the store."""
         if self.life in (State.STARTING, State.LIVE):
             log.warning("%s stops after a fault: %s", self.actor_urn, error)
         self.retire()

@@ -1,4 +1,4 @@
-"""The directory of one process: finds the live actor of a (kind, key), activates and passivates actors."""
+"""The directory of one process: finds, activates and passivates actors by kind and key."""
 
 import asyncio
 import logging
@@ -17,12 +17,12 @@ from actors.runtime.notices import Notice, Reload, ReloadConcerning, Told
 R = TypeVar("R")
 
 IDLE_S = 300.0
-"""An actor that handled nothing for so long is passivated."""
+"""Seconds without a message after which an actor is passivated."""
 MAX_ACTIVE = 200_000
-"""Above this many, the longest idle are passivated first, however short their idling."""
+"""The number of live actors above which the longest idle are passivated, however recently used."""
 
 CLOSE_S = 1.0
-"""How long a close waits for stopped actors to let go, after its grace time."""
+"""Seconds that a close waits for stopped actors to end, after its grace time."""
 
 log = logging.getLogger("parley.directory")
 
@@ -30,8 +30,8 @@ log = logging.getLogger("parley.directory")
 class LocalDirectory:
     """A `Directory` of this process.
 
-    At most one actor of a key is live: a new incarnation handles nothing before the one before it is gone, with
-    every unit of its answered. Messages that come in between wait in the new one's mailbox.
+    At most one actor of a key is live: a new incarnation handles nothing until its predecessor is gone and all the
+    predecessor's units are answered. Messages in between wait in the new one's mailbox.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class LocalDirectory:
         actor = self._actors.get((kind, key)) or self._activate(kind, key)
         answer = actor.ask_now(message, context)
         if answer is NOT_NOW:
-            actor = self._actors.get((kind, key)) or self._activate(kind, key)  # what was ahead may have ended it
+            actor = self._actors.get((kind, key)) or self._activate(kind, key)  # messages ahead may have ended it
             queued: AsyncFuture[R] = AsyncFuture()
             deadline = monotonic() + timeout
             actor.deliver(Envelope(message, queued, deadline, request_id, context))
@@ -79,7 +79,7 @@ class LocalDirectory:
         return answer
 
     def ask_inline(self, kind: str, key: str, message: Ask[R]) -> R | None:
-        """Ask in this very step, where the actor is free; see `Directory.ask_inline`."""
+        """Ask in this very step if the actor is free; see `Directory.ask_inline`."""
         actor = self._actors.get((kind, key))
         return None if actor is None else actor.answer_inline(message)
 
@@ -91,7 +91,7 @@ class LocalDirectory:
         try:
             actor.deliver(Envelope(message))
         except Overloaded:
-            # It missed what happened; a new incarnation will read it from the store.
+            # It missed a message; a new incarnation will read the store.
             actor.fail(Overloaded("its mailbox was full"))
 
     def deliver(self, notices: Iterable[Notice]) -> None:
@@ -112,7 +112,7 @@ class LocalDirectory:
                 actor.retire()
 
     def _reload_concerning(self, id: str, kinds: Collection[str], but: str) -> None:
-        """Stop actors that hold rows of this id's. One that is still loading may read the old rows: it starts over."""
+        """Stop actors that hold rows of this id; one that is loading starts over, as it may read the old rows."""
         for actor in list(self._actors.values()):
             if actor.kind in kinds and actor.key != but and (actor.life is State.STARTING or actor.concerns(id)):
                 actor.retire()
@@ -133,7 +133,7 @@ class LocalDirectory:
         return actor
 
     def _retired(self, actor: Actor, leftovers: list[Envelope]) -> None:
-        """Take a retired actor out, remember it until it is gone, and route its unhandled messages anew."""
+        """Replace a retired actor, remember it until it is gone, and route its unhandled messages again."""
         address = (actor.kind, actor.key)
         if self._actors.get(address) is actor:
             del self._actors[address]
@@ -152,9 +152,9 @@ class LocalDirectory:
                     envelope.fail(error)
 
     async def passivate_idle(self) -> int:
-        """Stop every actor that idled for too long, and the longest idle ones above the cap; return how many.
+        """Stop actors that were idle too long, and the longest idle above the cap; return their number.
 
-        Looks at a thousand of the actors at a time; only above the cap are all sorted by their idleness in one step.
+        Looks at a thousand actors at a time; only above the cap are all sorted in one step.
         """
         now = monotonic()
         before = now - self._idle_s
@@ -177,7 +177,7 @@ class LocalDirectory:
         self._making_room = None
 
     async def sweep(self) -> None:
-        """Passivate idle actors for ever; run it as a task."""
+        """Passivate idle actors until cancelled; run it as a task."""
         while True:
             await asyncio.sleep(min(self._idle_s / 4, 15.0))
             stopped = await self.passivate_idle()
@@ -185,7 +185,7 @@ class LocalDirectory:
                 log.debug("passivated %d idle actors, %d stay", stopped, len(self._actors))
 
     async def close(self, grace_s: float) -> int:
-        """Let every mailbox run empty for up to `grace_s` seconds, then stop all; return how many were not done."""
+        """Let mailboxes run empty for up to `grace_s` seconds, then stop all; return the number of unfinished ones."""
         deadline = monotonic() + grace_s
         while self._open() and monotonic() < deadline:
             await asyncio.sleep(0.01)

@@ -1,4 +1,4 @@
-"""Messages on their way: asks, tells, their context, envelopes and the bounded mailbox."""
+"""Asks and tells, their context and envelopes, and the bounded mailbox."""
 
 from collections import deque
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from actors.runtime.future import AsyncFuture
 R = TypeVar("R")
 
 MAILBOX_LIMIT = 1_000
-"""Messages that may wait in one mailbox; the next is refused at once."""
+"""The number of messages that one mailbox holds; the next is refused at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Ask(Generic[R]):
     """Base of messages that get an `R` in reply.
 
     Message and reply are plain data with a binary form, so that they may cross to another node. A type that carries
-    something live says in `local` why it never leaves its process.
+    something live states in `local` why it never leaves its process.
     """
 
     local: ClassVar[str] = ""
@@ -34,13 +34,13 @@ class Tell:
 
 @dataclass(frozen=True, slots=True)
 class OwnTell(Tell):
-    """Base of the messages by which an actor's background work tells the actor its result."""
+    """Base of the messages by which an actor's background work reports its result to the actor."""
 
     local: ClassVar[str] = "An actor tells it to itself."
 
 
 Progress = Callable[[str], None]
-"""Takes each piece of an answer that is produced in pieces."""
+"""Receives an answer piece by piece."""
 
 
 class MessageContext:
@@ -54,7 +54,7 @@ class MessageContext:
 
 
 class Envelope:
-    """A message on its way: where the answer goes, until when it is wanted, and for which request."""
+    """A queued message, with the future of its answer, its deadline and the id of its request."""
 
     __slots__ = ("context", "deadline", "message", "own", "reply_to", "request_id")
 
@@ -73,29 +73,29 @@ class Envelope:
         self.request_id = request_id
         self.context = context
         self.own = own
-        """Whether it is the actor's own, about an incarnation's work, and worth nothing to the next one."""
+        """Whether it reports an incarnation's own work, which means nothing to the next one."""
 
     def fail(self, error: BaseException) -> None:
-        """Answer with an error, where an answer is wanted."""
+        """Answer with an error, if an answer is expected."""
         if self.reply_to is not None:
             self.reply_to.fail(error)
 
 
 class Mailbox:
-    """A bounded queue of envelopes. An empty one holds no memory but its own."""
+    """A bounded queue of envelopes; the queue itself is allocated only while something waits."""
 
     __slots__ = ("limit", "queue")
 
     def __init__(self, limit: int = MAILBOX_LIMIT) -> None:
         self.limit = limit
         self.queue: deque[Envelope] | None = None
-        """What waits; None where nothing does."""
+        """The envelopes that wait; None if there are none."""
 
     def __len__(self) -> int:
         return len(self.queue) if self.queue else 0
 
     def put(self, envelope: Envelope, /, *, beyond_limit: bool = False) -> None:
-        """Add an envelope at the end; `beyond_limit` for what must not be refused.
+        """Add an envelope at the end; `beyond_limit` for one that must not be refused.
 
         Raises:
             Overloaded: the mailbox is full.
@@ -107,7 +107,7 @@ class Mailbox:
         self.queue.append(envelope)
 
     def get(self) -> Envelope:
-        """Take the first envelope; the mailbox must not be empty."""
+        """Remove and return the first envelope; the mailbox must not be empty."""
         assert self.queue
         envelope = self.queue.popleft()
         if not self.queue:
@@ -115,10 +115,10 @@ class Mailbox:
         return envelope
 
     def empty(self) -> bool:
-        """Return whether nothing waits."""
+        """Whether the mailbox is empty."""
         return not self.queue
 
     def drain(self) -> list[Envelope]:
-        """Take all that waits."""
+        """Remove and return all envelopes."""
         waiting, self.queue = list(self.queue or ()), None
         return waiting

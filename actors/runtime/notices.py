@@ -20,7 +20,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Reload:
-    """Stop actors whose rows were changed under them; the next ask loads the rows anew."""
+    """Stop actors whose rows another actor changed; the next ask loads the rows anew."""
 
     kind: str
     keys: tuple[str, ...]
@@ -30,7 +30,7 @@ class Reload:
 class ReloadConcerning:
     """Stop the actors that hold rows of one user or agent, except the actor with the key `but`.
 
-    `kinds` are the kinds of actors to look at; without any, all that hold a user's state (`Kind.holds_users`).
+    `kinds` are the kinds of these actors; if empty, all kinds that hold a user's state (`Kind.holds_users`).
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""pykka's surface: the hooks and names by which pykka reaches an actor of this runtime.
+"""pykka's interface: the hooks and names by which pykka reaches an actor of this runtime.
 
 pykka has three hooks for new runtimes (`_create_actor_inbox`, `_create_future`, `_start_actor_loop`). Only this module
 and `future` import pykka.
@@ -13,7 +13,7 @@ from actors.runtime.mailbox import Envelope, Mailbox
 
 
 class _PykkaInbox:
-    """Passes pykka's envelopes on to the actor as ours."""
+    """Passes pykka's envelopes to the actor as envelopes of this runtime."""
 
     __slots__ = ("_actor",)
 
@@ -28,7 +28,7 @@ class _PykkaInbox:
 
 
 class _StopFlag:
-    """Stands for the threading.Event in which pykka keeps whether an actor has stopped."""
+    """A replacement for the threading.Event in which pykka keeps whether an actor has stopped."""
 
     __slots__ = ("_actor",)
 
@@ -40,7 +40,7 @@ class _StopFlag:
 
 
 class PykkaActor(pykka.Actor):
-    """What pykka asks of an actor, answered by a subclass that has a mailbox and a life on the event loop."""
+    """The part of an actor that pykka uses; a subclass adds the mailbox and the life on the event loop."""
 
     kind: ClassVar[str]
     key: str
@@ -55,12 +55,12 @@ class PykkaActor(pykka.Actor):
 
     @property
     def waiting(self) -> int:
-        """Messages that wait in the mailbox."""
+        """The number of messages in the mailbox."""
         raise NotImplementedError
 
     @property
     def stopping(self) -> bool:
-        """Whether the actor takes no more messages."""
+        """Whether the actor accepts no more messages."""
         raise NotImplementedError
 
     def deliver(self, envelope: Envelope) -> None:
@@ -96,7 +96,7 @@ class PykkaActor(pykka.Actor):
 
     @property
     def actor_stopped(self) -> Any:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The flag by which pykka asks, with `is_set()`, whether the actor takes no more messages."""
+        """The flag whose `is_set()` tells pykka whether the actor accepts no more messages."""
         return _StopFlag(self)
 
     @property

@@ -1,4 +1,4 @@
-"""Wake-ups of jobs that look into the store: the rows are the truth, a wake-up only shortens the wait."""
+"""Wake-ups of jobs that poll the store; the rows decide, and a wake-up only shortens the wait."""
 
 import asyncio
 from contextlib import suppress
@@ -9,11 +9,11 @@ class Wakeup(Protocol):
     """Wakes a job, wherever it runs."""
 
     def wake(self) -> None:
-        """Say that there is something to do."""
+        """Announce that there is work."""
         ...
 
     async def wait(self, timeout_s: float) -> None:
-        """Wait until somebody says so, or for `timeout_s` seconds; what was said since the last wait counts."""
+        """Wait for a wake-up since the last wait, or for up to `timeout_s` seconds."""
         ...
 
 
@@ -24,11 +24,11 @@ class LocalWakeup:
         self._woken = asyncio.Event()
 
     def wake(self) -> None:
-        """Say that there is something to do."""
+        """Announce that there is work."""
         self._woken.set()
 
     async def wait(self, timeout_s: float) -> None:
-        """Wait until somebody says so; see `Wakeup.wait`."""
+        """Wait for a wake-up; see `Wakeup.wait`."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._woken.wait(), timeout_s)
         self._woken.clear()
