@@ -1,4 +1,4 @@
-"""Sealing: secrets and kept answers under the gateway's master key, AES-256-GCM (product 9; NIST SP 800-38D)."""
+"""Sealing: encryption of secrets and stored answers with the gateway's master key, AES-256-GCM (NIST SP 800-38D)."""
 
 import hashlib
 import hmac
@@ -15,13 +15,13 @@ _DIGEST_KEY = b"Parley's digests"
 
 
 class WrongMasterKey(Exception):
-    """What was sealed was sealed with another key, or altered."""
+    """The sealed value was made with another key, or altered."""
 
 
 class Sealer:
-    """Seals bytes so that only who has the master key can read them, and nobody can alter or swap them.
+    """Encrypts bytes with the master key, so that nobody without the key can read, alter or swap them.
 
-    `purpose` says what they are and whose, e.g. `endpoint whe_...`; a seal opens for its own purpose only.
+    `purpose` names their kind and owner, e.g. `endpoint whe_...`; a sealed value opens only for its own purpose.
     """
 
     def __init__(self, master_key: bytes) -> None:
@@ -42,18 +42,18 @@ class Sealer:
         try:
             return self._cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], purpose.encode())
         except (InvalidTag, ValueError):
-            raise WrongMasterKey("this was not sealed with the present master key") from None
+            raise WrongMasterKey("this was not sealed with the current master key") from None
 
     def digest(self, text: str, purpose: str) -> bytes:
-        """Digest a text that has to be found again, so that nobody without the master key can try texts on it."""
+        """Return a keyed digest to find a text by, so that nobody can test texts without the master key."""
         return hmac.digest(self._digest_key, f"{purpose}\0{text}".encode(), hashlib.sha256)
 
     def prove(self) -> bytes:
-        """Seal something known, for `check`."""
+        """Seal a known value, for `check`."""
         return self.seal(_PROOF, _PROOF_PURPOSE)
 
     def check(self, proof: bytes) -> None:
-        """Return whether a proof was made with this key.
+        """Check that a proof was made with this key.
 
         Raises:
             WrongMasterKey: it was not.

@@ -1,7 +1,7 @@
-"""Long work of the event loop in slices, so that nobody else waits for the whole of it.
+"""Long work on the event loop, cut into slices, so that other work need not wait for all of it.
 
-Such work is written as a generator that yields where it may be interrupted. Short work is done before the first slice
-is over, in the caller's own step; of all the rest one slice is done in each turn of the loop.
+Such work is written as a generator that yields where it may be interrupted. Short work is done within the first
+slice, in the caller's own step; for all other work, each turn of the loop does one slice.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 T = TypeVar("T")
 
 SLICE_S = 0.004
-"""How long a slice lasts; the work between two yields comes on top of it (docs/performance.md, "Longest steps")."""
+"""Seconds of a slice; the work between two yields comes on top (docs/performance.md, "Longest steps")."""
 
 Steps = Generator[None, None, T]
 """Work that may be interrupted where it yields; its result is what the generator returns."""
@@ -23,7 +23,7 @@ _turns: WeakKeyDictionary[AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
 
 class Work(Generic[T]):
-    """Work under way.
+    """Work that is done in slices.
 
     >>> def added(numbers):
     ...     total = 0
@@ -46,10 +46,10 @@ class Work(Generic[T]):
         self._steps = steps
 
     def slice(self, seconds: float = SLICE_S) -> bool:
-        """Work for about so long; True once the `result` is there.
+        """Do one slice of the work; return True once the `result` is there.
 
         Raises:
-            Exception: what the work raised.
+            Exception: the work's own.
         """
         until = perf_counter() + seconds
         try:
@@ -62,10 +62,10 @@ class Work(Generic[T]):
             return True
 
     async def rest(self) -> T:
-        """Do what is left, a slice in a turn of the loop, and return the result."""
+        """Do the rest, one slice in each turn of the loop, and return the result."""
         turn = _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock())
         while True:
-            async with turn:  # in the order of asking, so that all long work goes on alike
+            async with turn:  # first come, first served, so that all long work progresses alike
                 await asyncio.sleep(0)
                 if self.slice():
                     return self.result
@@ -78,7 +78,7 @@ async def sliced(steps: Steps[T]) -> T:
 
 
 def whole(steps: Steps[T]) -> T:
-    """Do work in one go and return its result: for short work, and where nobody waits."""
+    """Do work in one step and return its result, for short work or where nobody waits."""
     try:
         while True:
             next(steps)

@@ -1,4 +1,4 @@
-"""The plain types of answers: records, and times as ISO 8601 texts."""
+"""The plain types of answers: records, and times in ISO 8601."""
 
 from datetime import UTC, datetime
 from functools import lru_cache

@@ -13,7 +13,7 @@ NAME_TAKEN = "tool_servers.user_id"
 class ToolServerRow:
     """An installed tool server as stored: `entry` of the operator's catalog, or `url` with sealed `headers`.
 
-    `offers` is JSON; None before the first connection. `created_at` is in ms since the epoch.
+    `tools` is JSON; None before the first connection. `created_at` is in ms since the epoch.
     """
 
     id: str
@@ -22,7 +22,7 @@ class ToolServerRow:
     entry: str | None
     url: str | None
     headers: bytes | None = field(repr=False)
-    offers: str | None = field(repr=False)
+    tools: str | None = field(repr=False)
     created_at: int
 
 
@@ -44,7 +44,7 @@ def insert(server: ToolServerRow, most: int) -> Write:
             server.entry,
             server.url,
             server.headers,
-            server.offers,
+            server.tools,
             server.created_at,
             name_key(server.name),
             server.user_id,
@@ -54,9 +54,9 @@ def insert(server: ToolServerRow, most: int) -> Write:
     )
 
 
-def keep_offers(server_id: str, offers: str) -> Write:
+def keep_tools(server_id: str, tools: str) -> Write:
     """Store the tools of a server, unless it was removed meanwhile."""
-    return Write("UPDATE tool_servers SET offers = ? WHERE id = ?", (offers, server_id))
+    return Write("UPDATE tool_servers SET offers = ? WHERE id = ?", (tools, server_id))
 
 
 def delete(server_id: str) -> Write:

@@ -122,12 +122,12 @@ async def _listed(core: Core, server_id: str) -> ListedServer | None:
             timeout = core.tool_servers.limits.connect_timeout_s + MARGIN_S
             tools = await ask(TOOL_SERVER, server_id, ListTools(), timeout=timeout)
         except ServiceError as error:
-            tools, refusal = view.offers or [], error.note
+            tools, refusal = view.tools or [], error.note
         view = await ask(TOOL_SERVER, server_id, ReadToolServer())
     except NotFound:
         return None
     if refusal and view.error is None:  # not the server's fault: no process may start for it now
-        view = ToolServerView(view.row, view.state, refusal, view.offers)
+        view = ToolServerView(view.row, view.state, refusal, view.tools)
     return ListedServer(view, tools)
 
 
@@ -149,8 +149,8 @@ async def _known(core: Core, server_id: str) -> list[Tool]:
         view = await core.directory.ask(TOOL_SERVER, server_id, ReadToolServer())
         if view.row.entry == BUILT_IN:
             tools = built_in_tools.TOOLS
-        elif view.offers is not None:
-            tools = view.offers
+        elif view.tools is not None:
+            tools = view.tools
         else:
             tools = await core.directory.ask(TOOL_SERVER, server_id, ListTools(), timeout=FIRST_LIST_S)
     except ServiceError:

@@ -1,1 +1,1 @@
-"""Egress: which addresses the gateway may call, and the HTTP clients that keep to that."""
+"""Egress: the addresses that the gateway may call, and the HTTP clients that keep to them."""

@@ -1,1 +1,1 @@
-"""Quotas: how many requests each user has made today."""
+"""Quotas: the number of requests that each user has made today."""

@@ -1,1 +1,1 @@
-"""Sessions and API keys: credentials, and the selection that each of them holds."""
+"""Sessions and API keys: credentials, each with its own selection."""

@@ -38,7 +38,7 @@ class SessionActor(DurableActor):
         super().__init__(key, store)
         self._clock = clock
         self._ttl_ms = ttl_ms
-        self._touch_ms = min(TOUCH_MS, ttl_ms // 10)  # what is stored must not make a short session expire early
+        self._touch_ms = min(TOUCH_MS, ttl_ms // 10)  # the stored last use must not make a short session expire early
         self._session: SessionRow | None = None
         self._caller: Caller | None = None
         self._last_used = 0
@@ -89,11 +89,11 @@ class SessionActor(DurableActor):
         self._last_used = now
         if now - self._stored_use >= self._touch_ms:
             self._stored_use = now
-            # Nobody waits for it: losing a minute's last use to a crash is within the contract.
+            # Nobody waits for the commit, because the contract allows a crash to lose the last minute's use.
             self.commit(credentials.touch(self.key, now), awaited=False)
 
     def _expires_at(self, session: SessionRow) -> int:
-        """When it ends if it is not used before, in ms since the epoch."""
+        """The time of its end if it is not used before, in ms since the epoch."""
         return self._last_used + self._ttl_ms
 
     def _expired(self) -> InvalidCredential:
@@ -132,7 +132,7 @@ class SessionActor(DurableActor):
 
     @property
     def holds_something(self) -> bool:
-        """Return whether a use of the session is not stored yet."""
+        """Whether a use of the session is not stored yet."""
         return self._session is not None and self._last_used > self._stored_use
 
     async def on_end(self) -> None:
@@ -140,11 +140,11 @@ class SessionActor(DurableActor):
         await self.store.commit(Unit((credentials.touch(self.key, self._last_used),)))
 
     def concerns(self, user_id: str) -> bool:
-        """Return whether it is a session of this user's."""
+        """Return whether the session belongs to this user."""
         return self._session is not None and self._session.user_id == user_id
 
     def snapshot(self) -> dict[str, Any]:
-        """Show whose session it is and what is selected; never its token's hash."""
+        """Show the user and the selection; never the token's hash."""
         session = self._session
         if session is None:
             return {"ended": True}

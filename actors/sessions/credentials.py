@@ -1,4 +1,4 @@
-"""Credentials: from the token that a request carries to the session or API key that it stands for."""
+"""The look-up of a request's token: its session or API key."""
 
 from collections import OrderedDict
 
@@ -10,14 +10,14 @@ from persistence import credentials
 from persistence.store import Store
 
 REMEMBERED = 100_000
-"""Tokens that are known without a look-up; 200 bytes each."""
+"""The number of cached tokens, 200 bytes each."""
 
 
 class Credentials:
     """Finds the credential of a token; the credential's actor decides whether it still lives.
 
-    A token belongs to one session or key for ever, so what is remembered here is never wrong, only of no use once
-    that has ended.
+    A token belongs to one session or key for ever, so a cached entry is never wrong, only useless once the session or
+    key has ended.
     """
 
     def __init__(self, directory: Directory, store: Store) -> None:
@@ -25,14 +25,14 @@ class Credentials:
         self._store = store
         self._known: OrderedDict[bytes, tuple[str, str]] = OrderedDict()
         self.lookups = 0
-        """Tokens that had to be looked up in the store."""
+        """The number of tokens that were looked up in the store."""
 
     async def authenticate(self, token: str | None) -> Caller:
-        """Tell who sends a token.
+        """Return the caller who sends a token.
 
         Raises:
             NoCredential: there is no token.
-            InvalidCredential: it is mistyped, expired, revoked or never was.
+            InvalidCredential: it is mistyped, expired, revoked or unknown.
         """
         if not token:
             raise NoCredential(

@@ -10,15 +10,15 @@ KEY = "key"
 """The kind of an API key's actor."""
 
 SESSION = "session"
-"""The kind of the actors."""
+"""The kind of sessions' actors."""
 
 TOUCH_MS = 60_000
-"""Last use is stored at most this often (product 2)."""
+"""The shortest time between two writes of a session's last use (docs/contract.md, "Sessions")."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sends a request, with which credential, and what is selected in that."""
+    """The sender of a request, its credential, and the credential's selection."""
 
     credential_id: str
     user_id: str
@@ -32,31 +32,31 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Authorize(Ask[Caller]):
-    """Check that a token is this session's and that the session lives; counts as a use of it."""
+    """Check that a token belongs to this session and that the session lives; counts as a use."""
 
     token_hash: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class UseSession(Ask[None]):
-    """Count a stream that is open as a use of the session, if that lives."""
+    """Count an open stream as a use of the session, if the session lives."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSession(Ask[SessionRow]):
-    """Answer the session as it is now; does not count as a use of it."""
+    """Return the session as it is now; does not count as a use."""
 
 
 @dataclass(frozen=True, slots=True)
 class SelectAgent(Ask[None]):
-    """Make an agent the session's, or none."""
+    """Select an agent for the session, or none."""
 
     agent_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class SelectZone(Ask[None]):
-    """Make a domain and a zone of it the session's."""
+    """Select a domain and one of its zones for the session."""
 
     domain_id: str
     zone_id: str
@@ -64,11 +64,11 @@ class SelectZone(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class EndSession(Ask[None]):
-    """Log off: the session's token is worth nothing from then on."""
+    """End the session, and so its token."""
 
 
 def gone() -> NotFound:
-    """Make the error for what was destroyed in the moment it was selected."""
+    """Make the error for an entity that was destroyed just before it was selected."""
     return NotFound("This is gone; select another.")
 
 

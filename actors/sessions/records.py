@@ -5,7 +5,7 @@ from persistence.credentials import SessionRow
 
 
 def session_record(session: SessionRow, ttl_ms: int, current: bool) -> Record:
-    """Show a session to its user."""
+    """Return the record of a session, for its user."""
     return {
         "id": session.id,
         "created_at": iso(session.created_at),
@@ -16,7 +16,7 @@ def session_record(session: SessionRow, ttl_ms: int, current: bool) -> Record:
 
 
 def key_record(key: SessionRow) -> Record:
-    """Show an API key to its user; never the key itself."""
+    """Return the record of an API key, for its user, without the key itself."""
     return {
         "id": key.id,
         "name": key.name,

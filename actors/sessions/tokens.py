@@ -1,7 +1,7 @@
-"""Opaque credentials: `pls_...` session tokens, `plk_...` API keys, `plx_...` sandbox keys (product 2).
+"""Opaque credentials: `pls_...` session tokens, `plk_...` API keys, `plx_...` sandbox keys.
 
 A token is its prefix, 32 random characters of base 62 and a checksum of six, so that scanners recognise one and a
-typo is refused without a look-up. Only its SHA-256 is ever stored.
+typo is refused without a look-up. Only its SHA-256 is stored.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ def new_token(kind: str) -> str:
 
 
 def token_kind(token: str) -> str | None:
-    """Tell a token's kind, or None when it can't be one: a wrong prefix, length or checksum."""
+    """Return a token's kind, or None if its prefix, length or checksum is wrong."""
     kind, separator, rest = token.partition("_")
     if kind not in KINDS or not separator or len(rest) != _RANDOM + _CHECK or not token.isascii():
         return None
@@ -34,7 +34,7 @@ def token_kind(token: str) -> str | None:
 
 
 def token_hash(token: str) -> bytes:
-    """Digest a token to what is stored of it: SHA-256, 32 bytes."""
+    """Return the stored digest of a token: SHA-256, 32 bytes."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
 
 

@@ -3,7 +3,7 @@
 Robertson, S. and Zaragoza, H. (2009): The Probabilistic Relevance Framework: BM25 and Beyond. Foundations and
 Trends in Information Retrieval 3(4), 333-389. Two choices within it: the inverse document frequency of a term
 in n of N documents is ln((N + 1) / (n + 0.5)), which is never negative; the average length is a constant, so
-what length and frequency contribute is computed once, when a document is added.
+the contribution of length and frequency is computed once, when a document is added.
 """
 
 from collections import Counter
@@ -13,21 +13,21 @@ from math import log
 from typing import NamedTuple
 
 MAX_TERMS_PER_DOCUMENT = 1_024
-"""Distinct terms of a document that are indexed, the first ones: bounds the memory of hostile texts."""
+"""The number of distinct terms of a document that are indexed, the first ones; bounds the memory of hostile texts."""
 
 MAX_QUERY_TERMS = 16
-"""Terms of a query that are used, the rarest ones."""
+"""The number of terms of a query that are used, the rarest ones."""
 
 MAX_POSTINGS = 64
-"""Postings that a search reads, those of the rarest terms."""
+"""The number of postings that a search reads, those of the rarest terms."""
 
 _K1 = 1.2
-_B = 0.5  # less than the usual 0.75: a longer message is not much worse for that
+_B = 0.5  # less than the usual 0.75, because a longer message is not much worse
 _AVERAGE_LENGTH = 8.0  # terms of a message
 
 
 class _Document(NamedTuple):
-    """Its distinct terms, what BM25 makes of a term that it has once, and of those that it has more often."""
+    """The distinct terms of a document, the BM25 weight of a term that occurs once, and the weights of the others."""
 
     terms: tuple[str, ...]
     once: float
@@ -35,7 +35,7 @@ class _Document(NamedTuple):
 
 
 class Index:
-    """Documents, each known by a number >= 0 and found by its terms.
+    """Documents by number (>= 0), found by their terms.
 
     A tuple of numbers per term takes half the memory of a dict per term.
 
@@ -80,20 +80,20 @@ class Index:
             postings[term] = postings[term] + posting if term in postings else posting
 
     def remove(self, number: int) -> None:
-        """Forget a document; KeyError if there is none of that number."""
+        """Remove a document; raises KeyError if there is none of that number."""
         postings = self._postings
         for term in self._documents.pop(number).terms:
             known = postings[term]
             if len(known) == 1:
                 del postings[term]
-            elif known[0] == number:  # as a rule: the oldest document goes first
+            elif known[0] == number:  # the usual case: the oldest document goes first
                 postings[term] = known[1:]
             else:
                 place = known.index(number)
                 postings[term] = known[:place] + known[place + 1 :]
 
     def search(self, terms: Collection[str], limit: int, least: int = 1) -> list[tuple[int, float]]:
-        """The best documents and their scores (> 0), best first; of equals the higher number first.
+        """Return the best documents and their scores (> 0), best first; among equals, the higher number first.
 
         The rarest of the distinct `terms` lead; those in more than half of the documents count only when no
         rarer one is in any. Left out are documents with fewer than `least` of the terms that count, and those that
@@ -116,7 +116,7 @@ class Index:
             weights[term] = log((count + 1) / (size + 0.5))
             numbers.append(known if size <= MAX_POSTINGS else known[-MAX_POSTINGS:])
             left -= size
-        # Terms that are too common to count might still be in a document: they are given the benefit of the doubt.
+        # A document might still have the terms that are too common to count, so they count as found.
         least -= len(found) - len(weights)
         matching = chain.from_iterable(numbers)
         if least > 1:

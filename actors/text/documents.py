@@ -1,6 +1,6 @@
-"""From a document to texts that memories hold: HTML without its tags, and parts of sensible size.
+"""Documents as texts for memories: HTML without tags, split into parts of limited size.
 
-All of this takes time in proportion to the text, whatever is in it.
+The time is proportional to the length of the text, whatever its content.
 """
 
 import html
@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator
 
 PART_CHARS = 2_000
-"""The longest part; a document that is no longer stays in one piece (product 5)."""
+"""The longest part, in characters; shorter documents are not split (docs/contract.md, "Loading")."""
 
 _BREAKS = ("\n\n", "\n", ". ", " ", ",")
-"""Where a text is cut, best first; before a word is cut, that is."""
+"""The separators at which a text is cut, best first; without any, it is cut within a word."""
 
 _block = re.compile(
     r"/?(address|article|aside|blockquote|body|br|caption|dd|details|div|dl|dt|fieldset|figcaption|figure|footer|form|h[1-6]"
@@ -27,14 +27,14 @@ _huge_reference = re.compile(r"&#[xX]?[0-9a-fA-F]{9,};?")
 
 
 def text_of(media_type: str, content: str) -> str:
-    """Return what a document says, as plain text; "" where it says nothing."""
+    """Return the plain text of a document; "" if it has none."""
     if media_type == "text/html":
         content = html_text(content)
     return content.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "").strip()
 
 
 def split(text: str) -> list[str]:
-    """Cut a text into parts of up to `PART_CHARS` characters: between paragraphs rather than lines, and so on."""
+    """Cut a text into parts of up to `PART_CHARS` characters, at the best separators."""
     parts: list[str] = []
     start = 0
     while len(text) - start > PART_CHARS:
@@ -48,7 +48,7 @@ def split(text: str) -> list[str]:
 
 
 def _cut(text: str, start: int) -> int:
-    """Find where the part that begins at `start` ends: as late as a break allows, not before its middle."""
+    """Find the end of the part that begins at `start`: the last separator, but not before the part's middle."""
     limit = start + PART_CHARS
     for mark in _BREAKS:
         found = text.rfind(mark, start + PART_CHARS // 2, limit)
@@ -58,7 +58,7 @@ def _cut(text: str, start: int) -> int:
 
 
 def html_text(source: str) -> str:
-    """Take the tags out of HTML: blocks become lines, scripts and styles are left out, references are resolved."""
+    """Remove the tags from HTML: blocks become lines, scripts and styles are left out, references are resolved."""
     pieces: list[str] = []
     for piece in _html_pieces(source):
         if piece == "\n":
@@ -88,7 +88,7 @@ def _html_pieces(source: str) -> Iterator[str]:
         else:
             yield "<"
             end = place = open_at + 1
-        if end < 0:  # it never ends: what is left is no text
+        if end < 0:  # the tag never ends, so the rest is no text
             return
     yield source[place:]
 
@@ -99,12 +99,12 @@ def _begins_tag(source: str, place: int) -> bool:
 
 
 def _tag_end(source: str, place: int) -> int:
-    """Find the `>` of a tag, past the quoted values of its attributes; -1 where there is none."""
+    """Find the `>` of a tag, past the quoted values of its attributes; -1 if there is none."""
     while (found := _tag_part.search(source, place)) is not None:
         if found[0] == ">":
             return found.start()
         closing = source.find(found[0], found.end())
-        if closing < 0:  # an apostrophe, not a quote; there is no other one, so this happens once
+        if closing < 0:  # an apostrophe, not a quote; happens once, because no other follows
             return source.find(">", found.end())
         place = closing + 1
     return -1

@@ -1,4 +1,4 @@
-"""From any text to the terms that it is found by.
+"""The terms of a text, by which searches find it.
 
 A word is a run of letters and digits, in lower case and compatibility form (NFKC, Unicode Annex 15). Its term
 has no accents and no English plural; words that say too little to search for (in English, German, French and
@@ -16,10 +16,10 @@ from itertools import pairwise
 from actors.slices import Steps
 
 MAX_WORD = 64
-"""Longer words are known by their first so many characters."""
+"""Longer words are cut to this number of characters."""
 
 SLICE_CHARS = 1_000
-"""A text up to here is read in one go, a longer one in pieces of up to so many characters."""
+"""A longer text is read in pieces of up to this number of characters."""
 
 SELF_NAME = "my name"
 """The term that "My name is Ada" and "What is my name?" share and "My dog's name is Rex" lacks."""
@@ -28,7 +28,7 @@ _MAX_KNOWN_WORDS = 65_536
 
 
 def lexicon(text: str) -> frozenset[str]:
-    """A set of words, written with spaces between them."""
+    """Return the set of the words in a text."""
     return frozenset(text.split())
 
 
@@ -93,7 +93,7 @@ _UNSPACED_TRIPLE = re.compile(
 
 
 def split(text: str) -> list[str]:
-    """The words of any text, in lower case and in order, with their accents."""
+    """Return the words of a text in order, in lower case, with their accents."""
     if text.isascii():
         return text.encode().translate(_ASCII).decode().split()
     text = unicodedata.normalize("NFKC", text).casefold().replace("_", " ")
@@ -103,7 +103,7 @@ def split(text: str) -> list[str]:
 
 
 def splitting(text: str) -> Steps[list[str]]:
-    """The words of any text, as `split` finds them.
+    """Return the words of a text in steps, as `split` finds them.
 
     In a long text a word of hundreds of characters may count as several.
     """
@@ -117,7 +117,7 @@ def splitting(text: str) -> Steps[list[str]]:
 
 
 def terms(said: list[str]) -> list[str]:
-    """The terms of these words (of `split`), in order and with repetitions."""
+    """Return the terms of these words (from `split`), in order and with repetitions."""
     found: list[str] = list(filter(None, map(_term_of, said)))
     if "name" in found and _names_self(said):
         found.append(SELF_NAME)
@@ -125,7 +125,7 @@ def terms(said: list[str]) -> list[str]:
 
 
 def terming(said: list[str]) -> Steps[list[str]]:
-    """The terms of these words, as `terms` has them."""
+    """Return the terms of these words in steps, as `terms` does."""
     if len(said) <= SLICE_CHARS:
         return terms(said)
     found: list[str] = []
@@ -141,7 +141,7 @@ def terming(said: list[str]) -> Steps[list[str]]:
 
 
 def first_terms(text: str, count: int) -> Steps[list[str]]:
-    """The first distinct terms of any text, in order; reads no further than it takes to find so many."""
+    """Return the first distinct terms of a text, in order; reads no further than necessary."""
     found: dict[str, None] = {}
     said: list[str] = []
     named = False
@@ -156,7 +156,7 @@ def first_terms(text: str, count: int) -> Steps[list[str]]:
 
 
 def reading(text: str) -> Steps[list[str]]:
-    """The terms of any text: those of its words."""
+    """Return the terms of a text in steps."""
     return (yield from terming((yield from splitting(text))))
 
 
@@ -165,14 +165,14 @@ def _names_self(said: list[str]) -> bool:
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Cut a text into pieces that have the words of the whole."""
+    """Cut a text into pieces that together have its words."""
     start = 0
     while len(text) - start > SLICE_CHARS:
         middle, limit = start + SLICE_CHARS // 2, start + SLICE_CHARS
         end = max(text.rfind(mark, middle, limit) for mark in _BREAKS)
         overlap = 0
         if end < 0 and (triple := _UNSPACED_TRIPLE.search(text, middle, limit)):
-            end, overlap = triple.start() + 2, 1  # its pairs stand in both pieces
+            end, overlap = triple.start() + 2, 1  # both pieces have its pairs
         if end < 0:
             end = limit
         yield text[start:end]
@@ -213,7 +213,7 @@ def _term(word: str) -> str:
 
 
 class _Terms(dict[str, str]):
-    """Terms of words seen before: a word is folded once, and all windows share one string for its term."""
+    """A cache of terms by word: a word is folded once, and all windows share one string for its term."""
 
     def __missing__(self, word: str) -> str:
         if len(self) >= _MAX_KNOWN_WORDS:

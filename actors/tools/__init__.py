@@ -1,1 +1,1 @@
-"""Tool servers (MCP) that users install: how they are reached, and what they offer."""
+"""Tool servers (MCP) that users install: their connections, tools and limits."""

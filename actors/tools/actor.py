@@ -37,13 +37,13 @@ from persistence.store import FOREIGN_KEY, ROWS, Store
 from persistence.tool_servers import ToolServerRow
 
 MAX_BACK_OFF_S = 60.0
-"""The longest that a tool server which keeps failing is left alone."""
+"""The longest pause, in seconds, before a failing tool server is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Connected(OwnTell):
     link: Connection
-    offers: list[Tool]
+    tools: list[Tool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class ToolServerActor(DurableActor):
     """Owns one installed tool server; its key is the installation's id.
 
     Its connection is opened by the first message that needs it, and closed when this actor is passivated: after five
-    minutes without a message. What is slow runs in tasks that tell it how they ended.
+    minutes without a message. Slow work runs in tasks that report their results to it.
     """
 
     kind = TOOL_SERVER
@@ -74,12 +74,12 @@ class ToolServerActor(DurableActor):
         "_error",
         "_failures",
         "_link",
-        "_offers",
         "_ready",
         "_retry_at",
         "_row",
         "_servers",
         "_tasks",
+        "_tools",
         "_waiting",
     )
 
@@ -87,7 +87,7 @@ class ToolServerActor(DurableActor):
         super().__init__(key, store)
         self._servers = servers
         self._row: ToolServerRow | None = None
-        self._offers: list[Tool] | None = None
+        self._tools: list[Tool] | None = None
         self._link: Connection | None = None
         self._ready = False
         self._error: str | None = None
@@ -95,19 +95,19 @@ class ToolServerActor(DurableActor):
         self._retry_at = 0.0
         self._calls = 0
         self._waiting: list[tuple[Callable[[], None], AsyncFuture[Any]]] = []
-        self._answers: set[AsyncFuture[Any]] = set()  # not given yet
+        self._answers: set[AsyncFuture[Any]] = set()  # not answered yet
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def on_begin(self) -> None:
-        """Load the installation; there is none yet where this actor is to install it."""
+        """Load the installation; a new one does not exist yet."""
         found = await self.store.fetch(tool_servers.by_id(self.key))
         if found:
             self._hold_row(found[0])
 
     def _hold_row(self, row: ToolServerRow) -> None:
         self._row = row
-        if row.offers is not None:
-            self._offers = [Tool(**offer) for offer in orjson.loads(row.offers)]
+        if row.tools is not None:
+            self._tools = [Tool(**tool) for tool in orjson.loads(row.tools)]
 
     @property
     def _live(self) -> ToolServerRow:
@@ -152,36 +152,36 @@ class ToolServerActor(DurableActor):
             state = "connecting"
         else:
             state = "idle" if self._error is None else "failed"
-        return ToolServerView(self._live, state, self._error, self._offers)
+        return ToolServerView(self._live, state, self._error, self._tools)
 
     # using
 
     @handles(ListTools)
-    def _list_offers(self, _: ListTools) -> AsyncFuture[list[Tool]] | list[Tool]:
+    def _list_tools(self, _: ListTools) -> AsyncFuture[list[Tool]] | list[Tool]:
         row = self._live
-        if self._offers is not None and self._error is None:
-            return self._offers
+        if self._tools is not None and self._error is None:
+            return self._tools
         answered: AsyncFuture[list[Tool]] = AsyncFuture()
-        self._when_ready(row, lambda: self._answer(answered, self._offers or []), answered)
+        self._when_ready(row, lambda: self._answer(answered, self._tools or []), answered)
         return answered
 
     @handles(InvokeTool)
     def _invoke(self, message: InvokeTool) -> AsyncFuture[ToolResult]:
         row = self._live
         if self._calls + len(self._waiting) >= MAX_CALLS:
-            raise Overloaded(f"{row.name} works on {MAX_CALLS} calls already; try again when one has ended.")
+            raise Overloaded(f"{row.name} is busy with {MAX_CALLS} calls; try again when one finishes.")
         answered: AsyncFuture[ToolResult] = AsyncFuture()
         self._when_ready(row, lambda: self._begin_call(message, answered), answered)
         return answered
 
     def _when_ready(self, row: ToolServerRow, act: Callable[[], None], answered: AsyncFuture[Any]) -> None:
-        """Act on the connection: now, or once it is there.
+        """Use the connection: now, or once it is ready.
 
         Raises:
-            EngineFailed: the server failed just now and is left alone for a while.
-            StateConflict, Overloaded: no process may be started now.
+            EngineFailed: the server failed just now and is not tried again yet.
+            StateConflict, Overloaded: no process may start now.
         """
-        if self._link is not None and self._link.closing:  # it idled, and gives way to another
+        if self._link is not None and self._link.closing:  # it was idle, and gives way to another
             self._link, self._ready = None, False
         if not self._ready:
             self._connect(row)
@@ -193,7 +193,7 @@ class ToolServerActor(DurableActor):
 
     def _begin_call(self, message: InvokeTool, answered: AsyncFuture[ToolResult]) -> None:
         link = self._link
-        if link is None or not any(offer.name == message.tool for offer in self._offers or ()):
+        if link is None or not any(tool.name == message.tool for tool in self._tools or ()):
             self._answer(answered, error=no_such_tool())
             return
         self._calls += 1
@@ -238,9 +238,9 @@ class ToolServerActor(DurableActor):
         wait = self._retry_at - monotonic()
         if wait > 0:
             raise self._failed(f"{self._error}; it is tried again in {math.ceil(wait)} s")
-        line = self._servers.line_to(row)
+        transport = self._servers.transport_to(row)
         slots = self._servers.slots
-        if line.is_process:
+        if transport.is_process:
             slots.make_room(row.user_id)
 
         def gone(reason: str | None) -> None:
@@ -249,10 +249,10 @@ class ToolServerActor(DurableActor):
             self.tell_self(_Gone(link, reason))
 
         link = self._link = Connection(
-            line, self._servers.limits, lambda offers: self.tell_self(_Connected(link, offers)), gone
+            transport, self._servers.limits, lambda tools: self.tell_self(_Connected(link, tools)), gone
         )
         self._servers.links.add(link)
-        if line.is_process:
+        if transport.is_process:
             slots.hold(link, row.user_id)
 
     @handles(_Connected)
@@ -261,12 +261,12 @@ class ToolServerActor(DurableActor):
         if message.link is not self._link or row is None:
             return
         self._ready, self._error = True, None
-        self._offers = message.offers
-        offers = orjson.dumps(self._offers).decode()
-        if offers != row.offers:
-            self._row = replace(row, offers=offers)
-            # Only a list to show: nobody waits for it, and with a refusal named no answer is held back for it.
-            self.commit_or_refuse(tool_servers.keep_offers(row.id, offers), constraint_errors={ROWS: no_such_server})
+        self._tools = message.tools
+        tools = orjson.dumps(self._tools).decode()
+        if tools != row.tools:
+            self._row = replace(row, tools=tools)
+            # Only a list to show: nobody waits for it, and because a constraint may refuse it, no answer is deferred.
+            self.commit_or_refuse(tool_servers.keep_tools(row.id, tools), constraint_errors={ROWS: no_such_server})
         waiting, self._waiting = self._waiting, []
         for act, _ in waiting:
             act()
@@ -275,25 +275,25 @@ class ToolServerActor(DurableActor):
     def _on_gone(self, message: _Gone) -> None:
         if message.link is not self._link:
             return
-        if message.reason is None:  # it idled, and gave way to another
+        if message.reason is None:  # it was idle, and gave way to another
             self._link, self._ready = None, False
         else:
             self._lose(message.reason)
 
     def _lose(self, reason: str) -> None:
-        """Note that the connection is of no use; the next message that needs one opens it anew, unless this repeats."""
+        """Drop a broken connection; the next message reopens it, after a pause if the server keeps failing."""
         link, self._link = self._link, None
         was_ready, self._ready = self._ready, False
         self._error = reason
         self._failures += 1
-        # a server that worked is started again at once, the first time
+        # a server that worked is restarted at once, the first time
         exponent = self._failures - (2 if was_ready else 1)
         self._retry_at = monotonic() + (min(2.0**exponent, MAX_BACK_OFF_S) if exponent >= 0 else 0.0)
         waiting, self._waiting = self._waiting, []
         for _, answered in waiting:
             self._answer(answered, error=self._failed(reason))
         if link is not None:
-            task = asyncio.create_task(link.close(f"it was closed, as another call found that {reason}"))
+            task = asyncio.create_task(link.close(f"it was closed because another call failed: {reason}"))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -305,11 +305,11 @@ class ToolServerActor(DurableActor):
 
     @property
     def engaged(self) -> bool:
-        """Return whether a call or a connecting is under way, or a process is ending."""
+        """Whether a call or a connection attempt is under way, or a process is ending."""
         return bool(self._answers or self._tasks)
 
     async def on_end(self) -> None:
-        """Close the connection; whoever still waits is told."""
+        """Close the connection, and fail the calls that still wait."""
         for answered in list(self._answers):
             self._answer(answered, error=Overloaded("The tool server was removed, or the gateway stops."))
         if self._link is not None:
@@ -318,16 +318,16 @@ class ToolServerActor(DurableActor):
             await asyncio.wait(self._tasks)
 
     def concerns(self, user_id: str) -> bool:
-        """Return whether it is this user's."""
+        """Return whether the tool server belongs to this user."""
         return self._row is not None and self._row.user_id == user_id
 
     @property
     def title(self) -> str | None:
-        """The name that its user gave it."""
+        """The name that the user gave it."""
         return self._row and self._row.name
 
     def snapshot(self) -> dict[str, Any]:
-        """Show where it is and how it is; never its headers or its URL, which may hold a secret."""
+        """Show the installation and its state; never its headers or URL, which may contain a secret."""
         row = self._row
         if row is None:
             return {"removed": True}
@@ -337,7 +337,7 @@ class ToolServerActor(DurableActor):
             "entry": row.entry,
             "state": view.state,
             "error": view.error,
-            "tools": None if view.offers is None else len(view.offers),
+            "tools": None if view.tools is None else len(view.tools),
             "calls": self._calls,
             "failures": self._failures,
         }

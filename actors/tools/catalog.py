@@ -1,4 +1,4 @@
-"""What tool servers have in common: the operator's catalog, the bounds, and the way to each."""
+"""The common part of all tool servers: the operator's catalog, the limits, and the transport to each."""
 
 import ssl
 from collections.abc import Mapping
@@ -19,16 +19,16 @@ from actors.tools.token_bucket import TokenBucket
 from persistence.tool_servers import ToolServerRow
 
 BUILT_IN = "parley"
-"""The catalog's entry that every gateway has."""
+"""The catalog entry of every gateway."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOptions:
-    """What the operator decides of tool servers.
+    """The operator's settings for tool servers.
 
     Args:
         catalog: the stdio servers that users may install, by name.
-        limits: their bounds.
+        limits: their limits.
     """
 
     catalog: Mapping[str, StdioServer] = field(default_factory=dict[str, StdioServer])
@@ -36,7 +36,7 @@ class ToolOptions:
 
 
 class ToolServers:
-    """Opens lines to tool servers, within the operator's bounds."""
+    """Makes the transports to tool servers, within the operator's limits."""
 
     def __init__(self, options: ToolOptions, sealer: Sealer, outbound: Outbound) -> None:
         self.options = options
@@ -44,16 +44,16 @@ class ToolServers:
         self.limits = options.limits
         self.slots = ProcessSlots(options.limits)
         self.links: set[Connection] = set()
-        """Every connection there is."""
+        """All connections."""
         self._streams: WeakValueDictionary[str, TokenBucket] = (
             WeakValueDictionary()
-        )  # of each user with a line of a URL
+        )  # the pace of each user with a server by URL
         self._sealer = sealer
 
     def close(self) -> None:
-        """Begin to close every connection, as the gateway stops; calls under way fail."""
+        """Begin to close every connection when the gateway stops; calls under way fail."""
         for link in list(self.links):
-            link.give_way("it was closed, as the gateway stops")
+            link.give_way("it was closed because the gateway is stopping")
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
@@ -63,24 +63,24 @@ class ToolServers:
         """Seal the headers of a tool server, if it has any."""
         return self._sealer.seal(orjson.dumps(dict(headers)), _purpose(server_id)) if headers else None
 
-    def line_to(self, server: ToolServerRow) -> ProcessTransport | HttpTransport:
-        """Make the line to a tool server; nothing is opened yet.
+    def transport_to(self, server: ToolServerRow) -> ProcessTransport | HttpTransport:
+        """Make the transport to a tool server, without opening it.
 
         Raises:
-            NotFound: the operator has taken its entry out of the catalog.
+            NotFound: the operator has removed its entry from the catalog.
             EngineFailed: its headers can't be unsealed.
         """
         if server.url is None:
             entry = self.options.catalog.get(server.entry or "")
             if entry is None:
-                raise NotFound(f"The gateway's catalog has no server {server.entry} any more; remove {server.name}.")
+                raise NotFound(f"The gateway's catalog no longer has the server {server.entry}; remove {server.name}.")
             return ProcessTransport(entry)
         headers: dict[str, str] = {}
         if server.headers is not None:
             try:
                 headers = orjson.loads(self._sealer.open(server.headers, _purpose(server.id)))
             except WrongMasterKey:
-                raise EngineFailed(f"The headers of {server.name} can't be read; install it anew.") from None
+                raise EngineFailed(f"The headers of {server.name} can't be read; install it again.") from None
         lines = self._streams.setdefault(server.user_id, stream_pace())
         return HttpTransport(server.url, headers, self.limits, lines, self._tls, self.outbound, server.user_id)
 

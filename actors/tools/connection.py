@@ -23,42 +23,42 @@ INVALID_REQUEST = -32600
 INVALID_PARAMS = -32602
 CONNECTION_CLOSED = -32000
 REQUEST_TIMEOUT = -32001
-"""What the SDK raises where an answer did not come in time."""
+"""The SDK's error code for an answer that did not come in time."""
 CLOSE_S = 6.0
-"""How long an orderly close may take, before it is cut short."""
+"""Seconds that an orderly close may take, before it is cut short."""
 _REASON_S = 0.5
-"""How long a call whose connection closed waits to learn why."""
+"""Seconds that a call on a closed connection waits for the reason."""
 MAX_PAGES = 16
-"""Pages of a tool list."""
+"""The largest number of pages of a tool list."""
 
 _NAME = re.compile(r"[A-Za-z0-9_./-]{1,128}")
-"""Names of tools (MCP, "Tool Names"); one of another name is left out."""
+"""Names of tools (MCP, "Tool Names"); tools with other names are left out."""
 
 log = logging.getLogger("parley.tools")
 
 
 class Transport(Protocol):
-    """What a connection goes over: a process or HTTP."""
+    """The transport of a connection: a process or HTTP."""
 
     lost: asyncio.Event
-    """Set when nothing more will come; `reason` says why."""
+    """Set when the transport has ended; `reason` says why."""
     reason: str
 
     def remark(self) -> str:
-        """Say in brackets what was odd since the last call began; mostly nothing."""
+        """Return a remark in brackets on oddities since the last call began; "" if there were none."""
         ...
 
     def call_begins(self) -> None:
-        """Allow for what a call brings."""
+        """Allow for the messages of a new call."""
         ...
 
     def open(self) -> AbstractAsyncContextManager["TransportStreams"]:
-        """Open it."""
+        """Open the transport."""
         ...
 
 
 class ToolServerFailed(Exception):
-    """A tool server did not do what it should; `str` says what, `lost` whether the connection is of no more use."""
+    """A tool server failed; `str` is the reason, `lost` says whether the connection is unusable."""
 
     def __init__(self, what: str, *, lost: bool) -> None:
         super().__init__(what)
@@ -69,30 +69,30 @@ class Connection:
     """A connection to a tool server.
 
     Args:
-        line: what it goes over.
+        transport: the transport to use.
         limits: its time-outs.
-        ready: called with what the server offers, once that is known.
-        gone: called once at its end, with the reason; None where it was closed.
+        ready: called with the server's tools, once they are known.
+        gone: called once at its end, with the reason; None if it was closed.
     """
 
     def __init__(
         self,
-        line: Transport,
+        transport: Transport,
         limits: ToolLimits,
         ready: Callable[[list[Tool]], None],
         gone: Callable[[str | None], None],
     ) -> None:
-        self._line = line
+        self._transport = transport
         self._limits = limits
         self._ready = ready
         self._gone = gone
         self._client: Client | None = None
         self.closing = False
-        """Whether it is being closed, and takes no calls any more."""
+        """Whether it is closing, and takes no more calls."""
         self._calls = 0
         self._heard_at = 0.0
         self.reason: str | None = None
-        """Why it is gone, once it is; None where it was closed."""
+        """The reason of its end; None before, and if it was closed."""
         self._task = asyncio.create_task(self._run())
 
     async def _run(self) -> None:
@@ -101,16 +101,16 @@ class Connection:
         try:
             await load_sdk()
             async with self._new_client() as client:
-                offers = await self._list(client)
+                tools = await self._list(client)
                 timer.cancel()
                 self._client, self._heard_at = client, monotonic()
-                self._ready(offers)
-                await self._line.lost.wait()
-            self.reason = self._line.reason
+                self._ready(tools)
+                await self._transport.lost.wait()
+            self.reason = self._transport.reason
         except asyncio.CancelledError:
-            self.reason = f"it was not ready within {self._limits.connect_timeout_s:g} s{self._line.remark()}"
+            self.reason = f"it was not ready within {self._limits.connect_timeout_s:g} s{self._transport.remark()}"
         except (Exception, BaseExceptionGroup) as error:
-            self.reason = self._line.reason if self._line.lost.is_set() else self._said(error)
+            self.reason = self._transport.reason if self._transport.lost.is_set() else self._said(error)
         finally:
             timer.cancel()
             self._client = None
@@ -123,7 +123,7 @@ class Connection:
         from mcp_types import Implementation  # noqa: PLC0415
 
         return Client(
-            self._line.open(),
+            self._transport.open(),
             read_timeout_seconds=self._limits.connect_timeout_s / 2,
             client_info=Implementation(name="parley", version="1"),
             cache=None,
@@ -133,39 +133,39 @@ class Connection:
         """Ask for the tools, page by page.
 
         Raises:
-            ToolServerFailed: there are more, or larger ones, than the gateway takes, or they are none.
+            ToolServerFailed: there are more tools, or larger ones, than the gateway takes, or the list is invalid.
         """
-        offers: dict[str, Tool] = {}
+        tools: dict[str, Tool] = {}
         cursor: str | None = None
         for _ in range(MAX_PAGES):
             page = await client.list_tools(cursor=cursor)
             for tool in page.tools:
                 if _NAME.fullmatch(tool.name):
-                    offers[tool.name] = Tool(tool.name, tool.description or "", tool.input_schema)
+                    tools[tool.name] = Tool(tool.name, tool.description or "", tool.input_schema)
             cursor = page.next_cursor
-            if not cursor or len(offers) > MAX_TOOLS:
+            if not cursor or len(tools) > MAX_TOOLS:
                 break
-        size = len(orjson.dumps(list(offers.values())))
-        if cursor or len(offers) > MAX_TOOLS or size > MAX_TOOLS_BYTES:
+        size = len(orjson.dumps(list(tools.values())))
+        if cursor or len(tools) > MAX_TOOLS or size > MAX_TOOLS_BYTES:
             raise ToolServerFailed(
-                f"it offers more than {MAX_TOOLS} tools, {MAX_PAGES} pages or {MAX_TOOLS_BYTES:,} bytes", lost=True
+                f"it has more than {MAX_TOOLS} tools, {MAX_PAGES} pages or {MAX_TOOLS_BYTES:,} bytes", lost=True
             )
-        return list(offers.values())
+        return list(tools.values())
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> ToolResult:
         """Call a tool.
 
         Raises:
-            ToolServerFailed: no answer, or none that can be used.
+            ToolServerFailed: there is no answer, or no usable one.
         """
         from mcp.shared.exceptions import MCPError  # noqa: PLC0415
         from mcp_types import CallToolRequest, CallToolRequestParams  # noqa: PLC0415
 
         client, timeout = self._client, self._limits.call_timeout_s
         if client is None:
-            raise ToolServerFailed(self._line.reason, lost=True)
+            raise ToolServerFailed(self._transport.reason, lost=True)
         began = monotonic()
-        self._line.call_begins()
+        self._transport.call_begins()
         self._calls += 1
         try:
             # The SDK's own time-out begins once the request is written, which a server that reads nothing prevents.
@@ -183,10 +183,10 @@ class Connection:
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
                 await asyncio.wait((self._task,), timeout=_REASON_S)
-                raise ToolServerFailed(self.reason or self._line.reason, lost=True) from None
+                raise ToolServerFailed(self.reason or self._transport.reason, lost=True) from None
             if error.code == REQUEST_TIMEOUT:
                 raise self._timed_out(began) from None
-            if error.code == INVALID_PARAMS:  # the server is well, the call was not
+            if error.code == INVALID_PARAMS:  # the server works, only the call failed
                 return text_result(_one_line(error.message), is_error=True)
             raise ToolServerFailed(self._said(error), lost=error.code == INVALID_REQUEST) from None
         except ToolServerFailed:
@@ -197,12 +197,12 @@ class Connection:
             self._calls -= 1
 
     def _timed_out(self, began: float) -> ToolServerFailed:
-        """Say that a call got no answer; a server that answered nothing else meanwhile is given up as hung."""
-        what = f"it did not answer within {self._limits.call_timeout_s:g} s{self._line.remark()}"
+        """Return the error for a call without an answer; a server without any answer meanwhile counts as hung."""
+        what = f"it did not answer within {self._limits.call_timeout_s:g} s{self._transport.remark()}"
         return ToolServerFailed(what, lost=self._heard_at < began)
 
     def _said(self, error: Any) -> str:
-        """Name a fault of a tool server's in a few words, without what it may have quoted."""
+        """Describe a tool server's fault in a few words, without text that it may quote."""
         import httpx2  # noqa: PLC0415
         from mcp.shared.exceptions import MCPError  # noqa: PLC0415
 
@@ -212,36 +212,36 @@ class Connection:
                 return str(error)
             case MCPError():
                 if error.code == REQUEST_TIMEOUT:
-                    return f"it did not answer{self._line.remark()}"
+                    return f"it did not answer{self._transport.remark()}"
                 if error.code == PARSE_ERROR:  # the SDK quotes it all
-                    return "it answered what is no JSON"
-                return f"it answered: {_one_line(error.message)}{self._line.remark()}"
+                    return "its answer is not JSON"
+                return f"it answered: {_one_line(error.message)}{self._transport.remark()}"
             case httpx2.TransportError():
                 return f"it can't be reached: {_one_line(str(error)) or type(error).__name__}"
             case OSError():
                 return f"it can't be started or reached: {error.strerror or type(error).__name__}"
             case ValueError():  # pydantic's
-                return "it answered what is no MCP"
+                return "its answer is not MCP"
             case _:
                 log.info("a tool server failed: %s", type(error).__name__)
                 return f"it can't be used ({type(error).__name__})"
 
     @property
     def idle_since(self) -> float | None:
-        """When it answered last, in seconds of `monotonic`; None while it is connecting or a call is under way."""
+        """The time of its last answer, in seconds of `monotonic`; None while connecting or during a call."""
         return None if self._calls or self._client is None else self._heard_at
 
     def give_way(self, why: str | None = None) -> None:
-        """Begin to close it; `why` is told to calls that are under way."""
+        """Begin to close it; calls under way fail with `why`."""
         self.closing = True
         if why is not None:
-            self._line.reason = why
-        self._line.lost.set()
+            self._transport.reason = why
+        self._transport.lost.set()
         if self._client is None:
             self._task.cancel()
 
     async def close(self, why: str | None = None) -> None:
-        """Close it and wait until its process is gone; `why` is told to calls that are under way."""
+        """Close it and wait until its process is gone; calls under way fail with `why`."""
         self.give_way(why)
         _, pending = await asyncio.wait((self._task,), timeout=CLOSE_S)
         if pending:
@@ -250,7 +250,7 @@ class Connection:
 
 
 async def load_sdk() -> None:
-    """Import the SDK, on a thread, once: it takes 0.4 s."""
+    """Import the SDK once, in a thread, because it takes 0.4 s."""
     global _loaded
     if not _loaded:  # `sys.modules` has a module from the beginning of its import
         for module in ("mcp.client.client", "mcp.client.streamable_http"):
@@ -262,7 +262,7 @@ _loaded = False
 
 
 def _first(error: BaseException) -> Any:
-    """Take the first error out of groups of them."""
+    """Return the first error of nested groups."""
     first: Any = error
     while isinstance(first, BaseExceptionGroup):
         first = first.exceptions[0]  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
@@ -279,7 +279,7 @@ def _result(answer: dict[str, Any]) -> ToolResult:
     """Read the result of a call.
 
     Raises:
-        ToolServerFailed: it is too large, or asks for more where nobody can answer.
+        ToolServerFailed: it is too large, or asks for input that nobody can give.
     """
     if answer.get("resultType", "complete") != "complete":
         raise ToolServerFailed("it asks for more input, which a gateway can't give", lost=False)

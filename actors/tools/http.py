@@ -1,4 +1,4 @@
-"""Tool servers that are reached by URL (MCP, "streamable HTTP"), through the egress policy."""
+"""Tool servers by URL (MCP, "streamable HTTP"), under the egress policy."""
 
 import asyncio
 import math
@@ -31,20 +31,20 @@ _OWN_HEADERS = frozenset(
     )
 )
 _LINES = (1_000.0, 2_000.0)
-"""Lines a second of all a user's event streams, and of their first burst: an event has two, and costs a step of the
-loop."""
+"""Lines per second of all a user's event streams, and of their first burst; an event has two, and costs a step of the
+event loop."""
 _BYTES = (4e6, 2e6)
 _MOST_BYTES = 8e6
 
 
 def require_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """Check the headers that a user wants sent to a tool server.
+    """Check a user's headers for a tool server.
 
     Raises:
-        InvalidField: one can't stand in a request (CR, LF, ...), or is the connection's or the protocol's own.
+        InvalidField: a header is invalid (CR, LF, ...), or belongs to the connection or the protocol.
     """
     if len(headers) > MAX_HEADERS:
-        raise InvalidField(f"Invalid value of headers: send at most {MAX_HEADERS}.")
+        raise InvalidField(f"Invalid value of headers: send up to {MAX_HEADERS}.")
     seen: set[str] = set()
     for name, value in headers.items():
         lower = name.lower()
@@ -63,14 +63,14 @@ def require_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def stream_pace() -> TokenBucket:
-    """Make what paces the event streams of a user's servers."""
+    """Make the token bucket for the event streams of a user's servers."""
     return TokenBucket(*_LINES, math.inf)
 
 
 class HttpTransport:
-    """The line to a tool server of a URL: requests as they are needed, no connection of its own.
+    """The transport to a tool server by URL: requests as needed, without a permanent connection.
 
-    `lines` paces the event streams of all its user's servers together.
+    `lines` limits the event streams of all its user's servers together.
     """
 
     is_process = False
@@ -101,12 +101,12 @@ class HttpTransport:
         return f" (HTTP {self._status})" if self._status else ""
 
     def call_begins(self) -> None:
-        """Forget what was odd before."""
+        """Forget earlier remarks."""
         self._status = 0
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator["TransportStreams"]:
-        """Make the client."""
+        """Open the client."""
         import httpx2  # noqa: PLC0415
         from mcp.client.streamable_http import streamable_http_client  # noqa: PLC0415
 
@@ -127,13 +127,13 @@ class HttpTransport:
             yield streams
 
     def _refuse_listening(self, request: "Request") -> "Response | None":
-        """Answer GETs here: the gateway wants nothing that it did not ask for, and the SDK would ask again for ever."""
+        """Answer GETs locally: the gateway wants no unrequested messages, and the SDK would retry for ever."""
         import httpx2  # noqa: PLC0415
 
         return httpx2.Response(405, request=request) if request.method == "GET" else None
 
     def _pacer(self, status: int, headers: "Headers") -> Callable[[bytes], float]:
-        """Make what slows a response down that floods, and cuts one off that is too large."""
+        """Return the function that slows a flooding response down, and cuts off one that is too large."""
         import httpx2  # noqa: PLC0415
 
         if status >= 400:
@@ -146,9 +146,9 @@ class HttpTransport:
             now = monotonic()
             try:
                 if packed:
-                    raise Flooded("it packs its answers, which it was asked not to")
+                    raise Flooded("it compresses its answers, against the request")
                 wait = flow.took(len(piece), now)
-                lines = max(piece.count(b"\n"), piece.count(b"\r"))  # either ends a line
+                lines = max(piece.count(b"\n"), piece.count(b"\r"))  # both end a line
                 return max(wait, self._lines.took(lines, now)) if stream else wait
             except Flooded as flood:
                 self.reason = str(flood)

@@ -1,4 +1,4 @@
-"""Keeps one tool server's process, and sees that nothing of it outlives the gateway. Linux only.
+"""Runs one tool server's process, and ends all of it when the gateway ends. Linux only.
 
 Run as `python -I -S keeper.py <gateway's pid> <command> ...` by `actors/tools/stdio.py`, in a session of its own; it
 imports nothing of Parley's. The server inherits stdin and stdout.
@@ -19,15 +19,15 @@ import time
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 GRACE_S = 1.0
-"""How long the processes have between SIGTERM and SIGKILL."""
+"""Seconds between SIGTERM and SIGKILL."""
 NOT_STARTED = 127
-"""The exit status where the command can't be run, as a shell's."""
+"""The exit status for a command that can't be run, as in a shell."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def descendants() -> set[int]:
-    """List the keeper's living children and theirs, from /proc."""
+    """List the keeper's living descendants, from /proc."""
     parents: dict[int, int] = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
@@ -47,14 +47,14 @@ def descendants() -> set[int]:
 
 
 def reap() -> None:
-    """Take the exit statuses of those that have ended."""
+    """Collect the exit statuses of ended children."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
 
 
 def send_all(number: int) -> bool:
-    """Send a signal to every descendant; tell whether there was one."""
+    """Send a signal to every descendant; return whether there was one."""
     found = descendants()
     for pid in found:
         with contextlib.suppress(OSError):
@@ -75,7 +75,7 @@ def end_all() -> None:
 
 
 def main() -> int:
-    """Start the command, wait until it or the gateway ends, and end what is left of it."""
+    """Start the command, wait until it or the gateway ends, and end all remaining processes."""
     gateway, command = int(sys.argv[1]), sys.argv[2:]
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     _libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -87,12 +87,12 @@ def main() -> int:
     if server == 0:
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, awaited)
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and what is ignored stays so
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and children inherit that
         try:
             os.execvp(command[0], command)
         except OSError:
             os._exit(NOT_STARTED)
-    # The pipes are the server's alone: where it ends, the gateway reads their end.
+    # Only the server keeps the pipes, so when it ends, the gateway reads their end.
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 0)
     os.dup2(null, 1)

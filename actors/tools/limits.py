@@ -1,4 +1,4 @@
-"""Bounds of tool servers: what one may take of the gateway, in processes, bytes, messages and seconds."""
+"""The limits of tool servers: processes, bytes, messages and seconds."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,25 +7,25 @@ from typing import Protocol
 from actors.errors import Overloaded, StateConflict
 
 MAX_MESSAGE_BYTES = 1_048_576
-"""One message of a tool server, and so one result or page of a tool list."""
+"""The largest message of a tool server, and so the largest result or page of a tool list."""
 MAX_TOOLS = 256
-"""Tools of one server."""
+"""The largest number of tools of one server."""
 MAX_TOOLS_BYTES = 524_288
-"""All the tools of one server with their schemas, as JSON."""
+"""The largest size of one server's tools with their schemas, as JSON."""
 MAX_SERVERS = 16
-"""Tool servers that a user may install."""
+"""The largest number of tool servers of one user."""
 MAX_CALLS = 16
-"""Calls that one tool server works on at a time."""
+"""The number of calls that one tool server works on at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolLimits:
-    """What the operator allows; times in seconds.
+    """The operator's limits; times in seconds.
 
     Args:
-        processes: stdio servers that run at a time, in all.
-        processes_per_user: those of one user.
-        connect_timeout_s: from the start of a server until it has listed its tools.
+        processes: the number of stdio servers that run at once, in total.
+        processes_per_user: the same for one user.
+        connect_timeout_s: from the start of a server until its list of tools is there.
         call_timeout_s: one call of a tool.
     """
 
@@ -40,7 +40,7 @@ class Holder(Protocol):
 
     @property
     def idle_since(self) -> float | None:
-        """When it was used last, in seconds of `monotonic`; None while it is in use."""
+        """The time of its last use, in seconds of `monotonic`; None while it is in use."""
         ...
 
     def give_way(self, why: str | None = None) -> None:
@@ -49,9 +49,9 @@ class Holder(Protocol):
 
 
 class ProcessSlots:
-    """Counts the processes that run, so that no user and not all together have too many.
+    """Counts running processes, to limit those of one user and of all users together.
 
-    Where there are, the one that idles longest gives way.
+    At the limit, the process that has been idle for longest is ended.
     """
 
     def __init__(self, limits: ToolLimits) -> None:
@@ -59,22 +59,21 @@ class ProcessSlots:
         self._held: dict[Holder, str] = {}
 
     def make_room(self, user_id: str) -> None:
-        """See that one more process of a user's may start.
+        """Make room for one more process of a user.
 
         Raises:
-            StateConflict: the user has as many as it may, and all are in use.
-            Overloaded: the gateway has.
+            StateConflict: the user has the largest number allowed, and all are in use.
+            Overloaded: the same holds for the gateway.
         """
         limits = self._limits
         own = [holder for holder, holder_s in self._held.items() if holder_s == user_id]
         if len(own) >= limits.processes_per_user and not self._end_idlest(own):
             raise StateConflict(
-                f"Of your tool servers {limits.processes_per_user} are at work, the most that may be; try again when "
-                "one is done."
+                f"All {limits.processes_per_user} of your tool servers are busy; try again when one finishes."
             )
         if len(self._held) >= limits.processes and not self._end_idlest(self._held):
             raise Overloaded(
-                f"The gateway has {limits.processes} tool servers at work, the most that may be; try again later.",
+                f"All {limits.processes} tool servers of the gateway are busy; try again later.",
                 retry_after=5,
             )
 
@@ -92,9 +91,9 @@ class ProcessSlots:
         self._held[holder] = user_id
 
     def give_back(self, holder: Holder) -> None:
-        """Count it no more; it has ended, or is about to."""
+        """Stop counting a process that has ended or is about to end."""
         self._held.pop(holder, None)
 
 
 class Flooded(Exception):
-    """A tool server sent more than anyone asked for."""
+    """A tool server sent more than requested."""

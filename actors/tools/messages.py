@@ -15,12 +15,12 @@ TOOL_SERVER = "tool_server"
 
 @dataclass(frozen=True, slots=True)
 class ToolServerView:
-    """An installed tool server as its user sees it. `state`: idle, connecting, ready or failed; `error` says why."""
+    """An installed tool server as its user sees it. `state`: idle, connecting, ready or failed; `error`: the reason."""
 
     row: ToolServerRow
     state: str
     error: str | None
-    offers: list[Tool] | None
+    tools: list[Tool] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +32,17 @@ class InstallToolServer(Ask[ToolServerView]):
 
 @dataclass(frozen=True, slots=True)
 class ReadToolServer(Ask[ToolServerView]):
-    """Answer it as it is now."""
+    """Return the tool server as it is now."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListTools(Ask[list[Tool]]):
-    """Answer what it offers: what it said last, or once it is connected where it never was."""
+    """Return its tools: the last known list, or a new one if it was never connected."""
 
 
 @dataclass(frozen=True, slots=True)
 class InvokeTool(Ask[ToolResult]):
-    """Call a tool of its by the name that it has there."""
+    """Call one of its tools by the server's own name for it."""
 
     tool: str
     arguments: dict[str, Any]
@@ -50,7 +50,7 @@ class InvokeTool(Ask[ToolResult]):
 
 @dataclass(frozen=True, slots=True)
 class RemoveToolServer(Ask[None]):
-    """Remove it and end its process."""
+    """Remove the tool server and end its process."""
 
 
 def no_such_server() -> NotFound:
@@ -59,15 +59,15 @@ def no_such_server() -> NotFound:
 
 
 def no_such_tool() -> NotFound:
-    """Make the error for a tool that no installed server offers."""
+    """Make the error for a tool that no installed server has."""
     return NotFound("You have no tool of this name: it is `server.tool`, as GET /api/mcp/tools lists it.")
 
 
 def name_taken() -> NameTaken:
-    """Make the error for a name that another tool server of the user's has."""
+    """Make the error for a name that another of the user's tool servers has."""
     return NameTaken("You have a tool server of this name; choose another, or remove that one first.")
 
 
 def too_many_servers() -> StateConflict:
-    """Make the error for a user with as many tool servers as it may have."""
-    return StateConflict(f"You have {MAX_SERVERS} tool servers, the most that you may; remove one first.")
+    """Make the error for a user with the largest number of tool servers."""
+    return StateConflict(f"You have {MAX_SERVERS} tool servers, the limit for each user; remove one first.")

@@ -22,27 +22,27 @@ if TYPE_CHECKING:  # the SDK takes 0.4 s and 20 MB, so it is imported when the f
 
 KEEPER = Path(__file__).with_name("keeper.py")
 INHERITED = ("HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER")
-"""What a tool server sees of the gateway's environment; the rest holds secrets."""
+"""The part of the gateway's environment that a tool server sees; the rest has secrets."""
 
 CLOSE_S = 1.0
-"""How long a server may take to end once its stdin is closed, before it is told to by signals."""
+"""Seconds that a server may take to end after its stdin is closed, before signals end it."""
 KILL_S = 4.0
-"""How long the keeper may take to end everything after that; longer than its own grace."""
+"""Seconds that the keeper may take to end everything after that; longer than its own grace time."""
 
 _READ_BYTES = 65_536
 _LOOK_S = 0.25
 _MESSAGES = (500.0, 1_000.0, 10_000.0)
 _BYTES = (4e6, 8e6, 64e6)
 _MAX_REQUESTS = 100
-"""Requests of a server to its client that are passed on between two calls: the gateway declines them all, and a server
-that doesn't read would let the answers pile up."""
+"""The number of a server's requests to its client that are passed on between two calls; the gateway declines them all,
+and the answers would pile up for a server that doesn't read."""
 _MAX_GARBAGE = 100
-"""Lines that are no JSON-RPC, before a server is given up."""
+"""The number of lines that are not JSON-RPC, after which a server is given up."""
 
 
 @dataclass(frozen=True, slots=True)
 class StdioServer:
-    """An entry of the operator's catalog: the whole command, and what it finds in its environment."""
+    """An entry of the operator's catalog: the whole command, and its environment."""
 
     command: tuple[str, ...]
     description: str = ""
@@ -51,7 +51,7 @@ class StdioServer:
 
 
 class ProcessTransport:
-    """The line to a tool server that runs as a process: opened once, lost when that ends or breaks a bound."""
+    """The transport to a tool server that runs as a process; lost when the process ends or breaks a limit."""
 
     is_process = True
 
@@ -65,24 +65,24 @@ class ProcessTransport:
         self._requests = 0
 
     def call_begins(self) -> None:
-        """Allow for what a call brings."""
+        """Allow for the messages of a new call."""
         self._messages.restart()
         self._bytes.restart()
         self._requests = self._garbage = 0
 
     def remark(self) -> str:
-        """Count the lines that were no JSON-RPC since the last call began."""
-        return f" (but wrote {self._garbage} lines to stdout that are no JSON-RPC)" if self._garbage else ""
+        """Return the number of lines since the last call began that were not JSON-RPC, as a remark."""
+        return f" (but wrote {self._garbage} lines to stdout that are not JSON-RPC)" if self._garbage else ""
 
     def lose(self, reason: str) -> None:
-        """Note why nothing more will come of it."""
+        """End the transport, with the reason."""
         if not self.lost.is_set():
             self.reason = reason
             self.lost.set()
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator["TransportStreams"]:
-        """Start the process and speak with it; what is left of it ends with this context.
+        """Start the process and connect to it; all of it ends with this context.
 
         Raises:
             OSError: it can't be started.
@@ -112,7 +112,7 @@ class ProcessTransport:
         finally:
             for task in tasks:
                 task.cancel()
-            # A task of its own, so that a cancelled connection ends its process all the same.
+            # In a task of its own, so that a cancelled connection also ends its process.
             ending = asyncio.create_task(_end(keeper))
             try:
                 await asyncio.shield(ending)
@@ -121,7 +121,7 @@ class ProcessTransport:
                     stream.close()
 
     async def _read(self, keeper: asyncio.subprocess.Process, to_session: Any) -> None:
-        """Hand the server's messages on, one line each, until it ends or breaks a bound."""
+        """Pass the server's messages on, one line each, until it ends or breaks a limit."""
         from anyio import BrokenResourceError, ClosedResourceError  # noqa: PLC0415
 
         assert keeper.stdout is not None
@@ -160,7 +160,7 @@ class ProcessTransport:
         except ValueError:
             self._garbage += 1
             if self._garbage >= _MAX_GARBAGE:
-                raise Flooded("it writes to stdout what is no JSON-RPC") from None
+                raise Flooded("its lines on stdout are not JSON-RPC") from None
             return
         if isinstance(message, JSONRPCRequest):
             self._requests += 1
@@ -169,7 +169,7 @@ class ProcessTransport:
         await to_session.send(SessionMessage(message))
 
     async def _write(self, keeper: asyncio.subprocess.Process, from_session: Any) -> None:
-        """Hand the session's messages to the server, one line each."""
+        """Write the session's messages to the server, one line each."""
         assert keeper.stdin is not None
         try:
             async for sent in from_session:
@@ -177,24 +177,24 @@ class ProcessTransport:
                 keeper.stdin.write(line.encode() + b"\n")
                 await keeper.stdin.drain()
         except OSError:
-            self.lose("it reads no more")
+            self.lose("it stopped reading")
         finally:
             from_session.close()
 
     async def _watch(self, keeper: asyncio.subprocess.Process) -> None:
-        """See that the keeper is gone where its pipes don't tell, as something that the server started holds them."""
+        """Notice the keeper's end even if the pipes stay open, held by another process of the server."""
         while keeper.returncode is None:
             await asyncio.sleep(_LOOK_S)
         self.lose("it ended")
 
 
 async def _end(keeper: asyncio.subprocess.Process) -> None:
-    """End a server as MCP says: close its stdin, wait, then signals; everything it started ends with it."""
+    """End a server as MCP specifies: close its stdin, wait, then signals; its descendants end with it."""
     assert keeper.stdin is not None
     keeper.stdin.close()
     for wait_s, signal in ((CLOSE_S, keeper.terminate), (KILL_S, keeper.kill)):
         try:
-            # not `wait`: that waits for the pipes' end, too, which another process may hold
+            # not `wait`, which also waits for the pipes' end, and another process may hold them
             async with asyncio.timeout(wait_s):
                 while keeper.returncode is None:
                     await asyncio.sleep(0.01)
@@ -203,6 +203,6 @@ async def _end(keeper: asyncio.subprocess.Process) -> None:
                 signal()
         if keeper.returncode is not None:
             break
-    transport: Any = getattr(keeper, "_transport", None)  # nothing public closes the reading end
+    transport: Any = getattr(keeper, "_transport", None)  # no public method closes the reading end
     if transport is not None:
         transport.close()

@@ -4,10 +4,10 @@ from actors.tools.limits import Flooded
 
 
 class TokenBucket:
-    """Paces what a tool server sends: beyond a burst, so much a second and no more.
+    """Limits the rate of a tool server's messages, beyond a burst.
 
-    Handling a message takes a step of the gateway's only loop, so a server that floods is read slowly, and its pipe or
-    socket fills up. One that goes on with it is cut off.
+    Handling a message takes a step of the gateway's only event loop, so a flooding server is read slowly, and its pipe
+    or socket fills up. A server that continues is cut off.
     """
 
     def __init__(self, rate: float, burst: float, most: float) -> None:
@@ -19,10 +19,10 @@ class TokenBucket:
         self._sum = 0.0
 
     def took(self, amount: float, now: float) -> float:
-        """Count what came in, `now` in seconds; return how many seconds to wait before reading on.
+        """Count received messages at `now`, in seconds; return the seconds to wait before reading on.
 
         Raises:
-            Flooded: it is more than the most that may come between two calls.
+            Flooded: too much came between two calls.
         """
         self._sum += amount
         if self._sum > self._most:
@@ -32,5 +32,5 @@ class TokenBucket:
         return max(0.0, (self._debt - self._burst) / self._rate)
 
     def restart(self) -> None:
-        """Begin a new sum: a call begins, which may take many messages."""
+        """Start a new sum, because a call begins, which may take many messages."""
         self._sum = 0.0

@@ -1,4 +1,4 @@
-"""What tool servers offer and answer, as plain values."""
+"""Tools and their results, as plain values."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,21 +15,21 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool answered: MCP content blocks as JSON, and whether the tool itself says that it failed."""
+    """The result of a tool: MCP content blocks as JSON, and whether the tool reports a failure."""
 
     content: list[dict[str, Any]]
     is_error: bool = False
     quoted: tuple[int, ...] = ()
-    """Places of memories whose texts stand in it (see `actors/idempotency/records.py`)."""
+    """The positions of memories whose texts it contains (see `actors/idempotency/records.py`)."""
 
     @property
     def text(self) -> str:
-        """The texts of it, for a model; what is no text is named in brackets."""
+        """The texts of the result, for a model; other blocks are named in brackets."""
         return "\n".join(_text_of(block) for block in self.content)
 
 
 def text_result(text: str, *, is_error: bool = False) -> ToolResult:
-    """Make a result of one text."""
+    """Make a result with one text."""
     return ToolResult([{"type": "text", "text": text}], is_error)
 
 

@@ -421,7 +421,7 @@ async def test_no_more_of_a_user_s_servers_are_at_work_than_may_be(unruly_user: 
         while not (await live_actor(unruly_user, "mcp", key)).body["state"]["calls"]:
             await asyncio.sleep(0.01)
     refusal = (await invoke(unruly_user, "wild-four.echo", text="four")).refused(3002, 409)
-    assert "3 are at work" in refusal.note
+    assert "All 3 of your tool servers are busy" in refusal.note
     await asyncio.gather(*work)
 
 
