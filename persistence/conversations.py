@@ -51,7 +51,7 @@ def between(agent_id: str, user_id: str) -> Query[tuple[int, int]]:
     )
 
 
-def standing(agent_id: str) -> Query[tuple[int, bool, bool, bool]]:
+def agent_summary(agent_id: str) -> Query[tuple[int, bool, bool, bool]]:
     """Count the messages of all conversations with an agent, with one seek for each.
 
     Also tell whether it may read a bank, whether it is offered one, and whether it is a member of a domain.

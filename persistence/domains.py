@@ -231,9 +231,9 @@ def of_owner(owner_id: str) -> Query[str]:
 def names_of_agent(agent_id: str, viewer_id: str) -> Query[str]:
     """List the names of those domains of an agent that the viewer sees."""
     return Query(
-        "SELECT domains.name FROM memberships AS standing JOIN domains ON domains.id = standing.domain_id"
+        "SELECT domains.name FROM memberships AS joined JOIN domains ON domains.id = joined.domain_id"
         " JOIN agents AS founders ON founders.id = domains.founder_id"
-        f" WHERE standing.agent_id = :agent AND standing.state = 'member' AND {_VISIBLE} ORDER BY domains.name_key",
+        f" WHERE joined.agent_id = :agent AND joined.state = 'member' AND {_VISIBLE} ORDER BY domains.name_key",
         {"agent": agent_id, "viewer": viewer_id},
         lambda row: row[0],
     )

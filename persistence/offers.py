@@ -86,13 +86,13 @@ def offered_in(bank_id: str, agent_name: str) -> Query[str]:
 
 
 _OF_BANK = """
-    SELECT standing.agent_id, agents.owner_id, agents.name, standing.permission, standing.since, standing.state
+    SELECT listed.agent_id, agents.owner_id, agents.name, listed.permission, listed.since, listed.state
     FROM (
         SELECT bank_id, agent_id, permission, since, 'attached' AS state FROM attachments WHERE bank_id = :bank
         UNION ALL
         SELECT bank_id, agent_id, permission, since, 'offered' AS state FROM offers WHERE bank_id = :bank
-    ) AS standing
-    JOIN agents ON agents.id = standing.agent_id AND agents.destroyed_at IS NULL
+    ) AS listed
+    JOIN agents ON agents.id = listed.agent_id AND agents.destroyed_at IS NULL
 """
 
 
@@ -109,9 +109,9 @@ def page_of_bank(bank_id: str, agent: str | None, after: str, limit: int) -> Que
     """List these agents by name, attachments before offers, after the `position_of` a row; all, or one agent."""
     name, _, state = after.partition(" ")
     return Query(
-        f"{_OF_BANK} WHERE (agents.name_key, standing.state) > (:after_name, :after_state)"
+        f"{_OF_BANK} WHERE (agents.name_key, listed.state) > (:after_name, :after_state)"
         " AND coalesce(:agent, agents.name_key) = agents.name_key"
-        " ORDER BY agents.name_key, standing.state LIMIT :limit",
+        " ORDER BY agents.name_key, listed.state LIMIT :limit",
         {
             "bank": bank_id,
             "after_name": name,

@@ -10,11 +10,11 @@ from actors.agents.messages import (
     AGENT,
     AgentView,
     DestroyAgent,
+    LinksGained,
     MemoriesNeeded,
     ReadAgent,
     SendChat,
     SetOnline,
-    StandingChanged,
     UpdateAgent,
     UserGone,
     no_such_agent,
@@ -77,9 +77,9 @@ class AgentActor(DurableActor):
         if not found:
             raise no_such_agent()
         self._hold_agent(found[0])
-        # StandingChanged reports a new bank, offer or domain. Nothing reports the loss of one; that costs a look-up.
-        (standing,) = await self.store.fetch(conversations.standing(self.key))
-        self.messages, self._has_banks, self._has_offers, self._has_domains = standing
+        # LinksGained reports a new bank, offer or domain. Nothing reports the loss of one; that costs a look-up.
+        (summary,) = await self.store.fetch(conversations.agent_summary(self.key))
+        self.messages, self._has_banks, self._has_offers, self._has_domains = summary
 
     def _hold_agent(self, agent: AgentRow) -> None:
         """Keep the agent's row, and build its record and persona once per change."""
@@ -176,8 +176,8 @@ class AgentActor(DurableActor):
 
     # notices of other actors
 
-    @handles(StandingChanged)
-    def _standing_changed(self, message: StandingChanged) -> None:
+    @handles(LinksGained)
+    def _links_gained(self, message: LinksGained) -> None:
         self._has_banks = self._has_banks or message.has_banks
         self._has_offers = self._has_offers or message.has_offers
         self._has_domains = self._has_domains or message.has_domains

@@ -18,7 +18,7 @@ AGENT = "agent"
 
 
 @dataclass(frozen=True, slots=True)
-class StandingChanged(Tell):
+class LinksGained(Tell):
     """The agent has gained a bank, the offer of one, or a membership in a domain."""
 
     has_banks: bool = False

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from actors.agents.messages import AGENT, StandingChanged, no_such_agent
+from actors.agents.messages import AGENT, LinksGained, no_such_agent
 from actors.banks.attachments import LEVELS, Attachments
 from actors.banks.loading import moved, replacing, require_may_load
 from actors.banks.messages import (
@@ -298,4 +298,4 @@ class BankActor(DurableActor):
 
 def _told_of_bank(agent_id: str, *, offered: bool = False) -> tuple[Notice, ...]:
     """Make the notice that tells an agent's actor that the agent has banks or offers."""
-    return (Told(AGENT, agent_id, StandingChanged(has_banks=not offered, has_offers=offered)),)
+    return (Told(AGENT, agent_id, LinksGained(has_banks=not offered, has_offers=offered)),)

@@ -19,7 +19,7 @@ from persistence import agents, banks, domains, offers
 from persistence.agents import AgentChanges
 from persistence.users import name_key
 
-STANDING_BANKS = 1_000
+LISTED_BANKS = 1_000
 """The largest number of banks, and also of offers, that AP_Read names."""
 
 
@@ -38,14 +38,14 @@ async def create(call: Call) -> Answer:
 async def read(call: Call) -> Answer:
     """AP_Read: one agent, with its domains, banks and offers."""
     view = await target_agent(call)
-    standing: Record = {
+    links: Record = {
         "state": view.record["state"],
         "domains": await _domains_of(call, view) if view.has_domains else [],
         "banks": await _banks_of(call, view) if view.has_banks else [],
         "offers": await _offers_to(call, view) if view.has_offers else [],
         "messages": view.messages,
     }
-    return Answer(profile=[view.record], content=[standing])
+    return Answer(profile=[view.record], content=[links])
 
 
 async def _domains_of(call: Call, view: AgentView) -> list[str]:
@@ -55,7 +55,7 @@ async def _domains_of(call: Call, view: AgentView) -> list[str]:
 
 async def _banks_of(call: Call, view: AgentView) -> list[str]:
     """List the agent's banks that the caller may see."""
-    query = banks.of_agent(view.row.id, call.user.user_id, STANDING_BANKS)
+    query = banks.of_agent(view.row.id, call.user.user_id, LISTED_BANKS)
     return [bank.name for bank in await call.core.store.fetch(query)]
 
 
@@ -63,7 +63,7 @@ async def _offers_to(call: Call, view: AgentView) -> list[Record]:
     """List the offers to the agent, for its owner only."""
     if view.row.owner_id != call.user.user_id:
         return []
-    rows = await call.core.store.fetch(offers.of_agent(view.row.id, STANDING_BANKS))
+    rows = await call.core.store.fetch(offers.of_agent(view.row.id, LISTED_BANKS))
     return [offer_record(row) for row in rows]
 
 

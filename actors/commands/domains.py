@@ -37,14 +37,14 @@ async def read(call: Call) -> Answer:
     """DM_Read: one domain and a page of its memberships, by the agents' names."""
     view, limit = await target_domain(call), page_limit(call)
     query = domains.memberships_after(view.row.id, cursor(call, str) or "", limit + 1)
-    standing = await call.core.store.fetch(query)
+    members = await call.core.store.fetch(query)
     return Answer(
         profile=[domain_record(view.row)],
         content=[
             membership_record(row.agent, row.state, row.since, founder=row.agent_id == view.row.founder_id)
-            for row in standing[:limit]
+            for row in members[:limit]
         ],
-        next=next_cursor(call, name_key(standing[limit - 1].agent)) if len(standing) > limit else None,
+        next=next_cursor(call, name_key(members[limit - 1].agent)) if len(members) > limit else None,
     )
 
 

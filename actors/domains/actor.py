@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from actors.agents.messages import AGENT, StandingChanged
+from actors.agents.messages import AGENT, LinksGained
 from actors.conversations.stored import from_row
 from actors.domains.membership import BY_AGENTS_OWNER, MEMBER, NONE, Membership, MemberState, Move, moved, refusal
 from actors.domains.messages import (
@@ -182,7 +182,7 @@ class DomainActor(DurableActor):
             return self.commit(write, row, reply=dict, applied=applied)
         self.memberships[message.agent_id] = member
         write = domains.put_membership(self.key, message.agent_id, after.value, member.since)
-        joined = (Told(AGENT, message.agent_id, StandingChanged(has_domains=True)),) if after is MEMBER else ()
+        joined = (Told(AGENT, message.agent_id, LinksGained(has_domains=True)),) if after is MEMBER else ()
         return self.commit(write, row, reply=lambda: record, applied=applied, notices=joined)
 
     def next_number(self) -> int:

@@ -123,7 +123,7 @@ class QuotaActor(DurableActor):
             self._begin_day(now)
         if self._limit is not None and self._count >= self._limit:
             self._refuse(now)
-            return self._standing(admitted=False)
+            return self._status(admitted=False)
         self._count += 1
         crossed = self._crossed()
         if crossed != self._told:
@@ -134,7 +134,7 @@ class QuotaActor(DurableActor):
         elif left <= block // SOON_AT and not self._due_soon:
             self._reserve_soon()
         self._look_ahead()
-        return self._standing(stored=None if self._count <= self._stored else self._reserving)
+        return self._status(stored=None if self._count <= self._stored else self._reserving)
 
     def _look_ahead(self) -> None:
         """Set the count up to which requests need only counting."""
@@ -192,7 +192,7 @@ class QuotaActor(DurableActor):
 
         return self.commit(quotas.reserve(self.key, day, bound, self._told), *events, applied=applied, awaited=False)
 
-    def _standing(self, *, admitted: bool = True, stored: AsyncFuture[Any] | None = None) -> QuotaStatus:
+    def _status(self, *, admitted: bool = True, stored: AsyncFuture[Any] | None = None) -> QuotaStatus:
         return QuotaStatus(self._plan, self._limit, self._count, self._ends_at, admitted, stored)
 
     @handles(ReadQuota)
@@ -200,7 +200,7 @@ class QuotaActor(DurableActor):
         now = self._clock()
         if now >= self._ends_at:
             return QuotaStatus(self._plan, self._limit, 0, (now // DAY_MS + 1) * DAY_MS)
-        return self._standing()
+        return self._status()
 
     # events
 
@@ -221,7 +221,7 @@ class QuotaActor(DurableActor):
         ]
         self._told = crossed
         self._reserving = self._store_window(max(self._ahead(), self._reserved), *events)
-        return self._standing(stored=self._reserving)
+        return self._status(stored=self._reserving)
 
     def _event(self, kind: str, at: int | None, **more: int) -> tuple[Write, ...]:
         data = {

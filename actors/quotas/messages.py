@@ -61,10 +61,10 @@ class PlanChanged(Tell):
     plan_limit: int | None
 
 
-def quota_exceeded(standing: QuotaStatus, now: int) -> QuotaExceeded:
+def quota_exceeded(status: QuotaStatus, now: int) -> QuotaExceeded:
     """Make the error for a request beyond the day's limit."""
     return QuotaExceeded(
-        f"The {standing.limit:,} requests a day of the plan {standing.plan} are used up until 00:00 UTC; "
+        f"The {status.limit:,} requests a day of the plan {status.plan} are used up until 00:00 UTC; "
         "wait, or change the plan.",
-        retry_after=standing.seconds_left(now),
+        retry_after=status.seconds_left(now),
     )

@@ -5,17 +5,17 @@ from actors.quotas.messages import QuotaStatus
 from actors.wire import Record, iso
 
 
-def quota_record(standing: QuotaStatus) -> Record:
+def quota_record(status: QuotaStatus) -> Record:
     """Return the record of a user's quota."""
     return {
-        "limit": standing.limit,
-        "used": standing.used,
-        "remaining": standing.remaining,
-        "resets_at": iso(standing.resets_at),
-        "window": window_of(standing),
+        "limit": status.limit,
+        "used": status.used,
+        "remaining": status.remaining,
+        "resets_at": iso(status.resets_at),
+        "window": window_of(status),
     }
 
 
-def window_of(standing: QuotaStatus) -> str:
+def window_of(status: QuotaStatus) -> str:
     """Return the UTC day of a quota status, as a date."""
-    return iso(standing.resets_at - DAY_MS)[:10]
+    return iso(status.resets_at - DAY_MS)[:10]

@@ -1,10 +1,10 @@
-"""The user actor: the state that a user's sessions share (password, roster, plan), and the things it makes."""
+"""The user actor: the state that a user's sessions share (password, roster, plan), and the creation of its entities."""
 
 from dataclasses import replace
 from typing import Any
 
 from actors.agents.events import deployment_event
-from actors.agents.messages import AGENT, StandingChanged, UserGone
+from actors.agents.messages import AGENT, LinksGained, UserGone
 from actors.domains.messages import LOBBY
 from actors.errors import NotPermitted, StateConflict
 from actors.ids import Clock, new_id
@@ -260,7 +260,7 @@ class UserActor(DurableActor):
             domains.insert_zone(domain.id, ZoneRow(new_id("zon", near=user.id), LOBBY, now)),
             reply=lambda: domain,
             constraint_errors={domains.NAME_TAKEN: name_taken, ROWS: agent_is_gone},
-            notices=(Told(AGENT, message.founder_id, StandingChanged(has_domains=True)),),
+            notices=(Told(AGENT, message.founder_id, LinksGained(has_domains=True)),),
         )
 
     @handles(CreateBank)
@@ -284,7 +284,7 @@ class UserActor(DurableActor):
             banks.insert(bank),
             banks.attach(bank.id, message.agent_id, "admin", now),
             reply=lambda: bank,
-            notices=(Told(AGENT, message.agent_id, StandingChanged(has_banks=True)),),
+            notices=(Told(AGENT, message.agent_id, LinksGained(has_banks=True)),),
             constraint_errors={banks.NAME_TAKEN: name_taken, FOREIGN_KEY: no_such_user, ROWS: agent_is_gone},
         )
 
@@ -313,7 +313,7 @@ class UserActor(DurableActor):
         return message.agent_id in self._roster
 
     def _other_sessions(self, kept_id: str) -> tuple[Notice, ...]:
-        """Make the notice that the user's other sessions have ended."""
+        """Make the notices that end the actors of the user's other sessions."""
         return (ReloadConcerning(self.key, (SESSION,), but=kept_id),)
 
     @property

@@ -13,10 +13,10 @@ FAILURES_OF_USER = 100
 AT_ONCE_OF_USER_HERE = 4
 AT_ONCE_OF_PLACE = 16
 AT_ONCE_OF_USER = 8
-"""Most attempts at the hasher at a time, which has room for 64, so that no user and no place can fill it."""
+"""The number of attempts in the hasher at once; it has room for 64, so no user and no place can fill it."""
 
 WAITING = 256
-"""Most attempts that wait for others of their place or user; those of one user from one place have a lower bound."""
+"""The number of attempts that wait for others of their place or user; one user from one place has a lower limit."""
 
 TOO_MANY = "Too many failed log-ons; wait a few minutes, then try again."
 
@@ -39,10 +39,10 @@ class PasswordAttempts:
     async def one(
         self, user: str, place: str, is_known: Callable[[], Awaitable[bool]]
     ) -> AsyncGenerator[Callable[[], None]]:
-        """Make one attempt; call the function that this yields when the password was wrong.
+        """Make one attempt; the caller calls the yielded function if the password was wrong.
 
-        `is_known` tells whether the user logged on from this place of late. Such a place is held to the narrower
-        limits only, so that nobody can lock users out of their own with attempts from many places.
+        `is_known` returns whether the user logged on from this place recently. There the limit on the whole user does
+        not apply, so that attempts from many other places can't lock users out of their own.
 
         Raises:
             TooManyAttempts: too many failed already.

@@ -1,4 +1,4 @@
-"""A bounded queue that one sender can't fill for others: lanes take turns, and the longest makes room."""
+"""A bounded queue that no sender can fill for others: lanes take turns, and the longest makes room."""
 
 from collections import OrderedDict, deque
 from typing import Generic, NamedTuple, TypeVar
@@ -7,7 +7,7 @@ T = TypeVar("T")
 
 
 class Lane(NamedTuple):
-    """The sender of an item: a place (an address) and a user there; the user is '' for work of no user."""
+    """The sender of an item: a place (an address) and a user there; the user is '' for work without a user."""
 
     place: str
     user: str = ""
@@ -16,8 +16,8 @@ class Lane(NamedTuple):
 class FairQueue(Generic[T]):
     """Holds up to `room` items; places take turns, and in each place its users do.
 
-    Where it is full, an item of a shorter lane takes the room of the newest item of the longest lane. So a flood may
-    use all the room while nobody else needs any, and no more than its share once others do.
+    When it is full, an item of a shorter lane replaces the newest item of the longest lane. So a flood may use all the
+    room while nobody else needs it, but only its share once others do.
     """
 
     def __init__(self, room: int) -> None:
@@ -29,7 +29,7 @@ class FairQueue(Generic[T]):
         return self._count
 
     def add(self, lane: Lane, item: T) -> T | None:
-        """Add an item; return the item that has to leave: None, another, or the item itself."""
+        """Add an item; return the item that must leave: none, another one, or the item itself."""
         if self._count < self._room:
             self._append(lane, item)
             return None
@@ -42,7 +42,7 @@ class FairQueue(Generic[T]):
         return evicted
 
     def next(self) -> T | None:
-        """Take out the item whose turn it is."""
+        """Remove and return the item whose turn it is."""
         if not self._places:
             return None
         place, users = next(iter(self._places.items()))
@@ -54,7 +54,7 @@ class FairQueue(Generic[T]):
         return item
 
     def remove(self, lane: Lane, item: T) -> None:
-        """Take an item out, if it is there."""
+        """Remove an item, if it is there."""
         users = self._places.get(lane.place, OrderedDict[str, deque[T]]())
         items = users.get(lane.user, deque[T]())
         if item not in items:
@@ -71,7 +71,7 @@ class FairQueue(Generic[T]):
         self._count += 1
 
     def _longest(self, newcomer: Lane) -> Lane | None:
-        """Find the lane that has to make room: of another place that has more, else of another user in its own."""
+        """Find the lane that makes room: of another place with more items, else of another user of the same place."""
         sizes = {place: sum(map(len, users.values())) for place, users in self._places.items()}
         place = max(sizes, key=lambda name: sizes[name])
         if sizes[place] <= sizes.get(newcomer.place, 0) + 1:

@@ -1,21 +1,21 @@
-"""The credentials that a user holds, counted for their caps (docs/contract.md, "Sessions" and "API keys")."""
+"""The user's credentials, counted for their limits (docs/contract.md, "Sessions" and "API keys")."""
 
 from collections.abc import Iterable
 
 from actors.errors import StateConflict
 
 MAX_SESSIONS = 200
-"""Sessions of one user; one more ends the oldest."""
+"""The largest number of sessions of one user; one more ends the oldest."""
 
 MAX_KEYS = 100
-"""API keys of one user; those that have expired count until they are revoked."""
+"""The largest number of API keys of one user; expired ones count until they are revoked."""
 
 
 class HeldCredentials:
     """Counts the sessions and keys of one user from the moment of the request.
 
-    So concurrent requests can't exceed a cap: each counts those before it that are on their way to the store.
-    Sessions that expired or were ended by themselves are counted until they are found gone.
+    So concurrent requests can't exceed a limit, because each counts the earlier ones that are not stored yet. Sessions
+    that expired or logged off are counted until they are found gone.
     """
 
     __slots__ = ("_keys", "_sessions")
@@ -25,7 +25,7 @@ class HeldCredentials:
         self._keys: set[str] = set()
 
     def load(self, stored: Iterable[tuple[str, bool]]) -> None:
-        """Begin with the stored credentials: the id of each, and whether it is a session's."""
+        """Load the stored credentials: the id of each, and whether it is a session."""
         for credential_id, is_session in stored:
             if is_session:
                 self._sessions[credential_id] = True
@@ -38,31 +38,31 @@ class HeldCredentials:
         return tuple(id for id, is_stored in self._sessions.items() if is_stored)
 
     def begin_session(self, session_id: str, gone: frozenset[str]) -> tuple[str, ...]:
-        """Count a new session, and those of `gone` no longer; return the oldest, which end to make room for it."""
+        """Add a new session and remove those of `gone`; return the oldest sessions, which end to make room for it."""
         counted = [id for id in self._sessions if id not in gone]
         ended = tuple(counted[: max(0, len(counted) + 1 - MAX_SESSIONS)])
         self._sessions = {id: self._sessions[id] for id in counted[len(ended) :]} | {session_id: False}
         return ended
 
     def session_stored(self, session_id: str) -> None:
-        """Note that a session is stored, unless it has made room since."""
+        """Note that a session is stored, unless it has been ended since."""
         if session_id in self._sessions:
             self._sessions[session_id] = True
 
     def keep_session(self, kept_id: str) -> None:
-        """Count no other session than this, if it is one."""
+        """Remove all sessions but this one."""
         self._sessions = {id: is_stored for id, is_stored in self._sessions.items() if id == kept_id}
 
     def begin_key(self, key_id: str) -> None:
-        """Count a new API key.
+        """Add a new API key.
 
         Raises:
-            StateConflict: the user has as many as there may be.
+            StateConflict: the user has the largest number of keys.
         """
         if len(self._keys) >= MAX_KEYS:
-            raise StateConflict(f"You have {MAX_KEYS} API keys, which is the most; revoke one first.")
+            raise StateConflict(f"You have {MAX_KEYS} API keys, the limit for each user; revoke one first.")
         self._keys.add(key_id)
 
     def key_revoked(self, key_id: str) -> None:
-        """Count an API key no longer."""
+        """Remove an API key."""
         self._keys.discard(key_id)

@@ -12,16 +12,16 @@ from persistence.domains import DomainRow
 from persistence.users import UserRow
 
 USER = "user"
-"""The kind of the actors."""
+"""The kind of users' actors."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadUser(Ask[UserRow]):
-    """Answer the user as it is now, its password's hash included: for flows, never for clients."""
+    """Return the user as it is now, with its password's hash; for commands, never for clients."""
 
 
 class SessionOpened(NamedTuple):
-    """A session was started, and those of `ended` ended for it."""
+    """A session was started, and the sessions in `ended` made room for it."""
 
     session: SessionRow
     ended: tuple[str, ...]
@@ -29,15 +29,15 @@ class SessionOpened(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReadSessions(Ask[tuple[str, ...]]):
-    """Answer the ids of the stored sessions that count, the oldest first; some may have ended unseen."""
+    """Return the ids of the stored sessions that count, oldest first; some may have expired."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpenSession(Ask[SessionOpened]):
-    """Start a session, if the password is still the one that was verified.
+    """Start a session, if the password has not changed since it was verified.
 
-    Above the cap the oldest end with it. `place` is the digest of where the log-on comes from, `gone` are sessions
-    that were counted and have ended.
+    Above the limit, the oldest sessions end. `place` is the digest of the log-on's origin, `gone` are counted sessions
+    that have ended.
     """
 
     verified_hash: str
@@ -48,7 +48,7 @@ class OpenSession(Ask[SessionOpened]):
 
 @dataclass(frozen=True, slots=True)
 class UpdateUser(Ask[UserRow]):
-    """Change the members given; a new password ends every session but the one that sent this."""
+    """Change the given members; a new password ends every session but the sender's."""
 
     session_id: str
     description: str | None
@@ -65,7 +65,7 @@ class RevokeSessions(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class DestroyUser(Ask[None]):
-    """Remove the user and all it owns, if the password is still the one that was verified.
+    """Remove the user and all it owns, if the password has not changed since it was verified.
 
     `met_agents`: the agents it has conversations with, whose message counts change with it.
     """
@@ -84,7 +84,7 @@ class SetPlan(Ask[UserRow]):
 
 @dataclass(frozen=True, slots=True)
 class CreateKey(Ask[SessionRow]):
-    """Make an API key of this user's, if its plan has them; `lives_ms` None is for ever."""
+    """Create an API key of this user, if its plan has them; with `lives_ms` None it never expires."""
 
     name: str
     prefix: str
@@ -101,7 +101,7 @@ class RevokeKey(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class CreateAgent(Ask[AgentRow]):
-    """Make an agent that this user owns."""
+    """Create an agent of this user."""
 
     name: str
     description: str
@@ -111,7 +111,7 @@ class CreateAgent(Ask[AgentRow]):
 
 @dataclass(frozen=True, slots=True)
 class CreateDomain(Ask[DomainRow]):
-    """Make a domain that an agent of this user's founds."""
+    """Create a domain founded by one of this user's agents."""
 
     founder_id: str
     founder: str
@@ -123,7 +123,7 @@ class CreateDomain(Ask[DomainRow]):
 
 @dataclass(frozen=True, slots=True)
 class CreateBank(Ask[BankRow]):
-    """Make a bank that this user owns, with one of its agents as admin."""
+    """Create a bank of this user, with one of its agents as admin."""
 
     name: str
     description: str | None
@@ -133,7 +133,7 @@ class CreateBank(Ask[BankRow]):
 
 @dataclass(frozen=True, slots=True)
 class AddToRoster(Ask[None]):
-    """Put another's agent on the roster; one that is there already stays."""
+    """Put another user's agent on the roster; one on the roster already stays."""
 
     agent_id: str
 
@@ -153,7 +153,7 @@ class OnRoster(Ask[bool]):
 
 
 def no_such_key() -> NotFound:
-    """Make the error for an API key that is not there, or another user's."""
+    """Make the error for an API key that does not exist or is another user's."""
     return NotFound("You have no API key of this id; list yours with GET /api/api-keys.")
 
 

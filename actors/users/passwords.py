@@ -40,8 +40,8 @@ class _Job:
 class PasswordHasher:
     """Hashes and verifies off the event loop.
 
-    `threads` hash at a time, each taking 19 MiB; up to `waiting` more wait and take turns by place and user. One more
-    is refused, or makes a lane refuse its newest that has more waiting (see `FairQueue`).
+    `threads` hash at once, each with 19 MiB; up to `waiting` more wait, in turns by place and user. One more is
+    refused, or replaces the newest job of a longer lane, which is then refused (see `FairQueue`).
     """
 
     def __init__(self, *, threads: int = 2, waiting: int = 64, cost: HashCost = OWASP_COST) -> None:
@@ -60,7 +60,7 @@ class PasswordHasher:
         return await self._run(lambda: _hash(secret, self._cost), lane)
 
     async def verify(self, secret: str, phc: str | None, lane: Lane) -> bool:
-        """Return whether the password is that of the hash; with no hash it takes as long and says no.
+        """Return whether the password matches the hash; without a hash, return False after the same time.
 
         Raises:
             Overloaded: too many wait already.
@@ -79,7 +79,7 @@ class PasswordHasher:
         try:
             return await job.result
         finally:
-            self._waiting.remove(lane, job)  # a client that left gives up its turn
+            self._waiting.remove(lane, job)  # a client that disconnected gives up its turn
 
     def _begin(self, job: _Job) -> None:
         self._idle -= 1

@@ -9,7 +9,7 @@ from persistence.users import UserRow
 
 
 def user_record(user: UserRow) -> Record:
-    """Show a user as anyone may see it."""
+    """Return the record of a user for everyone."""
     return {
         "id": user.id,
         "name": user.name,
@@ -21,7 +21,7 @@ def user_record(user: UserRow) -> Record:
 
 
 class Owned(NamedTuple):
-    """The numbers of things that a user owns."""
+    """The numbers of entities that a user owns."""
 
     agents: int = 0
     domains: int = 0
@@ -29,6 +29,6 @@ class Owned(NamedTuple):
     api_keys: int = 0
 
 
-def own_user_record(user: UserRow, owned: Owned, standing: QuotaStatus) -> Record:
-    """Show a user to itself, with the day's quota and the number of things that it owns."""
-    return user_record(user) | {"quota": quota_record(standing), "counts": owned._asdict()}
+def own_user_record(user: UserRow, owned: Owned, status: QuotaStatus) -> Record:
+    """Return the record of a user for the user, with the day's quota and the numbers of owned entities."""
+    return user_record(user) | {"quota": quota_record(status), "counts": owned._asdict()}

@@ -1,4 +1,4 @@
-"""Attempts: each delivery is sent in a task of its own, which tells the dispatcher the outcome."""
+"""Attempts: each delivery is sent in its own task, which reports the outcome to the dispatcher."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from actors.webhooks.sender import Sender
 
 IN_FLIGHT = 512
-"""Attempts under way in all; beyond that, each endpoint has one at most."""
+"""The number of attempts under way; beyond it, each endpoint has only one."""
 
 
 OpenSender = Callable[[], Awaitable["Sender"]]
@@ -29,7 +29,7 @@ OpenSender = Callable[[], Awaitable["Sender"]]
 
 @dataclass(frozen=True, slots=True)
 class BodyRead(OwnTell):
-    """The data of a long event was read; None where it is gone."""
+    """The data of a long event was read; None if it is gone."""
 
     number: int
     row: DueRow
@@ -38,7 +38,7 @@ class BodyRead(OwnTell):
 
 @dataclass(frozen=True, slots=True)
 class AttemptEnded(OwnTell):
-    """An attempt has ended: its endpoint's number, the receiver that it was sent to, and `at`, when it began."""
+    """An attempt has ended; it has the endpoint's number, the receiver, and the time of its beginning, `at`."""
 
     number: int
     row: DueRow
@@ -48,7 +48,7 @@ class AttemptEnded(OwnTell):
 
 
 class AttemptsHost(Protocol):
-    """What attempts need of the dispatcher."""
+    """The dispatcher as attempts use it."""
 
     @property
     def store(self) -> Store:
@@ -60,12 +60,12 @@ class AttemptsHost(Protocol):
         ...
 
     def fail(self, error: BaseException) -> None:
-        """Stop because of a fault."""
+        """Stop the dispatcher because of a fault."""
         ...
 
 
 class Attempts:
-    """The attempts under way. It signs and sends; the dispatcher decides which, and judges the outcomes."""
+    """Signs and sends deliveries; the dispatcher selects them, and judges the outcomes."""
 
     __slots__ = ("_clock", "_counts", "_host", "_open_sender", "_opening", "_sender", "_signer", "_tasks", "in_flight")
 
@@ -89,11 +89,11 @@ class Attempts:
 
     @property
     def full(self) -> bool:
-        """Whether as many are under way as may be."""
+        """Whether the largest number of attempts is under way."""
         return self.in_flight >= IN_FLIGHT
 
     def begin(self, lane: Lane, row: DueRow) -> None:
-        """Begin an attempt of a lane; a long event's data is read first."""
+        """Begin an attempt of a lane, after reading a long event's data."""
         lane.open.add(row.position)
         lane.sending += 1
         self._count(1)
@@ -118,7 +118,7 @@ class Attempts:
 
     async def _attempt(self, number: int, row: DueRow, receiver: Receiver, at: int, data: str) -> None:
         sender = self._sender or await self._opened()
-        # signed here, because the dispatcher may begin many attempts with long bodies in one step
+        # signed in the task, because the dispatcher may begin many attempts with long bodies in one step
         body = (
             f'{{"id":"{row.event_id}","type":"{row.type}","created_at":"{iso(row.created_at)}","data":{data}}}'
         ).encode()
@@ -136,13 +136,13 @@ class Attempts:
             return self._sender
 
     def given_up(self, lane: Lane, row: DueRow) -> None:
-        """Note that an attempt was not sent: its data, or its receiver, is gone."""
+        """End an attempt that was not sent, because its data or its receiver is gone."""
         lane.open.discard(row.position)
         lane.expect(row.due)
         self.ended(lane)
 
     def ended(self, lane: Lane) -> None:
-        """Note that an attempt is under way no more."""
+        """Count an attempt as ended."""
         lane.sending -= 1
         self._count(-1)
 
@@ -156,13 +156,13 @@ class Attempts:
         task.add_done_callback(self._tasks.discard)
 
     def cut_off(self) -> None:
-        """Cancel what is under way; the rows tell what is to be sent again."""
+        """Cancel attempts under way; their rows make them due again."""
         for task in self._tasks:
             task.cancel()
         self.in_flight = 0
 
     async def close(self) -> None:
-        """Cancel what is under way and close all connections."""
+        """Cancel attempts under way and close all connections."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()

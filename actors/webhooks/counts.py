@@ -1,4 +1,4 @@
-"""What the dispatcher did, for the metrics."""
+"""Counts of deliveries and attempts for the metrics."""
 
 from dataclasses import dataclass, field
 
@@ -7,12 +7,12 @@ from actors.webhooks.messages import Outcome
 
 @dataclass(slots=True)
 class DeliveryCounts:
-    """What the dispatcher did since the gateway started, for the metrics: it outlives the actor."""
+    """Counts of attempts and deliveries since the start of the gateway; they outlive the dispatcher's actor."""
 
     attempts: dict[str, int] = field(default_factory=dict[str, int])
-    """Attempts by `succeeded` or the error's code."""
+    """The number of attempts, by `succeeded` or the error's code."""
     states: dict[str, int] = field(default_factory=dict[str, int])
-    """Deliveries that came to an end, by state."""
+    """The number of ended deliveries, by state."""
     in_flight: int = 0
 
     def attempt(self, outcome: Outcome) -> None:

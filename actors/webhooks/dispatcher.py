@@ -1,8 +1,8 @@
-"""The dispatcher: one actor that delivers events to endpoints, as the rows of the outbox say.
+"""The dispatcher: one actor that delivers the events of the outbox to endpoints.
 
-Rows are the truth: each delivery's row has the time when it is due. A tell after a commit only wakes the dispatcher; at
-its start and after a fault it goes on from the rows. Each endpoint has a lane (lanes.py), so that none waits for
-another. `attempts` sends, `outcomes` judges and stores.
+The rows decide: each delivery's row has its due time. A tell after a commit only wakes the dispatcher; at its start and
+after a fault it continues from the rows. Each endpoint has a lane (lanes.py), so that none waits for another.
+`attempts` sends, `outcomes` judges and stores.
 """
 
 import asyncio
@@ -38,16 +38,16 @@ from persistence.endpoints import EndpointRow
 from persistence.store import Store
 
 LOADED_LANES = 64
-"""Endpoints whose deliveries one read loads."""
+"""The number of endpoints whose deliveries one read loads."""
 LANES_AT_REST = 2_000
-"""Endpoints that are remembered without anything to deliver, so that their rows need not be read for each event."""
+"""The number of cached endpoints without deliveries, so that their rows need not be read for each event."""
 LOOK_AGAIN_MS = 60_000
 STOP_S = 3.0
-"""How long a stop waits for attempts under way; what is cut off is sent again after the next start."""
+"""Seconds that a stop waits for attempts under way; those cut off are sent again after the next start."""
 
 
 class WebhookDispatcher(DurableActor):
-    """Delivers what is due; see the module."""
+    """Delivers due deliveries; see the module."""
 
     kind = DISPATCHER
     mailbox_limit = 100_000
@@ -91,20 +91,20 @@ class WebhookDispatcher(DurableActor):
         self._lanes_limit = LANES_AT_REST
         self._alarms = WakeupHeap()
         self._hungry: deque[Lane] = deque()  # whose rows are to be read
-        self._crowded: deque[Lane] = deque()  # which wait for others' attempts to end
-        self._last = 0  # the greatest position that was looked at
+        self._crowded: deque[Lane] = deque()  # lanes that wait for other lanes' attempts to end
+        self._last = 0  # the greatest position seen
         self._look = False
         self._recovery = Recoveries(self, clock)
         self._reading = False
-        self._stored: list[StoredResult] = []  # since the read under way began
+        self._stored: list[StoredResult] = []  # since the current read began
         self._stopping = False
         self._timer: asyncio.TimerHandle | None = None
 
     async def on_begin(self) -> None:
-        """Find out which endpoints have something waiting; their rows are read when they are due.
+        """Find the endpoints with waiting deliveries, whose rows are read when they are due.
 
         Raises:
-            StorageUnavailable: the store takes no writes, so what is sent now would be sent again and again.
+            StorageUnavailable: the store takes no writes, so deliveries would be sent again and again.
         """
         if not await self.store.writable():
             raise not_stored()
@@ -113,7 +113,7 @@ class WebhookDispatcher(DurableActor):
             self._lane(number).expect(due)
         self.tell_self(Woken())
 
-    # what wakes it
+    # wake-ups
 
     @handles(Wake)
     def _wake(self, _: Wake) -> None:
@@ -130,7 +130,7 @@ class WebhookDispatcher(DurableActor):
         lane = self._lanes.get(message.number)
         if lane is not None:
             lane.changed()
-            lane.breaker = type(lane.breaker)()  # its owner has seen to it
+            lane.breaker = type(lane.breaker)()  # its owner changed it: failures count anew
         else:
             self._lane(message.number).expect(0)
         self.go_on(self._lanes[message.number])
@@ -143,7 +143,7 @@ class WebhookDispatcher(DurableActor):
     @handles(EndpointsGone)
     def _user_gone(self, message: EndpointsGone) -> None:
         for lane in self._lanes.values():
-            # one that is being loaded may be its, too
+            # a lane that is loading may also be the user's
             if lane.queued if lane.receiver is None else lane.receiver.user_id == message.user_id:
                 lane.changed()
                 lane.breaker = type(lane.breaker)()
@@ -153,7 +153,7 @@ class WebhookDispatcher(DurableActor):
         self._stopping = True
         asyncio.get_running_loop().call_later(STOP_S, self._attempts.cut_off)
 
-    # who is next
+    # the order of lanes
 
     def _lane(self, number: int) -> Lane:
         lane = self._lanes.get(number)
@@ -167,15 +167,15 @@ class WebhookDispatcher(DurableActor):
     def _drop_resting(self) -> None:
         for number in [lane.number for lane in self._lanes.values() if lane.at_rest]:
             del self._lanes[number]
-        self._lanes_limit = max(LANES_AT_REST, 2 * len(self._lanes))  # so that this is seldom done
+        self._lanes_limit = max(LANES_AT_REST, 2 * len(self._lanes))  # so that this is done rarely
 
     def look_again(self) -> None:
-        """Look for new deliveries: a recovery has queued some."""
+        """Read new deliveries, because a recovery has queued some."""
         self._look = True
         self.go_on()
 
     def go_on(self, *lanes: Lane) -> None:
-        """Begin what may begin, and see to it that the rest is looked at in time."""
+        """Begin attempts as far as the limits allow, and schedule the rest."""
         if self._stopping:
             return
         now = self._clock()
@@ -198,7 +198,7 @@ class WebhookDispatcher(DurableActor):
         self.go_on()
 
     def _drive(self, lane: Lane, now: int) -> None:
-        """Begin what an endpoint may have under way, and see to it that more is loaded."""
+        """Begin as many attempts of an endpoint as it may have, and schedule the loading of more."""
         if self._stopping:
             return
         if lane.breaker.open_until > now and lane.breaker.tripped:
@@ -242,7 +242,7 @@ class WebhookDispatcher(DurableActor):
     @handles(DueDeliveries)
     def _found(self, found: DueDeliveries) -> None:
         self._reading = False
-        if found.error is not None:  # nobody knows what was not read: start over
+        if found.error is not None:  # deliveries may have been missed: start over
             raise found.error
         now = self._clock()
         for number, due, position in found.made:
@@ -266,10 +266,10 @@ class WebhookDispatcher(DurableActor):
         self.go_on(*touched.values())
 
     def _take(self, lane: Lane, rows: list[DueRow], endpoint: EndpointRow | None, now: int) -> None:
-        """Take in what was read of a lane; the deliveries of an endpoint that is not active are cancelled instead."""
+        """Take in the rows that were read for a lane; cancel the deliveries of an endpoint that is not active."""
         if lane.receiver is None:
             lane.receiver = receiver_of(endpoint, self._sealer)
-        if lane.receiver is None:  # it is gone, or its secrets can't be opened
+        if lane.receiver is None:  # the endpoint is gone, or its secrets can't be opened
             lane.next_due = None if endpoint is None else now + LOOK_AGAIN_MS
         elif lane.receiver.active:
             lane.take(rows, now)
@@ -308,8 +308,8 @@ class WebhookDispatcher(DurableActor):
             self._read()
 
     def results_stored(self, results: list[StoredResult]) -> None:
-        """Go on from results that are stored."""
-        if self._reading:  # the rows that are being read may not have them yet
+        """Continue after results are stored."""
+        if self._reading:  # the current read may not see them yet
             self._stored += results
             return
         for number, result in results:
@@ -326,18 +326,18 @@ class WebhookDispatcher(DurableActor):
 
     @property
     def engaged(self) -> bool:
-        """Never idle while the gateway runs; when it stops, until no attempt is under way or unstored."""
+        """Whether it must stay: always while the gateway runs, then until no attempt is under way or unstored."""
         return not self._stopping or bool(self._attempts.in_flight) or self._outcomes.pending
 
     async def on_end(self) -> None:
-        """Cut off what is under way; the rows tell what is to be sent again."""
+        """Cut off attempts under way; their rows make them due again."""
         self._stopping = True
         if self._timer is not None:
             self._timer.cancel()
         await self._attempts.close()
 
     def snapshot(self) -> dict[str, Any]:
-        """Show what is under way, by endpoint; never bodies or secrets."""
+        """Show the deliveries under way, by endpoint; never bodies or secrets."""
         return {
             "in_flight": self._attempts.in_flight,
             "unstored": len(self._outcomes),

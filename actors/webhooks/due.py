@@ -1,4 +1,4 @@
-"""What the dispatcher reads of the store: new deliveries, those that are due, a recovery's next ones."""
+"""The dispatcher's reads of the store: new deliveries, due ones, and the next ones of a recovery."""
 
 from dataclasses import dataclass, field
 
@@ -12,13 +12,13 @@ from persistence.store import Store
 
 @dataclass(frozen=True, slots=True)
 class DueQuery:
-    """What one read is to find.
+    """The question of one read.
 
     Args:
         lanes: the endpoints whose deliveries are to be loaded, each with its lane's version.
-        unknown: those of them whose rows are needed, too.
-        new_after: the position after which deliveries are new; None where nobody asks for new ones.
-        recover: how many deliveries of a recovery to list; 0 where nobody asks.
+        unknown: the endpoints among them whose rows are needed, too.
+        new_after: the position after which deliveries are new; None to read no new ones.
+        recover: the number of a recovery's deliveries to list; may be 0.
     """
 
     lanes: tuple[tuple[int, int], ...]
@@ -29,9 +29,9 @@ class DueQuery:
 
 @dataclass(frozen=True, slots=True)
 class DueDeliveries(OwnTell):
-    """What a read of the store found; `error` where it failed.
+    """The result of one read; `error` if it failed.
 
-    `made` has an endpoint, when its first new delivery is due, and the greatest new position, for each endpoint.
+    `made` lists, for each endpoint, its number, the due time of its first new delivery, and the greatest new position.
     """
 
     made: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
@@ -44,7 +44,7 @@ class DueDeliveries(OwnTell):
 
 
 async def find(store: Store, asked: DueQuery) -> DueDeliveries:
-    """Read what is asked for; whatever goes wrong is told as an error."""
+    """Read the deliveries of a query; return failures in `error`."""
     fetch = store.fetch
     try:
         made = [] if asked.new_after is None else await fetch(deliveries.made_after(asked.new_after))

@@ -1,7 +1,6 @@
-"""The webhooks actor: one user's endpoints, and what the user asks of their deliveries (product 8 and 9).
+"""The webhooks actor: one user's endpoints, and commands on their deliveries (docs/contract.md, "Webhooks").
 
-It owns the endpoints' rows. Only the dispatcher writes them beside it, when it disables one; then it has this actor
-start over.
+It owns the endpoints' rows. Only the dispatcher also writes them, when it disables one; it then restarts this actor.
 """
 
 import uuid
@@ -101,8 +100,8 @@ class WebhooksActor(DurableActor):
             self._endpoints[id] = endpoint
             self._outbox.stored()
 
-        # The event's rows come first, so it goes to the other endpoints only. The store counts: endpoints whose units
-        # are under way are not in memory yet.
+        # The event's rows come first, so it goes only to the other endpoints. The store counts, because endpoints in
+        # units under way are not in memory yet.
         return self.commit_or_refuse(
             *self._tell_of("created", endpoint, now),
             endpoints.insert(endpoint, MAX_ENDPOINTS),
@@ -136,7 +135,7 @@ class WebhooksActor(DurableActor):
         self._endpoints[after.id] = after
         writes = [endpoints.update(after, active_too=message.active is not None)]
         if before.active != after.active:
-            # Disabled: what waits is cancelled, the dispatcher sees to more than this. Enabled: what that left over.
+            # Disabled: cancel some waiting deliveries, the dispatcher cancels the rest. Enabled: cancel all left over.
             writes.append(deliveries.cancel(after.number, CHUNK if before.active else 2**62))
         return self.commit(
             *writes,
@@ -199,7 +198,7 @@ class WebhooksActor(DurableActor):
         )
 
     def _active(self, endpoint_id: str) -> EndpointRow:
-        """Find an endpoint that deliveries can be made to; one that is deleted is like one that is not active."""
+        """Find an active endpoint; a deleted one counts as not active."""
         endpoint = self._endpoints.get(endpoint_id)
         if endpoint is None or not endpoint.active:
             raise not_active()
@@ -217,10 +216,10 @@ class WebhooksActor(DurableActor):
         return (Told(DISPATCHER, DISPATCHER_KEY, EndpointChanged(number)),)
 
     def concerns(self, user_id: str) -> bool:
-        """Return whether these are the user's endpoints."""
+        """Return whether the endpoints belong to this user."""
         return user_id == self.key
 
     def snapshot(self) -> dict[str, Any]:
-        """Show the endpoints; never a secret, nor a URL, which may hold one."""
+        """Show the endpoints, without secrets and URLs, which may contain secrets."""
         shown = [endpoint_record(endpoint) for endpoint in self._endpoints.values()]
         return {"endpoints": [record | {"url": None} for record in shown]}

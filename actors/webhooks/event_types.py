@@ -1,4 +1,4 @@
-"""EVENT_TYPES: the catalog of what webhooks tell of (spec 6.2, product 7 "Event data"), and filters over it."""
+"""EVENT_TYPES: the catalog of webhook events (docs/contract.md, "Event data"), and filters over it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ class EventType:
 
     Args:
         type: its name on the wire.
-        group: what it belongs to, for people.
-        pattern: the filter that takes it with the others of its group; empty where it is alone.
-        description: when it happens.
+        group: the name of its group, for people.
+        pattern: the filter for its whole group; empty for a type without a group.
+        description: the cause of the event.
         schema: JSON Schema of its `data`.
     """
 
@@ -141,11 +141,11 @@ _ALL = (
 EVENT_TYPES: dict[str, EventType] = {kind.type: kind for kind in _ALL}
 
 FILTERS: tuple[str, ...] = tuple(dict.fromkeys([kind.pattern for kind in _ALL if kind.pattern] + list(EVENT_TYPES)))
-"""All that an endpoint's `events` may hold: group patterns and types."""
+"""All valid entries of an endpoint's `events`: group patterns and types."""
 
 
 def pattern_of(kind: str) -> str:
-    """Return the group pattern that takes a type; empty for a type alone or unknown."""
+    """Return the group pattern that takes a type; empty for an unknown type and one without a group."""
     known = EVENT_TYPES.get(kind)
     return known.pattern if known is not None else ""
 
@@ -159,5 +159,5 @@ def takes(events: Iterable[str], kind: str) -> bool:
 def endpoint_data(
     endpoint_id: str, url: str, events: Iterable[str], *, active: bool, reason: str | None = None
 ) -> dict[str, Any]:
-    """Make the data of a webhook.endpoint.* event; `reason` is why the gateway disabled the endpoint."""
+    """Make the data of a webhook.endpoint.* event; `reason`: why the gateway disabled the endpoint."""
     return {"endpoint_id": endpoint_id, "url": url, "events": list(events), "active": active, "reason": reason}

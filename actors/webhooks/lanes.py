@@ -1,7 +1,7 @@
-"""Lanes: what the dispatcher holds in memory of each endpoint that has something to deliver.
+"""Lanes: the dispatcher's state in memory of each endpoint with deliveries.
 
-A lane is a window on the rows: a few deliveries under way and a few loaded ahead. How many wait behind them
-makes no difference to it.
+A lane is a window on the rows: a few deliveries under way and a few loaded ahead. Its size does not depend on the
+number of deliveries that wait.
 """
 
 import logging
@@ -18,9 +18,9 @@ from persistence.deliveries import DueRow
 from persistence.endpoints import EndpointRow
 
 REFILL_BELOW = 8
-"""More deliveries are loaded when fewer are left that were loaded ahead."""
+"""The number of loaded deliveries below which more are loaded."""
 LOADED = MAX_OPEN + REFILL_BELOW + 40
-"""Rows that a load reads of an endpoint: those that are known already, and up to forty more."""
+"""The number of rows that a load reads of an endpoint: the known ones, and up to forty more."""
 
 
 log = logging.getLogger("parley.webhooks")
@@ -28,7 +28,7 @@ log = logging.getLogger("parley.webhooks")
 
 @dataclass(slots=True)
 class Receiver:
-    """What is known of an endpoint while its lane lives; see `EndpointRow`."""
+    """The cached part of an endpoint's row while its lane lives; see `EndpointRow`."""
 
     id: str
     user_id: str
@@ -40,7 +40,7 @@ class Receiver:
 
 
 class Lane:
-    """One endpoint's deliveries: under way, loaded ahead, and when the next of the others is due."""
+    """One endpoint's deliveries: those under way, those loaded ahead, and the due time of the next other one."""
 
     __slots__ = (
         "breaker",
@@ -58,43 +58,43 @@ class Lane:
     def __init__(self, number: int) -> None:
         self.number = number
         self.receiver: Receiver | None = None
-        """None until it is loaded, and when it was changed since."""
+        """None until the row is loaded, and after each change of it."""
         self.open: set[int] = set()
-        """Places of the deliveries that are under way, or whose outcome is not stored yet."""
+        """The positions of deliveries that are under way, or whose outcome is not stored yet."""
         self.sending = 0
-        """How many of them are under way."""
+        """The number of deliveries under way."""
         self.ready: deque[DueRow] = deque()
         self.next_due: int | None = None
-        """No delivery that is neither open nor ready is due before this; None where there is none."""
+        """The earliest due time of a delivery that is neither open nor ready; None if there is none."""
         self.breaker = Breaker()
         self.queued = False
         """Whether it waits to be loaded."""
         self.wakes_at: int | None = None
         self.version = 0
-        """Counts what makes rows that are being read now worthless."""
+        """Increases when the rows of a read under way become outdated."""
 
     @property
     def at_rest(self) -> bool:
-        """Return whether it holds nothing that the store does not say as well."""
+        """Whether it has no state beyond the store's."""
         return not (self.open or self.ready or self.queued or self.breaker.failures or self.next_due is not None)
 
     def room(self, now: int) -> int:
-        """Tell how many attempts may begin now."""
+        """Return the number of attempts that may begin now."""
         return min(self.breaker.room(self.sending, now), MAX_OPEN - len(self.open))
 
     def expect(self, due: int) -> None:
-        """Note that a delivery which is not loaded is due then."""
+        """Note the due time of a delivery that is not loaded."""
         if self.next_due is None or due < self.next_due:
             self.next_due = due
 
     def let_go(self) -> None:
-        """Forget what was loaded ahead; it will be loaded again."""
+        """Drop the deliveries loaded ahead; they will be loaded again."""
         for row in self.ready:
             self.expect(row.due)
         self.ready.clear()
 
     def changed(self) -> None:
-        """Note that its endpoint's row was changed: all that was loaded is to be loaded anew."""
+        """Note that its endpoint's row was changed, so that everything is loaded again."""
         self.receiver = None
         self.version += 1
         self.ready.clear()
@@ -127,7 +127,7 @@ class Lane:
 
 
 def receiver_of(endpoint: EndpointRow | None, sealer: Sealer) -> Receiver | None:
-    """Return the receiver of an endpoint's row; None where it is gone, or its secrets can't be opened."""
+    """Return the receiver of an endpoint's row; None if the row is gone or its secrets can't be opened."""
     if endpoint is None:
         return None
     keys: tuple[Keys, ...] = ()
@@ -156,13 +156,13 @@ class WakeupHeap:
         self._heap: list[tuple[int, int]] = []
 
     def set(self, lane: Lane, at: int) -> None:
-        """See that a lane is looked at by then, in ms since the epoch."""
+        """Wake a lane up at this time or earlier, in ms since the epoch."""
         if lane.wakes_at is None or at < lane.wakes_at:
             lane.wakes_at = at
             heappush(self._heap, (at, lane.number))
 
     def due(self, lanes: dict[int, Lane], now: int) -> list[Lane]:
-        """Take the lanes whose time has come."""
+        """Remove and return the lanes whose time has come."""
         found: list[Lane] = []
         while self._heap and self._heap[0][0] <= now:
             at, number = heappop(self._heap)
@@ -174,5 +174,5 @@ class WakeupHeap:
 
     @property
     def first(self) -> int | None:
-        """When the next lane is to be looked at, or a little before."""
+        """The time of the next wake-up, or an earlier one."""
         return self._heap[0][0] if self._heap else None

@@ -50,5 +50,5 @@ async def test_agents_that_load_while_a_user_of_theirs_is_destroyed_count_what_i
     await asyncio.gather(*reads)
 
     counted = [(await core.directory.ask("agent", agent, ReadAgent(owner.id))).messages for agent in agents]
-    stored = [(await core.store.fetch(conversations.standing(agent)))[0][0] for agent in agents]
+    stored = [(await core.store.fetch(conversations.agent_summary(agent)))[0][0] for agent in agents]
     assert counted == stored == [2] * AGENTS

@@ -89,8 +89,8 @@ async def test_a_url_that_can_t_be_connected_is_listed_as_failed_with_the_reason
 @pytest.mark.parametrize(
     ("way", "why"),
     [
-        ("packed", "packs"),
-        ("no_json", "no JSON"),
+        ("packed", "compresses"),
+        ("no_json", "not JSON"),
         ("large", "too much"),
         ("hang_in_call", "did not answer within 2 s"),
         ("flood", ""),

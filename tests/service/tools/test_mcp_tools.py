@@ -145,7 +145,7 @@ async def test_what_was_installed_and_offered_survives_a_restart(tmp_path: Path)
         await gateway.start()
         async with gateway.client() as client:
             user = await client.log_on("lovelace")
-            assert "has no server unruly any more" in (await invoke(user, "wild.echo")).refused(3000, 404).note
+            assert "no longer has the server unruly" in (await invoke(user, "wild.echo")).refused(3000, 404).note
             assert (await user.request("DELETE", "/api/mcp/tools/wild")).http == 204
     finally:
         await gateway.stop()
@@ -331,11 +331,11 @@ async def test_a_tool_that_is_not_there_is_3000(caught: Client, tool: str):
         ("flood_notifications", "did not answer"),
         ("flood_line", "too large"),
         ("big", "too large"),
-        ("garbage", "no JSON-RPC"),
+        ("garbage", "not JSON-RPC"),
         ("wrong_id", "did not answer"),
         ("error", "out of order"),
-        ("no_content", "no MCP"),
-        ("input_required", "no MCP"),
+        ("no_content", "not MCP"),
+        ("input_required", "not MCP"),
     ],
 )
 async def test_a_tool_server_that_misbehaves_is_a_clear_error_and_is_well_again_after(
