@@ -67,7 +67,7 @@ def _row(row: Params) -> AgentRow:
 
 
 def insert(agent: AgentRow) -> Write:
-    """Add an agent; refused as `NAME_TAKEN` when the name is taken, `FOREIGN_KEY` without its owner."""
+    """Add an agent; refused as `NAME_TAKEN` if the name is taken, `FOREIGN_KEY` without its owner."""
     return Write(
         "INSERT INTO agents (id, owner_id, name, name_key, description, profile, access, online, created_at,"
         " updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -97,7 +97,7 @@ class AgentChanges:
 
 
 def update(agent_id: str, changes: AgentChanges, at: int) -> Write:
-    """Change just the members given; refused as `NAME_TAKEN` when the name is taken."""
+    """Change only the given members; refused as `NAME_TAKEN` when the name is taken."""
     return Write(
         "UPDATE agents SET name = coalesce(?, name), name_key = coalesce(?, name_key),"
         " description = coalesce(?, description), profile = coalesce(?, profile),"
@@ -125,7 +125,7 @@ def set_online(agent_id: str, online: bool, at: int) -> Write:
 
 
 def destroy(agent_id: str, at: int) -> tuple[Write, ...]:
-    """End an agent: free its name, take it from its owner, every roster, bank, offer and selection."""
+    """End an agent: free its name, and remove it from its owner and from all rosters, banks, offers and selections."""
     return (
         Write(
             "UPDATE agents SET destroyed_at = ?, online = 0, owner_id = NULL WHERE id = ? AND destroyed_at IS NULL",
@@ -174,7 +174,7 @@ def id_by_name(name: str) -> Query[str]:
 
 
 def opened_to(agent_id: str, viewer_id: str) -> Query[int]:
-    """Tell, by a row or none, whether the agent's access opens it to the viewer."""
+    """Return one row if the agent's access opens it to the viewer, else none."""
     return Query(
         f"SELECT 1 FROM agents WHERE id = :agent AND destroyed_at IS NULL AND {_OPENED}",
         {"agent": agent_id, "viewer": viewer_id},
@@ -183,7 +183,7 @@ def opened_to(agent_id: str, viewer_id: str) -> Query[int]:
 
 
 def listed_for(viewer_id: str, prefix: str, after_key: str, limit: int) -> Query[AgentRow]:
-    """List own agents and those of the roster that the viewer may still see, by name, after a cursor."""
+    """List the viewer's agents and those of its roster that it may still see, by name, after a cursor."""
     return Query(
         f"{_SELECT} WHERE agents.destroyed_at IS NULL AND agents.name_key > :after"
         " AND substr(agents.name_key, 1, :length) = :prefix AND (agents.owner_id = :viewer"

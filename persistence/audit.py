@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from persistence.store import Query, Write
 
 _COLUMNS = "user_id, at, credential_id, address, service, target, internal_code, request_id"
-# Of a user that is destroyed in the same moment, nothing: its log is gone, and the unit may be of another's actor.
+# No row for a user that is destroyed at the same time: its log is gone, and the unit may belong to another's actor.
 _INSERT = (
     f"INSERT INTO audit ({_COLUMNS}) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8"
     " WHERE EXISTS (SELECT 1 FROM users WHERE id = ?1)"
@@ -40,7 +40,7 @@ def insert(
     internal_code: int,
     request_id: str,
 ) -> Write:
-    """Add an entry, as long as the user is there."""
+    """Add an entry, if the user still exists."""
     return Write(
         _INSERT,
         (user_id, at, credential_id, address, service, target, internal_code, request_id),
@@ -49,7 +49,7 @@ def insert(
 
 
 def page(user_id: str, since: int, service: str | None, before: int, limit: int) -> Query[AuditRow]:
-    """List a user's entries since a time, the newest first, those before a cursor."""
+    """List a user's entries since a time and before a cursor, newest first."""
     return Query(
         "SELECT place, at, credential_id, address, service, target, internal_code, request_id FROM audit"
         " WHERE user_id = :user AND place < :before AND at >= :since AND (:service IS NULL OR service = :service)"

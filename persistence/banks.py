@@ -59,7 +59,7 @@ def _bank(row: Params) -> BankRow:
 
 
 def insert(bank: BankRow) -> Write:
-    """Add a bank, whose number the store gives; refused as `NAME_TAKEN`, or `FOREIGN_KEY` without its owner."""
+    """Add a bank, numbered by the store; refused as `NAME_TAKEN`, or `FOREIGN_KEY` without its owner."""
     return Write(
         "INSERT INTO banks (id, owner_id, name, name_key, description, access, created_at, updated_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -77,7 +77,7 @@ def insert(bank: BankRow) -> Write:
 
 
 def update(bank_id: str, changes: BankChanges, at: int) -> Write:
-    """Change just the members given; refused as `NAME_TAKEN` when the name is taken."""
+    """Change only the given members; refused as `NAME_TAKEN` when the name is taken."""
     return Write(
         "UPDATE banks SET name = coalesce(?, name), name_key = coalesce(?, name_key),"
         " description = coalesce(?, description), access = coalesce(?, access), updated_at = ? WHERE id = ?",
@@ -101,7 +101,7 @@ def id_by_name(name: str) -> Query[str]:
     return Query("SELECT id FROM banks WHERE name_key = ?", (name_key(name),), lambda row: row[0])
 
 
-# sight
+# visibility
 
 
 def _attached(viewer_id: str) -> tuple[str, Params]:
@@ -127,14 +127,14 @@ def _opened_by_access(viewer_id: str) -> tuple[str, Params]:
 
 
 def _seen(viewer_id: str) -> tuple[str, Params]:
-    """Make the condition that the viewer sees the bank at all."""
+    """Make the condition that the viewer sees the bank."""
     attached, attached_params = _attached(viewer_id)
     opened, opened_params = _opened_by_access(viewer_id)
     return f"(banks.owner_id = ? OR {attached} OR {opened})", (viewer_id, *attached_params, *opened_params)
 
 
 def opened_to(bank_id: str, viewer_id: str) -> Query[int]:
-    """Tell, by a row or none, whether the bank's access opens it to the viewer."""
+    """Return one row if the bank's access opens it to the viewer, else none."""
     opened, params = _opened_by_access(viewer_id)
     return Query(f"SELECT 1 FROM banks WHERE id = ? AND {opened}", (bank_id, *params), lambda row: row[0])
 

@@ -1,4 +1,4 @@
-"""Censoring: erases memories for good, in messages that quote them and in documents that they come from."""
+"""Censoring: permanent erasure of memories, also in messages that quote them and in documents that they come from."""
 
 from persistence.memories import Choice, condition_of
 from persistence.quotes import NOTED_IN
@@ -12,7 +12,7 @@ _QUOTING = (("messages", *NOTED_IN["conversation"]), ("zone_messages", *NOTED_IN
 
 
 def censor(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
-    """Erase the text of memories and their terms, in messages that quote them, and in documents that they came from.
+    """Erase the text of memories and their terms, also in messages that quote them and in their documents.
 
     The unit also counts one erasure as due, because the files still hold the text. The last write touches the memories
     themselves, so that the rows it touches are the memories censored.
@@ -39,7 +39,7 @@ def censor(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
         for messages, quotes, stream in _QUOTING
     ]
     of_documents = f"FROM memories WHERE {condition} AND censored = 0 AND document_id IS NOT NULL"
-    # A document that was sent again is another row: its text, its owner and its name tell that it is the same.
+    # A document that was sent again is another row; its text, owner and name identify it as the same.
     from_one = f"FROM memories WHERE {condition} AND censored = 0 AND document_part IS NOT NULL"
     whose = (
         "documents.user_id IN (SELECT owner_id FROM banks WHERE id = ?"

@@ -52,9 +52,9 @@ def between(agent_id: str, user_id: str) -> Query[tuple[int, int]]:
 
 
 def agent_summary(agent_id: str) -> Query[tuple[int, bool, bool, bool]]:
-    """Count the messages of all conversations with an agent, with one seek for each.
+    """Count the messages of all conversations with an agent, with one seek for each, and look up its links.
 
-    Also tell whether it may read a bank, whether it is offered one, and whether it is a member of a domain.
+    The links are whether it may read a bank, whether it is offered one, and whether it is a member of a domain.
     """
     return Query(
         f"SELECT coalesce(sum({_LAST_SEQ}), 0),"

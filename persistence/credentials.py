@@ -86,7 +86,7 @@ def delete(session_id: str) -> Write:
 
 
 def delete_others(user_id: str, kept_id: str) -> Write:
-    """Remove all of a user's sessions but one; its API keys stay."""
+    """Remove all sessions of a user but one; its API keys stay."""
     return Write("DELETE FROM credentials WHERE user_id = ? AND kind = 'session' AND id <> ?", (user_id, kept_id))
 
 
@@ -112,7 +112,7 @@ def id_by_token_hash(token_hash: bytes) -> Query[str]:
 
 
 def delete_key(key_id: str, user_id: str) -> Write:
-    """Remove an API key of a user's; refused as `ROWS` when there is none of that id."""
+    """Remove a user's API key; refused as `ROWS` if there is none of that id."""
     return Write(
         "DELETE FROM credentials WHERE id = ? AND user_id = ? AND kind <> 'session'", (key_id, user_id), rows=1
     )

@@ -8,13 +8,13 @@ import orjson
 from persistence.store import Query, Write
 
 INLINE_CHARS = 4_096
-"""Longest event data that is loaded with a delivery that is due; longer data is loaded for its attempt only."""
+"""The longest event data that is loaded with a due delivery, in characters; longer data is loaded for its attempt."""
 
 
 class DueRow(NamedTuple):
-    """A delivery that is waiting, with its event; `data` is JSON, None where it is too long to be loaded early.
+    """A delivery that is waiting, with its event; `data` is JSON, None if it is too long to be loaded early.
 
-    `attempts` is how many there were, `due` and `created_at` (the event's) are in ms since the epoch.
+    `attempts` is the number of past ones, `due` and `created_at` (of the event) are in ms since the epoch.
     """
 
     endpoint: int
@@ -88,7 +88,7 @@ def repeat(delivery_id: str, new_id: str, at: int) -> Write:
 
 
 def repeat_all(positions: Iterable[int], id_start: str, at: int) -> Write:
-    """Make a new delivery for each of these, as `repeat` does; those of endpoints that are not active are left out."""
+    """Make a new delivery for each of these, as `repeat` does; those of inactive endpoints are left out."""
     return Write(
         "INSERT INTO deliveries (id, user_id, endpoint, event, state, due, created_at)"
         f" SELECT ?2 || {_RANDOM_END}, old.user_id, old.endpoint, old.event, 'pending', ?3, ?3"
@@ -199,7 +199,7 @@ def cancel(endpoint: int, limit: int) -> Write:
 
 
 class Recovery(NamedTuple):
-    """A recovery under way: what failed at an endpoint from `since` to `upto`, done up to `cursor`."""
+    """A recovery under way: an endpoint's failed deliveries from `since` to `upto`, done up to `cursor`."""
 
     position: int
     endpoint: int
@@ -228,7 +228,7 @@ def failed_since(endpoint: int, since: int) -> Query[tuple[int, int]]:
 
 
 def begin_recovery(endpoint: int, since: int, upto: int) -> Write:
-    """Begin a recovery: all that failed since a time, up to a position, is to be queued again."""
+    """Begin a recovery of all deliveries that failed since a time, up to a position."""
     return Write("INSERT INTO recoveries (endpoint, since, upto) VALUES (?, ?, ?)", (endpoint, since, upto))
 
 

@@ -1,4 +1,4 @@
-"""The log of deliveries: deliveries and attempts as their users see them, and their removal when they are old."""
+"""The log of deliveries: deliveries and attempts as their users see them, and the removal of old ones."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -62,7 +62,7 @@ def listed_for(
 
 
 def of_user(user_id: str, delivery_id: str) -> Query[DeliveryRow]:
-    """Read one delivery of a user's."""
+    """Read one of a user's deliveries."""
     return Query(
         f"{_SEEN} WHERE deliveries.id = ? AND deliveries.user_id = ?",
         (delivery_id, user_id),

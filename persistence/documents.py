@@ -39,7 +39,7 @@ _SELECT = (
 
 
 def add(document: DocumentRow, content: str) -> tuple[Write, ...]:
-    """Queue a document in place of the user's one of that name; refused as `FOREIGN_KEY` without the user."""
+    """Queue a document, replacing the user's document of that name; refused as `FOREIGN_KEY` without the user."""
     return (
         Write("DELETE FROM documents WHERE user_id = ? AND name = ?", (document.user_id, document.name)),
         Write(
@@ -79,7 +79,7 @@ def parts_of(document_id: str) -> Query[str | None]:
 
 
 def still_whole(document_id: str) -> Write:
-    """Require that a document is there and that nothing of it was censored; else refused as `ROWS`."""
+    """Require that a document exists and no part of it was censored; else refused as `ROWS`."""
     return Write("UPDATE documents SET erased = 0 WHERE id = ? AND erased = 0", (document_id,), rows=1)
 
 

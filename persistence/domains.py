@@ -170,7 +170,7 @@ def insert_zone(domain_id: str, zone: ZoneRow) -> Write:
 
 
 def delete_zone(zone_id: str) -> Write:
-    """Remove a zone, and by cascade its messages and selections; their last number stays with the domain."""
+    """Remove a zone, and by cascade its messages and selections; the domain keeps their last number."""
     return Write("DELETE FROM zones WHERE id = ?", (zone_id,), rows=1)
 
 

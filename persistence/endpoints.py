@@ -70,9 +70,9 @@ def insert(endpoint: EndpointRow, most: int) -> Write:
 
 
 def update(endpoint: EndpointRow, *, active_too: bool) -> Write:
-    """Store the members that its owner may change; the dispatcher's counts start anew with each change.
+    """Store the members that its owner may change; each change resets the dispatcher's counts.
 
-    Without `active_too` it stays as active as it is, for the dispatcher may have disabled it just now.
+    Without `active_too`, `active` is not written, because the dispatcher may have disabled the endpoint just now.
     """
     return Write(
         "UPDATE endpoints SET url = ?1, events = ?2, description = ?3, secrets = ?4, updated_at = ?5,"
@@ -104,7 +104,7 @@ def delete(number: int, at: int) -> Write:
 
 
 def disable(number: int, url: str, reason: str, at: int) -> Write:
-    """Disable an endpoint because of what its receiver does; refused as `ROWS` where it is not active at that URL."""
+    """Disable an endpoint because of its receiver; refused as `ROWS` if it is not active at that URL."""
     return Write(
         "UPDATE endpoints SET active = 0, disabled_reason = ?, updated_at = ? WHERE number = ? AND url = ? AND active",
         (reason, at, number, url),

@@ -20,7 +20,7 @@ class EventRow:
 
 
 def insert(event: EventRow) -> Write:
-    """Add an event, if its user is there."""
+    """Add an event, if its user still exists."""
     params = (event.id, event.user_id, event.type, orjson.dumps(event.data).decode(), event.created_at)
     return Write(_INSERT, params, None, _INSERT_MANY)
 

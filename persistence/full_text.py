@@ -7,12 +7,12 @@ from persistence.store import Query, Write
 
 
 def add(position: int, terms: str) -> Write:
-    """Index a memory under its terms, in place of those that it had."""
+    """Index a memory under its terms, replacing earlier ones."""
     return Write("INSERT INTO memory_terms (rowid, terms) VALUES (?, ?)", (position, terms))
 
 
 def frequencies(tokens: Sequence[str]) -> Query[tuple[str, int]]:
-    """Read how many memories have each of these tokens, for those that any has."""
+    """Read the number of memories with each of these tokens, without tokens that no memory has."""
     return Query(
         "SELECT term, doc FROM json_each(?) AS given CROSS JOIN memory_vocabulary ON term = given.value",
         (json.dumps(tokens),),
@@ -21,7 +21,7 @@ def frequencies(tokens: Sequence[str]) -> Query[tuple[str, int]]:
 
 
 def relatives(prefixes: Sequence[str], limit: int) -> Query[tuple[str, str, int]]:
-    """List the tokens that begin with each of these prefixes: the prefix, the token, how many memories have it."""
+    """List the tokens that begin with each of these prefixes: prefix, token, and the number of memories with it."""
     return Query(
         "SELECT given.value, term, doc FROM json_each(?) AS given CROSS JOIN memory_vocabulary"
         " ON term >= given.value AND term < given.value || char(0x10ffff) LIMIT ?",

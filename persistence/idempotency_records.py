@@ -8,7 +8,7 @@ from persistence.store import Query, Write
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyRow:
-    """The record of a key: `answer` is sealed; None while the command is under way or once it was redacted.
+    """The record of a key: `answer` is sealed; None while the command is under way, or after redaction.
 
     `status` is the HTTP status, None while it is under way; `message_id` is a chat's message that awaits its reply.
     """
@@ -39,7 +39,7 @@ _PUT = (
 
 
 def keep(credential_id: str, key_hash: bytes, user_id: str, at: int, since: int, kept: IdempotencyRow) -> Write:
-    """Store an answer; refused as `ROWS` where the key has one that is not older than `since`."""
+    """Store an answer; refused as `ROWS` if the key has one that is not older than `since`."""
     params = (credential_id, key_hash, user_id, kept.fingerprint, at, kept.status, kept.answer, kept.message_id, since)
     return Write(f"{_PUT})", params, rows=1)
 
@@ -47,14 +47,14 @@ def keep(credential_id: str, key_hash: bytes, user_id: str, at: int, since: int,
 def begin(
     credential_id: str, key_hash: bytes, user_id: str, at: int, since: int, kept: IdempotencyRow, seen: str | None
 ) -> Write:
-    """Note that a command is under way; refused where the key has an answer, or the message of another execution."""
+    """Note that a command is under way; refused if the key has an answer, or another execution's message."""
     params = (credential_id, key_hash, user_id, kept.fingerprint, at, None, None, kept.message_id, since, seen)
     mine = "kept_answers.message_id IS ?10 OR kept_answers.message_id = excluded.message_id"
     return Write(f"{_PUT} AND ({mine}))", params, rows=1)
 
 
 def forget_quotes(credential_id: str, key_hash: bytes) -> Write:
-    """Remove the notes of what the previous answer of a key quoted."""
+    """Remove the notes of the quotes in a key's previous answer."""
     return Write("DELETE FROM kept_quotes WHERE credential_id = ? AND key_hash = ?", (credential_id, key_hash))
 
 
@@ -69,7 +69,7 @@ def delete_of_user(user_id: str) -> Write:
 
 
 def quote_alike(said_in: Talk, stream: int | str, seq: int, credential_id: str, key_hash: bytes) -> Write:
-    """Note that the answer of a key, if there is one, quotes the memories that a message does."""
+    """Note that the answer of a key, if there is one, quotes the same memories as a message."""
     table, of = NOTED_IN[said_in]
     return Write(
         "INSERT OR IGNORE INTO kept_quotes (memory, credential_id, key_hash)"
@@ -80,7 +80,7 @@ def quote_alike(said_in: Talk, stream: int | str, seq: int, credential_id: str, 
 
 
 def quote(memory: int, credential_id: str, key_hash: bytes) -> Write:
-    """Note that the answer of a key quotes a memory, if that is still there."""
+    """Note that the answer of a key quotes a memory, if the memory still exists."""
     return Write(
         "INSERT OR IGNORE INTO kept_quotes (memory, credential_id, key_hash)"
         " SELECT place, ?2, ?3 FROM memories WHERE place = ?1 AND censored = 0",
@@ -89,7 +89,7 @@ def quote(memory: int, credential_id: str, key_hash: bytes) -> Write:
 
 
 def redact_if_censored(memory: int, credential_id: str, key_hash: bytes) -> Write:
-    """Redact an answer that holds a memory's text if that was censored while the answer was made."""
+    """Redact an answer with a memory's text, if the memory was censored while the answer was made."""
     return Write(
         "UPDATE kept_answers SET answer = NULL WHERE credential_id = ? AND key_hash = ?"
         " AND EXISTS (SELECT 1 FROM memories WHERE place = ? AND censored = 1)",

@@ -1,9 +1,9 @@
-"""Places of a user's recent log-ons, which stay open while others guess the user's password."""
+"""The places of a user's recent log-ons, which stay open while others guess the user's password."""
 
 from persistence.store import Query, Write
 
 MAX_PLACES = 32
-"""Most places that are kept of a user; the one with the oldest log-on is dropped first."""
+"""The largest number of places of a user; the one with the oldest log-on is dropped first."""
 
 
 def put(user_id: str, place: bytes, at: int) -> tuple[Write, ...]:
@@ -23,7 +23,7 @@ def put(user_id: str, place: bytes, at: int) -> tuple[Write, ...]:
 
 
 def is_known(name_key: str, place: bytes, since: int) -> Query[bool]:
-    """Answer one row if the user of that name has logged on from a place since a time."""
+    """Return one row if the user of that name has logged on from a place since a time, else none."""
     return Query(
         "SELECT 1 FROM logon_places JOIN users ON users.id = logon_places.user_id"
         " WHERE users.name_key = ? AND logon_places.place = ? AND logon_places.last_at >= ?",

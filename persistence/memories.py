@@ -13,7 +13,7 @@ NAME_TAKEN = "memories.bank_id"
 
 
 class MemoryRow(NamedTuple):
-    """A memory as stored, with its author's name and owner where that agent is still there; no text when censored."""
+    """A memory as stored, with its author's name and owner if that agent still exists; no text if censored."""
 
     position: int
     id: str
@@ -36,7 +36,7 @@ class Part(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A choice of memories of a bank: those that match every member given, so all where none is given.
+    """A choice of memories of a bank: those that match every given member; all if none is given.
 
     A document's name also means its parts. `owner_id` is the owner of the agents that wrote them.
     """
@@ -82,7 +82,7 @@ def add(bank_id: str, memory: MemoryRow, terms: str, part: Part | None = None) -
 def replace(memory: MemoryRow, terms: str, part: Part | None = None) -> tuple[Write, ...]:
     """Give a memory another text and author; refused as `ROWS` when it is gone or censored.
 
-    A part of a document remains one, even with a text of its own.
+    A part of a document remains a part, even with another text.
     """
     document_id, number, part_of = part or (None, None, None)
     return (
@@ -144,13 +144,13 @@ def chosen(bank_id: str, choice: Choice) -> Query[MemoryRow]:
 
 
 def replaced_by(bank_id: str, name: str, named: Sequence[str]) -> Query[MemoryRow]:
-    """Read the memories that a load replaces: those that its name means, and those with the names of its parts."""
+    """Read the memories that a load replaces: those of its name, and those with the names of its parts."""
     condition, params = _replaced(bank_id, name, named)
     return Query(f"{_MEMORY} WHERE {condition} ORDER BY memories.place", params, _memory)
 
 
 def page_after(bank_id: str, name: str | None, after: int, limit: int) -> Query[MemoryRow]:
-    """Read the memories after a position, oldest first; of all, or of those that a name means."""
+    """Read the memories after a position, oldest first; all, or those of a name."""
     condition, params = condition_of(bank_id, Choice(name))
     return Query(
         f"{_MEMORY} WHERE {condition} AND memories.place > ? ORDER BY memories.place LIMIT ?",

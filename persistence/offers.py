@@ -19,7 +19,7 @@ class OfferRow(NamedTuple):
 
 
 def put(bank_id: str, agent_id: str, permission: str, since: int, unless_held: Sequence[str]) -> Write:
-    """Offer a bank to an agent, unless it holds one of these permissions; the same offer made again stays as it is."""
+    """Offer a bank to an agent, unless it holds one of these permissions; an equal offer stays unchanged."""
     return Write(
         "INSERT INTO offers (bank_id, agent_id, permission, since)"
         " SELECT ?, id, ?, ? FROM agents WHERE id = ? AND destroyed_at IS NULL AND NOT EXISTS"
@@ -49,7 +49,7 @@ def lower(bank_id: str, agent_id: str, permission: str, above: Sequence[str]) ->
 
 
 def accept(bank_id: str, agent_id: str, permission: str, since: int) -> tuple[Write, ...]:
-    """Attach an agent with just the permission that it is offered; refused as `ROWS` when that is offered no more."""
+    """Attach an agent with just the permission that it is offered; refused as `ROWS` if the offer is gone."""
     return (
         Write(
             "INSERT INTO attachments (bank_id, agent_id, permission, since)"

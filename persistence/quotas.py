@@ -1,4 +1,4 @@
-"""Quotas: a bound, reserved ahead, of the requests that a user has sent in its newest UTC day."""
+"""Quotas: a bound, reserved ahead, on the number of requests of a user in its latest UTC day."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from persistence.store import Query, Write
 
 @dataclass(frozen=True, slots=True)
 class QuotaRow:
-    """A user's plan and its newest window; `day` in days since the epoch, 0 before the first request."""
+    """A user's plan and its latest window; `day` in days since the epoch, 0 before the first request."""
 
     plan: str
     plan_limit: int | None
@@ -27,7 +27,7 @@ def of_user(user_id: str) -> Query[QuotaRow]:
 
 
 def reserve(user_id: str, day: int, reserved: int, told: int) -> Write:
-    """Store a window's bound and the highest threshold told, if the user is there."""
+    """Store a window's bound and the highest reported threshold, if the user still exists."""
     return Write(_RESERVE, (user_id, day, reserved, told), many=_RESERVE_MANY)
 
 

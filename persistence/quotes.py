@@ -1,4 +1,4 @@
-"""Quotes: notes of which messages quote which memories, or may repeat such quotes, for censoring to redact."""
+"""Quotes: notes of the messages that quote memories or may repeat such quotes, for censoring to redact."""
 
 import json
 from collections.abc import Sequence
@@ -7,22 +7,22 @@ from typing import Literal
 from persistence.store import Write
 
 Talk = Literal["conversation", "zone"]
-"""What a message stands in: a private conversation, or a zone of a domain."""
+"""The kind of stream that has a message: a private conversation, or a zone of a domain."""
 
 NOTED_IN: dict[Talk, tuple[str, str]] = {
     "conversation": ("quotes", "conversation_id"),
     "zone": ("zone_quotes", "zone_id"),
 }
-"""The table that notes the quotes of such messages, and its column of what they stand in."""
+"""The table with the quotes of such messages, and its column with the stream."""
 
 UNSEEN = -1
 """The number of a source that the message does not show."""
 
 
 def quote(position: int, conversation_id: int, seq: int, source: int, *, whole: bool = False) -> Write:
-    """Note that a message quotes a memory; fails when that was censored since it was read, not when it was removed.
+    """Note that a message quotes a memory; fails if the memory was censored since the read, not if it was removed.
 
-    `whole`: a censoring takes the whole message, because the memory's words may be anywhere in it.
+    `whole`: a censoring redacts the whole message, because the memory's words may be anywhere in it.
     """
     return _quote("quotes (memory, conversation_id, seq, source, whole)", conversation_id, seq, source, whole, position)
 
@@ -41,12 +41,12 @@ def _quote(into: str, *params: int | str) -> Write:
 
 
 def echo(conversation_id: int, seqs: Sequence[int], seq: int) -> Write:
-    """Note that a message may repeat what these messages quote."""
+    """Note that a message may repeat the quotes of these messages."""
     return _echo("conversation", conversation_id, seqs, seq)
 
 
 def echo_in_zone(zone_id: str, seqs: Sequence[int], seq: int) -> Write:
-    """Note that a message in a zone may repeat what these messages quote."""
+    """Note that a message in a zone may repeat the quotes of these messages."""
     return _echo("zone", zone_id, seqs, seq)
 
 

@@ -26,7 +26,7 @@ class SkillRow(NamedTuple):
 def install(user_id: str, skill: SkillRow, body: str, files: Mapping[str, bytes], most: int) -> tuple[Write, ...]:
     """Add a skill with its files.
 
-    Refused as `NAME_TAKEN` when the user has one of its name, as `ROWS` when it has `most` already, as
+    Refused as `NAME_TAKEN` if the user has one of its name, as `ROWS` if the user has `most` already, as
     `FOREIGN_KEY` without the user.
     """
     return (

@@ -13,19 +13,19 @@ T = TypeVar("T")
 Params = tuple[Any, ...]
 
 ROWS = "rows"
-"""The constraint that refuses a `Write` which touched another number of rows than it expected."""
+"""The constraint that refuses a `Write` with another number of touched rows than expected."""
 
 FOREIGN_KEY = "foreign key"
 """The constraint that refuses a row which refers to one that is gone."""
 
 Constraint = str
-"""What may refuse a unit: `ROWS`, `FOREIGN_KEY`, or one that a persistence module names, as `agents.NAME_TAKEN`."""
+"""A constraint that may refuse a unit: `ROWS`, `FOREIGN_KEY`, or a persistence module's, as `agents.NAME_TAKEN`."""
 
 NO_CONSTRAINT_ERRORS: Mapping[Constraint, Callable[[], Exception]] = MappingProxyType({})
 
 
 class StoreError(Exception):
-    """Base of the errors that a store raises."""
+    """Base of a store's errors."""
 
 
 class StoreUnavailable(StoreError):
@@ -33,7 +33,7 @@ class StoreUnavailable(StoreError):
 
 
 class Fenced(StoreUnavailable):
-    """An earlier unit of the same incarnation failed, so this one was refused unseen."""
+    """An earlier unit of the same incarnation failed, so this one was refused without being tried."""
 
 
 class StoreTooNew(StoreError):
@@ -85,7 +85,7 @@ class Query(Generic[T]):
 
 
 Settled = Callable[[Exception | None], None]
-"""Called once on the event loop: with None when the unit is durable, else with the reason that it is not stored."""
+"""Called once on the event loop, with None if the unit is durable, else with the reason why it is not stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class StoreStats:
 
 
 class Store(Protocol):
-    """Where state is kept. Writes commit in the order of `submit`; reads see committed state only."""
+    """The store of all state. Writes commit in the order of `submit`; reads see only committed state."""
 
     @property
     def description(self) -> str:
@@ -114,7 +114,7 @@ class Store(Protocol):
 
         Raises:
             StoreUnavailable: it is not stored.
-            Exception: the refusal that the unit named.
+            Exception: the error of the constraint that refused the unit.
         """
         ...
 
@@ -141,8 +141,8 @@ class Store(Protocol):
     async def erase_deleted(self) -> bool:
         """Remove all trace of deleted and overwritten content from the files of the store: its full-text index and log.
 
-        Once it answered True, no file of the store holds content whose deletion was committed before the call. False
-        means that something in use still holds it, such as a running read: call again later.
+        After True, no file of the store has content whose deletion was committed before the call. False means that
+        something in use still has it, such as a running read; call again later.
 
         Raises:
             StoreUnavailable: the files can't be written.

@@ -32,7 +32,7 @@ _COLUMNS = "id, user_id, name, entry, url, headers, offers, created_at"
 def insert(server: ToolServerRow, most: int) -> Write:
     """Add a tool server.
 
-    Refused as `NAME_TAKEN` when the user has one of its name, as `ROWS` when it has `most` already.
+    Refused as `NAME_TAKEN` if the user has one of its name, as `ROWS` if the user has `most` already.
     """
     return Write(
         f"INSERT INTO tool_servers ({_COLUMNS}, name_key) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?"

@@ -30,7 +30,7 @@ class UserRow:
 
 @dataclass(frozen=True, slots=True)
 class OnDevelopmentPlan:
-    """The users whose plan a development start gave: how many there are, and the names of the oldest."""
+    """The users with a plan from a development start: their number, and the names of the oldest."""
 
     count: int
     names: tuple[str, ...]
@@ -46,7 +46,7 @@ COLUMNS = "id, name, description, profile, secret_hash, plan, plan_limit, create
 
 
 def name_key(name: str) -> str:
-    """Fold a name to the key that has to be unique: two names must differ in more than case.
+    """Fold a name to its unique key, because two names must differ in more than case.
 
     Names are ASCII. Other text stays as it is, because a letter such as the Kelvin sign would fold to an ASCII one.
     """
@@ -111,7 +111,7 @@ def id_by_name(name: str) -> Query[str]:
 
 
 def on_development_plan(names: int) -> Query[OnDevelopmentPlan]:
-    """Count the users whose plan a development start gave; name up to `names` of them, the oldest first."""
+    """Count the users with a plan from a development start; list up to `names` of them, oldest first."""
     return Query(
         "SELECT (SELECT count(*) FROM users WHERE development_plan = 1), (SELECT json_group_array(name) FROM"
         " (SELECT name FROM users WHERE development_plan = 1 ORDER BY created_at, id LIMIT ?))",

@@ -48,7 +48,7 @@ def message(zone_id: str, message_id: str) -> Query[MessageRow]:
 
 
 def last_number(domain_id: str) -> Query[int]:
-    """Find the last number of a domain's sequence, 0 where nothing happened yet; destroyed zones count, too."""
+    """Find the last number of a domain's sequence, 0 before the first event; destroyed zones count, too."""
     return Query(
         "SELECT max(coalesce((SELECT numbered FROM domains WHERE id = :domain), 0),"
         " coalesce((SELECT max(number) FROM membership_events WHERE domain_id = :domain), 0),"
@@ -60,7 +60,7 @@ def last_number(domain_id: str) -> Query[int]:
 
 
 def membership_changed(domain_id: str, number: int, record: str) -> Write:
-    """Add the change of a membership; `record` is its JSON, with the state `none` where it has ended."""
+    """Add the change of a membership; `record` is its JSON, with the state `none` if it has ended."""
     return Write(
         "INSERT INTO membership_events (domain_id, number, record) VALUES (?, ?, ?)", (domain_id, number, record)
     )

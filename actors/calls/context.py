@@ -20,7 +20,7 @@ async def context(call: Call) -> dict[str, str | None]:
         agent: str | None = known[1]
     else:
         agent = None if agent_id is None else await _agent_name(call, agent_id)
-    domain, zone = (None, None) if call.domain_id is None else await _place(call, call.domain_id)
+    domain, zone = (None, None) if call.domain_id is None else await _domain_and_zone(call, call.domain_id)
     return {"user": call.caller.user_name, "agent": agent, "domain": domain, "zone": zone}
 
 
@@ -53,7 +53,7 @@ def _prepared_name(call: Call, kind: str, id: str | None) -> str | None:
     return name if id == prepared_id else None
 
 
-async def _place(call: Call, domain_id: str) -> tuple[str | None, str | None]:
+async def _domain_and_zone(call: Call, domain_id: str) -> tuple[str | None, str | None]:
     """Return the names of the selected domain and zone, as far as the caller still sees them."""
     try:
         view = await read_domain(call, domain_id)

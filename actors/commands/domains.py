@@ -88,10 +88,10 @@ async def select(call: Call) -> Answer:
     view = await target_domain(call)
     if not view.is_member:
         raise no_member(view.row)
-    return await select_place(call, view.row.id, view.lobby.id, Answer(profile=[domain_record(view.row)]))
+    return await select_zone(call, view.row.id, view.lobby.id, Answer(profile=[domain_record(view.row)]))
 
 
-async def select_place(call: Call, domain_id: str, zone_id: str, answer: Answer) -> Answer:
+async def select_zone(call: Call, domain_id: str, zone_id: str, answer: Answer) -> Answer:
     """Select a domain and one of its zones for the session or API key."""
     if (call.domain_id, call.zone_id) == (domain_id, zone_id):
         return answer

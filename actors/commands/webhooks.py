@@ -164,9 +164,9 @@ def _filter(events: Sequence[str]) -> tuple[str, ...]:
     Raises:
         InvalidField: an entry is neither a type nor a group's pattern.
     """
-    for place, wanted in enumerate(events):
+    for position, wanted in enumerate(events):
         if wanted not in FILTERS:
-            raise InvalidField(f"Invalid value of events[{place}]: allowed are {', '.join(FILTERS)}.")
+            raise InvalidField(f"Invalid value of events[{position}]: allowed are {', '.join(FILTERS)}.")
     return tuple(dict.fromkeys(events))
 
 

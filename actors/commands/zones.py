@@ -12,7 +12,7 @@ from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name
 from actors.calls.targets import require_name_in_plan, target_domain, target_zone
 from actors.commands.command import PAGE, ZONE_MEMBERS, Command, ToolDescription
-from actors.commands.domains import select_place
+from actors.commands.domains import select_zone
 from actors.conversations.records import message_record
 from actors.conversations.stored import from_row
 from actors.domains.messages import DOMAIN, CreateZone, DestroyZone, no_member
@@ -84,7 +84,7 @@ async def select(call: Call) -> Answer:
     view, zone = await target_zone(call)
     if not view.is_member:
         raise no_member(view.row)
-    return await select_place(call, view.row.id, zone.id, Answer(profile=[zone_record(zone, view.row.name)]))
+    return await select_zone(call, view.row.id, zone.id, Answer(profile=[zone_record(zone, view.row.name)]))
 
 
 async def destroy(call: Call) -> Answer:

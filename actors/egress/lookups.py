@@ -16,7 +16,7 @@ from functools import partial
 from time import monotonic
 from typing import NamedTuple
 
-PLACES = 64
+SLOTS = 64
 """The number of look-ups at a time, without overdue ones."""
 
 PER_USER = 4
@@ -99,7 +99,7 @@ class Lookups:
 
     Args:
         ask: looks a name up, blocking.
-        places: look-ups at a time that are not overdue.
+        slots: look-ups at a time that are not overdue.
         per_user: look-ups of one user at a time.
         overdue_s: seconds after which a look-up gives its slot to others.
         most_threads: look-ups at a time in total.
@@ -110,14 +110,14 @@ class Lookups:
         self,
         ask: Ask = system_addresses,
         *,
-        places: int = PLACES,
+        slots: int = SLOTS,
         per_user: int = PER_USER,
         overdue_s: float = OVERDUE_S,
         most_threads: int = MOST_THREADS,
         remembered_s: float = REMEMBERED_S,
     ) -> None:
         self._ask = ask
-        self._places = places
+        self._slots = slots
         self._per_user = per_user
         self._overdue_s = overdue_s
         self._threads = most_threads
@@ -176,7 +176,7 @@ class Lookups:
 
     def _go_on(self) -> None:
         """Begin look-ups while there are free slots, one of each user in turn."""
-        while self._places > 0 and self._threads > 0 and self._turns:
+        while self._slots > 0 and self._threads > 0 and self._turns:
             user = self._turns.popleft()
             share = self._shares[user]
             share.in_turn = False
@@ -187,7 +187,7 @@ class Lookups:
     def _begin(self, share: _Share, lookup: _Lookup) -> None:
         lookup.begun = True
         share.running += 1
-        self._places -= 1
+        self._slots -= 1
         self._threads -= 1
         loop = asyncio.get_running_loop()
         timer = loop.call_later(self._overdue_s, self._is_overdue, lookup)
@@ -209,13 +209,13 @@ class Lookups:
 
     def _is_overdue(self, lookup: _Lookup) -> None:
         lookup.overdue = True
-        self._places += 1
+        self._slots += 1
         self._go_on()
 
     def _ended(self, lookup: _Lookup, timer: asyncio.TimerHandle, result: list[Found] | Exception) -> None:
         timer.cancel()
         if not lookup.overdue:
-            self._places += 1
+            self._slots += 1
         self._threads += 1
         share = self._shares[lookup.user]
         share.running -= 1

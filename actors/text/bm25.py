@@ -89,8 +89,8 @@ class Index:
             elif known[0] == number:  # the usual case: the oldest document goes first
                 postings[term] = known[1:]
             else:
-                place = known.index(number)
-                postings[term] = known[:place] + known[place + 1 :]
+                position = known.index(number)
+                postings[term] = known[:position] + known[position + 1 :]
 
     def search(self, terms: Collection[str], limit: int, least: int = 1) -> list[tuple[int, float]]:
         """Return the best documents and their scores (> 0), best first; among equals, the higher number first.

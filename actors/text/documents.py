@@ -71,40 +71,40 @@ def html_text(source: str) -> str:
 
 def _html_pieces(source: str) -> Iterator[str]:
     """Yield the texts between tags, and a line break for a tag that begins or ends a block."""
-    place = 0
-    while (open_at := source.find("<", place)) >= 0:
-        yield source[place:open_at]
+    position = 0
+    while (open_at := source.find("<", position)) >= 0:
+        yield source[position:open_at]
         if source.startswith("<!--", open_at):
             end = source.find("-->", open_at + 4)
-            place = end + 3
+            position = end + 3
         elif _begins_tag(source, open_at + 1):
             end = _tag_end(source, open_at + 1)
-            place = end + 1
+            position = end + 1
             if end >= 0 and _block.match(source, open_at + 1):
                 yield "\n"
             elif end >= 0 and (untold := _untold.match(source, open_at + 1)) and source[end - 1] != "/":
-                closing = re.compile(rf"</{untold[1]}\b", re.IGNORECASE).search(source, place)
-                end = place = -1 if closing is None else closing.start()
+                closing = re.compile(rf"</{untold[1]}\b", re.IGNORECASE).search(source, position)
+                end = position = -1 if closing is None else closing.start()
         else:
             yield "<"
-            end = place = open_at + 1
+            end = position = open_at + 1
         if end < 0:  # the tag never ends, so the rest is no text
             return
-    yield source[place:]
+    yield source[position:]
 
 
-def _begins_tag(source: str, place: int) -> bool:
-    following = source[place : place + 1]
+def _begins_tag(source: str, position: int) -> bool:
+    following = source[position : position + 1]
     return following in ("/", "!", "?") or (following.isascii() and following.isalpha())
 
 
-def _tag_end(source: str, place: int) -> int:
+def _tag_end(source: str, position: int) -> int:
     """Find the `>` of a tag, past the quoted values of its attributes; -1 if there is none."""
-    while (found := _tag_part.search(source, place)) is not None:
+    while (found := _tag_part.search(source, position)) is not None:
         if found[0] == ">":
             return found.start()
         closing = source.find(found[0], found.end())
         if closing < 0:  # an apostrophe, not a quote; happens once, because no other follows
             return source.find(">", found.end())
-        place = closing + 1
+        position = closing + 1
     return -1

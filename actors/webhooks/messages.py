@@ -9,26 +9,26 @@ from actors.wire import Record
 from persistence.delivery_log import DeliveryRow
 
 WEBHOOKS = "webhooks"
-"""The kind of the actors."""
+"""The kind of users' webhooks actors."""
 
 DISPATCHER, DISPATCHER_KEY = "dispatcher", "webhooks"
 """The address of the one dispatcher."""
 
 
 MAX_ENDPOINTS = 50
-"""Endpoints of one user: each event goes to all of them."""
+"""The largest number of endpoints of one user; each event goes to all of them."""
 
 
 Rotation = Literal[True, "now"] | None
-"""Makes a new secret: `True` lets the old one sign for a day more, `"now"` ends it at once."""
+"""The rotation of a secret: `True` lets the old one sign for another day, `"now"` ends it at once."""
 
 CHUNK = 1_000
-"""Rows that one unit cancels or queues again, so that other units wait little for it."""
+"""The number of rows that one unit cancels or queues again; few, so that other units wait little."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wake(Ask[None]):
-    """Look for what is due, and start the dispatcher where it is not running."""
+    """Read due deliveries; starts the dispatcher if it is not running."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,31 +50,31 @@ class RecoveryBegun(Tell):
 
 @dataclass(frozen=True, slots=True)
 class EndpointsGone(Tell):
-    """A user was destroyed, and its endpoints and deliveries with it."""
+    """A user was destroyed, with its endpoints and deliveries."""
 
     user_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class StopDelivering(Tell):
-    """Begin no more attempts, for the gateway stops."""
+    """Begin no more attempts, because the gateway is stopping."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListEndpoints(Ask[list[Record]]):
-    """Answer the records of the user's endpoints, oldest first."""
+    """Return the records of the user's endpoints, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class FindEndpoint(Ask[int]):
-    """Answer the number of an endpoint of this user's."""
+    """Return the number of one of this user's endpoints."""
 
     endpoint_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class CreateEndpoint(Ask[Record]):
-    """Make an endpoint; the answer is its record with the secret."""
+    """Create an endpoint; return its record with the secret."""
 
     url: str
     events: tuple[str, ...]
@@ -84,7 +84,7 @@ class CreateEndpoint(Ask[Record]):
 
 @dataclass(frozen=True, slots=True)
 class ChangeEndpoint(Ask[Record]):
-    """Change the members given; the answer has the secret where that was rotated."""
+    """Change the given members; return the record, with the secret if it was rotated."""
 
     endpoint_id: str
     url: str | None = None
@@ -103,14 +103,14 @@ class DeleteEndpoint(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class RetryDelivery(Ask[Record]):
-    """Make a new delivery of the event of one that the user has; the answer is its record."""
+    """Make a new delivery of the event of one of the user's deliveries; return its record."""
 
     delivery: DeliveryRow
 
 
 @dataclass(frozen=True, slots=True)
 class Recover(Ask[int]):
-    """Queue again what failed at an endpoint since a time, `count` deliveries up to a position; answer `count`."""
+    """Queue an endpoint's failed deliveries since a time again, `count` up to a position; return `count`."""
 
     endpoint_id: str
     since: int
@@ -120,7 +120,7 @@ class Recover(Ask[int]):
 
 @dataclass(frozen=True, slots=True)
 class TestSent:
-    """A test event was stored; `deliveries` is how many endpoints it goes to."""
+    """A test event was stored; `deliveries` is the number of its endpoints."""
 
     event_id: str
     deliveries: int
@@ -128,26 +128,26 @@ class TestSent:
 
 @dataclass(frozen=True, slots=True)
 class SendTest(Ask[TestSent]):
-    """Emit an event with data that the user gives."""
+    """Emit an event with the user's data."""
 
     event_type: str
     data: dict[str, Any] = field(repr=False)
 
 
 def no_such_endpoint() -> NotFound:
-    """Make the error for an endpoint that is not there, or is another user's."""
+    """Make the error for an endpoint that does not exist or is another user's."""
     return NotFound("You have no such webhook endpoint; list yours with GET /api/webhooks/endpoints.")
 
 
 def no_such_delivery() -> NotFound:
-    """Make the error for a delivery that is not there, or is another user's."""
+    """Make the error for a delivery that does not exist or is another user's."""
     return NotFound("You have no such delivery; list yours with GET /api/webhooks/deliveries.")
 
 
 def too_many_endpoints() -> StateConflict:
-    """Make the error for a user with as many endpoints as it may have."""
+    """Make the error for a user with the largest number of endpoints."""
     return StateConflict(
-        f"You have {MAX_ENDPOINTS} webhook endpoints, the most that a user may have; delete one first with"
+        f"You have {MAX_ENDPOINTS} webhook endpoints, the limit for each user; delete one first with"
         " DELETE /api/webhooks/endpoints/{id}?hard=true."
     )
 
@@ -169,11 +169,11 @@ Failure = Literal[
     "redirect",
     "http_status",
 ]
-"""Why an attempt failed; a stable code of the log. `http_status`: the receiver answered, but not 2xx."""
+"""Why an attempt failed: a stable code in the log. `http_status`: the receiver's answer was not 2xx."""
 
 
 class Outcome(NamedTuple):
-    """What an attempt came to; `error` is None exactly when the receiver answered 2xx."""
+    """The result of an attempt; `error` is None exactly if the receiver answered 2xx."""
 
     status: int | None
     latency_ms: int

@@ -1,8 +1,7 @@
-"""The outbox: how anything tells webhooks what happened (product 7 and 9).
+"""The outbox: the way by which events reach webhooks (docs/contract.md, "Event data").
 
 An event's rows and those of its deliveries go into the unit of its cause, so neither is stored without the other. Once
-that unit is durable, a tell wakes the dispatcher; one that is lost costs nothing but time, for the rows are the truth
-(design 2.8).
+that unit is durable, a tell wakes the dispatcher; a lost tell costs only time, because the dispatcher reads the rows.
 """
 
 import uuid
@@ -19,14 +18,14 @@ from persistence.events import EventRow
 from persistence.store import Write
 
 MAX_EVENT_BYTES = 262_144
-"""The body of a delivery has so many bytes at most."""
+"""The largest size of a delivery's body, in bytes."""
 
 ENVELOPE_BYTES = 256
-"""What the envelope around `data` takes at most: id, type, time and their names."""
+"""The largest size of the envelope around `data`: id, type, time and their names."""
 
 
 class Outbox:
-    """Makes the rows of events; `woken` is called after they were stored."""
+    """Makes the rows of events; calls `woken` after they are stored."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -35,11 +34,11 @@ class Outbox:
     def emit(
         self, user_id: str, kind: str, data: dict[str, Any], *, at: int | None = None, event_id: str | None = None
     ) -> tuple[Write, ...]:
-        """Make the rows of one event that concerns a user; pass `stored` to the commit as what to do after it.
+        """Make the rows of one event of a user; the caller calls `stored` after the commit.
 
-        `at` is when it happened, in ms since the epoch: the time of the change that the event tells of; None is now.
-        `event_id` is a UUID that the caller wants to tell of; one is made where it has none. Writes of the same unit
-        that change endpoints go first: the event goes to the endpoints as they leave them.
+        `at` is the time of the change that the event reports, in ms since the epoch; None is now. `event_id` is the
+        event's UUID; a new one if None. Writes of the same unit that change endpoints go first, because the event goes
+        to the endpoints after these writes.
         """
         now = self._clock() if at is None else at
         id = event_id or str(uuid.uuid4())
@@ -49,16 +48,16 @@ class Outbox:
         )
 
     def stored(self) -> None:
-        """Say that a unit with events was stored."""
+        """Announce that a unit with events is stored."""
         if self.woken is not None:
             self.woken()
 
 
 def check_size(data: dict[str, Any]) -> None:
-    """Refuse data that a user gives for an event where its body would be too long.
+    """Refuse a user's data for an event if the body would be too long.
 
     Raises:
-        InvalidField: it would.
+        InvalidField: the body would be too long.
     """
     if len(orjson.dumps(data)) > MAX_EVENT_BYTES - ENVELOPE_BYTES:
-        raise InvalidField("Invalid value of data: an event's body is at most 256 KiB; send less.")
+        raise InvalidField("Invalid value of data: an event's body has up to 256 KiB; send less.")

@@ -1,4 +1,4 @@
-"""Outcomes: what an attempt means for its delivery and its endpoint, and the storing of results in groups."""
+"""Outcomes: the effects of attempts on deliveries and endpoints, and the storing of results in groups."""
 
 import asyncio
 import logging
@@ -26,10 +26,10 @@ from persistence.deliveries import DueRow, ResultRow
 from persistence.store import ROWS, Write
 
 RESULTS = 256
-"""Results in one unit."""
+"""The largest number of results in one unit."""
 ENOUGH = 64
 LINGER_S = 0.002
-"""How long a result waits for others, unless `ENOUGH` wait: each commit interrupts the loop a few times."""
+"""Seconds that a result waits for others, unless `ENOUGH` wait; each commit interrupts the loop a few times."""
 
 log = logging.getLogger("parley.webhooks")
 
@@ -38,12 +38,12 @@ StoredResult = tuple[int, ResultRow]
 
 
 class OutcomesHost(Protocol):
-    """What outcomes need of the dispatcher."""
+    """The dispatcher as outcomes use it."""
 
     life: State
 
     def commit(self, *writes: Write, applied: Callable[[], None] | None = None) -> AsyncFuture[Any]:
-        """Submit a unit that nothing can refuse."""
+        """Submit a unit that no constraint can refuse."""
         ...
 
     def commit_or_refuse(
@@ -57,16 +57,16 @@ class OutcomesHost(Protocol):
         ...
 
     def go_on(self, *lanes: Lane) -> None:
-        """Begin what may begin now."""
+        """Begin attempts as far as the limits allow."""
         ...
 
     def results_stored(self, results: list[StoredResult]) -> None:
-        """Go on from results that are stored."""
+        """Continue after results are stored."""
         ...
 
 
 class Outcomes:
-    """Judges attempts, and stores their results: while one unit is on its way to the disk, the next fills up."""
+    """Judges attempts, and stores their results; while one unit is being stored, the next one fills up."""
 
     __slots__ = ("_clock", "_counts", "_host", "_lingering", "_outbox", "_results", "_schedule", "_storing")
 
@@ -113,9 +113,9 @@ class Outcomes:
 
     def _judge(self, lane: Lane, sent_to: Receiver, row: DueRow, outcome: Outcome, now: int) -> tuple[str, int | None]:
         """Return the state of a delivery after an attempt, and when it is due again; disable a dead endpoint."""
-        # The endpoint's row may have changed just now and not be read yet: then its failures are counted anew.
+        # The endpoint's row may have changed and not be read yet; its failures are then counted anew.
         receiver = lane.receiver or replace(sent_to, failing_since=None)
-        ours = receiver.url == sent_to.url  # else this says nothing of where it is now
+        ours = receiver.url == sent_to.url  # else the result says nothing about the present URL
         if outcome.error is None:
             lane.breaker.succeeded()
             if ours and receiver.failing_since is not None:
@@ -138,7 +138,7 @@ class Outcomes:
         return ("exhausted", None) if wait is None else ("retrying", now + wait)
 
     def _disable(self, lane: Lane, receiver: Receiver, reason: str) -> None:
-        """Disable an endpoint, emit that to the user's other endpoints, and cancel its waiting deliveries."""
+        """Disable an endpoint, emit that event to the user's other endpoints, and cancel waiting deliveries."""
         receiver.active = False
         lane.let_go()
         lane.version += 1
@@ -148,7 +148,7 @@ class Outcomes:
 
         def applied() -> None:
             self._outbox.stored()
-            if lane.receiver is not receiver:  # it may have been read before this
+            if lane.receiver is not receiver:  # the read may have been before this
                 lane.changed()
             lane.expect(0)
             self._host.go_on(lane)
@@ -158,12 +158,12 @@ class Outcomes:
             deliveries.cancel(lane.number, CHUNK),
             *self._outbox.emit(receiver.user_id, "webhook.endpoint.updated", data, at=now),
             applied=applied,
-            constraint_errors={ROWS: partial(StateConflict, "The endpoint is not active any more.")},
+            constraint_errors={ROWS: partial(StateConflict, "The endpoint is no longer active.")},
             notices=(Reload(WEBHOOKS, (receiver.user_id,)),),
         )
 
     def _store_soon(self) -> None:
-        """Store the results now where there are many, else in a moment, with those that come until then."""
+        """Store the results now if there are many, else in a moment, with those that come until then."""
         if not self._storing and len(self._results) >= ENOUGH:
             self._store()
         elif not self._storing and not self._lingering:
@@ -171,7 +171,7 @@ class Outcomes:
             asyncio.get_running_loop().call_later(LINGER_S, self._store)
 
     def _store(self) -> None:
-        """Store the queued results, unless some are on their way to the disk."""
+        """Store the queued results, unless earlier ones are still being stored."""
         self._lingering = False
         if self._storing or not self._results or self._host.life is State.STOPPED:
             return

@@ -6,7 +6,7 @@ from persistence.endpoints import EndpointRow
 
 
 def endpoint_record(endpoint: EndpointRow) -> Record:
-    """Show an endpoint to its user, without its secret."""
+    """Return the record of an endpoint, without its secret."""
     return {
         "id": endpoint.id,
         "url": endpoint.url,
@@ -20,7 +20,7 @@ def endpoint_record(endpoint: EndpointRow) -> Record:
 
 
 def delivery_record(delivery: DeliveryRow, attempts: list[AttemptRow]) -> Record:
-    """Show a delivery to its user, with the log of its attempts."""
+    """Return the record of a delivery, with the log of its attempts."""
     return {
         "id": delivery.id,
         "endpoint_id": delivery.endpoint_id,

@@ -1,4 +1,4 @@
-"""Recoveries: failed deliveries are queued again in chunks, and how far that has come is stored with each chunk."""
+"""Recoveries: failed deliveries are queued again in chunks, and each chunk is stored with the position reached."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -12,19 +12,19 @@ from persistence.store import Write
 
 
 class RecoveriesHost(Protocol):
-    """What recoveries need of the dispatcher."""
+    """The dispatcher as recoveries use it."""
 
     def commit(self, *writes: Write, applied: Callable[[], None] | None = None) -> AsyncFuture[Any]:
-        """Submit a unit that nothing can refuse."""
+        """Submit a unit that no constraint can refuse."""
         ...
 
     def look_again(self) -> None:
-        """Look for new deliveries."""
+        """Read new deliveries."""
         ...
 
 
 class Recoveries:
-    """Whether a recovery has something to queue, and the queueing of its next chunk."""
+    """Knows whether a recovery is under way, and queues its next chunk."""
 
     __slots__ = ("_clock", "_host", "_queueing", "_unread")
 
@@ -32,7 +32,7 @@ class Recoveries:
         self._host = host
         self._clock = clock
         self._unread = True
-        self._queueing = False  # a chunk is on its way to the disk
+        self._queueing = False  # a chunk is being stored
 
     def begun(self) -> None:
         """Note that a recovery was stored."""
@@ -44,7 +44,7 @@ class Recoveries:
         return self._unread and not self._queueing
 
     def ask(self) -> int:
-        """Return how many deliveries the read that begins now should list."""
+        """Return the number of deliveries that the next read lists."""
         if not self.wanted:
             return 0
         self._unread = False

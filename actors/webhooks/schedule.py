@@ -1,4 +1,4 @@
-"""When the next attempt is: retries with jitter, Retry-After, an endpoint's breaker (product 9). Pure decisions."""
+"""The schedule of attempts: retries with jitter, Retry-After, and an endpoint's circuit breaker; pure decisions."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -9,20 +9,20 @@ JITTER = 0.2
 BREAKER_FAILURES = 10
 BREAKER_OPEN_MS = 30_000
 MAX_IN_FLIGHT = 16
-"""Attempts of one endpoint that are under way."""
+"""The largest number of attempts of one endpoint under way."""
 MAX_OPEN = 32
-"""Deliveries of one endpoint that are under way, or whose outcome is not stored yet: what a kill may repeat."""
+"""The largest number of deliveries of one endpoint without a stored outcome, which a SIGKILL may repeat."""
 FIRST_IN_FLIGHT = 4
-"""How many an endpoint begins with: a receiver that hangs is to hold few connections."""
+"""The number of attempts that a new endpoint may have under way, so that a hanging receiver holds few connections."""
 GIVE_UP_MS = 5 * 86_400 * 1000
-"""An endpoint all of whose attempts failed for so long is disabled."""
+"""The time without a successful attempt after which an endpoint is disabled."""
 
 
 class RetrySchedule:
     """The waits between attempts.
 
     Args:
-        delays_s: seconds to wait after the first, second, ... failed attempt; after as many, a delivery is exhausted.
+        delays_s: seconds to wait after the first, second, ... failed attempt; one more failure exhausts a delivery.
         random: returns a number from 0 to 1, for the jitter.
     """
 
@@ -31,7 +31,7 @@ class RetrySchedule:
         self._random = random
 
     def wait_ms(self, failed: int, retry_after_s: float | None) -> int | None:
-        """Return how long to wait after so many failed attempts, or None where that was the last.
+        """Return the wait after this number of failed attempts, or None after the last attempt.
 
         A receiver's Retry-After lengthens the wait, never shortens it.
         """
@@ -44,7 +44,7 @@ class RetrySchedule:
 
 
 def retry_after_s(value: str | None, now: int) -> float | None:
-    """Read a Retry-After header, as seconds or as a date (RFC 9110, 10.2.3); None where there is none that makes sense.
+    """Read a Retry-After header, as seconds or as a date (RFC 9110, 10.2.3); None if there is no valid one.
 
     `now` is in ms since the epoch.
     """
@@ -61,7 +61,7 @@ def retry_after_s(value: str | None, now: int) -> float | None:
 
 
 class Breaker:
-    """Decides how many attempts of an endpoint may be under way: few at first, one after many failures in a row."""
+    """Limits the attempts of an endpoint under way: few at first, one after many failures in a row."""
 
     __slots__ = ("_failures", "_window", "open_until")
 
@@ -69,26 +69,26 @@ class Breaker:
         self._failures = 0
         self._window = FIRST_IN_FLIGHT
         self.open_until = 0
-        """In ms since the epoch: before this no attempt begins."""
+        """The time before which no attempt begins, in ms since the epoch."""
 
     @property
     def failures(self) -> int:
-        """Failures since the last success."""
+        """The number of failures since the last success."""
         return self._failures
 
     @property
     def tripped(self) -> bool:
-        """Return whether it is open, or waits for the outcome of its probe."""
+        """Whether the breaker is open, or waits for the outcome of its probe."""
         return self._failures >= BREAKER_FAILURES
 
     def room(self, in_flight: int, now: int) -> int:
-        """Tell how many attempts may begin now, beside those under way."""
+        """Return the number of attempts that may begin now, in addition to those under way."""
         if not self.tripped:
             return max(0, self._window - in_flight)
         return 1 if now >= self.open_until and not in_flight else 0
 
     def succeeded(self) -> None:
-        """Note a success: it closes the breaker."""
+        """Note a success, which closes the breaker."""
         self._failures = 0
         self._window = min(MAX_IN_FLIGHT, self._window + 1)
 

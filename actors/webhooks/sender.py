@@ -1,4 +1,4 @@
-"""One attempt of a delivery: an HTTP POST, and what it came to."""
+"""One attempt of a delivery: an HTTP POST and its outcome."""
 
 import asyncio
 import ssl
@@ -14,15 +14,15 @@ from actors.egress.outbound import EgressRefused, Outbound, looked_up_for
 from actors.webhooks.messages import Failure, Outcome
 
 MAX_BODY_BYTES = 65_536
-"""So much of an answer's body is read, so that the connection can be used again; a longer one is cut off."""
+"""The number of bytes read of an answer's body, so that the connection can be reused; a longer body is cut off."""
 BODY_S = 2.0
-"""How long the body is waited for once the status is there; the status alone decides."""
+"""Seconds to wait for the body after the status, which alone decides the outcome."""
 EXCERPT_BYTES = 1_024
-"""So much of an answer's body is kept in the log."""
+"""The number of characters of an answer's body in the log."""
 
 
 class Sender:
-    """Posts deliveries; one for all endpoints, so that connections are kept."""
+    """Posts deliveries; one sender for all endpoints, so that connections are reused."""
 
     def __init__(self, outbound: Outbound, timeout_s: float) -> None:
         self._outbound = outbound
@@ -33,7 +33,7 @@ class Sender:
         await self._session.close()
 
     async def post(self, user_id: str, url: str, headers: Mapping[str, str], body: bytes) -> Outcome:
-        """Make one attempt for a user; whatever happens, it is told as an outcome."""
+        """Make one attempt for a user, and return its outcome, whatever happens."""
         looked_up_for.set(user_id)
         if self._outbound.url_refusal(url) is not None:
             return Outcome(None, 0, "address_refused", None)
@@ -57,11 +57,11 @@ class Sender:
 
 @lru_cache(maxsize=4_096)
 def _parsed(url: str) -> URL:
-    return URL(url, encoded=True)  # as it was checked, with nothing requoted
+    return URL(url, encoded=True)  # as it was checked, without requoting
 
 
 async def _excerpt(response: aiohttp.ClientResponse) -> str | None:
-    """Read a bounded part of the body and keep its beginning; a body that goes on costs its connection."""
+    """Read a bounded part of the body and return its beginning; a longer body closes its connection."""
     content = response.content
     if content.is_eof():  # the usual answer is short and came in one piece
         return _text(content.read_nowait())
@@ -88,7 +88,7 @@ def _text(body: bytes) -> str | None:
 
 
 def why(raised: Exception) -> Failure:
-    """Name what kept a request from being answered."""
+    """Name the fault that left a request without an answer."""
     match raised:
         case TimeoutError():
             return "timeout"

@@ -1,4 +1,4 @@
-"""Signatures of deliveries, in two schemes over one secret (spec 6.3, product 9).
+"""Signatures of deliveries, in two schemes over one secret (docs/contract.md, "Secrets and signatures").
 
 - `X-Service-Signature: t=<unix seconds>,v1=<hex>`: HMAC-SHA256 over `<t>.<body>`, keyed by the UTF-8 of the whole
   secret, `whsec_` included: the scheme of Stripe's libraries.
@@ -18,16 +18,16 @@ import orjson
 PREFIX = "whsec_"
 KEY_BYTES = 32
 OVERLAP_MS = 24 * 3600 * 1000
-"""How long deliveries are signed with the secret before, too, after a rotation."""
+"""The time after a rotation in which deliveries are also signed with the previous secret."""
 
 USER_AGENT = "Parley-Webhooks/1"
 
 MAX_SECRETS = 8
-"""Secrets that one endpoint's deliveries are signed with at most, however often it is rotated in a day."""
+"""The largest number of secrets that sign one endpoint's deliveries, however often they are rotated."""
 
 
 class Secret(NamedTuple):
-    """A signing secret; `until` is when it is no longer used, in ms since the epoch, None for the current one."""
+    """A signing secret; `until` is the end of its use in ms since the epoch, None for the current one."""
 
     text: str
     until: int | None = None
@@ -39,32 +39,32 @@ def new_secret() -> str:
 
 
 def rotated(held: Sequence[Secret], new: str, now: int) -> tuple[Secret, ...]:
-    """Put a new secret in front; those before it are used for another 24 hours."""
+    """Add a new secret as the first; the others are used for another 24 hours."""
     ends = now + OVERLAP_MS
     before = [Secret(old.text, old.until or ends) for old in held if old.until is None or old.until > now]
     return (Secret(new), *before)[:MAX_SECRETS]
 
 
 def seal_purpose(endpoint_id: str) -> str:
-    """Say what an endpoint's sealed secrets are, for the sealer."""
+    """Return the sealer's purpose for an endpoint's secrets."""
     return f"endpoint {endpoint_id}"
 
 
 def pack(held: Sequence[Secret]) -> bytes:
-    """Write secrets as what is sealed and stored."""
+    """Encode secrets for sealing and storing."""
     return orjson.dumps([tuple(secret) for secret in held])
 
 
 def unpack(packed: bytes) -> tuple[Secret, ...]:
-    """Read what `pack` wrote."""
+    """Decode the result of `pack`."""
     return tuple(Secret(text, until) for text, until in orjson.loads(packed))
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """A secret's keys for both schemes, and until when they are used.
+    """A secret's keys for both schemes, and the end of their use.
 
-    Each is an HMAC that has taken in its key already, to be copied: half of what `hmac.digest` costs.
+    Each is an HMAC with its key already set, to be copied, at half the cost of `hmac.digest`.
     """
 
     whole: hmac.HMAC = field(repr=False)
@@ -79,7 +79,7 @@ class Keys:
 
 
 class Signer:
-    """Makes the headers of deliveries; `brand` stands in `X-<brand>-Signature`."""
+    """Makes the headers of deliveries; `brand` is part of `X-<brand>-Signature`."""
 
     def __init__(self, brand: str) -> None:
         self._event = f"X-{brand}-Event"

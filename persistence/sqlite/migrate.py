@@ -1,4 +1,4 @@
-"""Migrations: bring the schema of a database up to the version that this code knows."""
+"""Migrations: they bring a database's schema up to the version of this code."""
 
 import logging
 import sqlite3
@@ -42,7 +42,7 @@ async def migrate(connection: aiosqlite.Connection, folder: Path = MIGRATIONS) -
             await connection.rollback()
             raise
         await connection.commit()
-    if 0 < version < newest:  # a new database is not worth a line
+    if 0 < version < newest:  # no log line for a new database
         log.info("schema brought from version %d to %d", version, newest)
     return newest
 

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 READERS = 2
 CHECK = "UPDATE health SET checks = checks + 1"
-"""Changes nothing that matters, to see whether a commit succeeds."""
+"""A harmless change, to test whether a commit succeeds."""
 
 FORGET_DELETED_TERMS = Write("INSERT INTO memory_terms (memory_terms) VALUES ('optimize')", ())
 """Rewrites the full-text index, which keeps the terms of deleted rows until then."""
@@ -40,7 +40,7 @@ log = logging.getLogger("parley.store")
 class SqliteStore:
     """A `Store` in one SQLite file, in WAL mode with `synchronous=FULL`: a commit that returned is on disk.
 
-    Use `await SqliteStore.open(path)`; the file and its folder are made when absent.
+    Use `await SqliteStore.open(path)`; it creates the file and its folder if absent.
     """
 
     def __init__(self, path: Path, lock: IO[bytes], writer: Writer, connections: list[aiosqlite.Connection]) -> None:
@@ -66,7 +66,7 @@ class SqliteStore:
         lock = _lock(path)
         connections: list[aiosqlite.Connection] = []
         try:
-            # aiosqlite's thread outlives the loop where connecting fails, so that is tried before
+            # aiosqlite's thread outlives the loop if connecting fails, so connecting is tried first
             await asyncio.to_thread(lambda: sqlite3.connect(path).close())
             for _ in range(1 + READERS):
                 connection = aiosqlite.connect(path, isolation_level=None, cached_statements=512)
@@ -129,7 +129,7 @@ class SqliteStore:
         return StoreStats(self._writer.depth, self._writer.units, self._writer.batches)
 
     async def writable(self) -> bool:
-        """Commit a row of its own and tell whether that succeeded."""
+        """Commit a row for this purpose, and return whether that succeeded."""
         try:
             await self.commit(Unit((Write(CHECK, ()),)))
         except StoreUnavailable:
@@ -139,7 +139,7 @@ class SqliteStore:
     async def erase_deleted(self) -> bool:
         """Rewrite the full-text index, then fold the WAL into the file and cut it to nothing; see `Store`.
 
-        It is False while a reader holds on to the WAL. The file's own pages are overwritten with each delete.
+        Return False while a reader uses the WAL. Each delete overwrites the file's own pages.
         """
         await self.commit(Unit((FORGET_DELETED_TERMS,)))
         try:
@@ -170,7 +170,7 @@ async def _set_up(connection: aiosqlite.Connection) -> None:
 
 
 def _lock(path: Path) -> IO[bytes]:
-    """Hold the database for this process, because two processes would run two actors of one key."""
+    """Lock the database for this process, because two processes would run two actors of one key."""
     beside = path.with_name(path.name + ".lock")
     try:
         lock = open(beside, "ab")  # noqa: SIM115 - held until close

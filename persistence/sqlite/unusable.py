@@ -12,7 +12,7 @@ _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NOT_ALLOWED = (errno.EACCES, errno.EPERM)
 _NOT_A_FOLDER = (errno.ENOTDIR, errno.EEXIST)
 _PRIMARY_CODE = 0xFF
-"""The lower byte of an SQLite result code tells its kind."""
+"""The mask for the lower byte of an SQLite result code, which is its kind."""
 
 
 def unusable_file(path: Path, error: OSError) -> str:
@@ -51,7 +51,7 @@ def unusable_database(path: Path, error: sqlite3.Error) -> str:
 
 
 def _not_allowed(path: Path) -> str:
-    """Name the owner of a file or folder, where that is known."""
+    """Explain a missing permission, with the owner of the file or folder if known."""
     place = _nearest(path)
     me = _name_of(os.geteuid())
     try:
@@ -62,14 +62,14 @@ def _not_allowed(path: Path) -> str:
 
 
 def _nearest(path: Path) -> Path:
-    """Find what exists of a path: there the permission is missing."""
+    """Find the nearest existing part of a path, where the permission is missing."""
     while not os.path.lexists(path) and path != path.parent:
         path = path.parent
     return path
 
 
 def _file_on_the_way(path: Path) -> Path:
-    """Find the file that stands where a path needs a folder."""
+    """Find the file in a path that should be a folder."""
     return next((place for place in (path, *path.parents) if place.is_file()), path)
 
 

@@ -3,9 +3,9 @@
 All waiting units become one transaction, run as one call on the connection's thread; then every caller is
 answered, in order. The bound is the batch, not a timer, so an idle writer commits a lone unit at once.
 
-Its cost under load is not SQL but the interpreter lock: each call into SQLite releases it and must wait to take it
+Its cost under load is not SQL but the interpreter lock, which each call into SQLite releases and must wait to take
 again. So a batch is first tried with one statement per kind of write, prepared on the event loop's thread, and split
-into a savepoint per unit only where that fails or can't be done (docs/decisions, "writer few calls into SQLite").
+into a savepoint per unit only if that fails or is impossible (docs/decisions, "writer few calls into SQLite").
 """
 
 import asyncio
@@ -23,7 +23,7 @@ import orjson
 from persistence.store import FOREIGN_KEY, ROWS, Fenced, Params, Settled, StoreUnavailable, Unit, Write
 
 MAX_BATCH = 512
-"""Most units in one transaction; bounds the wait of the first for the last."""
+"""The largest number of units in one transaction; bounds the wait of the first for the last."""
 
 EARLY = 24
 """Number of waiting units that starts a batch within a loop step, so that the disk works while the step goes on."""
@@ -39,7 +39,7 @@ class _RowsRefused(Exception):
 
 
 class _TakeApart(Exception):
-    """A statement for many units failed: each is to be stored by itself."""
+    """A statement for many units failed, so each must be stored by itself."""
 
 
 Statement = tuple[str, str]
@@ -47,7 +47,7 @@ Statement = tuple[str, str]
 
 
 class _Step(NamedTuple):
-    """Units submitted one after another, and the statements that store them all; without any, each by itself."""
+    """Units in order of submission, and the statements that store them all; without any, each is stored by itself."""
 
     units: list[Unit]
     statements: list[Statement]
@@ -75,7 +75,7 @@ class Writer:
 
     @property
     def depth(self) -> int:
-        """Units that wait for a commit."""
+        """The number of units that wait for a commit."""
         return len(self._queue)
 
     def submit(self, unit: Unit, settled: Settled) -> None:
@@ -97,7 +97,7 @@ class Writer:
         await self._idle.wait()
 
     def _wake(self) -> None:
-        """Start a batch now if it is worth it, else at the end of this loop step, when more may wait."""
+        """Start a batch now if enough units wait, else at the end of this loop step, when more may wait."""
         if len(self._queue) >= EARLY:
             self._start_batch()
         elif not self._scheduled:
@@ -111,7 +111,7 @@ class Writer:
             self._start_batch()
 
     def _start_batch(self) -> None:
-        """Hand the waiting units to the connection's thread."""
+        """Send the waiting units to the connection's thread."""
         self._at_work = True
         self._idle.clear()
         queue = self._queue
@@ -122,7 +122,7 @@ class Writer:
         future.add_done_callback(partial(self._ended, batch))
 
     def _ended(self, batch: list[tuple[Unit, Settled]], future: "asyncio.Future[list[Outcome]]") -> None:
-        """Answer the callers of a batch, once the next one is on its way."""
+        """Answer the callers of a batch, after starting the next one."""
         outcomes = future.result()
         self.batches += 1
         self.units += len(batch)
@@ -140,7 +140,7 @@ class Writer:
     # The methods below run in the connection's thread.
 
     def _commit(self, steps: list[_Step]) -> list[Outcome]:
-        """Store a batch in one transaction, and tell each unit's outcome."""
+        """Store a batch in one transaction, and return each unit's outcome."""
         connection: sqlite3.Connection = self._connection._conn  # pyright: ignore[reportPrivateUsage]
         units = [unit for step in steps for unit in step.units]
         try:
@@ -168,7 +168,7 @@ class Writer:
         connection.execute("BEGIN IMMEDIATE")
         try:
             for units, statements in steps:
-                if self._fenced or not statements:  # a step before may have failed for the same incarnation
+                if self._fenced or not statements:  # an earlier step may have failed for the same incarnation
                     outcomes += [self._apply(connection, unit) for unit in units]
                     continue
                 for statement in statements:
@@ -194,7 +194,7 @@ class Writer:
 
     def _apply(self, connection: sqlite3.Connection, unit: Unit) -> Outcome:
         if self._fenced and not self._fenced.isdisjoint(unit.incarnations):
-            self._fenced.update(unit.incarnations)  # the others that it carries hold what is not stored, too
+            self._fenced.update(unit.incarnations)  # its other incarnations also have state that is not stored
             return Fenced("an earlier write of this actor failed")
         # SQLite undoes a failed statement by itself, so only a unit of several needs a savepoint.
         grouped = len(unit.writes) > 1 or unit.then is not None
@@ -205,7 +205,7 @@ class Writer:
             if unit.then is not None:
                 _run_all(connection, unit.then(touched))
         except Exception as error:
-            if not connection.in_transaction:  # SQLite gave up the whole transaction: so does the batch
+            if not connection.in_transaction:  # SQLite rolled back the whole transaction, so the batch fails
                 raise
             if grouped:
                 connection.execute("ROLLBACK TO unit")
@@ -252,7 +252,7 @@ def _can_join_others(unit: Unit) -> bool:
 
 
 def _statements_for(units: list[Unit]) -> list[Statement]:
-    """Make one statement per kind of write for units that can join; none where JSON can't carry their parameters."""
+    """Make one statement per kind of write for units that can join; none if JSON can't represent their parameters."""
     rows: dict[str, list[Params]] = {}
     for unit in units:
         for write in unit.writes:

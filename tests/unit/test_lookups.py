@@ -60,7 +60,7 @@ async def test_one_user_has_no_more_than_its_share(server: Server):
 
 
 async def test_where_all_places_hang_they_are_given_to_others_after_a_while(server: Server):
-    lookups = Lookups(server.ask, places=8, per_user=2, overdue_s=0.02)
+    lookups = Lookups(server.ask, slots=8, per_user=2, overdue_s=0.02)
     hung = [task for user in range(4) for task in hang(lookups, f"mallory-{user}", 20)]
     await server.has_been_asked(8)
     async with asyncio.timeout(20):
@@ -71,7 +71,7 @@ async def test_where_all_places_hang_they_are_given_to_others_after_a_while(serv
 
 
 async def test_there_are_never_more_threads_than_the_bound(server: Server):
-    lookups = Lookups(server.ask, places=4, per_user=2, overdue_s=0.001, most_threads=10)
+    lookups = Lookups(server.ask, slots=4, per_user=2, overdue_s=0.001, most_threads=10)
     hung = [task for user in range(20) for task in hang(lookups, f"user-{user}", 2)]
     await server.has_been_asked(10)
     with pytest.raises(TimeoutError):
@@ -85,7 +85,7 @@ async def test_there_are_never_more_threads_than_the_bound(server: Server):
 
 
 async def test_users_with_many_names_take_turns(server: Server):
-    lookups = Lookups(server.ask, places=1, per_user=1)
+    lookups = Lookups(server.ask, slots=1, per_user=1)
     (first,) = hang(lookups, "grace", 1)
     many = [asyncio.create_task(lookups.addresses("ada", f"ada-{number}")) for number in range(5)]
     await asyncio.sleep(0)
