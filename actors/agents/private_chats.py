@@ -36,7 +36,7 @@ WARM_CONVERSATIONS = 256
 log = logging.getLogger("parley.agent")
 
 
-class Host(ChatHost, Protocol):
+class AgentHost(ChatHost, Protocol):
     """The agent's actor as its private chats see it."""
 
     messages: int
@@ -90,7 +90,7 @@ class PrivateChats:
 
     __slots__ = ("_clock", "_conversations", "_engine", "_host", "_stale")
 
-    def __init__(self, host: Host, engine: Engine, clock: Clock) -> None:
+    def __init__(self, host: AgentHost, engine: Engine, clock: Clock) -> None:
         self._host = host
         self._clock = clock
         self._engine = EngineRunner(engine, host.actor_urn)

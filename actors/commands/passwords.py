@@ -8,7 +8,7 @@ from actors.calls.call import Call
 from actors.calls.request import require_secret
 from actors.errors import NotFound, NotPermitted, WrongPassword
 from actors.plans import DAY_MS
-from actors.users.fair_queue import Lane
+from actors.users.fair_queue import SenderLane
 from actors.users.messages import USER, ReadUser, wrong_password
 from persistence import logon_places, users
 from persistence.users import UserRow, name_key
@@ -26,7 +26,7 @@ def place_digest(call: Call) -> bytes:
 
 
 @asynccontextmanager
-async def _attempt(call: Call, name: str) -> AsyncGenerator[tuple[Lane, Callable[[], None]]]:
+async def _attempt(call: Call, name: str) -> AsyncGenerator[tuple[SenderLane, Callable[[], None]]]:
     """Make one attempt at a user's password: yield the hasher's lane and a function that counts a failure."""
     core, user, place = call.core, name_key(name), place_of(call.address)
 
@@ -36,7 +36,7 @@ async def _attempt(call: Call, name: str) -> AsyncGenerator[tuple[Lane, Callable
         return bool(await core.store.fetch(known))
 
     async with core.attempts.one(user, place, is_known) as failed:
-        yield Lane(place, user), failed
+        yield SenderLane(place, user), failed
 
 
 async def verified(call: Call, name: str, secret: str) -> UserRow:

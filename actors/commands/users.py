@@ -21,7 +21,7 @@ from actors.quotas.messages import QUOTA, QuotaStatus, ReadQuota
 from actors.sessions.messages import SESSION, TOUCH_MS, Caller, EndSession, ReadSession, ended
 from actors.sessions.records import session_record
 from actors.sessions.tokens import SESSION_TOKEN, new_token, token_hash
-from actors.users.fair_queue import Lane
+from actors.users.fair_queue import SenderLane
 from actors.users.held_credentials import MAX_SESSIONS
 from actors.users.messages import (
     USER,
@@ -57,7 +57,7 @@ async def create(call: Call) -> Answer:
     core.registrations.take(place, "Too many registrations from this address in the last hour; try again later.")
     if await core.store.fetch(users.id_by_name(name)):
         raise name_taken()
-    secret_hash = await core.hasher.hash(secret, Lane(place))
+    secret_hash = await core.hasher.hash(secret, SenderLane(place))
     now = core.clock()
     user = UserRow(
         id=new_id("usr"),

@@ -39,7 +39,7 @@ class Zone:
     window: Window = field(default_factory=Window)
 
 
-class Host(ChatHost, Protocol):
+class DomainHost(ChatHost, Protocol):
     """The domain's actor as the talk in its zones sees it."""
 
     @property
@@ -94,7 +94,7 @@ class ZoneTalk:
 
     __slots__ = ("_awaited", "_clock", "_engine", "_host", "_streams")
 
-    def __init__(self, host: Host, engine: Engine, clock: Clock, streams: Feed) -> None:
+    def __init__(self, host: DomainHost, engine: Engine, clock: Clock, streams: Feed) -> None:
         self._host = host
         self._clock = clock
         self._streams = streams

@@ -6,7 +6,7 @@ from typing import Generic, NamedTuple, TypeVar
 T = TypeVar("T")
 
 
-class Lane(NamedTuple):
+class SenderLane(NamedTuple):
     """The sender of an item: a place (an address) and a user there; the user is '' for work without a user."""
 
     place: str
@@ -28,7 +28,7 @@ class FairQueue(Generic[T]):
     def __len__(self) -> int:
         return self._count
 
-    def add(self, lane: Lane, item: T) -> T | None:
+    def add(self, lane: SenderLane, item: T) -> T | None:
         """Add an item; return the item that must leave: none, another one, or the item itself."""
         if self._count < self._room:
             self._append(lane, item)
@@ -50,10 +50,10 @@ class FairQueue(Generic[T]):
         item = items[0]
         self._places.move_to_end(place)
         users.move_to_end(user)
-        self.remove(Lane(place, user), item)
+        self.remove(SenderLane(place, user), item)
         return item
 
-    def remove(self, lane: Lane, item: T) -> None:
+    def remove(self, lane: SenderLane, item: T) -> None:
         """Remove an item, if it is there."""
         users = self._places.get(lane.place, OrderedDict[str, deque[T]]())
         items = users.get(lane.user, deque[T]())
@@ -66,11 +66,11 @@ class FairQueue(Generic[T]):
         if not users:
             del self._places[lane.place]
 
-    def _append(self, lane: Lane, item: T) -> None:
+    def _append(self, lane: SenderLane, item: T) -> None:
         self._places.setdefault(lane.place, OrderedDict()).setdefault(lane.user, deque()).append(item)
         self._count += 1
 
-    def _longest(self, newcomer: Lane) -> Lane | None:
+    def _longest(self, newcomer: SenderLane) -> SenderLane | None:
         """Find the lane that makes room: of another place with more items, else of another user of the same place."""
         sizes = {place: sum(map(len, users.values())) for place, users in self._places.items()}
         place = max(sizes, key=lambda name: sizes[name])
@@ -80,4 +80,4 @@ class FairQueue(Generic[T]):
         user = max(users, key=lambda name: len(users[name]), default=newcomer.user)
         if place == newcomer.place and len(users.get(user, ())) <= len(users.get(newcomer.user, ())) + 1:
             return None
-        return Lane(place, user)
+        return SenderLane(place, user)

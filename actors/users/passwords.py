@@ -11,7 +11,7 @@ from cryptography.exceptions import InvalidKey
 from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
 from actors.errors import Overloaded
-from actors.users.fair_queue import FairQueue, Lane
+from actors.users.fair_queue import FairQueue, SenderLane
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ class PasswordHasher:
         self._waiting = FairQueue[_Job](waiting)
         self._nobody = _hash(os.urandom(16).hex(), cost)
 
-    async def hash(self, secret: str, lane: Lane) -> str:
+    async def hash(self, secret: str, lane: SenderLane) -> str:
         """Hash a password to a PHC string.
 
         Raises:
@@ -59,7 +59,7 @@ class PasswordHasher:
         """
         return await self._run(lambda: _hash(secret, self._cost), lane)
 
-    async def verify(self, secret: str, phc: str | None, lane: Lane) -> bool:
+    async def verify(self, secret: str, phc: str | None, lane: SenderLane) -> bool:
         """Return whether the password matches the hash; without a hash, return False after the same time.
 
         Raises:
@@ -68,7 +68,7 @@ class PasswordHasher:
         matches = await self._run(lambda: _verify(secret, phc or self._nobody), lane)
         return matches and phc is not None
 
-    async def _run(self, work: Callable[[], T], lane: Lane) -> T:
+    async def _run(self, work: Callable[[], T], lane: SenderLane) -> T:
         job = _Job(work, asyncio.get_running_loop().create_future())
         if self._idle:
             self._begin(job)

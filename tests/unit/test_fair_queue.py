@@ -5,9 +5,9 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.users.fair_queue import FairQueue, Lane
+from actors.users.fair_queue import FairQueue, SenderLane
 
-LANES = [Lane(place, user) for place in "AB" for user in "xy"]
+LANES = [SenderLane(place, user) for place in "AB" for user in "xy"]
 
 
 def drained(queue: FairQueue[str]) -> list[str]:
@@ -27,7 +27,7 @@ def test_one_lane_is_served_in_order():
 def test_places_take_turns_and_so_do_the_users_of_each():
     queue = FairQueue[str](8)
     for lane, item in (("Ax", "1"), ("Ax", "2"), ("Ax", "3"), ("Ay", "4"), ("Bx", "5"), ("Bx", "6")):
-        queue.add(Lane(*lane), item)
+        queue.add(SenderLane(*lane), item)
     assert drained(queue) == ["1", "5", "4", "6", "2", "3"]
 
 
@@ -40,20 +40,20 @@ def test_one_alone_has_all_the_room_and_is_refused_above_it():
 def test_another_place_takes_the_room_of_the_newest_of_the_longest():
     queue = FairQueue[str](4)
     for item in "abcd":
-        queue.add(Lane("A", "x"), item)
-    assert queue.add(Lane("B", "x"), "1") == "d"
-    assert queue.add(Lane("C", "x"), "2") == "c"
-    assert queue.add(Lane("A", "x"), "e") == "e"
+        queue.add(SenderLane("A", "x"), item)
+    assert queue.add(SenderLane("B", "x"), "1") == "d"
+    assert queue.add(SenderLane("C", "x"), "2") == "c"
+    assert queue.add(SenderLane("A", "x"), "e") == "e"
     assert drained(queue) == ["a", "1", "2", "b"]
 
 
 def test_another_user_of_the_place_takes_the_room_of_the_one_who_has_more():
     queue = FairQueue[str](4)
     for item in "abcd":
-        queue.add(Lane("A", "x"), item)
-    assert queue.add(Lane("A", "y"), "1") == "d"
-    assert queue.add(Lane("A", "y"), "2") == "c"
-    assert queue.add(Lane("A", "y"), "3") == "3"
+        queue.add(SenderLane("A", "x"), item)
+    assert queue.add(SenderLane("A", "y"), "1") == "d"
+    assert queue.add(SenderLane("A", "y"), "2") == "c"
+    assert queue.add(SenderLane("A", "y"), "3") == "3"
     assert drained(queue) == ["a", "1", "b", "2"]
 
 
@@ -69,8 +69,8 @@ def test_what_is_taken_out_leaves_no_trace():
 
 
 @given(st.integers(1, 6), st.lists(st.sampled_from([*LANES, None]), max_size=60))
-def test_nothing_is_lost_and_no_lane_is_kept_out_by_a_longer_one(room: int, steps: list[Lane | None]):
-    queue, waiting = FairQueue[int](room), dict[int, Lane]()
+def test_nothing_is_lost_and_no_lane_is_kept_out_by_a_longer_one(room: int, steps: list[SenderLane | None]):
+    queue, waiting = FairQueue[int](room), dict[int, SenderLane]()
     for number, lane in enumerate(steps):
         if lane is None:
             taken = queue.next()

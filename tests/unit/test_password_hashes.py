@@ -4,12 +4,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from actors.users.fair_queue import Lane
+from actors.users.fair_queue import SenderLane
 from actors.users.passwords import PasswordHasher
 from server import Parts
 from tests.support.core import CHEAP
 
-LANE = Lane("a place", "a user")
+LANE = SenderLane("a place", "a user")
 OWASP = "$argon2id$v=19$m=19456,t=2,p=1$"
 
 
