@@ -25,23 +25,23 @@ GENERAL: Mapping[str, str] = {
     "target.domain": _SELECTED_DOMAIN,
     "target.zone": _SELECTED_ZONE,
     "target.bank": "The bank's name.",
-    "vx": "What is created, changed or loaded.",
-    "vx.name": "The name of what is created, changed, loaded, read, removed or ended: each command says which.",
+    "vx": "The entity that the command creates, changes or loads.",
+    "vx.name": "The name of the entity that the command creates, changes, loads, reads, removes or ends.",
     "vx.description": "A description for people.",
-    "vx.profile": "What an agent knows and how it behaves; more about a user or domain.",
-    "vx.access": "Who sees it: `public` everyone, `domain` or `bank` those who share one with it, "
-    "`agent` the owner alone.",
+    "vx.profile": "An agent's knowledge and behaviour; more about a user or domain.",
+    "vx.access": "Who sees it: `public` everyone, `domain` or `bank` users who share one with it, "
+    "`agent` only the owner.",
     "vx.secret": "A password of 8 to 256 characters.",
-    "vx.permission": "What an agent may do in a bank.",
+    "vx.permission": "An agent's permission in a bank.",
     "content": "The text to say, load or look for, 1 to 32,000 characters.",
-    "page": "Which part of the list to answer.",
-    "page.limit": "The most entries to answer; 50 when absent.",
+    "page": "The part of the list to return.",
+    "page.limit": "The largest number of entries to return; 50 when absent.",
     "page.cursor": "`header.next` of the page before, unchanged; the first page when absent.",
-    "page.after": "A message's `seq`: answers the messages after it, oldest first, instead of the newest ones.",
+    "page.after": "A message's `seq`: returns the messages after it, oldest first, instead of the newest ones.",
 }
 """The general description of each member, for TPSRequest and for commands without a description of their own."""
 
-_PROFILE = "What the agent knows and how it behaves: the chat engine answers from it."
+_PROFILE = "The agent's knowledge and behaviour; the chat engine answers from it."
 _NEW_ACCESS = f"{GENERAL['vx.access']} `agent` when absent."
 _CHANGED_ACCESS = f"{GENERAL['vx.access']} It {_KEEPS}."
 
@@ -75,7 +75,7 @@ OF_COMMAND: Mapping[str, Mapping[str, str]] = {
     },
     "AP_Add": {"target.user": _OWNER, "target.agent": "The name of the agent to put on your roster."},
     "AP_Chat": {
-        "target": "Whom to speak to, for this request only; what is selected when absent.",
+        "target": "The agent or zone to speak to, for this request only; the selected one when absent.",
         "target.agent": "The name of the agent to speak to; the selected agent when absent.",
         "target.domain": "Speak in a zone of this domain instead of privately.",
         "target.zone": "The zone to speak in: one of `target.domain`, else of the selected domain. When absent, the "
@@ -200,8 +200,8 @@ OF_COMMAND: Mapping[str, Mapping[str, str]] = {
         "vx.name": "The memory's name, or a document's name for all its parts; all memories when absent.",
     },
     "MB_Recall": {
-        "content": "What to look for, in any words.",
-        "page.limit": "The most memories to answer; 5 when absent.",
+        "content": "The text to search for, in any words.",
+        "page.limit": "The largest number of memories to return; 5 when absent.",
     },
     "MB_Unload": {"target.agent": "The name of the agent to detach; the selected agent when absent."},
     "MB_Update": {

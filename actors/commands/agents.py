@@ -168,7 +168,7 @@ async def destroy(call: Call) -> Answer:
 COMMANDS = (
     Command(
         "AP_Create",
-        "Make an agent.",
+        "Create an agent.",
         create,
         uses=("target.user", *ENTITY),
         requires=NAMED,
@@ -182,7 +182,7 @@ COMMANDS = (
     ),
     Command(
         "AP_Destroy",
-        "Remove an own agent for all.",
+        "Remove one of your agents for everyone.",
         destroy,
         uses=AGENT_MEMBERS,
         errors=(2003, 3000, 3003),
@@ -197,7 +197,7 @@ COMMANDS = (
     ),
     Command(
         "AP_List",
-        "List own agents and the roster, or another user's agents that one may see.",
+        "List your agents and your roster, or another user's agents that you may see.",
         list_agents,
         uses=(*AGENT_MEMBERS, *PAGE),
         profile="agent",
@@ -212,7 +212,7 @@ COMMANDS = (
     ),
     Command(
         "AP_LogOff",
-        "Take an own agent offline.",
+        "Take one of your agents offline.",
         log_off,
         uses=("target.agent",),
         profile="agent",
@@ -227,7 +227,7 @@ COMMANDS = (
     ),
     Command(
         "AP_LogOn",
-        "Bring an own agent online.",
+        "Bring one of your agents online.",
         log_on,
         uses=("target.agent",),
         profile="agent",
@@ -242,7 +242,7 @@ COMMANDS = (
     ),
     Command(
         "AP_Modify",
-        "Change just the members given of an own agent.",
+        "Change only the given members of one of your agents.",
         modify,
         uses=(*AGENT_MEMBERS, *ENTITY),
         profile="agent",
@@ -258,7 +258,7 @@ COMMANDS = (
     ),
     Command(
         "AP_Read",
-        "Read one agent and what it is part of.",
+        "Read one agent, with its domains, banks and offers.",
         read,
         uses=AGENT_MEMBERS,
         profile="agent",
@@ -274,7 +274,7 @@ COMMANDS = (
     ),
     Command(
         "AP_Select",
-        "Make an agent, own or on the roster, the session's.",
+        "Select one of your agents, or one on your roster, for the session.",
         select,
         uses=AGENT_MEMBERS,
         requires=("target.agent",),
@@ -290,7 +290,7 @@ COMMANDS = (
     ),
     Command(
         "AP_Update",
-        "Replace name, description, profile and access of an own agent.",
+        "Replace name, description, profile and access of one of your agents.",
         update,
         uses=(*AGENT_MEMBERS, *ENTITY),
         requires=NAMED,

@@ -152,7 +152,7 @@ async def unload(call: Call) -> Answer:
 COMMANDS = (
     Command(
         "MB_Accept",
-        "Attach an own agent to a bank as it is offered there; until then the offer gives nobody anything.",
+        "Accept an offer: attach one of your agents to the bank. Until then, the offer has no effect.",
         accept,
         uses=BANK_MEMBERS,
         requires=("target.bank",),
@@ -169,7 +169,7 @@ COMMANDS = (
     ),
     Command(
         "MB_AgentList",
-        "List the agents that are attached to a bank or offered it, and what each may do there.",
+        "List the agents that are attached to a bank or offered it, with their permissions.",
         list_agents,
         uses=(*BANK_MEMBERS, *PAGE),
         requires=("target.bank",),
@@ -185,7 +185,7 @@ COMMANDS = (
     ),
     Command(
         "MB_Create",
-        "Make a bank, with an own agent as its admin.",
+        "Create a bank, with one of your agents as its admin.",
         create,
         uses=("target.user", *BANK_MEMBERS, "vx.name", "vx.description", "vx.access"),
         profile="bank",
@@ -199,7 +199,7 @@ COMMANDS = (
     ),
     Command(
         "MB_Destroy",
-        "Remove an own bank with all its memories.",
+        "Remove one of your banks with all its memories.",
         destroy,
         uses=("target.bank",),
         requires=("target.bank",),
@@ -214,7 +214,7 @@ COMMANDS = (
     ),
     Command(
         "MB_List",
-        "List own banks and those of own agents, or another user's banks that one may see.",
+        "List the banks of you and your agents, or another user's banks that you may see.",
         list_banks,
         uses=("target.user", "target.bank", *PAGE),
         profile="bank",
@@ -229,7 +229,7 @@ COMMANDS = (
     ),
     Command(
         "MB_Permissions",
-        "Read or set who sees a bank and what an agent may do in it; more is an offer unless the agent is one's own.",
+        "Read or set a bank's access and an agent's permission; another user's agent is only offered more.",
         permissions,
         uses=(*BANK_MEMBERS, "vx.access", "vx.permission", *PAGE),
         requires=("target.bank",),
@@ -247,7 +247,7 @@ COMMANDS = (
     ),
     Command(
         "MB_Unload",
-        "Detach an agent from a bank, or decline what it is offered there.",
+        "Detach an agent from a bank, or decline its offer.",
         unload,
         uses=BANK_MEMBERS,
         requires=("target.bank",),

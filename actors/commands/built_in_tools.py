@@ -60,7 +60,7 @@ _TOOLS: dict[str, tuple[Tool, Run]] = {
         (
             Tool(
                 "recall",
-                "Find the memories of a bank that say most about a text, best first.",
+                "Find the memories of a bank that match a text best, best first.",
                 _object(
                     ["bank", "query"],
                     bank={"type": "string", "description": "The bank's name."},
@@ -74,7 +74,7 @@ _TOOLS: dict[str, tuple[Tool, Run]] = {
             Tool(
                 "list_agents",
                 "List the user's agents and those on its roster, by name.",
-                _object([], prefix={"type": "string", "description": "Only names that begin so."}),
+                _object([], prefix={"type": "string", "description": "Only names with this prefix."}),
             ),
             _list_agents,
         ),

@@ -206,7 +206,7 @@ async def memories_for_chat(call: Call, agent_id: str, message: str) -> tuple[Me
 COMMANDS = (
     Command(
         "AP_Chat",
-        "Say something to an agent and have its reply; both are durable before the answer is sent.",
+        "Send a message to an agent and get its reply; both are durable before the answer is sent.",
         chat,
         uses=("target.agent", "target.domain", "target.zone", "content"),
         requires=("content",),
@@ -239,7 +239,7 @@ COMMANDS = (
     ),
     Command(
         "ZN_Post",
-        "Say something in a zone; online members that it names with @ reply there.",
+        "Post a message in a zone; online members that it names with @ reply there.",
         post,
         uses=(*ZONE_MEMBERS, "content"),
         requires=("content",),

@@ -129,7 +129,7 @@ async def end_streams_of_outsiders(call: Call, domain_ids: list[str]) -> None:
 COMMANDS = (
     Command(
         "DM_Create",
-        "Make a domain, with its lobby; target.agent, else the selected agent, founds it.",
+        "Create a domain with its lobby; target.agent, else the selected agent, founds it.",
         create,
         uses=(*AGENT_MEMBERS, *ENTITY),
         requires=NAMED,
@@ -144,7 +144,7 @@ COMMANDS = (
     ),
     Command(
         "DM_Destroy",
-        "Remove a domain and its zones for all.",
+        "Remove a domain and its zones for everyone.",
         destroy,
         uses=DOMAIN_MEMBERS,
         errors=(2003, 3000, 3003),
@@ -159,7 +159,7 @@ COMMANDS = (
     ),
     Command(
         "DM_List",
-        "List the domains that one may see; target.domain is a name prefix.",
+        "List the domains that you may see; target.domain is a name prefix.",
         list_domains,
         uses=("target.domain", *PAGE),
         profile="domain",
@@ -188,7 +188,7 @@ COMMANDS = (
     ),
     Command(
         "DM_Select",
-        "Make a domain and its lobby the session's.",
+        "Select a domain and its lobby for the session.",
         select,
         uses=("target.domain",),
         profile="domain",

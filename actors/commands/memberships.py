@@ -64,7 +64,7 @@ COMMANDS = (
     ),
     Command(
         "DM_Invite",
-        "Invite an agent into a domain; one's own becomes a member.",
+        "Invite an agent into a domain; one of your own becomes a member.",
         invite,
         uses=DOMAIN_MEMBERS,
         profile="membership",
@@ -78,7 +78,7 @@ COMMANDS = (
     ),
     Command(
         "DM_Join",
-        "Make an own agent a member of a domain that is public or that it is invited to.",
+        "Make one of your agents a member of a domain that is public or that it is invited to.",
         join,
         uses=DOMAIN_MEMBERS,
         profile="membership",
@@ -110,7 +110,7 @@ COMMANDS = (
     ),
     Command(
         "DM_Leave",
-        "Take an own agent out of a domain, or decline its invitation.",
+        "Take one of your agents out of a domain, or decline its invitation.",
         leave,
         uses=DOMAIN_MEMBERS,
         profile="membership",

@@ -168,7 +168,7 @@ async def _choice(call: Call, view: BankView) -> Choice:
 COMMANDS = (
     Command(
         "MB_Censor",
-        "Redact memories for good: that of a name (`*`: all), all by target.agent, or those that fit both.",
+        "Redact memories for good: the one of a name (`*`: all), all by target.agent, or those that match both.",
         censor,
         uses=(*BANK_MEMBERS, "vx.name"),
         requires=("target.bank",),
@@ -186,7 +186,7 @@ COMMANDS = (
     ),
     Command(
         "MB_Delete",
-        "Remove memories and keep the bank: that of a name (`*`: all), all by target.agent, or those that fit both.",
+        "Remove memories, not the bank: the one of a name (`*`: all), all by target.agent, or those that match both.",
         delete,
         uses=(*BANK_MEMBERS, "vx.name"),
         requires=("target.bank",),
@@ -204,7 +204,7 @@ COMMANDS = (
     ),
     Command(
         "MB_Load",
-        "Put a memory in a bank, or replace the one of its name; attaches the own agent that does it.",
+        "Load a memory into a bank, or replace the one of its name; attaches the agent of yours that loads it.",
         load,
         uses=("target.user", *BANK_MEMBERS, "vx.name", "vx.description", "content"),
         requires=("vx.name", "target.bank"),
@@ -226,7 +226,7 @@ COMMANDS = (
     ),
     Command(
         "MB_Read",
-        "Read a bank's memories, oldest first, or those that a name means.",
+        "Read a bank's memories, oldest first, or those of a name.",
         read,
         uses=("target.bank", "vx.name", *PAGE),
         requires=("target.bank",),
@@ -243,7 +243,7 @@ COMMANDS = (
     ),
     Command(
         "MB_Recall",
-        "Find the memories of a bank that say most about a text, best first; 5 unless page.limit says otherwise.",
+        "Find the memories of a bank that match a text best, best first; 5 without page.limit.",
         recall_memories,
         uses=("target.bank", "content", "page.limit"),
         requires=("target.bank", "content"),

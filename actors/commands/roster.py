@@ -38,7 +38,7 @@ async def remove(call: Call) -> Answer:
 COMMANDS = (
     Command(
         "AP_Add",
-        "Put another owner's agent on the roster.",
+        "Put another user's agent on your roster.",
         add,
         uses=AGENT_MEMBERS,
         requires=("target.agent",),
@@ -53,7 +53,7 @@ COMMANDS = (
     ),
     Command(
         "AP_Remove",
-        "Take an agent off the roster.",
+        "Take an agent off your roster.",
         remove,
         uses=AGENT_MEMBERS,
         requires=("target.agent",),

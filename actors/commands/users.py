@@ -233,7 +233,7 @@ COMMANDS = (
     ),
     Command(
         "US_LogOn",
-        "Log on with name and password for a session token. Needs no credential.",
+        "Log on with name and password to get a session token. Needs no credential.",
         log_on,
         uses=("target.user", "vx.secret"),
         requires=("target.user", "vx.secret"),
@@ -264,7 +264,7 @@ COMMANDS = (
     ),
     Command(
         "US_Sessions",
-        "List the user's sessions.",
+        "List your sessions.",
         list_sessions,
         uses=PAGE,
         profile="session",
@@ -292,7 +292,7 @@ COMMANDS = (
     ),
     Command(
         "US_Read",
-        "Read the user's own record, with quota and counts.",
+        "Read your own record, with quota and counts.",
         read,
         profile="own_user",
         mutates=False,
@@ -305,7 +305,7 @@ COMMANDS = (
     ),
     Command(
         "US_Update",
-        "Change description, profile or password; a new password needs a session and ends the others.",
+        "Change your description, profile or password; a new password needs a session and ends the others.",
         update,
         uses=("vx.description", "vx.profile", "vx.secret"),
         profile="own_user",
@@ -320,7 +320,7 @@ COMMANDS = (
     ),
     Command(
         "US_Destroy",
-        "Remove the user and all it owns; needs a session and the password.",
+        "Remove your user and all it owns; needs a session and the password.",
         destroy,
         uses=("vx.secret",),
         requires=("vx.secret",),

@@ -164,7 +164,7 @@ def _number(text: str, what: str) -> int:
 COMMANDS = (
     Command(
         "ZN_Create",
-        "Add a zone to a domain, for one who has a member of it.",
+        "Add a zone to a domain in which you have a member.",
         create,
         uses=("target.domain", "vx.name"),
         requires=("vx.name",),
@@ -179,7 +179,7 @@ COMMANDS = (
     ),
     Command(
         "ZN_Destroy",
-        "Remove a zone and what was said in it; the lobby stays.",
+        "Remove a zone and its messages; the lobby can't be removed.",
         destroy,
         uses=ZONE_MEMBERS,
         errors=(2003, 3000, 3002, 3003),
@@ -209,7 +209,7 @@ COMMANDS = (
     ),
     Command(
         "ZN_Read",
-        "Read what was said in a zone, newest last: its newest messages, or those after the seq `page.after`.",
+        "Read the messages of a zone, newest last: the newest ones, or those after the seq `page.after`.",
         read,
         uses=(*ZONE_MEMBERS, *PAGE, "page.after"),
         profile="zone",
@@ -225,7 +225,7 @@ COMMANDS = (
     ),
     Command(
         "ZN_Select",
-        "Make a zone and its domain the session's.",
+        "Select a zone and its domain for the session.",
         select,
         uses=ZONE_MEMBERS,
         profile="zone",
