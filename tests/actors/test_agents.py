@@ -112,21 +112,6 @@ async def test_two_hundred_concurrent_creations_of_one_name_make_one_agent(user:
     assert await listed(user) == [name]
 
 
-@pytest.mark.parametrize("plan", ["scale", "enterprise"])
-async def test_premium_names_are_for_plans_that_have_them(user: Client, plan: str):
-    premium = {"scale": "a-9", "enterprise": "a.b9"}[plan]
-    await on_plan(user, plan)
-    await user.agent(premium)
-    await on_plan(user, "free")
-    # What was taken stays, in its other cases too; no new one is given.
-    (await user.command("AP_Modify", target={"agent": premium}, vx={"name": premium.upper()})).ok()
-    (await user.command("AP_Create", vx={"name": "a-8", "description": "d"})).refused(2004, 403)
-
-
-async def test_five_characters_are_no_premium_name(user: Client):
-    await user.agent("five5")
-
-
 # AP_Read, and who sees an agent
 
 

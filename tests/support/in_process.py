@@ -6,11 +6,12 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote
 
 import orjson
 from multidict import CIMultiDict
 
+from actors.calls.admission import admit, count_stored
 from actors.calls.call import Call
 from actors.calls.request import checked
 from actors.commands.table import COMMANDS
@@ -20,7 +21,7 @@ from routes.bus.bus import BusRequest, CommandBus
 from routes.gateway.route import Route, RouteCall
 from routes.gateway.table import ROUTES
 from routes.http.access_log import AccessLog
-from routes.http.answers import error_answer, request_id
+from routes.http.answers import credential_of, error_answer, request_id
 from routes.http.background import BackgroundTasks
 from routes.http.exchange import Exchange, Received
 from routes.http.metrics import RequestMetrics
@@ -30,11 +31,7 @@ from tests.support.gateway import BUS, Answer, Client
 ADDRESS = "192.0.2.1"
 MAX_BODY = 1_048_576
 _ALIASES = {BUS + command.alias: command for command in COMMANDS.values()}
-_INTERNAL = [
-    (route.method, re.compile(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", route.path)), route)
-    for route in ROUTES
-    if route.entrance == "internal"
-]
+_ROUTES = [(route.method, re.compile(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", route.path)), route) for route in ROUTES]
 
 
 class CoreGateway:
@@ -51,7 +48,7 @@ class CoreGateway:
 
 
 class CommandClient(Client):
-    """A client that passes its requests to the bus or an internal route in this process.
+    """A client that passes its requests to the bus, or to a gateway route's own function, in this process.
 
     It has no connection and no address of a gateway, so it lacks `http` and `base`.
     """
@@ -77,9 +74,11 @@ class CommandClient(Client):
         body = data if json is None else json_.dumps(json).encode()
         if method == "POST" and (path == BUS or path in _ALIASES):
             return await self._by_bus(path, sent, body)
-        for of_route, pattern, route in _INTERNAL:
-            if of_route == method and (match := pattern.fullmatch(path)):
-                return await self._by_route(route, match.groupdict(), sent, body or b"{}")
+        place, _, query = path.partition("?")
+        for of_route, pattern, route in _ROUTES:
+            if of_route == method and (match := pattern.fullmatch(place)):
+                params = {name: unquote(value) for name, value in match.groupdict().items()}
+                return await self._by_route(route, params, Received(sent.get, dict(parse_qsl(query)), body or b"{}"))
         raise AssertionError(f"{method} {path} needs a gateway with HTTP (tests/service)")
 
     async def _by_bus(self, path: str, sent: CIMultiDict[str], body: bytes) -> Answer:
@@ -91,18 +90,25 @@ class CommandClient(Client):
         whole = b"".join((answer.body, *answer.rest))
         return Answer(answer.status, CIMultiDict(answer.headers), orjson.loads(whole))
 
-    async def _by_route(self, route: Route, params: dict[str, str], sent: CIMultiDict[str], body: bytes) -> Answer:
-        """Run an internal route as the operator, without the check of X-Internal-Secret."""
-        call = Call(self.gateway.core, request_id(sent.get("x-request-id")), ADDRESS, service=route.name)
-        params = {name: unquote(value) for name, value in params.items()}
+    async def _by_route(self, route: Route, params: dict[str, str], received: Received) -> Answer:
+        """Run a gateway route as its front door does after the checks that need HTTP; internal ones as the operator.
+
+        Without Idempotency-Key, audit and headers: tests of these send HTTP.
+        """
+        call = Call(self.gateway.core, request_id(received.header("x-request-id")), ADDRESS, service=route.name)
+        assert received.header("idempotency-key") is None
         try:
-            query = route.query and route.query.model_validate({})
-            asked = route.body and checked(route.body, orjson.loads(body))
-            reply = await route.run(RouteCall(call, params, asked, query, Received(sent.get, {}, body)))
+            if route.entrance == "member":
+                await admit(call, credential_of(received.header))
+                await count_stored(call)
+            body = route.body and checked(route.body, orjson.loads(received.body))
+            query = route.query and route.query.model_validate(received.args)
+            reply = await route.run(RouteCall(call, params, body, query, received))
         except ServiceError as error:
             refused = error_answer(call.request_id, error, {})
             return Answer(refused.status, CIMultiDict(refused.headers), orjson.loads(refused.body or b"{}"))
-        return Answer(int(reply.status), CIMultiDict[str](), orjson.loads(orjson.dumps(reply.value)))
+        value = "" if reply.value is None else orjson.loads(orjson.dumps(reply.value))
+        return Answer(int(reply.status), CIMultiDict[str](), value)
 
 
 @asynccontextmanager

@@ -3,9 +3,7 @@
 import asyncio
 import itertools
 import re
-import sqlite3
 from collections.abc import AsyncIterator, Callable
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -374,28 +372,6 @@ async def clocked(tmp_path: Path) -> AsyncIterator[Clocked]:
         yield Clocked(gateway, nobody, clock)
 
 
-async def test_a_key_ends_at_its_time_and_not_for_lack_of_use(clocked: Clocked):
-    owner = await on_plan(await clocked.nobody.register("lovelace"), "builder")
-    _, short = await make_key(owner, expires_in_days=2)
-    made, endless = await make_key(owner)
-    clocked.clock.move(2 * DAY_MS - 60_000)
-    (await owner.command("US_Read")).refused(2001, 401)  # a session ends without use
-    (await short.command("US_Read")).ok()
-    clocked.clock.move(61_000)
-    assert "expired" in (await short.command("US_Read")).refused(2001, 401).note
-    (await endless.command("US_Read")).ok()
-    clocked.clock.move(4_000 * DAY_MS)
-    await clocked.restart()
-    owner = await clocked.nobody.log_on("lovelace")
-    short.base = endless.base = owner.base
-    (await short.command("US_Read")).refused(2001, 401)
-    (await endless.command("US_Read")).ok()
-    listed = (await owner.request("GET", KEYS)).body["api_keys"]
-    (entry,) = [key for key in listed if key["id"] == made["id"]]
-    used_at = datetime.fromisoformat(entry["last_used_at"]).timestamp() * 1000
-    assert abs(used_at - clocked.clock.now()) < 60_000
-
-
 async def test_a_stream_that_a_key_follows_ends_when_the_key_does(tmp_path: Path):
     clock = ClockFile(tmp_path / "clock")
     settings = {"TEST_CLOCK": str(clock.path), "PARLEY_SESSION_TTL_S": "2"}  # so that uses are seen to often
@@ -479,51 +455,6 @@ async def test_sandbox_keys_are_throttled_per_64_of_ipv6(clocked: Clocked):
         assert (await clocked.sandbox(f"2001:db8:1:1::{number}")).http == 201
     (await clocked.sandbox("2001:db8:1:1:2:3:4:5")).refused(4001, 429)
     assert (await clocked.sandbox("2001:db8:1:2::1")).http == 201
-
-
-async def test_users_of_sandbox_keys_are_removed_after_30_days_without_use_or_when_revoked(clocked: Clocked):
-    unused, used, revoked = [clocked.use((await clocked.sandbox()).body["key"]) for _ in range(3)]
-    names = [(await key.command("US_Read")).ok().profile[0]["name"] for key in (unused, used, revoked)]
-    await unused.agent("left-agent", access="public")
-    lovelace = await on_plan(await clocked.nobody.register("lovelace"), "builder")
-    await lovelace.register("an-imitator")
-    clocked.clock.move(20 * DAY_MS)
-    (await used.command("US_Read")).ok()
-    clocked.clock.move(10 * DAY_MS + 60_000)
-    path = f"{KEYS}/{await _id_of(revoked)}"
-    assert (await revoked.request("DELETE", path)).http == 204
-    await clocked.restart(lambda: rename(clocked.gateway, "an-imitator", "sandbox-imitator"))
-    for key in (unused, used, revoked):
-        key.base = clocked.nobody.base
-    (await used.command("US_Read")).ok()
-    lovelace = await clocked.nobody.log_on("lovelace")
-    for _ in range(100):
-        there = [(await set_plan(lovelace, name, "free")).http for name in names]
-        if there == [404, 200, 404]:
-            break
-        await asyncio.sleep(0.05)
-    assert there == [404, 200, 404]
-    for key in (unused, revoked):  # not before, because a request with a key is a use of it
-        (await key.command("US_Read")).refused(2001, 401)
-    (await lovelace.command("AP_Read", target={"agent": "left-agent"})).refused(3000, 404)
-    await clocked.nobody.log_on("sandbox-imitator")
-
-
-def rename(gateway: GatewayProcess, name: str, to: str) -> None:
-    """Give a user a name that was free to take before it was reserved."""
-    with closing(sqlite3.connect(gateway.data / "parley.db")) as database, database:
-        assert database.execute("UPDATE users SET name = ?1, name_key = ?1 WHERE name = ?2", (to, name)).rowcount == 1
-
-
-async def _id_of(key: Client) -> str:
-    """The id of a sandbox key's credential, from the live actors."""
-    name = (await key.command("US_Read")).ok().context["user"]
-    actors = (await key.request("GET", "/debug/actors?kind=key", headers=SECRET)).body["actors"]
-    for actor in actors:
-        page = await key.request("GET", f"/debug/actors/key/{actor['key']}", headers=SECRET)
-        if page.body["state"]["user"] == name:
-            return actor["key"]
-    raise AssertionError("the key has no live actor")
 
 
 # secrecy

@@ -285,18 +285,6 @@ async def test_a_change_of_plan_in_flight_admits_no_more_than_the_larger_limit(u
     assert answer.body["quota"]["used"] == most
 
 
-async def test_premium_names_come_and_go_with_the_plan(user: Client, unique: str):
-    name = unique[-4:]
-    vx = {"name": name, "description": "d"}
-    (await user.command("AP_Create", vx=vx)).refused(2004, 403)
-    await on_plan(user, "builder")
-    (await user.command("AP_Create", vx=vx)).refused(2004, 403)
-    await on_plan(user, "scale")
-    (await user.command("AP_Create", vx=vx)).ok()
-    await on_plan(user, "free")
-    (await user.command("AP_Read", target={"agent": name})).ok()  # what it has, it keeps
-
-
 # restarts, and the day's turn
 
 
