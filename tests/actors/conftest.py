@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from actors.core import Core, CoreOptions
+from actors.core import Core
 from tests.gateways.scripted import ScriptedEngine
 from tests.support.clock import MovableClock
 from tests.support.core import open_core
@@ -60,11 +60,3 @@ async def scripted_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIter
 async def scripted_user(scripted_server: CoreGateway, unique: str) -> Client:
     """A user of the scripted core."""
     return await CommandClient(scripted_server).register(f"{unique}-user")
-
-
-@pytest.fixture
-async def timed(tmp_path: Path, clock: MovableClock) -> AsyncIterator[CoreGateway]:
-    """A core with its bus whose clock a test moves; its sandbox keys are on."""
-    options = CoreOptions(registrations_per_hour=0, sandbox_keys=True)
-    async with commanded(tmp_path, options=options, clock=clock) as gateway:
-        yield gateway

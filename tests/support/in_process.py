@@ -1,5 +1,6 @@
 """Commands in this process: the command bus over a core without HTTP, with a client like a gateway's."""
 
+import asyncio
 import json as json_
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -17,6 +18,7 @@ from actors.calls.request import checked
 from actors.commands.table import COMMANDS
 from actors.core import Core, CoreOptions
 from actors.errors import ServiceError
+from actors.jobs.ingestion import keep_ingesting
 from routes.bus.bus import BusRequest, CommandBus
 from routes.gateway.route import Route, RouteCall
 from routes.gateway.table import ROUTES
@@ -113,6 +115,13 @@ class CommandClient(Client):
 
 @asynccontextmanager
 async def commanded(folder: Path, *, options: CoreOptions | None = None, **parts: Any) -> AsyncIterator[CoreGateway]:
-    """Run a core with its command bus for a while; see `open_core` for its parts. Registration is without limit."""
+    """Run a core with its command bus for a while, and take documents in; see `open_core` for the parts.
+
+    Registration is without limit unless the options say otherwise.
+    """
     async with open_core(folder, options=options or CoreOptions(registrations_per_hour=0), **parts) as core:
-        yield CoreGateway(core)
+        ingesting = asyncio.create_task(keep_ingesting(core))
+        try:
+            yield CoreGateway(core)
+        finally:
+            ingesting.cancel()
