@@ -77,8 +77,9 @@ async def install_skill(request: RouteCall) -> RouteReply:
     media_type = request.received.header("content-type")
     if media_type is not None and media_type.partition(";")[0].strip().lower() == "multipart/form-data":
         return await skills.install_zip(call, _file_of(read_form(body, media_type)), _installed)
+    body = body or b"{}"
     try:
-        sent = json_object(body or b"{}", media_type, len(body))  # Sanic has limited its size
+        sent = json_object(body, media_type, len(body))  # Sanic has limited its size
     except WrongMediaType:
         raise WrongMediaType("Send application/json, or multipart/form-data with a zip as `file`.") from None
     asked = checked(SkillInstallation, sent)

@@ -236,6 +236,14 @@ async def test_an_installation_names_one_skill(user: Client, body: dict[str, obj
     (await user.request("POST", "/api/skills/install", json=body)).refused(code, http)
 
 
+async def test_an_installation_without_a_body_lacks_a_name(user: Client):
+    answer = await user.request("POST", "/api/skills/install", headers={"Content-Type": "application/json"})
+    answer.refused(1002, 400)
+    assert answer.note.startswith("missing name field")
+    answer = await user.request("POST", "/api/skills/install", headers={"Content-Type": "text/plain"})
+    answer.refused(1008, 415)
+
+
 async def test_a_multipart_body_needs_one_file(user: Client):
     form = aiohttp.FormData()
     form.add_field("other", b"x", filename="x.zip")
