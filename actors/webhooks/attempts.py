@@ -1,6 +1,7 @@
 """Attempts: each delivery is sent in its own task, which reports the outcome to the dispatcher."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 IN_FLIGHT = 512
 """The number of attempts under way; beyond it, each endpoint has only one."""
 
+
+log = logging.getLogger("parley.webhooks")
 
 OpenSender = Callable[[], Awaitable["Sender"]]
 """Opens the sender, with its connections."""
@@ -117,7 +120,12 @@ class Attempts:
         self._tasks.add(asyncio.create_task(self._attempt(lane.number, row, receiver, self._clock(), data)))
 
     async def _attempt(self, number: int, row: DueRow, receiver: Receiver, at: int, data: str) -> None:
-        sender = self._sender or await self._opened()
+        try:
+            sender = self._sender or await self._opened()
+        except Exception as error:  # the dispatcher starts anew from the rows, else this delivery would never be sent
+            log.exception("the webhook sender can't be opened")
+            self._host.fail(error)
+            return
         # signed in the task, because the dispatcher may begin many attempts with long bodies in one step
         body = (
             f'{{"id":"{row.event_id}","type":"{row.type}","created_at":"{iso(row.created_at)}","data":{data}}}'

@@ -651,6 +651,26 @@ async def test_while_the_store_takes_no_writes_nothing_is_sent_over_and_over(tmp
         assert len(receiver.received) == 2
 
 
+async def test_a_sender_that_can_t_be_opened_is_opened_later_and_leaves_no_delivery_behind(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    authorities = tmp_path / "authorities.pem"
+    authorities.write_text("being replaced")
+    outbound = Outbound(allow_insecure=True, ca_file=authorities)
+    async with receiving() as receiver, bench(tmp_path, outbound=outbound) as core:
+        await core.endpoint(receiver.url)
+        await core.test_event()
+        async with asyncio.timeout(20):
+            while "the webhook sender can't be opened" not in caplog.text:
+                await asyncio.sleep(0.005)
+        assert receiver.received == []
+        authorities.write_bytes(Authority(tmp_path).file.read_bytes())
+        await core.wake()
+        row, _ = await core.attempted()
+        assert row.state == "succeeded"
+        assert len(receiver.received) == 1
+
+
 # the address that is really connected to
 
 
