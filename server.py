@@ -273,23 +273,23 @@ def greet(gateway: Gateway) -> str:
 Data is in {gateway.store.description}
 Try first: curl {base}/demo/v1/{settings.brand}/tps/user/create -H 'Content-Type: application/json' \\
   -d '{{"vx": {{"name": "lovelace", "secret": "correct horse battery"}}}}'
-All commands, with examples to send: {base}/docs{told_of_development(gateway)}"""
+All commands, with examples to send: {base}/docs{development_lines(gateway)}"""
 
 
-def told_of_development(gateway: Gateway) -> str:
+def development_lines(gateway: Gateway) -> str:
     """Return the greeting's lines on a development start, or on users whose plan is from an earlier one."""
     settings = gateway.settings
     if gateway.developed is None:
-        return told_of_development_plans(gateway.on_development_plan)
-    told = "\nThis is a development start."
+        return development_plan_lines(gateway.on_development_plan)
+    lines = "\nThis is a development start."
     if "default_plan" in gateway.developed:
-        told += f" New users have the plan {settings.default_plan} ({variable('default_plan')} sets another one)."
+        lines += f" New users have the plan {settings.default_plan} ({variable('default_plan')} sets another one)."
     if "sandbox_keys_enabled" in gateway.developed:
-        told += f" Sandbox keys are issued ({variable('sandbox_keys_enabled')}=false turns them off)."
-    return told
+        lines += f" Sandbox keys are issued ({variable('sandbox_keys_enabled')}=false turns them off)."
+    return lines
 
 
-def told_of_development_plans(found: users.OnDevelopmentPlan) -> str:
+def development_plan_lines(found: users.OnDevelopmentPlan) -> str:
     """Return the greeting's lines on users whose plan is from a development start, and on changing it."""
     if not found.count:
         return ""
@@ -327,13 +327,13 @@ async def run(gateway: Gateway) -> int:
 def main(arguments: Sequence[str] = (), make: Callable[[Settings, Collection[str] | None], Gateway] = Gateway) -> int:
     """Read the command line and the settings, and serve with the gateway that `make` builds from them."""
     try:
-        told = parse_arguments(arguments, VERSION)
+        parsed = parse_arguments(arguments, VERSION)
     except WrongUsage as error:
         return refuse(f"Parley can't start: {error}", as_json=os.environ.get("PARLEY_LOG_FORMAT") == "json")
     developed: Collection[str] | None = None
     try:
         settings = load_settings(os.environ)
-        if told.development:
+        if parsed.development:
             settings, developed = for_development(settings)
     except SettingsError as error:
         return refuse(f"Parley can't start, settings are wrong:\n{error}", as_json=error.as_json)

@@ -88,7 +88,7 @@ class AgentActor(DurableActor):
         self.persona = Persona(agent.id, agent.name, agent.description, agent.profile or "")
 
     def _seen_by(self, viewer_id: str, access_granted: bool) -> AgentRow:
-        """Return the agent to a user who may see it; for others it does not exist."""
+        """Return the agent to a user who may see it; to others it does not exist."""
         agent = self.agent
         if agent is None:
             raise no_such_agent()

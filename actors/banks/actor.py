@@ -163,7 +163,7 @@ class BankActor(DurableActor):
             reply=lambda: self._view(message.viewer),
             applied=applied,
             constraint_errors={ROWS: no_such_agent, FOREIGN_KEY: no_such_bank},
-            notices=_told_of_bank(message.agent_id, offered=not message.by_owner),
+            notices=_links_notice(message.agent_id, offered=not message.by_owner),
         )
 
     @handles(AcceptOffer)
@@ -187,7 +187,7 @@ class BankActor(DurableActor):
             preview=lambda: Accepted(self._view(message.viewer, bank), attachment),
             applied=applied,
             constraint_errors={ROWS: not_offered},
-            notices=_told_of_bank(message.agent_id),
+            notices=_links_notice(message.agent_id),
         )
 
     @handles(Detach)
@@ -234,7 +234,7 @@ class BankActor(DurableActor):
             preview=lambda: Loaded(self._view(message.viewer, bank._replace(memories=bank.memories + more)), loaded),
             applied=applied,
             constraint_errors={memories.NAME_TAKEN: moved, ROWS: moved, FOREIGN_KEY: no_such_bank},
-            notices=_told_of_bank(message.agent_id) if attaches else (),
+            notices=_links_notice(message.agent_id) if attaches else (),
         )
 
     @handles(RemoveMemories)
@@ -296,6 +296,6 @@ class BankActor(DurableActor):
         }
 
 
-def _told_of_bank(agent_id: str, *, offered: bool = False) -> tuple[Notice, ...]:
+def _links_notice(agent_id: str, *, offered: bool = False) -> tuple[Notice, ...]:
     """Make the notice that tells an agent's actor that the agent has banks or offers."""
     return (Told(AGENT, agent_id, LinksGained(has_banks=not offered, has_offers=offered)),)

@@ -68,7 +68,7 @@ async def _offers_to(call: Call, view: AgentView) -> list[Record]:
 
 
 async def list_agents(call: Call) -> Answer:
-    """AP_List: own agents and the roster, or those of another user that the caller may see."""
+    """AP_List: the caller's agents and roster, or another user's agents that the caller may see."""
     viewer, limit = call.user.user_id, page_limit(call)
     prefix = call.target.agent or ""
     after = cursor(call, str) or ""

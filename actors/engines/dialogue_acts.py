@@ -164,7 +164,7 @@ def _pieces(sentence: str) -> list[str]:
     return found
 
 
-def tells(text: str, words: list[str]) -> bool:
+def is_statement(text: str, words: list[str]) -> bool:
     """Return whether a text with these words is a statement: no question, request, greeting or thanks."""
     return bool(words) and not asks(text, words) and courtesy(words) is None
 
@@ -211,7 +211,9 @@ def facts(utterance: Utterance) -> list[str]:
     parts = passages(message.text)
     if len(parts) < 2:
         return []
-    return tokenizer.terms([word for part in parts if tells(part, told := tokenizer.split(part)) for word in told])
+    return tokenizer.terms(
+        [word for part in parts if is_statement(part, words := tokenizer.split(part)) for word in words]
+    )
 
 
 def finding_facts(utterance: Utterance) -> Steps[list[str]]:
@@ -225,13 +227,13 @@ def finding_facts(utterance: Utterance) -> Steps[list[str]]:
         return []
     if not message.asks:
         return message.terms
-    told: list[str] = []
+    stated: list[str] = []
     for part in passages(message.text):
         words = tokenizer.split(part)
-        if tells(part, words):
-            told += words
+        if is_statement(part, words):
+            stated += words
         yield
-    return (yield from tokenizer.terming(told))
+    return (yield from tokenizer.terming(stated))
 
 
 def _says_nothing(utterance: Utterance) -> bool:

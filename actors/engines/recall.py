@@ -297,7 +297,7 @@ def _best_passage(text: str, passages: list[str], query: Question) -> Steps[str]
     for number, passage in enumerate(passages):
         words = tokenizer.split(passage)
         share, _ = yield from query.weighing(tokenizer.terms(words))
-        rank = (share, dialogue_acts.tells(passage, words))
+        rank = (share, dialogue_acts.is_statement(passage, words))
         if rank > highest:
             best, highest = number, rank
         if number % _AT_A_TIME == _AT_A_TIME - 1:
@@ -316,7 +316,7 @@ def _latest(turn: Turn, query: Question) -> Steps[Reply]:
     """Answer "What do you know about me?" with the speaker's last statements."""
     found: list[_Candidate] = []
     yield from turn.window.indexing()
-    for utterance in turn.window.told():
+    for utterance in turn.window.statements():
         candidate = _of_utterance(turn, 1.0, utterance)
         if candidate.lead == "You said" and utterance.content != turn.message:
             found.append(candidate)

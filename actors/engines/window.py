@@ -91,7 +91,7 @@ class Window:
         oldest = self._oldest
         return [(utterances[n - oldest], score, index.terms(n)) for n, score in index.search(terms, limit, least)]
 
-    def told(self) -> Iterator[Utterance]:
+    def statements(self) -> Iterator[Utterance]:
         """Yield the utterances that state something, newest first."""
         index = whole(self.indexing())
         for position in range(len(self._utterances) - 1, -1, -1):

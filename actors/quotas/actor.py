@@ -42,7 +42,7 @@ class _Reserve(OwnTell):
 
 
 @dataclass(frozen=True, slots=True)
-class _TellOfRefusals(OwnTell):
+class _ReportRefusals(OwnTell):
     """It is time for the next event about refused requests."""
 
 
@@ -67,10 +67,10 @@ class QuotaActor(DurableActor):
         "_quiet_until",
         "_refused",
         "_refused_told_at",
+        "_reported",
         "_reserved",
         "_reserving",
         "_stored",
-        "_told",
     )
 
     def __init__(self, key: str, store: Store, clock: Clock, outbox: Outbox) -> None:
@@ -87,7 +87,7 @@ class QuotaActor(DurableActor):
         self._stored = 0
         self._reserving: AsyncFuture[Any] | None = None
         self._due_soon = False
-        self._told = 0
+        self._reported = 0
         self._refused = 0
         self._refused_told_at = 0
 
@@ -102,7 +102,7 @@ class QuotaActor(DurableActor):
             raise InvalidCredential("The user of this credential is gone; register or log on anew.")
         row = found[0]
         self._plan, self._limit = row.plan, daily_limit(row.plan, row.plan_limit)
-        self._day, self._ends_at, self._told = row.day, (row.day + 1) * DAY_MS, row.told
+        self._day, self._ends_at, self._reported = row.day, (row.day + 1) * DAY_MS, row.told
         self._count = self._reserved = self._stored = row.reserved
 
     # counting
@@ -126,8 +126,8 @@ class QuotaActor(DurableActor):
             return self._status(admitted=False)
         self._count += 1
         crossed = self._crossed()
-        if crossed != self._told:
-            return self._tell_of(crossed, now)
+        if crossed != self._reported:
+            return self._report(crossed, now)
         left, block = self._reserved - self._count, self._block
         if left <= block // NOW_AT:
             self._reserve_ahead()
@@ -142,7 +142,7 @@ class QuotaActor(DurableActor):
         if self._limit is not None:
             bounds += [
                 self._limit,
-                *(-(-percent * self._limit // 100) - 1 for percent in THRESHOLDS if percent > self._told),
+                *(-(-percent * self._limit // 100) - 1 for percent in THRESHOLDS if percent > self._reported),
             ]
         self._quiet_until = min(bounds)
 
@@ -154,7 +154,7 @@ class QuotaActor(DurableActor):
         """Begin a new day, with nothing counted or reserved yet."""
         self._flush_refusals(now)
         day = now // DAY_MS
-        self._day, self._count, self._reserved, self._stored, self._told = day, 0, 0, 0, 0
+        self._day, self._count, self._reserved, self._stored, self._reported = day, 0, 0, 0, 0
         self._ends_at, self._quiet_until = (day + 1) * DAY_MS, 0
         self._refused_told_at = 0
 
@@ -190,7 +190,9 @@ class QuotaActor(DurableActor):
             if events:
                 self._outbox.stored()
 
-        return self.commit(quotas.reserve(self.key, day, bound, self._told), *events, applied=applied, awaited=False)
+        return self.commit(
+            quotas.reserve(self.key, day, bound, self._reported), *events, applied=applied, awaited=False
+        )
 
     def _status(self, *, admitted: bool = True, stored: AsyncFuture[Any] | None = None) -> QuotaStatus:
         return QuotaStatus(self._plan, self._limit, self._count, self._ends_at, admitted, stored)
@@ -208,18 +210,18 @@ class QuotaActor(DurableActor):
         """The highest threshold that is reached, or was reported today."""
         limit = self._limit
         if limit is None:
-            return self._told
-        return max([self._told, *(percent for percent in THRESHOLDS if self._count * 100 >= percent * limit)])
+            return self._reported
+        return max([self._reported, *(percent for percent in THRESHOLDS if self._count * 100 >= percent * limit)])
 
-    def _tell_of(self, crossed: int, at: int) -> QuotaStatus:
+    def _report(self, crossed: int, at: int) -> QuotaStatus:
         """Store an event for each threshold crossed; the answer to the request that crossed it waits for the commit."""
         events = [
             write
             for percent in THRESHOLDS
-            if self._told < percent <= crossed
+            if self._reported < percent <= crossed
             for write in self._event("quota.threshold.reached", at, threshold=percent)
         ]
-        self._told = crossed
+        self._reported = crossed
         self._reserving = self._store_window(max(self._ahead(), self._reserved), *events)
         return self._status(stored=self._reserving)
 
@@ -236,18 +238,18 @@ class QuotaActor(DurableActor):
     def _refuse(self, now: int) -> None:
         """Note a refusal; the first is reported at once, later ones together."""
         crossed = self._crossed()
-        if crossed != self._told:  # no count reached it, because a crash used up its block
-            self._tell_of(crossed, now)
+        if crossed != self._reported:  # no count reached it, because a crash used up its block
+            self._report(crossed, now)
         self._refused += 1
         if self._refused == 1 or now - self._refused_told_at >= REJECTED_EVERY_MS:
-            self._tell_when_due(now)
+            self._report_when_due(now)
 
-    @handles(_TellOfRefusals)
-    def _tell_of_refusals(self, _: _TellOfRefusals) -> None:
+    @handles(_ReportRefusals)
+    def _report_refusals(self, _: _ReportRefusals) -> None:
         if self._refused:
-            self._tell_when_due(self._clock())
+            self._report_when_due(self._clock())
 
-    def _tell_when_due(self, now: int) -> None:
+    def _report_when_due(self, now: int) -> None:
         """Report refusals, or schedule their report for a minute after the last one."""
         since = now - self._refused_told_at
         if since >= REJECTED_EVERY_MS:
@@ -255,7 +257,7 @@ class QuotaActor(DurableActor):
             self._flush_refusals(now)
         else:  # no longer than that, even if the clock went back
             wait_s = min(REJECTED_EVERY_MS - since, REJECTED_EVERY_MS) / 1000
-            asyncio.get_running_loop().call_later(wait_s, self.tell_self, _TellOfRefusals())
+            asyncio.get_running_loop().call_later(wait_s, self.tell_self, _ReportRefusals())
 
     def _flush_refusals(self, at: int) -> None:
         events = self._refusals_event(at)
@@ -272,8 +274,8 @@ class QuotaActor(DurableActor):
         self._quiet_until = 0
         crossed = self._crossed()
         now = self._clock()
-        if crossed != self._told and now < self._ends_at:
-            self._tell_of(crossed, now)
+        if crossed != self._reported and now < self._ends_at:
+            self._report(crossed, now)
 
     # life
 
@@ -284,7 +286,7 @@ class QuotaActor(DurableActor):
 
     async def on_end(self) -> None:
         """Store the exact count, and report the last refusals."""
-        writes = (quotas.reserve(self.key, self._day, self._count, self._told), *self._refusals_event())
+        writes = (quotas.reserve(self.key, self._day, self._count, self._reported), *self._refusals_event())
         await self.store.commit(Unit(writes, (self.incarnation,)))
 
     def concerns(self, user_id: str) -> bool:
@@ -300,6 +302,6 @@ class QuotaActor(DurableActor):
             "count": self._count,
             "reserved": self._reserved,
             "stored": self._stored,
-            "told": self._told,
+            "told": self._reported,
             "refused": self._refused,
         }

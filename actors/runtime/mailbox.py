@@ -36,7 +36,7 @@ class Tell:
 class OwnTell(Tell):
     """Base of the messages by which an actor's background work reports its result to the actor."""
 
-    local: ClassVar[str] = "An actor tells it to itself."
+    local: ClassVar[str] = "An actor sends it to itself."
 
 
 Progress = Callable[[str], None]

@@ -103,7 +103,7 @@ class WebhooksActor(DurableActor):
         # The event's rows come first, so it goes only to the other endpoints. The store counts, because endpoints in
         # units under way are not in memory yet.
         return self.commit_or_refuse(
-            *self._tell_of("created", endpoint, now),
+            *self._event_of("created", endpoint, now),
             endpoints.insert(endpoint, MAX_ENDPOINTS),
             reply=lambda: endpoint_record(endpoint) | {"secret": secret},
             applied=applied,
@@ -139,7 +139,7 @@ class WebhooksActor(DurableActor):
             writes.append(deliveries.cancel(after.number, CHUNK if before.active else 2**62))
         return self.commit(
             *writes,
-            *self._tell_of("updated", after, now),
+            *self._event_of("updated", after, now),
             reply=lambda: endpoint_record(after) | ({} if secret is None else {"secret": secret}),
             applied=self._outbox.stored,
             notices=self._changed(after.number),
@@ -153,7 +153,7 @@ class WebhooksActor(DurableActor):
         return self.commit(
             endpoints.delete(endpoint.number, now),
             deliveries.cancel(endpoint.number, CHUNK),
-            *self._tell_of("deleted", replace(endpoint, active=False), now),
+            *self._event_of("deleted", replace(endpoint, active=False), now),
             applied=self._outbox.stored,
             notices=self._changed(endpoint.number),
         )
@@ -207,7 +207,7 @@ class WebhooksActor(DurableActor):
     def _sealed(self, endpoint_id: str, secrets: tuple[Secret, ...]) -> bytes:
         return self._sealer.seal(signing.pack(secrets), seal_purpose(endpoint_id))
 
-    def _tell_of(self, what: str, endpoint: EndpointRow, at: int) -> tuple[Write, ...]:
+    def _event_of(self, what: str, endpoint: EndpointRow, at: int) -> tuple[Write, ...]:
         data = endpoint_data(endpoint.id, endpoint.url, endpoint.events, active=endpoint.active)
         return self._outbox.emit(self.key, f"webhook.endpoint.{what}", data, at=at)
 

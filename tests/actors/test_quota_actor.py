@@ -13,7 +13,7 @@ import pytest
 from actors.core import Core
 from actors.errors import InvalidCredential, StorageUnavailable
 from actors.plans import PLANS
-from actors.quotas.actor import _TellOfRefusals
+from actors.quotas.actor import _ReportRefusals
 from actors.quotas.messages import CountRequest, QuotaStatus, ReadQuota
 from actors.runtime.local_directory import LocalDirectory
 from actors.runtime.notices import Reload
@@ -379,12 +379,12 @@ async def test_a_late_reminder_does_not_tell_of_refusals_twice_in_a_minute(free:
     await free.counts(1)  # is told of with that one
     clock.now += 5_000
     await free.counts(1)
-    free.core.directory.tell("quota", free.id, _TellOfRefusals())
+    free.core.directory.tell("quota", free.id, _ReportRefusals())
     await spin()
     await free.core.store.commit(Unit((quotas.reserve(free.id, clock.day, 100, 100),)))
     assert [event["rejected"] for event in await free.events("quota.request.rejected")] == [1, 2]
     clock.now += 55_000
-    free.core.directory.tell("quota", free.id, _TellOfRefusals())
+    free.core.directory.tell("quota", free.id, _ReportRefusals())
     await spin()
     await free.core.store.commit(Unit((quotas.reserve(free.id, clock.day, 100, 100),)))
     assert [event["rejected"] for event in await free.events("quota.request.rejected")] == [1, 2, 1]

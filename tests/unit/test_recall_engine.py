@@ -412,7 +412,7 @@ def test_a_window_searched_at_any_time_equals_one_built_anew(
             window.search(query, 5)
     anew = Window(window, capacity)
     assert window.search(query, 5) == anew.search(query, 5)
-    assert list(window.told()) == list(anew.told())
+    assert list(window.statements()) == list(anew.statements())
 
 
 # Any text

@@ -135,7 +135,7 @@ def test_a_window_that_moves_on_while_it_is_indexed_ends_up_right() -> None:
     assert whole(others) is index
     fresh = Window(window, capacity=4)
     assert window.search({"text", "11"}, 4) == fresh.search({"text", "11"}, 4)
-    assert [utterance.seq for utterance in window.told()] == [11, 10, 9, 8]
+    assert [utterance.seq for utterance in window.statements()] == [11, 10, 9, 8]
 
 
 def test_the_facts_of_a_long_question_are_those_of_its_sentences_that_tell() -> None:
