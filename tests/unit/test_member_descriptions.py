@@ -27,7 +27,7 @@ RULE_OF_NAMES = "3 to 64 ASCII letters"
         ("MB_Delete", "vx.name", ("memory's name", "`*` for every memory")),
         ("MB_Censor", "vx.name", ("memory's name", "`*` for every memory")),
         ("MB_Delete", "target.agent", ("memories that this agent loaded", "no default")),
-        ("MB_Recall", "content", ("look for",)),
+        ("MB_Recall", "content", ("search for",)),
         ("MB_Recall", "page.limit", ("5 when absent",)),
     ],
 )
