@@ -132,7 +132,7 @@ async def test_an_agent_that_one_may_not_see_is_not_there(user: Client, other: C
             body = {"content": "Hello"} | OWNER_S_COMMANDS.get(service, {})
             answer = (await other.command(service, target={"agent": target}, **body)).refused(3000, 404)
             notes.add((service, answer.note))
-    assert len(notes) == len(OWNER_S_COMMANDS) + 6  # both are told in the same words
+    assert len(notes) == len(OWNER_S_COMMANDS) + 6  # both get the same note
     assert await listed(other, target={"user": user.name}) == []
     assert (await record(user, name))["state"] == "online"
 
@@ -222,7 +222,7 @@ async def test_a_renamed_agent_is_found_by_its_new_name_alone_everywhere(user: C
         assert await selected(client) == f"{name}-2"
         assert await listed(client) == [f"{name}-2"]
     said = [message["name"] for message in (await user.command("AP_History")).ok().content]
-    assert said == [user.name, name]  # who said it, by the name of then
+    assert said == [user.name, name]  # the author's name at that time
     await other.agent(name)  # the old name is free
 
 
@@ -354,7 +354,7 @@ async def test_destroy_removes_the_agent_for_all(user: Client, other: Client, na
         (await client.command("AP_Read", target={"agent": name})).refused(3000, 404)
         (await client.command("AP_Chat", content="Hello")).refused(3003, 409)
     (await user.command("AP_Destroy", target={"agent": name})).refused(3000, 404)
-    # The name is free, for another owner too, and nothing of the first comes with it.
+    # The name is free, for another owner too, and brings nothing of the first.
     reborn = await other.agent(name, access="public")
     assert reborn["id"] != made["id"]
     assert (await other.command("AP_History")).ok().content == []
@@ -550,7 +550,7 @@ async def test_chats_that_race_a_log_off_are_answered_whole_or_refused(user: Cli
     assert len((await user.command("AP_History")).ok().content) == 2 * len(served)
 
 
-# slow engines: what is asserted is the order in which things end
+# slow engines: the order of ends
 
 
 async def test_while_an_engine_is_slow_in_one_conversation_everything_else_goes_on(
@@ -565,7 +565,7 @@ async def test_while_an_engine_is_slow_in_one_conversation_everything_else_goes_
     behind = asyncio.create_task(user.command("AP_Chat", content="say:behind"))
 
     target = {"agent": name}
-    for n in range(3):  # another's conversation with the same agent
+    for n in range(3):  # another user's conversation with the same agent
         (await guest.command("AP_Chat", target=target, content=f"say:guest-{n}")).ok()
     (await user.command("AP_Chat", target={"agent": f"{name}-2"}, content="say:elsewhere")).ok()
     assert (await user.command("AP_Read", target=target)).ok().content[0]["state"] == "online"
@@ -602,7 +602,7 @@ async def test_messages_that_wait_are_answered_in_the_order_in_which_they_came(
 
 
 async def until_waiting(user: Client, name: str, count: int) -> None:
-    """Wait until so many messages wait in the agent's one conversation (seen by the maintainer's pages)."""
+    """Wait until this number of messages wait in the agent's one conversation, as the debug routes show."""
     agent_id = (await record(user, name))["id"]
     for _ in range(500):
         state = (await live_actor(user, "agent", agent_id)).body["state"]

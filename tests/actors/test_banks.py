@@ -15,19 +15,19 @@ LEVELS = ["none", "read", "write", "admin"]
 
 @pytest.fixture
 async def other(sanic_client: Client, unique: str) -> Client:
-    """Another user, logged on."""
+    """A second user, logged on."""
     return await sanic_client.register(f"{unique}-other")
 
 
 @pytest.fixture
 def name(unique: str) -> str:
-    """A bank's name that no other test uses."""
+    """A bank name that no other test uses."""
     return f"{unique}-bank"
 
 
 @pytest.fixture
 async def bank(user: Client, unique: str, name: str) -> str:
-    """A bank of the user's, whose agent `<unique>-keeper` is its admin and selected."""
+    """A bank of the user with the selected agent `<unique>-keeper` as its admin."""
     await user.agent(f"{unique}-keeper")
     (await user.command("MB_Create", vx={"name": name, "description": "Notes"})).ok()
     return name
@@ -214,7 +214,7 @@ async def test_only_an_admin_changes_what_another_s_agent_may_do(user: Client, o
     (await grant(other, bank, f"{unique}-keeper", "read")).refused(2003, 403)
     (await other.command("MB_Permissions", target={"bank": bank}, vx={"access": "public"})).refused(2003, 403)
     (await grant(other, bank, f"{unique}-guest", "admin")).refused(2003, 403)
-    (await grant(other, bank, f"{unique}-guest", "read")).ok()  # one's own may go down, but not up again
+    (await grant(other, bank, f"{unique}-guest", "read")).ok()  # one's own permission may be lowered, but not raised
     (await grant(other, bank, f"{unique}-guest", "write")).refused(2003, 403)
     await share(user, other, bank, f"{unique}-guest", "admin")
     (await grant(other, bank, f"{unique}-keeper", "none")).ok()
@@ -493,7 +493,7 @@ async def test_a_censored_memory_is_a_tombstone_that_comes_back_nowhere(user: Cl
     (quoting,) = [message for message in history.content if any("bank" in source for source in message["sources"])]
     assert quoting["sources"][0] == {"bank": facts, "name": "moon", "quote": "[censored]"}
     (await load(user, facts, "moon", "Back again")).refused(3002, 409)
-    (await user.command("MB_Censor", target={"bank": facts}, vx={"name": "moon"})).ok()  # nothing is left to do
+    (await user.command("MB_Censor", target={"bank": facts}, vx={"name": "moon"})).ok()  # no erasing is pending
 
 
 async def test_who_may_censor_what(user: Client, other: Client, unique: str, facts: str):
@@ -519,7 +519,7 @@ async def test_a_streaming_engine_s_agent_has_its_banks_too(scripted_user: Clien
     assert answer.content[1]["content"] == "moon"
 
 
-# what goes with agents and users
+# removal with agents and users
 
 
 async def test_a_destroyed_agent_leaves_its_banks_and_its_memories_stay(user: Client, unique: str, facts: str):

@@ -1,4 +1,4 @@
-"""Counts that are kept in memory: they equal their rows, whoever comes and goes meanwhile."""
+"""Counts in memory equal their rows, also under concurrent changes."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""MB_Delete and MB_Censor: the memories they take, and their number (docs/contract.md, "Censoring and deleting")."""
+"""MB_Delete and MB_Censor: the removed memories and their number (docs/contract.md, "Censoring and deleting")."""
 
 import asyncio
 from typing import Any
@@ -12,7 +12,7 @@ SERVICES = ["MB_Delete", "MB_Censor"]
 
 
 class Bank:
-    """A bank of the user's, whose agents `keeper`, which is selected, and `helper` write in it."""
+    """A bank of the user with two writing agents, the selected `keeper` and `helper`."""
 
     def __init__(self, user: Client, unique: str) -> None:
         self.user = user
@@ -29,7 +29,7 @@ class Bank:
         return await (client or self.user).command(service, target=target, headers=headers, **body)
 
     async def left(self) -> list[str]:
-        """Name the memories that still have a text."""
+        """Return the names of memories that still have a text."""
         read = await self.user.command("MB_Read", target={"bank": self.name}, page={"limit": 200})
         assert read.ok().profile[0]["memories"] == len(read.content)
         return [memory["name"] for memory in read.content if memory["text"] is not None]

@@ -19,7 +19,7 @@ WHO = ("founder's owner", "a member's owner", "the agent's owner", "a stranger")
 
 @dataclass(frozen=True, slots=True)
 class Company:
-    """Four users, each with an agent that everyone sees; the first one's founds domains."""
+    """Four users, each with a public agent; the first one's agent founds domains."""
 
     owner: Client
     member: Client
@@ -44,14 +44,14 @@ async def gathered(client: Client, prefix: str) -> Company:
 
 @pytest.fixture(scope="session")
 async def company(sanic_server: CoreGateway) -> AsyncIterator[Company]:
-    """One for many tests; what they leave behind is in domains of their own."""
+    """One setting for many tests, each with domains of its own."""
     async with sanic_server.client() as client:
         yield await gathered(client, "dom")
 
 
 @pytest.fixture
 async def newcomers(sanic_client: Client, unique: str) -> Company:
-    """One that shares no domain yet."""
+    """A setting without shared domains."""
     return await gathered(sanic_client, unique)
 
 
@@ -61,7 +61,7 @@ def domain(unique: str) -> str:
 
 
 async def bring_into(company: Company, domain: str, state: str) -> None:
-    """Let the subject's agent come to stand so in a domain."""
+    """Bring the subject's agent into a state of a domain."""
     agent = agent_of(company.subject)
     if state in ("invited", "member"):
         (await move(company.owner, "DM_Invite", domain, agent)).ok()
@@ -71,7 +71,7 @@ async def bring_into(company: Company, domain: str, state: str) -> None:
         (await move(company.owner, "DM_Ban", domain, agent)).ok()
 
 
-# every cell of (state x command x who)
+# every cell of (state x command x user)
 
 AFTER = {
     "none": {"DM_Invite": "invited", "DM_Join": "member", "DM_Ban": "banned"},
@@ -274,7 +274,7 @@ async def test_a_destroyed_domain_is_gone_and_its_name_free(company: Company, do
     await founded(company.owner, domain)
 
 
-# sight
+# visibility
 
 
 async def seen(user: Client, prefix: str) -> list[str]:
@@ -421,7 +421,7 @@ async def test_a_domain_is_selected_by_its_members(company: Company, domain: str
     (await company.subject.command("DM_Read")).refused(3003, 409)
 
 
-# what else ends a membership
+# other ends of memberships
 
 
 async def test_a_destroyed_agent_leaves_its_domains_and_ends_those_it_founded(company: Company, unique: str):

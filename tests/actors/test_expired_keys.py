@@ -66,7 +66,7 @@ async def clocked(tmp_path: Path, clock: MovableClock) -> AsyncIterator[Clocked]
 
 
 async def make_key(owner: Client, **more: Any) -> tuple[dict[str, Any], Client]:
-    """Make an API key; its record as created, and a client that uses it."""
+    """Make an API key; return its record and a client with it."""
     answer = await owner.request("POST", KEYS, json={"name": "a key", **more})
     assert answer.http == 201, answer.body
     return answer.body, owner.as_user(answer.body["key"], owner.name)
@@ -77,7 +77,7 @@ async def test_a_key_ends_at_its_time_and_not_for_lack_of_use(clocked: Clocked):
     _, short = await make_key(owner, expires_in_days=2)
     made, endless = await make_key(owner)
     clocked.clock.now += 2 * DAY_MS - 60_000
-    (await owner.command("US_Read")).refused(2001, 401)  # a session ends without use
+    (await owner.command("US_Read")).refused(2001, 401)  # unused sessions end
     (await short.command("US_Read")).ok()
     clocked.clock.now += 61_000
     assert "expired" in (await short.command("US_Read")).refused(2001, 401).note
@@ -122,13 +122,13 @@ async def test_users_of_sandbox_keys_are_removed_after_30_days_without_use_or_wh
 
 
 def rename(folder: Path, name: str, to: str) -> None:
-    """Give a user a name that was free to take before it was reserved."""
+    """Give a user a name that was allowed before it was reserved."""
     with closing(sqlite3.connect(folder / "parley.db")) as database, database:
         assert database.execute("UPDATE users SET name = ?1, name_key = ?1 WHERE name = ?2", (to, name)).rowcount == 1
 
 
 async def _id_of(key: Client) -> str:
-    """The id of a sandbox key's credential, from the live actors."""
+    """Return the id of a sandbox key's credential, from the live actors."""
     name = (await key.command("US_Read")).ok().context["user"]
     actors = (await key.request("GET", "/debug/actors?kind=key", headers=SECRET)).body["actors"]
     for actor in actors:

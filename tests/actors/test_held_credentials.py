@@ -1,4 +1,4 @@
-"""The caps on a user's sessions and API keys, however many are asked for at once."""
+"""The limits of a user's sessions and API keys hold for concurrent requests."""
 
 import asyncio
 import os
@@ -25,14 +25,14 @@ HASH = "hash"
 
 
 class User:
-    """A user, and what its credentials are asked for."""
+    """A user with the messages to its credentials."""
 
     def __init__(self, core: Core, id: str) -> None:
         self.core = core
         self.id = id
 
     async def opens(self, place: bytes = bytes(32)) -> SessionOpened:
-        """Log on, as the flow does once the password is checked."""
+        """Log on, as the command does after the check of the password."""
         gone = await _ended_sessions(Call(self.core, "", ""), self.id)
         return await self.core.directory.ask("user", self.id, OpenSession(HASH, os.urandom(32), place, gone))
 
@@ -44,7 +44,7 @@ class User:
         return [id for (id,) in await rows(self.core.store, sql, self.id, kind)]
 
     async def reload(self) -> None:
-        """Have the user's actor start over from the store."""
+        """Make the user's actor reload from the store."""
         self.core.directory.deliver([Reload("user", (self.id,))])
 
 
@@ -135,7 +135,7 @@ async def test_a_revoked_key_makes_room_for_one_also_after_a_reload(user: User):
         await user.makes_key()
 
 
-# places
+# addresses of log-ons
 
 
 async def test_of_the_places_that_a_user_logs_on_from_the_latest_32_are_kept(user: User, clock: MovableClock):

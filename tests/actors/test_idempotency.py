@@ -17,7 +17,7 @@ Preparation = Callable[[Scene], Awaitable[dict[str, Any]]]
 
 
 def plain(**body: Any) -> Preparation:
-    """A body that needs nothing prepared; `{name}` stands for the scene's names."""
+    """A body without preparation; `{name}` stands for the scene's names."""
 
     async def prepared(scene: Scene) -> dict[str, Any]:
         text = orjson.dumps(body).decode()
@@ -29,7 +29,7 @@ def plain(**body: Any) -> Preparation:
 
 
 def after(*steps: Callable[[Scene], Awaitable[Any]], **body: Any) -> Preparation:
-    """A body that is sent after some steps."""
+    """A body sent after some steps."""
 
     async def prepared(scene: Scene) -> dict[str, Any]:
         for step in steps:
@@ -109,7 +109,7 @@ async def test_a_repeat_gets_the_first_answer_and_changes_nothing(scene: Scene, 
 
 @pytest.mark.parametrize("service", [service for service in BODIES if service != "US_Update"])
 async def test_an_answer_with_a_key_is_the_one_without(scene: Scene, service: str, sanic_client: Client, unique: str):
-    """The key's answer is written in the step of the change; it must be the one that is written after it."""
+    """The key's answer, written in the step of the change, must equal the one written after it."""
     twin = Scene(
         await on_plan(await sanic_client.register(f"{unique}-twin-one"), "builder"),
         await on_plan(await sanic_client.register(f"{unique}-twin-two"), "builder"),
@@ -125,7 +125,7 @@ async def test_an_answer_with_a_key_is_the_one_without(scene: Scene, service: st
 
 
 def _nameless(body: Any, scene: Scene) -> Any:
-    """Take out of an answer what differs from one scene to another: ids, times, names."""
+    """Remove ids, times and names from an answer, which differ between scenes."""
     if isinstance(body, dict):
         gone = {"id", "request_id", "at", "time", "created_at", "updated_at", "since"}
         return {key: _nameless(value, scene) for key, value in body.items() if key not in gone}
@@ -155,7 +155,7 @@ async def test_a_key_used_for_another_request_is_refused(user: Client, unique: s
     other_bytes = orjson.dumps(body | {"service": "AP_Create"}, option=orjson.OPT_INDENT_2)
     headers = keyed("key") | {"Content-Type": "application/json"}
     again = await user.request("POST", BUS, data=other_bytes, headers=headers)
-    assert again.headers[REPLAYED] == "true"  # the same, in other bytes
+    assert again.headers[REPLAYED] == "true"  # the same body in other bytes
 
 
 async def test_a_key_is_its_credential_s_own(user: Client, unique: str):
@@ -225,7 +225,7 @@ async def test_the_same_holds_in_a_zone(scripted_user: Client, tmp_path: Path, u
     assert (third.body, third.headers[REPLAYED]) == (second.body, "true")
 
 
-# what is kept
+# kept answers
 
 
 async def test_a_kept_answer_that_quotes_a_censored_memory_is_withdrawn(scene: Scene):

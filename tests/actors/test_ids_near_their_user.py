@@ -1,4 +1,4 @@
-"""The ids of all that a user owns end in the two digits that the user's id ends in."""
+"""The ids of a user's entities end in the last two digits of the user's id."""
 
 from typing import Any
 

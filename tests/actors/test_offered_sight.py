@@ -1,4 +1,4 @@
-"""An offer of a bank shows nobody anything: each way to see something by a shared bank, before and after consent."""
+"""An offer of a bank reveals nothing: every kind of visibility by a shared bank, before and after consent."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -9,13 +9,13 @@ from tests.support.gateway import Answer, Client
 from tests.support.operator import live_actor, on_plan
 from tests.support.sharing import Two
 
-# sight: each of these is refused until the offer is accepted
+# visibility: each of these is refused until the offer is accepted
 
 Look = Callable[[Two], Awaitable[Answer]]
 
 
 def by_guest(service: str, **body: Any) -> Look:
-    """A command of the guest's on the bank."""
+    """A command of the guest on the bank."""
 
     async def look(two: Two) -> Answer:
         return await two.guest.command(service, target={"bank": two.bank}, **body)
@@ -164,7 +164,7 @@ async def test_the_offered_agent_s_owner_sees_the_record_but_neither_memories_no
     (await two.owner.command("AP_Modify", vx={"access": "public"})).ok()
     await two.owner.agent(f"{unique}-aloof", access="public", select=False)
     (await two.give("write")).ok()
-    for agent in (two.keeper, f"{unique}-aloof"):  # attached or not: the answer is one
+    for agent in (two.keeper, f"{unique}-aloof"):  # the same answer, attached or not
         target = {"bank": two.bank, "agent": agent}
         (await two.guest.command("MB_Unload", target=target)).refused(2003, 403)
         (await two.guest.command("MB_Accept", target=target)).refused(2003, 403)
@@ -196,9 +196,9 @@ async def test_nothing_of_an_offered_bank_is_recalled(two: Two):
 
 
 async def test_a_chat_looks_at_the_owner_s_banks_first_then_at_those_attached_the_longest(two: Two, unique: str):
-    """An agent looks at sixteen banks; what is in the others it doesn't know."""
+    """An agent recalls from up to sixteen banks."""
     for number in range(17):
-        bank = {"bank": f"{unique}-{99 - number}"}  # by name, the last would be the first
+        bank = {"bank": f"{unique}-{99 - number}"}  # ordered by name, the last would be the first
         (await two.owner.command("MB_Create", vx={"name": bank["bank"]})).ok()
         word = {"vx": {"name": "word"}, "content": f"The word of day {number} is xylophone{number}."}
         (await two.owner.command("MB_Load", target=bank, **word)).ok()

@@ -1,4 +1,4 @@
-"""Offers of banks: what another than an agent's owner gives, and what nobody has of it until the owner accepts."""
+"""Offers of banks by users other than an agent's owner, which have no effect until the owner accepts."""
 
 import asyncio
 from typing import Any
@@ -12,7 +12,7 @@ from tests.support.sharing import Two
 LEVELS = ["none", "read", "write", "admin"]
 
 
-# what a grant comes to
+# results of grants
 
 AFTER = [
     # attached, offered, given by an admin, attached then, offered then
@@ -94,14 +94,14 @@ async def test_only_an_admin_changes_an_offer(two: Two, sanic_client: Client, un
     (await two.give("read", by=reader)).refused(3000, 404)
     (await reader.command("MB_Accept", target=target)).ok()
     (await two.give("read", by=reader)).ok()
-    (await two.give("read", by=reader)).ok()  # the same once more
+    (await two.give("read", by=reader)).ok()  # the same again
     (await two.give("write", by=reader)).refused(2003, 403)
     (await two.give("none", by=reader)).refused(2003, 403)
     (await two.unload(by=reader)).refused(2003, 403)
     assert await two.standing() == {"offered": "read"}
     (await two.give("write")).ok()
     assert await two.standing() == {"offered": "write"}
-    # an offer stands for itself: whoever made it, and whatever became of that one since
+    # an offer does not depend on the user who made it
     (await two.owner.command("MB_Unload", target=target)).ok()
     (await two.accept()).ok()
     assert await two.standing() == {"attached": "write"}
@@ -243,7 +243,7 @@ async def test_a_wrong_cursor_is_refused_before_anything_is_changed(two: Two):
     assert (await two.owner.command("MB_List", target={"bank": two.bank})).ok().profile[0]["access"] == "agent"
 
 
-# what offers go with, and what they outlive
+# ends of offers
 
 
 async def test_a_destroyed_bank_s_offers_go(two: Two):

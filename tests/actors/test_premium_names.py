@@ -15,7 +15,7 @@ async def test_premium_names_come_and_go_with_the_plan(user: Client, unique: str
     await on_plan(user, "scale")
     (await user.command("AP_Create", vx=vx)).ok()
     await on_plan(user, "free")
-    (await user.command("AP_Read", target={"agent": name})).ok()  # what it has, it keeps
+    (await user.command("AP_Read", target={"agent": name})).ok()  # existing ones stay
 
 
 @pytest.mark.parametrize("plan", ["scale", "enterprise"])
@@ -24,7 +24,7 @@ async def test_premium_names_are_for_plans_that_have_them(user: Client, plan: st
     await on_plan(user, plan)
     await user.agent(premium)
     await on_plan(user, "free")
-    # What was taken stays, in its other cases too; no new one is given.
+    # A taken name stays taken, in other cases too, and no new one is allowed.
     (await user.command("AP_Modify", target={"agent": premium}, vx={"name": premium.upper()})).ok()
     (await user.command("AP_Create", vx={"name": "a-8", "description": "d"})).refused(2004, 403)
 

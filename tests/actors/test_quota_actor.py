@@ -1,4 +1,4 @@
-"""The quota actor: exact counts over a bound that is stored ahead, the day's turn, plans, and what is told of it."""
+"""The quota actor: exact counts below a bound stored ahead, midnight, plans and events."""
 
 import asyncio
 import logging
@@ -28,21 +28,21 @@ from tests.support.disk import Disk, rows, spin
 
 
 class Quota:
-    """A user's quota, as the core keeps it."""
+    """The quota actor of a user in a core."""
 
     def __init__(self, core: Core, user: UserRow) -> None:
         self.core = core
         self.id = user.id
 
     async def count(self) -> QuotaStatus:
-        """Count one, and wait until it may be answered."""
+        """Count one request and wait until it may be answered."""
         standing = await self.core.directory.ask("quota", self.id, CountRequest())
         if standing.stored is not None:
             await standing.stored
         return standing
 
     async def counts(self, times: int) -> list[QuotaStatus]:
-        """Count so many at once; those that were admitted."""
+        """Count concurrent requests; return the number admitted."""
         standings = await asyncio.gather(*(self.count() for _ in range(times)))
         return [standing for standing in standings if standing.admitted]
 
@@ -53,13 +53,13 @@ class Quota:
         await self.core.directory.ask("user", self.id, SetPlan(plan, limit))
 
     async def end(self) -> None:
-        """Have the actor passivated."""
+        """Wait until the actor is passivated."""
         self.core.directory.deliver([Reload("quota", (self.id,))])
         while self.core.directory.inspect("quota", self.id) or any(cast(LocalDirectory, self.core.directory)._leaving):
             await asyncio.sleep(0)
 
     async def stored(self) -> tuple[int, int, int]:
-        """Day, bound and threshold told, as stored."""
+        """Return day, bound and reported threshold, as stored."""
         ((day, reserved, told),) = await rows(
             self.core.store, "SELECT day, reserved, told FROM quota_windows WHERE user_id = ?", self.id
         )
@@ -164,7 +164,7 @@ async def test_a_request_that_could_not_be_counted_durably_is_not_admitted(core:
     assert (await quota.count()).used == 12  # one and ten were acknowledged
 
 
-# the day's turn
+# midnight
 
 
 async def test_the_day_s_turn_begins_at_nought_without_a_restart(free: Quota, clock: MovableClock):
@@ -296,7 +296,7 @@ async def test_a_user_that_is_destroyed_takes_its_count_along_and_leaves_no_erro
     assert caplog.records == []
 
 
-# what is told of
+# events
 
 
 def threshold(percent: int, count: int, clock: MovableClock, limit: int = 100, plan: str = "free") -> dict[str, Any]:
@@ -376,7 +376,7 @@ async def test_a_late_reminder_does_not_tell_of_refusals_twice_in_a_minute(free:
     clock.now += 10_000
     await free.counts(1)  # has itself reminded 50 s later
     clock.now += 50_000
-    await free.counts(1)  # is told of with that one
+    await free.counts(1)  # reported with that one
     clock.now += 5_000
     await free.counts(1)
     free.core.directory.tell("quota", free.id, _ReportRefusals())

@@ -1,4 +1,4 @@
-"""MB_Recall marks the memories that answer a question, and a chat quotes from these and from no others."""
+"""MB_Recall marks the memories that answer a question, and a chat quotes only these."""
 
 import pytest
 

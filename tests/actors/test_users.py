@@ -120,7 +120,7 @@ async def test_a_look_up_of_a_name_that_is_not_ascii_finds_nothing(sanic_client:
 
 
 async def is_listed(owner: Client, kind: str, name: str) -> bool:
-    """Tell whether a list that takes a prefix finds a name."""
+    """Return whether a list with a prefix finds a name."""
     lists = {"agent": "AP_List", "domain": "DM_List", "zone": "ZN_List", "bank": "MB_List"}
     return kind in lists and (await owner.command(lists[kind], target={kind: name})).ok().profile != []
 
@@ -148,7 +148,7 @@ async def test_more_registrations_at_once_than_may_wait_are_refused_as_overload(
     assert refused
     assert all(int(answer.headers["Retry-After"]) >= 1 for answer in refused)
     for vx, answer in zip(vxs, answers, strict=True):
-        again = await sanic_client.command("US_Create", vx=vx)  # of a refused one nothing was kept
+        again = await sanic_client.command("US_Create", vx=vx)  # nothing of a refused one is stored
         assert again.code == (0 if answer.code else 3001)
 
 
@@ -320,7 +320,7 @@ async def test_nobody_revokes_another_s_session(user: Client, sanic_client: Clie
     assert await works(other)
 
 
-# the life of a session
+# the lifetime of a session
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What receivers do wrong: the state, the error's code and the next due time after it, with a clock that is moved."""
+"""Faults of receivers: the state, the error's code and the next due time after each, with a movable clock."""
 
 import asyncio
 import base64
@@ -46,7 +46,7 @@ MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000
 
 @dataclass
 class MovableClock:
-    """The machine's time, and how far it was moved."""
+    """The machine's time plus an offset set by the test."""
 
     ahead_ms: int = 0
 
@@ -59,7 +59,7 @@ class MovableClock:
 
 @dataclass
 class Bench:
-    """A core with one user, whose clock can be moved."""
+    """A core with one user and a movable clock."""
 
     core: Core
     clock: MovableClock
@@ -91,14 +91,14 @@ class Bench:
         return await self.core.store.fetch(delivery_log.attempts_of([row.position for row in rows]))
 
     async def until(self, reached: Callable[[], Any]) -> Any:
-        """Look until something is so."""
+        """Poll until a condition holds."""
         async with asyncio.timeout(20):
             while not (found := await reached()):
                 await asyncio.sleep(0.005)
             return found
 
     async def attempted(self, count: int = 1) -> tuple[DeliveryRow, AttemptRow]:
-        """Wait until the only delivery has so many attempts stored; return it with the last."""
+        """Wait until the only delivery has this number of stored attempts; return it with the last one."""
 
         async def reached() -> list[AttemptRow]:
             found = await self.attempts(await self.only())
@@ -121,7 +121,7 @@ async def bench(
     outbound: Outbound | None = None,
     before_commit: Callable[[], None] | None = None,
 ) -> AsyncIterator[Bench]:
-    """Run a core for a while."""
+    """Run a core."""
     clock = MovableClock()
     options = WebhookOptions(
         outbound=outbound or Outbound(allow_insecure=True), retry_delays_s=delays_s, timeout_s=timeout_s
@@ -136,7 +136,7 @@ async def bench(
 
 
 def next_due(row: DeliveryRow, attempt: AttemptRow) -> float:
-    """Return how many seconds after the attempt's end the next one is due."""
+    """Return the seconds from the attempt's end to the next due time."""
     assert row.due is not None
     return (row.due - attempt.at - attempt.latency_ms) / 1000
 
@@ -475,7 +475,7 @@ async def test_at_most_sixteen_attempts_of_an_endpoint_are_in_flight(tmp_path: P
 
 
 async def test_a_receiver_that_hangs_and_one_that_refuses_hold_up_nobody(tmp_path: Path):
-    """The two have three times more to deliver than the healthy one, which has all before either's first time-out."""
+    """The two have three times more deliveries than the healthy one, which gets all its own before their time-outs."""
     async with raw_server(hang) as refusing:
         pass
     async with raw_server(hang) as hanging, receiving() as healthy, bench(tmp_path, timeout_s=3600) as core:
@@ -503,7 +503,7 @@ async def test_pending_deliveries_of_a_disabled_endpoint_are_cancelled_and_enabl
         with pytest.raises(StateConflict):
             await core.ask(RetryDelivery(row))
         await core.test_event()
-        assert len(await core.listed()) == 1  # nothing is made for an endpoint that is not active
+        assert len(await core.listed()) == 1  # an inactive endpoint gets no deliveries
         receiver.answer = thanks
         await core.ask(ChangeEndpoint(id, active=True))
         core.clock.move(DAY)
@@ -671,7 +671,7 @@ async def test_a_sender_that_can_t_be_opened_is_opened_later_and_leaves_no_deliv
         assert len(receiver.received) == 1
 
 
-# the address that is really connected to
+# the address of the connected socket
 
 
 async def test_a_name_that_resolves_to_a_private_address_later_is_refused_at_the_attempt(

@@ -79,7 +79,7 @@ async def test_a_zone_is_read_forward_from_a_seq(workspace: Workspace):
     seqs, forward = await page(after=1, limit=3)
     assert seqs == [2, 3, 4]
     assert await page(after=4, limit=3) == ([5, 6, 7], None)
-    seqs, last = await page(cursor=forward, limit=2)  # the cursor knows where it leads
+    seqs, last = await page(cursor=forward, limit=2)  # the cursor holds its direction
     assert seqs == [5, 6]
     assert await page(cursor=last, limit=2, after=1) == ([7], None)
     assert await page(after=7) == await page(after=99) == ([], None)

@@ -1,4 +1,4 @@
-"""The table of gateway routes in docs/access.md, compared with the routes that the audit log tells of."""
+"""The table of gateway routes in docs/access.md equals the audited routes."""
 
 import re
 

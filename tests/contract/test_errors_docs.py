@@ -1,4 +1,4 @@
-"""The table of internal codes in docs/errors.md, compared with the classes of errors."""
+"""The table of internal codes in docs/errors.md equals the classes of errors."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The evening in docs/evening.md, line by line on a fresh gateway: it answers what the story shows."""
+"""The story of docs/evening.md, line by line on a fresh gateway, with the answers that it shows."""
 
 import asyncio
 import contextlib
@@ -34,13 +34,13 @@ SHOWN = ("@tinker", '"sources": [{"bank": ', '"quote": "[censored]"')
 
 @dataclass(slots=True)
 class Step:
-    """One line of the story (with what continues it), and where it stands in the file."""
+    """One line of the story with its continuation, and its number in the file."""
 
     number: int
     text: str
 
     def fail(self, wrong: str) -> NoReturn:
-        """Fail, and say where."""
+        """Fail with the line's number."""
         pytest.fail(f"docs/evening.md:{self.number}: {wrong}\nexpected: {self.text}", pytrace=False)
 
     def parsed(self, text: str | None) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def steps_of(text: str) -> list[Step]:
 
 
 def difference(shown: Any, answered: Any, path: str = "") -> str | None:
-    """Say where an answer does not contain what is shown of it; `…` in a shown text stands for anything."""
+    """Return the paths where an answer does not contain the shown part; `…` in a shown text stands for anything."""
     if isinstance(shown, dict) and isinstance(answered, dict):
         members: dict[str, Any] = shown
         for key, value in members.items():
@@ -92,7 +92,7 @@ def difference(shown: Any, answered: Any, path: str = "") -> str | None:
 
 @dataclass(slots=True)
 class Evening:
-    """Plays the steps in order; keeps who is there and what was used on the way."""
+    """Plays the steps in order, with the users and the commands so far."""
 
     client: Client
     users: dict[str, Client] = field(default_factory=dict[str, Client])
@@ -132,7 +132,7 @@ class Evening:
         assert not self.streams, f"streams that the story leaves open: {list(self.streams)}"
 
     def compare(self, step: Step, shown: Any, answered: Any) -> None:
-        """Fail with the line and the whole answer where it does not contain what is shown, or says what is hushed."""
+        """Fail with the line and the whole answer if the shown part is missing, or hushed words appear."""
         whole = json.dumps(answered, indent=2, ensure_ascii=False)
         wrong = difference(shown, answered)
         for words in self.hushed:
@@ -144,7 +144,7 @@ class Evening:
             )
 
     def user(self, step: Step, name: str) -> Client:
-        """Who does something on a line."""
+        """Return the user of a line."""
         return self.users.get(name) or step.fail(f"{name} is not registered")
 
     async def command(self, step: Step, answer: Step, user: str, service: str, body: str | None) -> None:
@@ -180,7 +180,7 @@ class Evening:
         self.services.add("ZN_Stream")
 
     async def event(self, step: Step, user: str) -> Any:
-        """Wait for what a user's stream brings next; its end is `{"end": reason}`."""
+        """Return the next event of a user's stream; its end is `{"end": reason}`."""
         if user not in self.streams:
             step.fail(f"{user} follows nothing")
         name = ""

@@ -1,4 +1,4 @@
-"""docs/mcp.md tells the truth: its example of a client runs, and its lists are those of the code.
+"""docs/mcp.md is true: its example of a client runs, and its lists equal the code's.
 
 Its examples with curl are run by test_pages.py.
 """

@@ -1,4 +1,4 @@
-"""The OpenAPI document: valid, committed as it is served, and in step with the routes."""
+"""The OpenAPI document is valid, equals the committed one, and matches the routes."""
 
 import re
 from io import BytesIO
@@ -33,7 +33,7 @@ async def document(sanic_client: Client) -> dict[str, Any]:
 
 
 async def routes_of_the_app(folder: Path) -> set[tuple[str, str]]:
-    """List method and path of every route, in OpenAPI's notation."""
+    """Return method and path of every route, in OpenAPI's notation."""
     store = await SqliteStore.open(folder / "parley.db")
     core = Core(store, RecallEngine(), Sealer(bytes(32)), CoreOptions())
     try:
@@ -127,7 +127,7 @@ async def test_a_gateway_body_may_lack_what_the_document_does_not_require_and_no
 
 
 ONE_OF = {"/api/mcp/tools/install": ("server", "url")}
-"""Members of which a body needs one, as their descriptions say: a schema that says so is more than generators read."""
+"""Members of which a body needs one, as their descriptions say, because generators don't support such schemas."""
 
 
 def _takes_null(schema: dict[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""What generators of clients, linters and readers need of the OpenAPI document, without any of these tools."""
+"""Requirements of client generators, linters and readers on the OpenAPI document, checked without these tools."""
 
 import re
 from collections import Counter
@@ -42,7 +42,7 @@ def resolved(document: dict[str, Any], value: dict[str, Any]) -> dict[str, Any]:
 
 
 def schemas_within(value: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Find every schema of the document, however deep."""
+    """Return every schema of the document, at any depth."""
     if isinstance(value, list):
         for number, item in enumerate(value):  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
             yield from schemas_within(item, f"{path}/{number}")
@@ -64,7 +64,7 @@ def invalid(document: dict[str, Any], schema: dict[str, Any], value: Any) -> lis
 
 
 def media(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Find every body of a request or an answer."""
+    """Return every body of a request or an answer."""
     for method, path, operation in operations(document):
         bodies = {"request": operation.get("requestBody", {}), **operation["responses"]}
         for which, body in bodies.items():
@@ -224,7 +224,7 @@ def test_every_code_that_a_command_can_answer_has_an_example(document: dict[str,
     assert shown == {error.internal_code for error in ServiceError.__subclasses__()} - {1006, 1501}
 
 
-# the gateway does what the flat schemas say
+# the gateway behaves like the flat schemas
 
 
 async def test_null_is_taken_for_every_member_that_the_document_lets_be_null(user: Client, document: dict[str, Any]):

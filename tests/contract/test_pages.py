@@ -1,4 +1,4 @@
-"""The examples of the documentation's pages, each on a fresh gateway after the README's quick start."""
+"""The examples of the documentation's pages, each run on a fresh gateway after the README's quick start."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ PAGES = {
     "docs/webhooks.md": 1,
     "docs/workspaces.md": 12,
 }
-"""Pages with examples, and how many of these show what comes back, at least."""
+"""Pages with examples, and the least number of examples with shown answers."""
 
 
 @pytest.mark.parametrize("page", PAGES)

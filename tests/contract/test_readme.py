@@ -1,4 +1,4 @@
-"""The README's quick start, run in order on a fresh gateway: it answers what the README shows."""
+"""The README's quick start, run in order on a fresh gateway, with the answers that it shows."""
 
 import re
 import xml.etree.ElementTree as ET

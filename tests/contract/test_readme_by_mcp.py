@@ -1,4 +1,4 @@
-"""The README's quick start once more, by the official MCP client alone: the same commands, the same answers."""
+"""The README's quick start by the official MCP client alone: the same commands, the same answers."""
 
 import json
 import re
@@ -19,7 +19,7 @@ SERVICES = {command.alias: service for service, command in COMMANDS.items()}
 
 
 class Step(NamedTuple):
-    """A command of the quick start, and what the README shows of its answer, if anything."""
+    """A command of the quick start, and its answer if the README shows it."""
 
     service: str
     arguments: dict[str, Any]

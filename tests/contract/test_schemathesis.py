@@ -1,4 +1,4 @@
-"""The gateway keeps what its OpenAPI document says, whatever schemathesis sends it."""
+"""The gateway conforms to its OpenAPI document for all requests of schemathesis."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from tests.support.gateway import BUS, CHECKOUT, INTERNAL_SECRET, running
 SCHEMATHESIS = CHECKOUT / ".venv-schemathesis" / "bin" / "schemathesis"
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 OPTIONS = (
-    # Positive data is refused all the time: there is no agent of a made-up name.
+    # Positive data is often refused, because no agent has a made-up name.
     *("--exclude-checks", "positive_data_acceptance"),
     *("--exclude-path-regex", "/zone/stream$"),  # an answer without end; test_zone_streams.py reads it
     *("--seed", "1"),
@@ -55,7 +55,7 @@ async def test_schemathesis_finds_no_answer_that_the_document_does_not_allow(
         said = (await process.communicate())[0].decode()
         assert process.returncode == 0, said[said.find("= FAILURES =") :]
         assert re.search(r"Tested: (\d+)", said), said
-        # The phases are of use only while it is logged on and can do something.
+        # The phases are useful only while it is logged on.
         log = gateway.log.read_text()
         for service in ("AP_Create", "AP_List", "US_Update"):
             assert re.search(rf" 200 0 {service} ", log), f"{service} never succeeded"

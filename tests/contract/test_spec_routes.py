@@ -34,7 +34,7 @@ def row(name: str) -> Callable[[Row], Row]:
 
 @pytest.fixture(scope="module")
 async def gateway(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
-    """A gateway on which all that is optional is turned on."""
+    """A gateway with all optional routes."""
     settings: dict[str, Any] = {
         "PARLEY_SANDBOX_KEYS_ENABLED": "true",
         "PARLEY_SANDBOX_KEYS_PER_HOUR": "0",

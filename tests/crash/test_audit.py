@@ -1,4 +1,4 @@
-"""A crash parts no change from its row in the audit log."""
+"""A crash separates no change from its row in the audit log."""
 
 import asyncio
 import random
@@ -14,7 +14,7 @@ from tests.support.stored import read
 
 
 def rows(gateway: GatewayProcess, service: str) -> int:
-    """How many successes of a service are logged."""
+    """Return the number of logged successes of a service."""
     ((count,),) = read(gateway, "SELECT count(*) FROM audit WHERE service = ? AND internal_code = 0", service)
     return count
 

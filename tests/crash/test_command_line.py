@@ -12,7 +12,7 @@ from tests.support.gateway import CHECKOUT
 
 
 async def said(*arguments: str, **settings: str) -> tuple[int, str, str]:
-    """Run it; return its exit status, and what it said on stdout and stderr."""
+    """Run it; return its exit status, stdout and stderr."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PARLEY_")} | settings
     process = await asyncio.create_subprocess_exec(
         sys.executable,

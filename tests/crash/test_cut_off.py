@@ -1,4 +1,4 @@
-"""How many requests a stop says it has cut off, when the grace that it grants is over: a second, in these tests."""
+"""The number of requests that a stop reports as cut off after its grace period, which is a second in these tests."""
 
 import asyncio
 import signal
@@ -13,13 +13,13 @@ from tests.support.gateway import BUS, Client, GatewayProcess, running
 from tests.support.wire import connected, raw_post
 
 STOP_S = 60.0
-"""Much longer than a stop may take, on a busy machine."""
+"""Seconds, much longer than a stop on a busy machine."""
 HEALTH = b"GET /api/health HTTP/1.1\r\nHost: parley\r\n\r\n"
 HALF_SENT = raw_post(BUS, b"{", length=100)
 
 
 async def stopped(gateway: GatewayProcess) -> str:
-    """Tell the gateway to stop, and return its last line."""
+    """Stop the gateway and return its last line."""
     assert gateway.process is not None
     gateway.process.send_signal(signal.SIGTERM)
     assert await asyncio.wait_for(gateway.process.wait(), STOP_S) == 0
@@ -28,7 +28,7 @@ async def stopped(gateway: GatewayProcess) -> str:
 
 @asynccontextmanager
 async def at_work(tmp_path: Path) -> AsyncIterator[tuple[GatewayProcess, Client, Gate]]:
-    """Run a gateway whose engine waits at a gate that nobody opens, with an agent that is online."""
+    """Run a gateway with an online agent and an engine that waits at a closed gate."""
     gate = Gate(tmp_path / "gate")
     starting = running(tmp_path / "data", script=ENGINES / "scripted.py", TEST_GRACE_S="1")
     async with starting as gateway, gateway.client() as nobody:

@@ -1,4 +1,4 @@
-"""A data directory that can't be used: the start is refused and says which path is wrong and what to do."""
+"""An unusable data directory: the refused start names the path and the remedy."""
 
 import asyncio
 import os
@@ -17,7 +17,7 @@ UNPRIVILEGED = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
 
 
 async def refused(data: Path, *expected: str, through: Sequence[str] = (), **settings: str) -> str:
-    """Insist on a refusal in one line that says all that is expected; return it."""
+    """Assert a refusal in one line with all expected parts; return it."""
     settings = {"PARLEY_PORT": "0", "PARLEY_DATA_DIR": str(data)} | {**settings}
     if through:
         status, said = await ran_through(through, settings)
@@ -35,7 +35,7 @@ async def refused(data: Path, *expected: str, through: Sequence[str] = (), **set
 
 
 async def ran_through(through: Sequence[str], settings: Mapping[str, str]) -> tuple[int | None, str]:
-    """Run `server.py` through another command to its end; return its exit status and all that it said."""
+    """Run `server.py` through another command to its end; return its exit status and its output."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PARLEY_")} | {**settings}
     process = await asyncio.create_subprocess_exec(
         *through, *REAL, env=environment, cwd=CHECKOUT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
@@ -45,7 +45,7 @@ async def ran_through(through: Sequence[str], settings: Mapping[str, str]) -> tu
 
 
 def as_an_ordinary_user() -> Sequence[str]:
-    """Return what to run the gateway through so that permissions hold for it."""
+    """Return the command that runs the gateway under permissions."""
     if os.geteuid() != 0:
         return ()
     if shutil.which("setpriv") is None:
@@ -125,7 +125,7 @@ async def test_a_database_that_another_program_holds_is_refused_as_locked(tmp_pa
 
 
 def on_a_mount(folder: Path, options: str) -> Sequence[str]:
-    """Return what to run the gateway through so that a folder is a file system of its own, in its own namespace."""
+    """Return the command that runs the gateway in a namespace with a folder as its own file system."""
     mounted = ("unshare", "-rm", "sh", "-c", f'mount -t tmpfs -o {options} parley "$0" && exec "$@"', str(folder))
     if shutil.which("unshare") is None or os.system(" ".join([*mounted[:3], "-c", "true"])) != 0:
         pytest.skip("needs unshare (util-linux) with user namespaces")
@@ -134,7 +134,7 @@ def on_a_mount(folder: Path, options: str) -> Sequence[str]:
 
 @pytest.mark.parametrize("size", ["4k", "64k", "500k"])
 async def test_a_full_disk_is_told_as_such(tmp_path: Path, size: str):
-    """The disk is full at the folder, at the database, or at its log, whichever the size lets come first."""
+    """The disk is full at the folder, at the database, or at its log, depending on the size."""
     data = tmp_path / "data"
     data.mkdir()
     await refused(data, "no space left", str(data), "free some", through=on_a_mount(data, f"size={size}"))

@@ -1,4 +1,4 @@
-"""A store that fails now and then: nobody ever reads what is not stored, and no count drifts from its rows."""
+"""A store with random failures: nobody reads unstored data, and no count drifts from its rows."""
 
 import asyncio
 import re
@@ -15,11 +15,11 @@ from tests.support.load import NOT_CARRIED_OUT, Crowd, Owner, crowd, database_of
 SCRIPT = Path(__file__).parents[1] / "gateways" / "failing.py"
 AGENTS = 20
 CHATS = 1_500
-"""Chats that are to be acknowledged before a test ends."""
+"""Number of acknowledged chats at which a test ends."""
 
 
 class Watchers:
-    """Readers that compare, at once, what they are shown with what the database holds."""
+    """Number of concurrent readers that compare answers with the database."""
 
     def __init__(self, crowd: Crowd, database: sqlite3.Connection) -> None:
         self.crowd = crowd

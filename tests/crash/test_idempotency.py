@@ -1,4 +1,4 @@
-"""A crash under load with Idempotency-Keys: each command is carried out once, and every retry gets the first answer."""
+"""A crash under load with Idempotency-Keys: each command runs once, and every retry gets the first answer."""
 
 import asyncio
 import itertools
@@ -20,22 +20,22 @@ DOMAIN = "observatory"
 WORKERS = 12
 MAX_API_KEYS = 100
 PATIENCE_S = (0.002, 0.05, 5.0)
-"""How long a client waits for its answer before it cuts the connection and tries again."""
+"""Seconds after which a client cuts the connection and tries again."""
 
 
 @dataclass
 class Worker:
-    """Sends one command after another, each with a key of its own, until it has an answer."""
+    """Sends one command after another, each with its own key, until it has an answer."""
 
     client: Client
     rng: random.Random
     numbers: "itertools.count[int]"
     answers: dict[str, tuple[str, dict[str, Any], Any]] = field(default_factory=dict)
-    """What was sent with each key, and its first answer."""
+    """The request and the first answer of each key."""
     replays: int = 0
     stop: bool = False
     keys_left: int = MAX_API_KEYS // WORKERS
-    """API keys that it may still make, so that all workers together stay within their user's limit."""
+    """Number of API keys that it may still make, so that all workers together stay within their user's limit."""
 
     async def work(self) -> None:
         while not self.stop:
@@ -58,7 +58,7 @@ class Worker:
                 return BUS, {"service": "AP_Chat", "content": f"chat {number}"}
 
     async def _insist(self, key: str, path: str, body: dict[str, Any]) -> None:
-        """Send until it is answered, then once more now and then: the answer must be the same."""
+        """Send a command until it is answered, and sometimes again: the answer must be the same."""
         again = self.rng.random() < 0.3
         while not self.stop:
             try:
@@ -117,7 +117,7 @@ async def test_retries_through_crashes_make_each_entity_once(tmp_path: Path, kil
 
 
 class Librarian(Worker):
-    """Loads memories in a bank and deletes all of them now and then, until each command has its answer."""
+    """Loads memories in a bank and sometimes deletes all of them, until each command has its answer."""
 
     async def work(self) -> None:
         while not self.stop:
@@ -133,12 +133,12 @@ class Librarian(Worker):
                     await asyncio.sleep(0.01)
 
     def deleted(self) -> int:
-        """Add up what its deletions were told."""
+        """Return the sum of its deletions' answers."""
         deletions = [answer for _, body, answer in self.answers.values() if body["service"] == "MB_Delete"]
         return sum(answer["content"][0]["memories"] for answer in deletions)
 
     def loaded(self) -> int:
-        """Count its loads."""
+        """Return the number of its loads."""
         return sum(body["service"] == "MB_Load" for _, body, _ in self.answers.values())
 
 
@@ -171,7 +171,7 @@ async def test_deletions_retried_through_crashes_tell_the_numbers_that_went(tmp_
 
 
 def once(database: Path, acknowledged: list[tuple[str, dict[str, Any]]]) -> None:
-    """Insist that nothing is in the file twice, and that all that was acknowledged is there."""
+    """Assert that the file holds everything acknowledged, and nothing twice."""
     with closing(sqlite3.connect(database)) as connection:
 
         def column(sql: str) -> Counter[str]:

@@ -1,4 +1,4 @@
-"""PARLEY_LOG_FORMAT=json: every line of both streams is one JSON object, whatever happens."""
+"""PARLEY_LOG_FORMAT=json: every line of both streams is one JSON object in all cases."""
 
 import asyncio
 import os
@@ -17,14 +17,14 @@ MEMBERS = {"time", "level", "logger"}
 
 
 def lines_of(log: Path) -> list[dict[str, Any]]:
-    """Read a log whose every line has to be a JSON object."""
+    """Return the objects of a log; every line must be one."""
     lines = [orjson.loads(line) for line in log.read_bytes().splitlines()]
     assert all(line.keys() >= MEMBERS for line in lines), lines
     return lines
 
 
 async def refusal(*arguments: str, **settings: str) -> dict[str, Any]:
-    """Start a gateway that refuses; return its one line on stderr."""
+    """Run a refused start; return its one line on stderr."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PARLEY_")} | settings
     process = await asyncio.create_subprocess_exec(
         sys.executable,

@@ -1,4 +1,4 @@
-"""Where the gateway listens, and what its first lines say of it."""
+"""The addresses of the gateway, and their report in its first lines."""
 
 import re
 import socket
@@ -22,7 +22,7 @@ def port_of(gateway: GatewayProcess) -> int:
 
 
 def named(gateway: GatewayProcess) -> list[str]:
-    """Return every address that the banner names as one where it listens."""
+    """Return every address in the banner."""
     banner = gateway.log.read_text().partition("Try first")[0]
     return re.findall(r"http://(?:\[[0-9a-f:]+\]|[\w.]+):\d+", banner)
 
@@ -55,7 +55,7 @@ async def test_who_comes_by_ipv4_to_a_socket_of_both_has_an_ipv4_address(tmp_pat
             answer = await nobody.command("US_Create", vx=vx, headers={"X-Forwarded-For": sender})
             return answer.code
 
-        assert await register("first", "192.0.2.1") == 0  # the proxy is believed, or both would share its address
+        assert await register("first", "192.0.2.1") == 0  # the proxy is trusted, otherwise both would share its address
         assert await register("second", "192.0.2.2") == 0
         assert await register("third", "192.0.2.1") == 4001
     lines = [line for line in gateway.log.read_text().splitlines() if "US_Create" in line]

@@ -1,4 +1,4 @@
-"""Crashes under load: a count is never above its limit nor below what was acknowledged, and its events come once."""
+"""Crashes under load: a count stays between the acknowledged requests and its limit, and its events come once."""
 
 import asyncio
 import random
@@ -19,7 +19,7 @@ CLIENTS = 24
 
 @dataclass
 class Load:
-    """Clients of one user, on sessions and an API key, who count what they are answered."""
+    """Clients of one user, on sessions and an API key, that count their answers."""
 
     clients: list[Client]
     served: int = 0
@@ -28,7 +28,7 @@ class Load:
     told: list[int] = field(default_factory=list[int])
 
     async def run(self, *, until: Iterable[int] | None = None) -> None:
-        """Send from all clients at once: so many requests, or until the gateway is gone."""
+        """Send from all clients at once, up to this number of requests or until the gateway is gone."""
         turns = iter(until) if until is not None else None
 
         async def send(client: Client) -> None:
@@ -53,7 +53,7 @@ class Load:
 
 
 async def load_of(nobody: Client, limit: int) -> Load:
-    """Set up a user with an API key; what that takes is counted in."""
+    """Set up a user with an API key; its requests are counted too."""
     user = await nobody.register("lovelace")
     assert (await set_plan(user, user.name, "enterprise", limit=limit)).http == 200
     answer = await user.request("POST", "/api/api-keys", json={"name": "nightly"})
@@ -68,7 +68,7 @@ async def load_of(nobody: Client, limit: int) -> Load:
 
 
 async def used(gateway: GatewayProcess, client: Client) -> int:
-    """The count, once the actor has loaded it; asking counts nothing."""
+    """Return the count of the loaded actor; this counts nothing."""
     path = f"/api/admin/users/{client.name}/plan"
     ((plan, limit),) = read(gateway, "SELECT plan, plan_limit FROM users")
     answer = await client.request("PUT", path, json={"plan": plan, "limit": limit}, headers=SECRET)
@@ -76,7 +76,7 @@ async def used(gateway: GatewayProcess, client: Client) -> int:
 
 
 def thresholds(limit: int, window: str) -> list[dict[str, Any]]:
-    """What is told of but for the counts, which a crash may have raised."""
+    """Return the data of events without counts, which a crash may have raised."""
     common = {"scope": "daily", "limit": limit, "plan": "enterprise", "window": window}
     return [common | {"threshold": 80}, common | {"threshold": 100}]
 

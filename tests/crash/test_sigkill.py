@@ -1,4 +1,4 @@
-"""A crash: whatever was acknowledged is there afterwards, once and in order."""
+"""A crash: everything acknowledged is stored, once and in order."""
 
 import asyncio
 import random
@@ -25,7 +25,7 @@ async def test_crashes_under_load_lose_and_double_nothing_that_was_acknowledged(
             before = clients.acknowledged
             acting = asyncio.create_task(clients.act(lambda: True))
             await asyncio.sleep(rng.uniform(0.3, 1.2))
-            while clients.acknowledged == before and not acting.done():  # however slow the machine is just now
+            while clients.acknowledged == before and not acting.done():  # also on a slow machine
                 await asyncio.sleep(0.05)
             assert not acting.done()
             await gateway.kill()

@@ -1,4 +1,4 @@
-"""An orderly stop: what is under way is answered, what was acknowledged is stored, and nothing else is."""
+"""An orderly stop: current requests are answered, and exactly the acknowledged changes are stored."""
 
 import asyncio
 import re
@@ -15,11 +15,11 @@ from tests.support.load import UNKNOWN, Crowd, crowd, database_of, verify_rows
 from tests.support.operator import on_plan
 
 GRACE_S = 25.0
-"""Twice the ten seconds that a stop grants, and some for a busy machine."""
+"""Twice the grace period of ten seconds, and some for a busy machine."""
 
 
 async def ended(gateway: GatewayProcess) -> int:
-    """Wait until the gateway has ended by itself; return its exit status."""
+    """Wait until the gateway ends by itself; return its exit status."""
     assert gateway.process is not None
     return await asyncio.wait_for(gateway.process.wait(), GRACE_S)
 
@@ -49,7 +49,7 @@ async def test_a_stop_under_load_answers_what_is_under_way_and_stores_what_it_ac
         assert await ended(gateway) == 0
         await acting
         stored = verify_rows(database_of(gateway), clients)
-        # Not one message more: a command whose connection broke was not carried out unanswered.
+        # Not one message more: no command of a broken connection was carried out unanswered.
         assert stored == clients.acknowledged > 100
         said = gateway.log.read_text()
         assert said.rstrip().endswith("Parley has stopped.")

@@ -1,4 +1,4 @@
-"""A start that can't be: exit status 2, a message that says what to do, no traceback, and the process ends."""
+"""Refused starts: exit status 2, a message with the remedy, no traceback, and the process ends."""
 
 import base64
 import os
@@ -17,14 +17,14 @@ from tests.support.gateway import GatewayProcess, ran, running
 
 
 async def start(data: Path, **settings: str) -> tuple[int, str]:
-    """Run the gateway, which should refuse; return its exit status and all that it said."""
+    """Run a refused start; return its exit status and its output."""
     settings = {"PARLEY_PORT": "0", "PARLEY_DATA_DIR": str(data), "PARLEY_LOG_LEVEL": "warning"} | settings
     with TemporaryDirectory() as folder:
         return await ran(Path(folder), **settings)
 
 
 async def refused(data: Path, *expected: str, **settings: str) -> None:
-    """Insist on a refusal that says all that is expected."""
+    """Assert a refusal with all expected parts."""
     status, said = await start(data, **settings)
     assert status == 2, said
     assert "Traceback" not in said
@@ -82,7 +82,7 @@ def no_database(folder: Path) -> None:
 
 
 def broken_schema(folder: Path) -> None:
-    """A database of somebody else's: what the first migration makes is there already."""
+    """A foreign database, in which the tables of the first migration exist already."""
     with sqlite3.connect(folder / "parley.db") as made:
         made.execute("CREATE TABLE users (n)")
     made.close()
@@ -129,7 +129,7 @@ KEY_FILE = "master.key"
 
 
 async def started(data: Path, **settings: Any) -> None:
-    """Start the gateway and stop it in order."""
+    """Start the gateway and stop it in an orderly way."""
     async with running(data, **settings) as gateway:
         assert await gateway.stop() == 0
 
@@ -139,7 +139,7 @@ def new_key() -> str:
 
 
 async def test_the_first_start_makes_a_key_file_that_its_owner_alone_can_read(tmp_path: Path):
-    before = os.umask(0)  # the mode must not hang on it
+    before = os.umask(0)  # the mode must not depend on it
     try:
         await started(tmp_path)
     finally:
@@ -158,7 +158,7 @@ async def test_a_key_of_the_settings_needs_no_file(tmp_path: Path):
     assert not (tmp_path / KEY_FILE).exists()
     await started(tmp_path, PARLEY_MASTER_KEY=key)
     await refused(tmp_path, "master key", "gone", str(tmp_path / KEY_FILE), "PARLEY_MASTER_KEY")
-    assert not (tmp_path / KEY_FILE).exists()  # a new one would make what is sealed unreadable for good
+    assert not (tmp_path / KEY_FILE).exists()  # a new one would make sealed data permanently unreadable
     (tmp_path / KEY_FILE).write_text(f"{key}\n")
     await started(tmp_path)
 
@@ -212,7 +212,7 @@ async def test_a_key_of_the_settings_that_is_none_is_refused_and_not_shown(tmp_p
 
 
 async def test_a_start_that_crashed_before_the_key_was_proven_goes_on_with_its_key(tmp_path: Path):
-    """The file is made before anything is sealed with it, so one without a proof in the database is as good."""
+    """The file is made before its first use, so one without a proof in the database is valid."""
     (tmp_path / KEY_FILE).write_text(f"{new_key()}\n")
     await started(tmp_path)
 

@@ -1,4 +1,4 @@
-"""Webhooks under SIGKILL: every event reaches every receiver that comes round, and the rows tell the truth."""
+"""Webhooks under SIGKILL: every event reaches every recovering receiver, and the rows are true."""
 
 import asyncio
 import random
@@ -20,7 +20,7 @@ from tests.support.receiver import Received, Receiver, receiving
 
 RECEIVERS = 5
 AT_ONCE = 8
-"""Events emitted at the same time."""
+"""Number of events emitted at the same time."""
 
 SETTINGS: dict[str, Any] = {
     "PARLEY_WEBHOOKS_ALLOW_INSECURE": "true",
@@ -33,7 +33,7 @@ SETTINGS: dict[str, Any] = {
 
 @dataclass
 class Moody:
-    """A receiver that answers 200, 500, nothing at all, or drops the connection, at random."""
+    """A receiver that at random answers 200 or 500, never answers, or drops the connection."""
 
     rng: random.Random
     seen: Counter[str] = field(default_factory=Counter)
@@ -68,7 +68,7 @@ async def moody_receivers(rng: random.Random) -> AsyncIterator[list[tuple[Moody,
 
 
 async def emit(client: Client, numbers: list[int], acknowledged: dict[int, str]) -> None:
-    """Emit events until none is left or the gateway is gone; one whose answer did not come is emitted again later."""
+    """Emit events until none is left or the gateway is gone; one without an answer is emitted again later."""
     while numbers:
         number = numbers.pop()
         try:
@@ -137,7 +137,7 @@ async def until_nothing_waits(client: Client) -> None:
 
 
 def check_rows(database: Path, receivers: list[Moody]) -> tuple[int, int]:
-    """Insist that each delivery's row says what its receiver saw, but for attempts that a kill cut off.
+    """Assert that each delivery's row equals its receiver's view, except for attempts that a kill cut off.
 
     Returns the number of deliveries, and of attempts that were cut off.
     """
@@ -158,5 +158,5 @@ def check_rows(database: Path, receivers: list[Moody]) -> tuple[int, int]:
         assert logged <= seen[id]
         cut_off += seen[id] - logged
     assert seen.keys() == {row[0] for row in rows}
-    assert {"http_status", "timeout", "connection_reset"} <= errors  # else the receivers were not what they claim
+    assert {"http_status", "timeout", "connection_reset"} <= errors  # otherwise the receivers did not misbehave
     return len(rows), cut_off

@@ -17,7 +17,7 @@ DOMAIN, BANK = "observatory", "star-notes"
 
 @dataclass
 class Work:
-    """Three users at work, and what was acknowledged to them."""
+    """Three active users and their acknowledged changes."""
 
     owner: Client
     guest: Client
@@ -93,7 +93,7 @@ class Work:
             user.base = base
 
     async def verify(self) -> None:
-        """Insist that all that was acknowledged is there, once and in order."""
+        """Assert that everything acknowledged is stored, once and in order."""
         said = {entry["seq"]: entry["content"] for entry in await self._all("ZN_Read", {"domain": DOMAIN})}
         assert sorted(said) == list(range(1, len(said) + 1))
         assert len(set(said.values())) == len(said)
@@ -123,7 +123,7 @@ class Work:
 
 
 class Follower:
-    """Follows the zone through every crash, from the last event that it had."""
+    """Follows the zone through every crash, from its last event on."""
 
     def __init__(self, user: Client) -> None:
         self.user = user
@@ -159,7 +159,7 @@ async def test_workspaces_survive_crashes_and_streams_resume_without_gap_or_doub
             acting = asyncio.create_task(work.until_killed())
             reading = asyncio.create_task(follower.follow())
             await asyncio.sleep(rng.uniform(0.3, 1.0))
-            while (len(work.posted), len(work.memories)) == before and not acting.done():  # however slow the machine is
+            while (len(work.posted), len(work.memories)) == before and not acting.done():  # also on a slow machine
                 await asyncio.sleep(0.05)
             await gateway.kill()
             await asyncio.gather(acting, reading)

@@ -66,7 +66,7 @@ async def proxied(proxied_server: GatewayProcess) -> AsyncIterator[Client]:
 
 @pytest.fixture
 def address() -> dict[str, str]:
-    """Headers of a caller at an address that no other test uses (the proxied gateway believes them)."""
+    """Return headers of a caller at an address that no other test uses; the proxied gateway trusts them."""
     return elsewhere()
 
 

@@ -11,7 +11,7 @@ REPLAYED = "Idempotency-Replayed"
 
 @dataclass
 class Scene:
-    """An owner and a guest, each with an agent, a domain and a bank of the owner's: what every command can act on."""
+    """An owner and a guest, each with an agent, and the owner's domain and bank, as targets of every command."""
 
     owner: Client
     guest: Client

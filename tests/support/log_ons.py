@@ -20,7 +20,7 @@ async def log_on(client: Client, name: str, secret: str = PASSWORD, **headers: s
 
 
 async def works(client: Client) -> bool:
-    """Tell whether a client's credential is accepted."""
+    """Return whether a client's credential is accepted."""
     answer = await client.command("US_Read")
     assert answer.code in (0, 2001), answer.body
     return answer.code == 0

@@ -21,7 +21,7 @@ async def accept(client: Client, bank: str, agent: str) -> Answer:
 
 
 async def share(owner: Client, guest: Client, bank: str, agent: str, permission: str) -> None:
-    """Offer a bank to another's agent, which takes it."""
+    """Offer a bank to another user's agent and accept it."""
     (await grant(owner, bank, agent, permission)).ok()
     (await accept(guest, bank, agent)).ok()
 

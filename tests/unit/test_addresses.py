@@ -1,4 +1,4 @@
-"""The address that a request comes from, behind proxies that are trusted or not."""
+"""The client's address of a request, behind trusted and other proxies."""
 
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -21,11 +21,11 @@ PROXIES = ("127.0.0.1/32", "10.0.0.0/8", "fd00::/8")
 
 @pytest.fixture
 async def seen(unique: str) -> AsyncIterator[Ask]:
-    """Send a request with headers to a real server that trusts some networks; tell whom it takes the sender for."""
+    """Return a function that asks a real server with trusted networks for the client's address of its request."""
     app = Sanic(f"addresses-{unique}")
     app.config.AUTO_EXTEND = False
     app.config.MOTD = False
-    app.config.TOUCHUP = False  # it rewrites Sanic's methods, which works once in a process
+    app.config.TOUCHUP = False  # it rewrites Sanic's methods, which works once per process
     trusted: list[Network] = []
 
     @app.get("/")

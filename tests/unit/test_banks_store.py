@@ -1,4 +1,4 @@
-"""The rows of banks: index and counts keep step, whatever path a change takes."""
+"""The rows of banks: index and counts match the memories after every kind of change."""
 
 import re
 import sqlite3

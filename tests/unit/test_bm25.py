@@ -1,4 +1,4 @@
-"""The tokenizer (words.py) and the inverted index (bm25.py)."""
+"""The tokenizer (tokenizer.py) and the inverted index (bm25.py)."""
 
 # ruff: noqa: RUF001 (other scripts' characters are the point)
 

@@ -1,4 +1,4 @@
-"""Who a connection is counted for."""
+"""The callers that connections are counted for."""
 
 from ipaddress import ip_network
 

@@ -1,4 +1,4 @@
-"""The database: its settings, its migrations, and that one process has it."""
+"""The database: its settings, its migrations, and its use by one process only."""
 
 import asyncio
 import sqlite3
@@ -53,7 +53,7 @@ async def tables(connection: aiosqlite.Connection) -> list[object]:
 
 async def test_commits_are_on_disk_and_readers_do_not_wait_for_the_writer(tmp_path: Path):
     store = await SqliteStore.open(tmp_path / "new folder" / "test.db")
-    # What the writer's own connection says, stored by itself; `synchronous` 2 is FULL.
+    # The settings of the writer's own connection, stored by itself; `synchronous` 2 is FULL.
     pragmas = "SELECT (SELECT * FROM pragma_journal_mode), (SELECT * FROM pragma_synchronous)"
     await store.commit(
         Unit(
@@ -200,7 +200,7 @@ async def test_a_newer_database_is_refused_with_what_to_do_and_left_as_it_is(tmp
     left.execute("DROP TABLE of_the_future")
     left.execute("PRAGMA user_version = 0")
     left.close()
-    await (await SqliteStore.open(path)).close()  # the refusal let go of the lock
+    await (await SqliteStore.open(path)).close()  # the refused start released the lock
 
 
 # One process

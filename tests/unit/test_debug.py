@@ -1,4 +1,4 @@
-"""GET /debug/actors, where there are very many of them."""
+"""GET /debug/actors with very many actors."""
 
 from collections.abc import Iterator
 

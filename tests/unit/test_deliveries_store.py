@@ -1,4 +1,4 @@
-"""The dispatcher's queries: what they find, and that none reads all that waits."""
+"""The dispatcher's queries: their results, and that none reads all waiting deliveries."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ WAITING = 3_000
 
 @pytest.fixture
 def database() -> Iterator[sqlite3.Connection]:
-    """A database with two endpoints: the first has thousands of waiting deliveries, the second a few."""
+    """A database with two endpoints, the first with thousands of waiting deliveries, the second with a few."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.execute("PRAGMA foreign_keys = ON")
         for file in sorted(MIGRATIONS.glob("*.sql")):

@@ -30,7 +30,7 @@ class Visit(Ask[str]):
 
 @dataclass(frozen=True, slots=True)
 class VisitLater(Ask[str]):
-    """Answered some time later, while the mailbox goes on."""
+    """Answered later, while the mailbox goes on."""
 
     number: int = 0
 
@@ -42,14 +42,14 @@ class Knock(Tell):
 
 @dataclass(frozen=True, slots=True)
 class Stumble(Ask[None]):
-    """Fails as nobody foresaw."""
+    """Fails with an unexpected exception."""
 
     number: int = 0
 
 
 @dataclass
 class World:
-    """What all hosts of a test share."""
+    """The shared state of a test's hosts."""
 
     seed: int = 0
     gate: asyncio.Event = field(default_factory=asyncio.Event)
@@ -65,7 +65,7 @@ class World:
         self.gate.set()
 
     async def pause(self) -> None:
-        """Take a while: nothing, some steps of the loop, or a millisecond or two."""
+        """Wait for nothing, some steps of the loop, or a millisecond or two."""
         match self.random.randrange(4):
             case 0:
                 pass
@@ -76,7 +76,7 @@ class World:
 
 
 class Host(Actor):
-    """Takes its time to begin and to end, and notes whenever two of one key are there at once."""
+    """An actor that starts and stops slowly, and records two live ones of one key."""
 
     kind = "host"
 
@@ -612,7 +612,7 @@ async def test_a_store_that_can_not_be_read_fails_the_asks_and_is_asked_again_la
 
 
 class Unreadable(Counter):
-    """Reads a table that is not there, until it is told of one that is."""
+    """Reads a missing table until it is told the name of an existing one."""
 
     table = "missing"
 

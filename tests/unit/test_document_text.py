@@ -1,4 +1,4 @@
-"""From documents to texts: HTML without its tags, parts of sensible size, in time that hostile texts don't stretch."""
+"""Texts of documents: HTML without tags, parts of limited size, in linear time also for hostile texts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A domain as one of its viewers sees it."""
+"""The record of a domain for one of its viewers."""
 
 from actors.domains.messages import LOBBY, DomainView, DomainViewer
 from persistence.domains import DomainRow, ZoneRow

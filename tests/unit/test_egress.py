@@ -1,4 +1,4 @@
-"""The egress policy: hostile URLs and addresses are refused, ordinary ones are not."""
+"""The egress policy: hostile URLs and addresses are refused, ordinary ones are allowed."""
 
 import ipaddress
 import sys
@@ -184,7 +184,7 @@ def test_development_does_not_open_what_nothing_listens_on_or_what_parsers_disag
 
 
 def test_an_address_over_the_whole_of_ipv4_is_refused_exactly_where_it_is_special():
-    """Every /16 of IPv4, against Python's own registry, which is right there but for multicast and some services."""
+    """Every /16 of IPv4, compared with Python's registry, which is right except for multicast and some services."""
     known_otherwise = {"192.0.0.0", "192.88.0.0", "192.31.0.0", "192.52.0.0", "192.175.0.0"}
     for high in range(2**16):
         address = ipaddress.IPv4Address(high << 16)

@@ -1,4 +1,4 @@
-"""The queue in front of the password hasher: bounded, in turns, and not to be filled by one for all."""
+"""The queue in front of the password hasher: bounded, fair, and not to be filled by one caller."""
 
 from collections import Counter
 

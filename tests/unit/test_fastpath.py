@@ -1,4 +1,4 @@
-"""Which requests the fast path takes, and what it makes of them."""
+"""The requests that the fast path takes, and their parsed form."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is fetched from registries is what was reviewed: vendored files and lock files have checksums."""
+"""Files from registries are the reviewed ones: vendored files and lock files have checksums."""
 
 import hashlib
 import os

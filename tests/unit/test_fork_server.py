@@ -1,4 +1,4 @@
-"""The fork server of the tests: its children are processes like those that the interpreter starts."""
+"""The fork server of the tests: its children are like processes that the interpreter starts."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Actors that end are freed at once: the garbage collector runs too seldom to wait for it."""
+"""Ended actors are freed at once, because the garbage collector runs too seldom."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""What becomes of a head: one reading, or a refusal that says why. The table of bad ones is a service test."""
+"""Parsing of heads: one result, or a refusal with its reason. The table of bad ones is a service test."""
 
 import pytest
 from hypothesis import example, given
@@ -127,7 +127,7 @@ PIECES = st.sampled_from(
 
 @st.composite
 def mutated(draw: st.DrawFn) -> bytes:
-    """Replace up to three stretches of a good head by something that parsers stumble over."""
+    """Replace up to three parts of a good head by text that confuses parsers."""
     head = GOOD
     for _ in range(draw(st.integers(1, 3))):
         place = draw(st.integers(0, len(head)))

@@ -31,7 +31,7 @@ USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
 
 
 class Node:
-    """One of several that keep answers in the same store."""
+    """One of several stores of idempotency records over the same database."""
 
     def __init__(self, store: SqliteStore, now: int = NOW) -> None:
         self.store = store
@@ -48,7 +48,7 @@ class Node:
         return await self.idempotency.once(self.key(sent), None, Execution(run, nothing, answered, failed, redacted))
 
     async def store_change(self, receipt: Receipt, name: str) -> None:
-        """Store a change that nothing but the key can refuse."""
+        """Store a change that only the key can refuse."""
         receipt.make = lambda _: Answer(content=[{"by": name}])
         entry = audit.insert("usr_1", NOW, "ses_1", "", name, "{}", 0, "")
         await self.store.commit(Unit((entry, *receipt.writes(None))))

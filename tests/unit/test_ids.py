@@ -1,4 +1,4 @@
-"""Identifiers and times as they stand on the wire."""
+"""Identifiers and times in their wire format."""
 
 import re
 import uuid

@@ -16,7 +16,7 @@ from persistence.sqlite.migrate import MIGRATIONS
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
-# What each part may import of the others. A part that is not here is a test away from being noticed.
+# The imports that each part may make of others. A test notices a part that is missing here.
 MAY_IMPORT = {
     "server": {"config", "routes", "actors", "persistence"},
     "routes": {"actors", "persistence"},
@@ -77,7 +77,7 @@ ORDER = (
 )
 
 LINES = 350
-"""The most lines that a Python file of the product may have."""
+"""Maximum number of lines of a Python file of the product."""
 
 # What is still to be cut up or turned round; these lists only ever shrink.
 TOO_LONG: set[str] = set()
@@ -86,7 +86,7 @@ IN_CIRCLES: set[str] = set()
 
 
 def broken_rules(checkout: Path) -> list[str]:
-    """Read every Python file of the parts and say where a rule is broken."""
+    """Return every broken rule in the Python files of the parts."""
     return [
         f"{file.relative_to(checkout)}:{line} {fault}"
         for part in MAY_IMPORT
@@ -114,12 +114,12 @@ def faults_in(file: Path, checkout: Path) -> Iterator[tuple[int, str]]:
 
 
 def concept_of(module: str) -> str:
-    """Name the folder of actors/ that a module is in, or the module itself where it is in none."""
+    """Return the folder of actors/ that holds a module, or the module itself if it is in none."""
     return module.split(".")[1] if module.startswith("actors.") else ""
 
 
 def modules_imported(file: Path) -> Iterator[tuple[int, str]]:
-    """Name each module that a file imports, in full and with the line."""
+    """Return each module that a file imports, with its full name and line."""
     for node in ast.walk(ast.parse(file.read_bytes(), filename=str(file))):
         match node:
             case ast.Import(names=names):
@@ -132,7 +132,7 @@ def modules_imported(file: Path) -> Iterator[tuple[int, str]]:
 
 
 def uphill(checkout: Path) -> list[str]:
-    """Find the imports in actors/ of something that stands later in the order."""
+    """Return the imports in actors/ against the order."""
     found: set[str] = set()
     for file in sorted(checkout.glob("actors/**/*.py")):
         place = file.relative_to(checkout).with_suffix("").as_posix().replace("/", ".")
@@ -151,7 +151,7 @@ def rank(concept: str) -> int:
 
 
 def imports_of_tests(checkout: Path) -> list[str]:
-    """Name each import of a module of tests; what several tests need lies in tests/support/."""
+    """Return each import of a test module; code shared by tests lies in tests/support/."""
     return [
         f"{file.relative_to(checkout)}:{line} imports {name}"
         for file in sorted(checkout.glob("tests/**/*.py"))
@@ -161,7 +161,7 @@ def imports_of_tests(checkout: Path) -> list[str]:
 
 
 def circles(checkout: Path) -> list[str]:
-    """Find the modules of the product that import each other in a circle."""
+    """Return the modules of the product that import each other in a circle."""
     names = {
         file.relative_to(checkout).with_suffix("").as_posix().replace("/", "."): file
         for part in MAY_IMPORT
@@ -179,7 +179,7 @@ def circles(checkout: Path) -> list[str]:
 
 
 def too_long(checkout: Path) -> list[str]:
-    """Find the files of the product that have more lines than a reader holds in mind."""
+    """Return the files of the product with too many lines."""
     files = [
         checkout / "server.py",
         *(file for part in MAY_IMPORT for file in sorted(checkout.glob(f"{part}/**/*.py"))),
@@ -199,7 +199,7 @@ class Text(NamedTuple):
 
 
 def texts_of(tree: ast.AST) -> list[Text]:
-    """List the texts of a program, without docstrings and other texts that stand alone."""
+    """Return the string literals of a program, without docstrings and other bare strings."""
     alone = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     return [
         Text(node.value, node.lineno)
@@ -209,7 +209,7 @@ def texts_of(tree: ast.AST) -> list[Text]:
 
 
 def imports_of(node: ast.AST) -> list[str]:
-    """Name the top-level modules that a node imports; a relative import stays within its own part."""
+    """Return the top-level modules that a node imports; a relative import stays within its own part."""
     match node:
         case ast.Import(names=names):
             return [name.name.partition(".")[0] for name in names]

@@ -1,4 +1,4 @@
-"""The listening socket, where it can't be opened."""
+"""Listening sockets that can't be opened."""
 
 import socket
 from typing import Any

@@ -11,7 +11,7 @@ from actors.egress.lookups import Found, Lookups
 
 
 class Server:
-    """What a name resolves to, as the system's resolver would tell: `hung` ones block their thread until released."""
+    """Resolves names in place of the system's resolver; `hung` ones block their thread until released."""
 
     def __init__(self) -> None:
         self.released = threading.Event()
@@ -65,7 +65,7 @@ async def test_where_all_places_hang_they_are_given_to_others_after_a_while(serv
     await server.has_been_asked(8)
     async with asyncio.timeout(20):
         await lookups.addresses("ada", "fine")
-    assert len(server.asked) == 9  # nobody who has as many overdue as it may gets another
+    assert len(server.asked) == 9  # a user with the maximum of overdue look-ups gets no other
     server.released.set()
     await asyncio.gather(*hung)
 
@@ -75,7 +75,7 @@ async def test_there_are_never_more_threads_than_the_bound(server: Server):
     hung = [task for user in range(20) for task in hang(lookups, f"user-{user}", 2)]
     await server.has_been_asked(10)
     with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.05):  # while it waits, nobody's turn comes
+        async with asyncio.timeout(0.05):  # while it waits, no other look-up starts
             await lookups.addresses("ada", "fine")
     assert len(server.asked) == 10
     server.released.set()

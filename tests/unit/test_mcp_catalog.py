@@ -1,4 +1,4 @@
-"""The operator's catalog of tool servers: what is in it, and what stops the start."""
+"""The operator's catalog of tool servers: its contents, and its errors, which stop the start."""
 
 import sys
 from pathlib import Path

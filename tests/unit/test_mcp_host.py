@@ -1,4 +1,4 @@
-"""The task that the MCP server's SDK runs in."""
+"""The task of the MCP server's SDK."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Descriptions of request members: each says what the member means to that very command."""
+"""Descriptions of request members, each with the member's meaning for its command."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What migrations make of the rows that are there already."""
+"""Migrations of existing rows."""
 
 import shutil
 import sqlite3
@@ -25,7 +25,7 @@ async def brought_to(database: Path, folder: Path, before: str | None) -> None:
         await migrate(connection, folder)
 
 
-# The rows are written as they were then: today's statements may name columns that came later.
+# The rows are written by statements of that time, because today's may name later columns.
 
 
 def insert(database: sqlite3.Connection, table: str, **row: object) -> None:

@@ -1,4 +1,4 @@
-"""A form taken apart, or a refusal that says why, and never more work than its length asks for."""
+"""Parsing of forms, or a refusal with its reason, in time linear in the length."""
 
 import time
 from contextlib import suppress
@@ -136,7 +136,7 @@ def test_no_form_of_a_mebibyte_holds_up_the_loop(boundary: bytes, body: bytes):
     """The loop's bound for any step is 20 ms of its thread's processor time, on a quiet machine."""
     content_type = f"multipart/form-data; boundary={boundary.decode()}"
     spent: list[float] = []
-    for _ in range(3):  # the least of three: what counts is the work, not who else had the processor's caches
+    for _ in range(3):  # the shortest of three, because other load lengthens a measurement
         before, begun = pace(), time.thread_time()
         with suppress(MalformedBody):
             read_form(body, content_type)

@@ -1,4 +1,4 @@
-"""Hashes of passwords: what they cost, and that each carries its own cost."""
+"""Hashes of passwords: their cost, which each of them contains."""
 
 from collections.abc import AsyncIterator
 

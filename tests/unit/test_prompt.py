@@ -1,4 +1,4 @@
-"""The prompt of the engine `openai`: what goes in, in which order, within which budget; and what a reply draws on."""
+"""The prompt of the engine `openai`: its contents, their order and budget, and the sources of a reply."""
 
 import pytest
 
@@ -166,7 +166,7 @@ def test_tools_get_names_that_models_take_and_that_lead_back():
     assert "read__skill" not in functions
 
 
-# what a reply draws on
+# sources of a reply
 
 
 def test_a_memory_is_a_source_where_the_reply_shares_its_words():

@@ -34,7 +34,7 @@ def agent(reply: Reply, seq: int = 0, name: str = "scout") -> Utterance:
 
 
 class Conversation:
-    """A user who talks with the engine, as an agent's actor would let it."""
+    """A user in conversation with the engine, in place of an agent's actor."""
 
     def __init__(self, persona: Persona = BLANK, memories: tuple[Memory, ...] = ()) -> None:
         self.engine: InstantEngine = RecallEngine()
@@ -68,7 +68,7 @@ def quotes(reply: Reply) -> list[str]:
     return [source.quote for source in reply.sources]
 
 
-# What it answers
+# Answers
 
 
 FACTS = [
@@ -473,7 +473,7 @@ def test_any_texts_are_answered_and_always_the_same(
 def test_texts_of_32000_characters_are_answered_in_no_time(unit: str) -> None:
     text = "".join(unit.format(n=n) for n in range(32_000))[:32_000]
     conversation = Conversation(SCOUT)
-    before, started = pace(), time.thread_time()  # of the processor, whatever else the machine does
+    before, started = pace(), time.thread_time()  # processor time, independent of other load
     for end in ("", "!", "?"):
         conversation.say(text[:-1] + end)
     spent = time.thread_time() - started

@@ -1,4 +1,4 @@
-"""Records have the members of their schemas, so that clients find what the OpenAPI document promises."""
+"""Records have the members of their schemas in the OpenAPI document."""
 
 import ast
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ DELIVERY = DeliveryRow(1, "dlv_1", 1, "whe_1", "e", "webhook.test", "succeeded",
 
 
 def without(schema: dict[str, Any], *members: str) -> dict[str, Any]:
-    """Leave members out of a schema."""
+    """Return a schema without some members."""
     return {
         "required": [name for name in schema["required"] if name not in members],
         "properties": {name: of for name, of in schema["properties"].items() if name not in members},
@@ -49,7 +49,7 @@ def without(schema: dict[str, Any], *members: str) -> dict[str, Any]:
 
 
 def new_key_schema() -> dict[str, Any]:
-    """Find the schema of an API key as created."""
+    """Return the schema of a created API key."""
     created = DOCUMENT["paths"]["/api/api-keys"]["post"]["responses"]["201"]
     return created["content"]["application/json"]["schema"]
 
@@ -104,7 +104,7 @@ RECORDS: dict[str, tuple[Record, Any]] = {
 
 
 def differences(found: Any, schema: dict[str, Any], path: str = "") -> Iterator[str]:
-    """Say where a record has other members than its schema, in any depth."""
+    """Return the paths where a record's members differ from its schema, at any depth."""
     if isinstance(found, dict) and "properties" in schema:
         if not (found.keys() == schema["properties"].keys() == set(schema["required"])):
             yield f"{path}: {sorted(found)} is not {sorted(schema['properties'])}"

@@ -1,4 +1,4 @@
-"""Which memories answer a question (actors/engines/relevance.py), over small banks in four languages."""
+"""Memories that answer a question (actors/engines/relevance.py), in small banks in four languages."""
 
 import pytest
 
@@ -10,7 +10,7 @@ CASES = [
     pytest.param(bank, question, wanted, id=question) for bank, questions in QUESTIONS for question, wanted in questions
 ]
 MISSED: set[str] = set()
-"""Questions that are answered wrongly or not at all, so that whoever mends one notices."""
+"""Questions with wrong or missing answers, listed so that an improvement is noticed."""
 
 
 def answering(bank: dict[str, str], text: str) -> set[str]:

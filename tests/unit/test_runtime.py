@@ -1,4 +1,4 @@
-"""The runtime: mailboxes, answers, failures and lives of actors on the event loop."""
+"""The runtime: mailboxes, answers, failures and lifecycles of actors on the event loop."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -32,14 +32,14 @@ from tests.support.disk import (
 
 @dataclass(frozen=True, slots=True)
 class Say(Ask[list[str]]):
-    """Note a word; answers all that were noted."""
+    """Record a word; answered with all recorded words."""
 
     word: str
 
 
 @dataclass(frozen=True, slots=True)
 class Hear(Tell):
-    """Note a word."""
+    """Record a word."""
 
     word: str
 
@@ -58,17 +58,17 @@ class Refuse(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class Stumble(Ask[None]):
-    """Fails as nobody foresaw."""
+    """Fails with an unexpected exception."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trip(Tell):
-    """Fails as nobody foresaw, and nobody waits for it."""
+    """Fails with an unexpected exception while nobody waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TalkToSelf(Ask[int]):
-    """Tells the actor itself so many words; answers what waits then."""
+    """Makes the actor tell itself a number of words; answered with the waiting messages."""
 
     words: int
 
@@ -79,7 +79,7 @@ class Unheard(Ask[None]):
 
 
 class Scribe(Actor):
-    """Notes what it hears, and checks that it hears one word at a time."""
+    """Records words, and checks that it handles one message at a time."""
 
     kind = "scribe"
     made: int = 0
@@ -145,7 +145,7 @@ class Scribe(Actor):
 
 
 class Troupe:
-    """A directory and every actor that it made, in order."""
+    """A directory with its actors in order of activation."""
 
     def __init__(self, make: Callable[[str], Actor]) -> None:
         self.made: list[Any] = []
@@ -185,7 +185,7 @@ def gate() -> asyncio.Event:
 
 @pytest.fixture
 async def slow_scribes(gate: asyncio.Event) -> AsyncIterator[Troupe]:
-    """Scribes that begin when the gate opens."""
+    """Scribes that start when the gate opens."""
     troupe = Troupe(lambda key: Scribe(key, gate))
     yield troupe
     gate.set()
@@ -202,7 +202,7 @@ async def counters(store: SqliteStore, disk: Disk) -> AsyncIterator[Troupe]:
 
 
 async def errors_of(*tasks: "asyncio.Task[Any]") -> list[type[BaseException]]:
-    """Wait for tasks that should all fail, and say how."""
+    """Wait for failing tasks; return their exceptions."""
     return [type(error) for error in await asyncio.gather(*tasks, return_exceptions=True)]
 
 
@@ -526,7 +526,7 @@ async def test_a_future_keeps_its_first_resolution_and_calls_back_in_order():
 
 
 async def answer_to(reference: pykka.ActorRef[Any], message: Any) -> Any:
-    """Ask through pykka's reference; it must not take for ever."""
+    """Ask through pykka's reference, with a time limit."""
     future = reference.ask(message, block=False)
     assert isinstance(future, AsyncFuture)
     async with asyncio.timeout(3):

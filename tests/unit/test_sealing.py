@@ -1,4 +1,4 @@
-"""Sealing: what only the master key opens, for its own purpose, unaltered."""
+"""Sealing: only the master key opens sealed data, for its own purpose and unaltered."""
 
 import pytest
 from hypothesis import given
@@ -40,7 +40,7 @@ def test_a_seal_that_was_cut_short_does_not_open(kept: int):
 
 def test_a_seal_shows_nothing_of_what_is_in_it_and_no_two_are_alike():
     seals = {Sealer(KEY).seal(b"whsec_secret", "endpoint") for _ in range(1_000)}
-    assert len({sealed[:12] for sealed in seals}) == 1_000  # a nonce used twice would give the key away
+    assert len({sealed[:12] for sealed in seals}) == 1_000  # a nonce used twice would reveal the key
     assert not any(b"whsec" in sealed for sealed in seals)
 
 

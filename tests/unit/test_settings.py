@@ -1,4 +1,4 @@
-"""The settings: every variable, its default, what it accepts and refuses, and what the operator reads."""
+"""The settings: every variable with its default, its allowed and refused values, and its error messages."""
 
 import base64
 import datetime

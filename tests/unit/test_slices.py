@@ -78,7 +78,7 @@ spoken = st.lists(st.sampled_from([*PARTS.split(), "\n"]), min_size=200, max_siz
 @given(spoken, st.sampled_from([" ", "", "\n"]))
 def test_a_long_text_has_the_same_words_and_terms_in_pieces_as_in_one(parts: list[str], between: str) -> None:
     text = between.join(parts)
-    if not between:  # a word may end at a break only, or its pieces would be words
+    if not between:  # a word may end at a break only, otherwise its parts would be words
         text = "。".join("".join(parts[start : start + 40]) for start in range(0, len(parts), 40))
     said = tokenizer.split(text)
     assert whole(tokenizer.splitting(text)) == said

@@ -1,4 +1,4 @@
-"""Streams without HTTP: what goes straight to a reader's connection and what waits for its task."""
+"""Streams without HTTP: events written straight to a reader's connection, and events that wait for its task."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ TICKS_S = 0.2
 
 
 class Connection:
-    """Takes what is passed to it while it is `open`."""
+    """Accepts blocks while it is `open`."""
 
     def __init__(self) -> None:
         self.open = True
@@ -57,7 +57,7 @@ async def test_what_happens_while_a_reader_is_busy_waits_and_is_not_overtaken(st
     connection = Connection()
     reader = subscribed(streams, connection)
     publish(streams, 1)
-    await asyncio.sleep(TICKS_S)  # nobody is in `next`: what it returned before is still being sent
+    await asyncio.sleep(TICKS_S)  # no task is in `next`: its last block is still being sent
     assert connection.taken == []
     publish(streams, 2)
     await asyncio.sleep(TICKS_S)

@@ -1,4 +1,4 @@
-"""Throttles: so many events per key in a sliding window."""
+"""Throttles: a maximum of events per key in a sliding window."""
 
 import asyncio
 from collections import deque
@@ -12,7 +12,7 @@ from actors.throttle import AttemptLimiter, Throttle
 
 
 class Watch:
-    """A clock that stands still until it is moved."""
+    """A clock that stands still until a test moves it."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
@@ -101,7 +101,7 @@ def test_quiet_keys_are_forgotten_and_the_number_of_keys_is_bounded(watch: Watch
     throttle = Throttle(1, 60, watch, max_keys=3)
     for key in "abcd":
         assert allowed(throttle, key)
-    assert allowed(throttle, "a")  # forgotten to keep the bound
+    assert allowed(throttle, "a")  # dropped to keep the limit
     assert not allowed(throttle, "d")
     watch.now += 61
     assert allowed(throttle, "e")
@@ -135,7 +135,7 @@ async def test_tries_that_succeed_are_never_refused_however_many_come_at_once(wa
     tries, gate, log = AttemptLimiter(Throttle(3, 60, watch)), asyncio.Event(), list[str]()
     crowd = [asyncio.create_task(one_try(tries, gate, log, fails=False)) for _ in range(50)]
     await asyncio.sleep(0.01)
-    assert len(log) == 3  # more at once could fail more often than allowed
+    assert len(log) == 3  # more concurrent attempts could fail more often than allowed
     gate.set()
     await asyncio.gather(*crowd)
     assert len(log) == 50
@@ -198,7 +198,7 @@ async def test_one_that_gives_up_as_its_turn_comes_hands_it_on(watch: Watch):
     while not log:
         await asyncio.sleep(0)
     gate.set()
-    first.add_done_callback(lambda _: second.cancel())  # by then its turn was given to it
+    first.add_done_callback(lambda _: second.cancel())  # by then it had its turn
     await asyncio.wait([first, second])
     await third
     await one_try(tries, gate, log, fails=False)

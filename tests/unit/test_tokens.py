@@ -1,4 +1,4 @@
-"""Tokens: their form, their checksum and what is kept of them."""
+"""Tokens: their form, their checksum and their stored hash."""
 
 import hashlib
 import re
@@ -81,4 +81,4 @@ def test_no_text_upsets_the_check(text: str):
 
 def test_only_a_token_s_sha_256_is_kept():
     assert token_hash("pls_x") == hashlib.sha256(b"pls_x").digest()
-    assert len(token_hash("pls_\udc80")) == 32  # a byte of a header that is no UTF-8
+    assert len(token_hash("pls_\udc80")) == 32  # a byte of a header that is not UTF-8

@@ -1,4 +1,4 @@
-"""Parts of tool servers by themselves: bounds, the egress policy for httpx2, what engines see of tools."""
+"""Parts of tool servers: limits, the egress policy for httpx2, and the engines' view of tools."""
 
 import asyncio
 import ssl
@@ -80,7 +80,7 @@ def test_a_flow_waits_beyond_its_burst_and_ends_beyond_its_most():
 
 @pytest.fixture
 async def port() -> AsyncIterator[int]:
-    """A port of this machine where something listens."""
+    """A port of this machine with a listener."""
     server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
     yield server.sockets[0].getsockname()[1]
     server.close()
@@ -124,7 +124,7 @@ async def test_a_url_that_is_refused_is_not_called(url: str):
             await client.get(url)
 
 
-# what engines see
+# the engines' view
 
 
 def test_a_result_s_text_names_what_is_no_text():

@@ -1,4 +1,4 @@
-"""What config/tuning.py sets up for the process, seen in a fresh one: it is for good."""
+"""The effects of config/tuning.py, tested in a fresh process because they are permanent."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""When the next attempt is, how many may be under way, and how deliveries are signed."""
+"""The schedule of attempts, the limit of concurrent ones, and the signatures of deliveries."""
 
 import base64
 import hashlib

@@ -29,7 +29,7 @@ NOTE_MANY = (
 
 
 class NoSuchNote(Exception):
-    """A refusal of the tests' own."""
+    """A refusal defined by the tests."""
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def unit(*writes: Write, by: int | tuple[int, ...] = (), **constraint_errors: Ca
 
 
 class Submitted:
-    """Units on their way, and how they end."""
+    """Submitted units and their outcomes."""
 
     def __init__(self, store: Store, units: Sequence[Unit]) -> None:
         self.outcomes: dict[int, Outcome] = {}
@@ -77,7 +77,7 @@ class Submitted:
         return settled
 
     async def all(self) -> list[Outcome]:
-        """Wait for all and tell how each ended, in the order of submission."""
+        """Wait for all; return their outcomes in order of submission."""
         await asyncio.wait_for(self._all.wait(), 20)
         return [self.outcomes[number] for number in range(self._count)]
 
@@ -87,7 +87,7 @@ def kinds(outcomes: Sequence[Outcome]) -> list[type[Exception] | None]:
 
 
 async def in_one_batch(store: Store, disk: Disk, units: Sequence[Unit]) -> list[Outcome]:
-    """Submit units so that they are one transaction: they queue up behind a batch that is held."""
+    """Submit units as one transaction, by queuing them behind a blocked batch."""
     disk.hold()
     ahead = Submitted(store, [unit(Write("UPDATE health SET checks = checks + 1", ()))])
     await disk.reached()
@@ -259,7 +259,7 @@ async def test_a_unit_that_was_refused_for_one_fenced_incarnation_fences_the_oth
     with pytest.raises(Fenced):
         await store.commit(unit(note(1), by=(7, 9)))
     with pytest.raises(Fenced):
-        await store.commit(unit(note(2), by=9))  # its memory holds what the unit before did not store
+        await store.commit(unit(note(2), by=9))  # its memory holds the value that the failed unit did not store
 
 
 async def test_a_failed_batch_fails_all_its_units_and_fences_their_incarnations(store: SqliteStore, disk: Disk):
@@ -302,7 +302,7 @@ async def test_a_store_whose_every_batch_fails_works_again_when_its_disk_does(st
 
 
 class Unfenced:
-    """A store that forgets which incarnation a unit comes from: the bug that fencing prevents."""
+    """A store that ignores the incarnations of units: the bug that fencing prevents."""
 
     def __init__(self, store: SqliteStore) -> None:
         self._store = store
@@ -315,7 +315,7 @@ class Unfenced:
 
 
 async def count_under_failures(counting: Store, store: SqliteStore, disk: Disk, seed: int) -> tuple[int, list[str]]:
-    """Count up on 30 actors while batches and units fail; return the changes acknowledged, and every drift."""
+    """Increment on 30 actors while batches and units fail; return the acknowledged changes and every drift."""
     rng, disk_rng = random.Random(seed), random.Random(seed + 1)
     directory = LocalDirectory({"counter": Kind(lambda key: Counter(key, counting))}, idle_s=0)
     keys = [f"{number}" for number in range(30)]
@@ -331,7 +331,7 @@ async def count_under_failures(counting: Store, store: SqliteStore, disk: Disk, 
         nonlocal acknowledged, failed
         for _ in range(60):
             key = rng.choice(keys)
-            by_n = -1 if rng.random() < 0.05 else 1  # the CHECK of the table refuses it, which no unit foresees
+            by_n = -1 if rng.random() < 0.05 else 1  # refused by the table's CHECK, which no unit names as a constraint
             try:
                 answered = await directory.ask("counter", key, Increment(by_n))
             except StorageUnavailable:
@@ -489,7 +489,7 @@ async def test_a_merged_run_of_chats_stores_the_same_rows_as_one_by_one(store: S
     assert await rows(store, stored, 2) == await rows(store, stored, 1)
 
 
-# Callers that go away, and the end
+# Callers that disconnect, and the end
 
 
 async def test_a_cancelled_caller_leaves_its_unit_whole_and_others_alone(store: SqliteStore, disk: Disk):
@@ -577,11 +577,11 @@ async def test_units_of_two_kinds_are_all_stored_with_a_statement_for_each_kind(
         assert await value(store, "SELECT count(*) FROM seen") == 3
 
 
-# What a unit writes once it knows how many rows it touched
+# Writes that depend on the number of touched rows
 
 
 def counting(id: int, *writes: Write, **constraint_errors: Callable[[], Exception]) -> Unit:
-    """A unit that notes, under an id, how many rows the last of its writes touched."""
+    """A unit that records, under an id, the number of rows that its last write touched."""
     return Unit(writes, (id,), constraint_errors, then=lambda touched: (note(id, "touched", touched),))
 
 
@@ -599,7 +599,7 @@ async def test_a_unit_may_write_how_many_rows_it_touched(store: SqliteStore, dis
 
 
 async def test_the_number_is_that_of_the_try_that_was_stored(store: SqliteStore, disk: Disk):
-    """A joined statement of the batch fails, so the transaction begins again, with each unit by itself."""
+    """A joined statement of the batch fails, so the transaction starts again with each unit by itself."""
     await store.commit(unit(*(note(id) for id in range(5))))
     clear = Write("DELETE FROM notes WHERE id < 5", ())
     units = [counting(10, clear), unit(note(20, many=True)), unit(note(20, many=True)), counting(11, clear)]

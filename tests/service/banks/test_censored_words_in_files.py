@@ -9,13 +9,13 @@ from tests.support.memories import load
 
 @pytest.fixture
 def name(unique: str) -> str:
-    """A bank's name that no other test uses."""
+    """A bank name that no other test uses."""
     return f"{unique}-bank"
 
 
 @pytest.fixture
 async def bank(user: Client, unique: str, name: str) -> str:
-    """A bank of the user's, whose agent `<unique>-keeper` is its admin and selected."""
+    """A bank of the user with the selected agent `<unique>-keeper` as its admin."""
     await user.agent(f"{unique}-keeper")
     (await user.command("MB_Create", vx={"name": name, "description": "Notes"})).ok()
     return name

@@ -23,7 +23,7 @@ LONG = "\n\n".join(f"Chapter {number}. " + f"Sentence about topic{number}. " * 6
 
 
 async def hand_in(user: Client, name: str, content: str, media_type: str = "text/plain") -> dict[str, Any]:
-    """Hand a document in and wait until it is done; return its record."""
+    """Hand in a document and wait until it is processed; return its record."""
     body = {"name": name, "content": content, "media_type": media_type}
     answer = await user.request("POST", "/api/documents", json=body)
     assert (answer.http, answer.body["status"]) == (202, "queued"), answer.body
@@ -42,7 +42,7 @@ async def done(user: Client, document_id: str) -> dict[str, Any]:
 
 @pytest.fixture
 async def bank(user: Client, unique: str) -> str:
-    """A bank of the user's, with an agent of its own that is selected."""
+    """A bank of the user with a selected agent."""
     await user.agent(f"{unique}-agent")
     (await user.command("MB_Create", vx={"name": f"{unique}-bank"})).ok()
     return f"{unique}-bank"
@@ -298,7 +298,7 @@ async def test_a_censoring_leaves_a_waiting_document_of_its_name_or_with_its_wor
 
 
 async def put_back(store: Store, document_id: str) -> None:
-    """Leave a document as a crash does that comes while it is taken apart."""
+    """Leave a document in the state of a crash during its ingestion."""
     await store.commit(
         Unit(
             (

@@ -13,7 +13,7 @@ from tests.support.workspaces import opened_with_a_guest, said_in
 
 @pytest.fixture
 def name(unique: str) -> str:
-    """An agent's name that no other test uses."""
+    """An agent name that no other test uses."""
     return f"{unique}-agent"
 
 
@@ -40,7 +40,7 @@ async def test_a_client_that_goes_away_does_not_cancel_a_streamed_chat(scripted_
     async with streamed(scripted_user, "AP_Chat", content=f"say:one wait:{gate} say:two") as response:
         assert (await anext(events_of(response))).data == {"text": "one"}
     gate.open()
-    (await scripted_user.command("AP_Chat", content="say:next")).ok()  # its turn comes after the first one's end
+    (await scripted_user.command("AP_Chat", content="say:next")).ok()  # it starts after the first one's end
     history = (await scripted_user.command("AP_History")).ok().content
     assert [message["content"] for message in history][1:] == ["onetwo", "say:next", "next"]
 

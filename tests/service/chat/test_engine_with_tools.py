@@ -1,4 +1,4 @@
-"""The engine `openai` with the real toolbox: the built-in server `parley` of a user's, called by the model."""
+"""The engine `openai` with the real toolbox: a model calls the user's built-in server `parley`."""
 
 from pathlib import Path
 from typing import Any

@@ -170,7 +170,7 @@ async def test_a_long_conversation_is_cut_to_the_budget_newest_first(
     assert sum(len(content) for _, content in said) / 4 < LIMITS.prompt_tokens
 
 
-# failures: each is 5001, keeps the user's message, and loses and doubles nothing
+# failures: each is 5001, keeps the user's message, and neither loses nor duplicates anything
 
 SAYS_SO = says("Here it is.")
 FAILURES = {
@@ -483,7 +483,7 @@ def _file(packed: bytes) -> Any:
 
 @pytest.fixture
 async def bank(user: Client, agent: str, unique: str) -> str:
-    """A bank of the agent's that knows a code."""
+    """A bank of the agent with a code in it."""
     (await user.command("MB_Create", vx={"name": f"{unique}-bank"})).ok()
     text = "The code of the observatory's door is quartz-7731. The door is green."
     load = {"target": {"bank": f"{unique}-bank"}, "vx": {"name": "The door"}, "content": text}

@@ -12,7 +12,7 @@ from tests.support.workspaces import opened_with_a_guest
 
 @pytest.fixture
 def name(unique: str) -> str:
-    """An agent's name that no other test uses."""
+    """An agent name that no other test uses."""
     return f"{unique}-agent"
 
 

@@ -68,7 +68,7 @@ async def test_a_stream_that_is_followed_keeps_its_session(tmp_path: Path):
             (await quiet.command("US_Read")).refused(2001, 401)
             (await post(guest, "observatory", "still here")).ok()
             assert await follower.texts(1) == ["still here"]
-        await asyncio.sleep(1.5)  # the stream is over, and so is its use of the session
+        await asyncio.sleep(1.5)  # the stream has ended, and with it its use of the session
         (await guest.command("US_Read")).refused(2001, 401)
 
 
@@ -77,7 +77,7 @@ async def test_a_stream_whose_session_has_expired_all_the_same_ends(tmp_path: Pa
         workspace = await opened(await client.register("lovelace"), await client.register("babbage"), "observatory")
         assert gateway.process is not None
         async with following(workspace.guest, "observatory") as follower:
-            gateway.process.send_signal(signal.SIGSTOP)  # as a machine that sleeps: no use is counted meanwhile
+            gateway.process.send_signal(signal.SIGSTOP)  # like a sleeping machine: no use is counted meanwhile
             await asyncio.sleep(1.5)
             gateway.process.send_signal(signal.SIGCONT)
             assert await ended(follower) == "expired"

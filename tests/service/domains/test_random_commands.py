@@ -1,4 +1,4 @@
-"""Random commands of several users against a small model: what the gateway answers and keeps is what the model does."""
+"""Random commands of several users: the gateway's answers and state equal those of a small model."""
 
 import asyncio
 import http.client
@@ -19,7 +19,7 @@ from tests.support.gateway import BUS, Client, running
 
 USERS = range(3)
 AGENTS = range(6)  # two for each user
-SLOTS = range(2)  # domains, and banks, that exist at a time
+SLOTS = range(2)  # concurrent domains, and banks
 ZONES = ("lobby", "nightly", "weekly")
 NAMES = ("comet", "dome", "telescope")
 LEVEL = {"none": 0, "read": 1, "write": 2, "admin": 3}
@@ -54,7 +54,7 @@ def agent_name(agent: int) -> str:
 
 @dataclass
 class Domain:
-    """What the model knows of a domain."""
+    """A domain of the model."""
 
     founder: int
     access: str
@@ -70,7 +70,7 @@ class Domain:
 
 @dataclass
 class Bank:
-    """What the model knows of a bank; a censored memory has None for its text."""
+    """A bank of the model; a censored memory has None as its text."""
 
     owner: int
     access: str
@@ -90,7 +90,7 @@ class Bank:
         return any(owner_of(agent) == user for agent in self.offers)
 
     def give(self, agent: int, permission: str, *, by_owner: bool) -> None:
-        """Set a permission as the agent's owner does, or as others: at once where that is no more, else as an offer."""
+        """Set a permission as the agent's owner or as another user, for whom a higher one becomes an offer."""
         level, held = LEVEL[permission], LEVEL[self.permissions.get(agent, "none")]
         if by_owner:
             self.permissions[agent] = permission
@@ -104,7 +104,7 @@ class Bank:
             self.permissions[agent] = permission
 
     def chosen(self, agent: int, name: str, which: str) -> list[str]:
-        """Name the memories that MB_Delete and MB_Censor mean."""
+        """Return the names of the memories that MB_Delete and MB_Censor remove."""
         return [
             known
             for known, (author, _) in self.memories.items()
@@ -113,13 +113,13 @@ class Bank:
 
 
 def meant(agent: int, name: str, which: str) -> dict[str, Any]:
-    """Say which memories are meant: those of a name, of an agent, of both, or all."""
+    """Return a selection of memories: by name, by agent, by both, or all."""
     members: dict[str, Any] = {} if which == "agent" else {"vx": {"name": "*" if which == "all" else name}}
     return members | ({"agent": agent} if which in ("agent", "both") else {})
 
 
 class Gateway(RuleBasedStateMachine):
-    """Sends each command to the real gateway and does the same to the model."""
+    """Sends each command to the real gateway and applies it to the model."""
 
     tokens: ClassVar[list[str]] = []
     base: ClassVar[str] = ""
@@ -141,7 +141,7 @@ class Gateway(RuleBasedStateMachine):
             self.make_bank(agent, slot, access)
 
     def teardown(self) -> None:
-        """Compare all that is kept with the model, as its owners see it, and remove it."""
+        """Compare the whole state, as its owners see it, with the model, and remove it."""
         for slot, domain in self.domains.items():
             owner = owner_of(domain.founder)
             answer = self.send(owner, "DM_Read", domain=slot)
@@ -167,7 +167,7 @@ class Gateway(RuleBasedStateMachine):
         self.http.close()
 
     def send(self, user: int, service: str, expected: int = 0, **members: Any) -> Any:
-        """Send a command and insist on its internal code."""
+        """Send a command and assert its internal code."""
         target = {
             part: agent_name(value) if part == "agent" else value if part == "zone" else f"{self.prefix}-{part}-{value}"
             for part in ("domain", "agent", "zone", "bank")
@@ -181,7 +181,7 @@ class Gateway(RuleBasedStateMachine):
         assert answer["status"]["internal_code"] == expected, (service, target, members, answer)
         return answer
 
-    # One rule for all commands: of several, hypothesis leaves some out in each example, so that few would get far.
+    # One rule for all commands: hypothesis disables some of several rules in each example, so that few would get far.
     @rule(
         command=st.sampled_from(
             ("move",) * 12
@@ -204,7 +204,7 @@ class Gateway(RuleBasedStateMachine):
         founder = domain.founder if domain else drawn["agent"]
         drawn["user"] = {"owner": owner_of(founder), "agent's owner": owner_of(drawn["agent"])}.get(str(who), who)
         drawn["founder"] = drawn["agent"]
-        if command == "move":  # few agents move, so that each comes to stand in every way
+        if command == "move":  # few agents move, so that each reaches every state
             drawn["agent"] = 1 + drawn["agent"] % 3
         method = getattr(self, command)
         method(**{name: drawn[name] for name in inspect.signature(method).parameters})
@@ -386,7 +386,7 @@ class Gateway(RuleBasedStateMachine):
             code = 3000 if by_name and not found else 0
         elif by_name and not found:
             code = 3000 if bank.level(user) else 2003
-        else:  # what own agents wrote
+        else:  # texts of the user's own agents
             found = [known for known in found if owner_of(bank.memories[known][0]) == user]
             own = bool(found) if by_name else which == "agent" and owner_of(agent) == user
             code = 0 if own else 2003

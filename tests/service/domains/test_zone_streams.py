@@ -123,7 +123,7 @@ async def test_a_stream_is_asked_for_on_the_bus_too(workspace: Workspace):
     escaped = body.replace(b'"service":"ZN_', rb'"service" : "Z\u004e_')
     assert escaped != body
     async with connected(workspace.owner.base) as (reader, writer):
-        # After a first request the connection is idle; one that has just begun may take Sanic's way, which streams.
+        # After a first request the connection is idle; a new one may take Sanic's path, which streams.
         writer.write(raw_post(BUS, b'{"service": "US_Read"}', *headers))
         await asyncio.wait_for(reader.readuntil(b'"content":[]}'), 10)
         writer.write(raw_post(BUS, escaped, *headers))

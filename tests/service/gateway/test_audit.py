@@ -15,7 +15,7 @@ from tests.support.operator import on_plan, set_plan
 
 AUDIT = "/api/audit"
 NOT_LOGGED = {"US_Create", "US_LogOn", "US_Destroy"}
-"""Those without a credential; and nobody is left to read of the last."""
+"""Services without a credential, and one that leaves no user to read its row."""
 
 
 async def read(user: Client, **query: Any) -> Answer:
@@ -24,7 +24,7 @@ async def read(user: Client, **query: Any) -> Answer:
 
 
 async def entries(user: Client, **query: Any) -> list[dict[str, Any]]:
-    """A page of the log, the newest first."""
+    """Return a page of the log, newest first."""
     answer = await read(user, **query)
     assert answer.http == 200, answer.body
     assert answer.body.keys() == {"entries", "next"}
@@ -33,7 +33,7 @@ async def entries(user: Client, **query: Any) -> list[dict[str, Any]]:
 
 @pytest.fixture(params=["scale", "enterprise"])
 async def logged(request: pytest.FixtureRequest, user: Client) -> Client:
-    """A user on a plan that logs changes."""
+    """A user on a plan with an audit log."""
     return await on_plan(user, request.param)
 
 
@@ -43,7 +43,7 @@ async def scale(user: Client) -> Client:
 
 
 def everything(unique: str, other_agent: str) -> list[tuple[str, dict[str, Any]]]:
-    """Every command that changes something, in an order in which all succeed; the private text is in each that can."""
+    """Every command that changes something, in an order in which all succeed, with the private text where possible."""
     private = f"private-text-{unique}"
     agent, domain, bank, second = f"{unique}-agent", f"{unique}-domain", f"{unique}-bank", f"{unique}-second"
     vx = {"description": private, "profile": private}
@@ -166,7 +166,7 @@ async def test_lower_plans_have_no_log_neither_to_read_nor_to_be_written(user: C
     await on_plan(user, plan)
     (await user.request("GET", AUDIT)).refused(2004, 403)
     (await user.command("AP_LogOn")).ok()
-    await on_plan(user, "enterprise")  # what was logged is kept
+    await on_plan(user, "enterprise")  # rows stay
     assert [entry["service"] for entry in await entries(user)] == ["AP_LogOff"]
 
 
@@ -242,7 +242,7 @@ async def test_the_log_is_paged_from_the_newest_back(scale: Client):
         assert len(answer.body["entries"]) == size
         paged += answer.body["entries"]
         cursor = answer.body["next"]
-        await many(scale, 1)  # what is new moves no page
+        await many(scale, 1)  # new rows move no page
     assert cursor is None
     assert paged == whole
     assert (await read(scale, limit=28)).body["next"] is None
@@ -267,7 +267,7 @@ async def test_the_log_is_filtered_by_service_and_time(scale: Client):
 
 @pytest.fixture(scope="module")
 async def far_east(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Client]:
-    """A user of a gateway whose machine is set to another time zone."""
+    """A user of a gateway with another local time zone."""
     data = tmp_path_factory.mktemp("far-east") / "data"
     async with running(data, TZ="Asia/Tokyo") as gateway, gateway.client() as nobody:
         yield await on_plan(await nobody.register("lovelace"), "scale")
@@ -322,4 +322,4 @@ async def test_the_address_behind_a_trusted_proxy_is_logged(tmp_path: Path):
         assert (await entries(user))[0]["address"] == "2001:db8::1"  # whole, though limits count its /64
         written = len(await entries(user))
         assert (await set_plan(user, user.name, "scale")).http == 200
-        assert len(await entries(user)) == written  # the operator's doings are not the user's
+        assert len(await entries(user)) == written  # the operator's actions are not the user's

@@ -26,7 +26,7 @@ async def test_health_tells_that_storage_is_writable_and_what_runs(user: Client)
     assert answer.body.keys() == {"status", "version", "uptime_s", "storage", "actors"}
     assert (answer.body["status"], answer.body["storage"]) == ("ok", "ok")
     assert answer.body["uptime_s"] > 0
-    assert answer.body["actors"] >= 1  # at least the user
+    assert answer.body["actors"] >= 1  # the user, at least
     assert answer.headers["X-Request-Id"]
 
 
@@ -104,7 +104,7 @@ async def test_metrics_have_no_label_that_a_caller_can_make_up(user: Client):
     assert "made_up" not in (await user.request("GET", "/metrics")).body.lower()
 
 
-# the billing hook and the door before internal routes
+# the billing hook and the internal secret
 
 INTERNAL = [("PUT", "/api/admin/users/nobody/plan"), ("GET", "/debug/actors"), ("GET", "/debug/actors/user/x")]
 
@@ -270,7 +270,7 @@ async def test_neither_password_nor_token_is_in_the_data_folder(tmp_path: Path):
         assert token.encode() not in content
 
 
-# what the gateway says when it starts
+# the gateway's first lines
 
 
 async def test_the_first_command_that_the_start_names_works_as_it_stands(tmp_path: Path):

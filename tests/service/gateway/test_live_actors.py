@@ -1,4 +1,4 @@
-"""GET /debug/actors: which actors are listed, and in which order."""
+"""GET /debug/actors: the listed actors and their order."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ async def names(client: Client, query: str) -> list[str]:
 
 @pytest.fixture
 async def three(user: Client, unique: str) -> list[str]:
-    """Three agents in the order of their activation, with 8, no and 4 chats."""
+    """Three agents in order of activation, with 8, 0 and 4 chats."""
     made = [f"{unique}-b", f"{unique}-C", f"{unique}-a"]
     for name, chats in zip(made, (8, 0, 4), strict=True):
         await user.agent(name)

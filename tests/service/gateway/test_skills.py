@@ -14,7 +14,7 @@ SOUND = ("tool/SKILL.md", named("tool"))
 
 
 async def install(user: Client, skill: str | bytes) -> Answer:
-    """Install a text, or a zip where it is bytes."""
+    """Install a skill from a text, or from the bytes of a zip."""
     if isinstance(skill, str):
         return await user.request("POST", "/api/skills/install", json={"content": skill})
     form = aiohttp.FormData()

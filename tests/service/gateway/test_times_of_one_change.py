@@ -1,4 +1,4 @@
-"""The times that one change sets come from one reading of the clock, which goes on at each reading here."""
+"""The times of one change come from one reading of the clock, which advances at each reading here."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture(scope="module")
 async def ticking(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Client]:
-    """A client of a gateway whose clock goes on by a second at each reading."""
+    """A client of a gateway with a clock that advances by a second at each reading."""
     data = tmp_path_factory.mktemp("ticking") / "data"
     async with running(data, script=ENGINES / "ticking.py") as gateway, gateway.client() as nobody:
         yield nobody
@@ -33,7 +33,7 @@ def at(time: str) -> datetime:
 
 
 async def times_of_events(owner: Client) -> dict[str, str]:
-    """Return the time of each delivery's event, by its type; the latest of a type."""
+    """Return the latest event time of deliveries, by type."""
     listed = (await owner.request("GET", "/api/webhooks/deliveries?limit=200")).body["deliveries"]
     return {delivery["event_type"]: delivery["created_at"] for delivery in reversed(listed)}
 

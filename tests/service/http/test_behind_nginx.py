@@ -34,12 +34,12 @@ http {{
     }}
 }}
 """
-"""Beside places for its files, nothing but what a newcomer writes."""
+"""A beginner's configuration, with paths for files added."""
 
 
 @pytest.fixture
 async def proxied_user(scripted_server: GatewayProcess, unique: str, tmp_path: Path) -> AsyncIterator[Client]:
-    """A user of the scripted gateway who comes through nginx."""
+    """A user of the scripted gateway behind nginx."""
     assert NGINX
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -69,7 +69,7 @@ async def test_the_pieces_of_a_reply_arrive_one_by_one(proxied_user: Client, gat
         events = events_of(response)
         first = await asyncio.wait_for(anext(events), 30)
         assert (first.name, first.data) == ("delta", {"text": "first"})
-        gate.open()  # not before, so the first piece has come without the rest
+        gate.open()  # not before, so the first piece has arrived without the rest
         assert [event.name async for event in events][-1] == "response"
 
 

@@ -16,7 +16,7 @@ TRUSTED = "127.0.0.1,10.0.0.0/8,fd00::/8"
 
 
 async def registers(client: Client, **headers: str) -> bool:
-    """Tell whether the address that these headers make is one that has not registered anybody yet."""
+    """Return whether these headers make an address without a registration so far."""
     vx = {"name": f"user-{next(_numbers)}", "secret": PASSWORD}
     answer = await client.command(
         "US_Create", vx=vx, headers={name.replace("_", "-"): text for name, text in headers.items()}
@@ -27,7 +27,7 @@ async def registers(client: Client, **headers: str) -> bool:
 
 @pytest.fixture(scope="module")
 async def guarded(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Client]:
-    """A gateway behind trusted proxies that allows one registration per address."""
+    """A gateway behind trusted proxies with one registration per address."""
     settings: dict[str, Any] = {"PARLEY_REGISTRATIONS_PER_HOUR": "1", "PARLEY_TRUSTED_PROXIES": TRUSTED}
     data = tmp_path_factory.mktemp("guarded") / "data"
     async with running(data, **settings) as gateway, gateway.client() as client:

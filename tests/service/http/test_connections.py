@@ -1,4 +1,4 @@
-"""Connections that only cost: heads and bodies that drip, and more connections from one address than it may have."""
+"""Hostile connections: heads and bodies that drip, and too many connections from one address."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -18,7 +18,7 @@ Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 @pytest.fixture(scope="module")
 async def impatient(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
-    """A gateway that gives a head a second, a body another, and closes what is idle for a second."""
+    """A gateway with time-outs of a second for heads, bodies and idle connections."""
     data = tmp_path_factory.mktemp("dripping") / "data"
     async with running(data, script=ENGINES / "impatient.py") as gateway:
         yield gateway
@@ -50,7 +50,7 @@ DRIPS = {
 
 
 async def drip(connection: Connection, piece: bytes) -> None:
-    """Send a piece ten times a second, until the connection ends."""
+    """Send a piece ten times per second until the connection ends."""
     _, writer = connection
     with suppress(ConnectionError):
         while True:
@@ -65,7 +65,7 @@ async def test_a_request_that_drips_is_ended(impatient: GatewayProcess, begun: b
         reader, writer = connection
         writer.write(begun)
         dripping = asyncio.create_task(drip(connection, piece))
-        # far more than the time-out: it fails only where the connection stays
+        # far more than the time-out: it fails only if the connection stays open
         answers = await asyncio.wait_for(until_closed(reader), 30)
         dripping.cancel()
         await asyncio.wait((dripping,))
@@ -99,7 +99,7 @@ REQUEST = raw_post(BUS, b'{"service": "US_Read"}')
 
 
 async def opened(stack: AsyncExitStack, base: str) -> Connection | None:
-    """Open a connection and use it; None where it was closed without an answer."""
+    """Open a connection and use it; return None if it was closed without an answer."""
     connection = reader, writer = await stack.enter_async_context(connected(base))
     try:
         writer.write(REQUEST)
@@ -116,7 +116,7 @@ async def test_an_address_has_so_many_connections_and_may_open_another_when_one_
         assert None not in held
         for _ in range(20):
             assert await opened(stack, gateway.base) is None
-        for connection in held:  # those that it has are served as before
+        for connection in held:  # existing connections are served as before
             assert connection is not None
             reader, writer = connection
             writer.write(REQUEST)

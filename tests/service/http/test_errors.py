@@ -20,14 +20,14 @@ LATER = {
     1501: "rules",
     4000: "quotas",
 }
-"""Codes that no request can cause yet, and the issue that brings them."""
+"""Codes that no request can cause yet, and the issue that will add them."""
 
 FOLDED = {403: 400, 404: 400, 409: 400, 413: 400, 502: 500, 503: 500}
 """HTTP statuses of the command bus that differ from the precise code."""
 
 
 def refused(answer: Answer, code: int, http_code: int) -> Answer:
-    """Insist on a refusal by the command bus, with all that every such answer carries."""
+    """Assert a refusal by the command bus with all parts of such an answer."""
     answer.refused(code, http_code)
     assert answer.http == FOLDED.get(http_code, http_code)
     assert answer.profile == answer.content == []
@@ -39,7 +39,7 @@ def refused(answer: Answer, code: int, http_code: int) -> Answer:
 
 
 def of_gateway_route(answer: Answer, code: int, http_code: int) -> Answer:
-    """Insist on a refusal by a gateway route: the precise status, and the status object alone."""
+    """Assert a refusal by a gateway route: the precise status, and the status object alone."""
     answer.refused(code, http_code)
     assert answer.http == http_code
     assert answer.body.keys() == {"status"}
@@ -149,7 +149,7 @@ async def test_1008_another_media_type(user: Client):
     of_gateway_route(await set_plan(user, b"{}", **{"Content-Type": "text/plain"}), 1008, 415)
 
 
-# 2xxx: who asks
+# 2xxx: the caller
 
 
 async def test_2000_no_credential(sanic_client: Client):
@@ -239,7 +239,7 @@ async def test_2004_a_premium_name_on_a_plan_without_them(user: Client, sanic_cl
     refused(await user.command("AP_Update", vx=premium), 2004, 403)
 
 
-# 3xxx: what it is about
+# 3xxx: the entity
 
 
 async def test_3000_no_such_agent_or_user(user: Client):
@@ -275,7 +275,7 @@ async def test_3003_nothing_is_selected(user: Client):
         refused(await user.command(service, content="Hello"), 3003, 409)
 
 
-# 4xxx: how often
+# 4xxx: limits
 
 
 async def test_4001_too_many_attempts(proxied: Client, unique: str):
@@ -342,7 +342,8 @@ async def test_5002_a_store_that_takes_no_writes_keeps_nothing_and_comes_back(
         }
         for service, body in writing.items():
             refused(await faulty_user.command(service, **body), 5002, 503)
-        for _ in range(30):  # more than are counted in advance: an error goes out only if its request was counted
+        # More than are counted in advance, because an error is sent only once its request is counted.
+        for _ in range(30):
             unknown = await faulty_user.request("GET", "/api/documents/doc_unknown")
             if unknown.http != 404:
                 break
@@ -376,7 +377,7 @@ async def test_5003_too_many_messages_wait_in_one_conversation(scripted_user: Cl
         if answer not in kept:
             refused(answer, 5003, 503)
     messages = (await scripted_user.command("AP_History", page={"limit": 200})).ok().content
-    assert [message["seq"] for message in messages] == list(range(1, 67))  # nothing of the refused ones was kept
+    assert [message["seq"] for message in messages] == list(range(1, 67))  # nothing of the refused ones is stored
 
 
 # the table

@@ -1,4 +1,4 @@
-"""Whole requests take the fast path, others Sanic's: nobody can tell from the answers."""
+"""Whole requests take the fast path, others Sanic's, with identical answers."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -18,12 +18,12 @@ REQUEST_ID = "X-Request-Id: the-same-for-both"
 
 
 def post_of(client: Client, *headers: str, path: str = BUS, **body: Any) -> bytes:
-    """Write a command of a client's as raw bytes."""
+    """Return a client's command as raw bytes."""
     return raw_post(path, orjson.dumps(body), *(f"{n}: {v}" for n, v in client.headers({}).items()), *headers)
 
 
 async def answered(client: Client, *pieces: bytes) -> Answer:
-    """Send a request in pieces, each in a packet of its own: only what comes in one can take the fast path."""
+    """Send a request in pieces, each in its own packet; only a request in one packet can take the fast path."""
     async with connected(client.base) as (reader, writer):
         for place, piece in enumerate(pieces):
             if place:
@@ -34,7 +34,7 @@ async def answered(client: Client, *pieces: bytes) -> Answer:
 
 
 async def settled(client: Client, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """See that Sanic has set the connection up: until then, nothing takes the fast path."""
+    """Make sure that Sanic has set up the connection: before that, nothing takes the fast path."""
     writer.write(post_of(client, service="AP_List"))
     assert (await read_answer(reader)).http == 200
 
@@ -60,7 +60,7 @@ def timeless(answer: Answer) -> dict[str, Any]:
     ],
 )
 async def test_both_ways_answer_the_same(user: Client, path: str, body: dict[str, Any]):
-    await on_plan(user, "enterprise")  # without a limit, no answer says how much of it is left
+    await on_plan(user, "enterprise")  # without a limit, answers show no remaining quota
     request = post_of(user, REQUEST_ID, path=path, **body)
     whole = await answered(user, request)
     assert timeless(whole) == timeless(await answered(user, request[:-1], request[-1:]))
@@ -187,7 +187,7 @@ async def test_a_document_is_taken_up_though_the_client_went_away(user: Client, 
             await asyncio.sleep(0.001 * (1 + number))
             writer.transport.abort()
         await asyncio.sleep(0.1)
-        async with asyncio.timeout(5):  # less than passes until somebody looks into the queue all the same
+        async with asyncio.timeout(5):  # shorter than the interval after which the queue is read in any case
             while (await user.command("MB_Load", target={"bank": f"{unique}-bank"}, vx={"name": name})).code == 3002:
                 await asyncio.sleep(0.05)
 
@@ -206,7 +206,7 @@ async def test_a_request_that_fails_unforeseen_ends_its_connection(faulty_server
 
 @pytest.fixture
 async def impatient(tmp_path: Path) -> AsyncIterator[Client]:
-    """A user of a gateway that closes a connection which is idle for a second."""
+    """A user of a gateway that closes connections after an idle second."""
     async with running(tmp_path / "data", script=ENGINES / "impatient.py") as gateway, gateway.client() as client:
         user = await client.register("impatient-user")
         await user.agent("impatient-agent")

@@ -1,4 +1,4 @@
-"""Whatever a request looks like, the fast path and Sanic's way make the same of it."""
+"""The fast path and Sanic's path treat any request alike."""
 
 import asyncio
 import random
@@ -17,9 +17,9 @@ from tests.support.wire import connected, raw_post
 
 EXAMPLES = 400
 SLOW = b"\r\n"
-"""An empty line before a request is ignored, but the fast path takes none of that kind."""
+"""An empty line before a request is ignored, and keeps it off the fast path."""
 LAST = b"GET /nothing HTTP/1.1\r\nHost: gateway\r\nConnection: close\r\n\r\n"
-"""Ends the connection, so that all answers can be read; it also ends a body that is shorter than its length says."""
+"""A request that ends the connection, so that all answers can be read; it also completes a body that is too short."""
 
 PIECES = (
     *(b"\r", b"\n", b"\r\n", b"\0", b" ", b"\t", b":", b",", b"-", b"+", b"_", b"0", b"1", b"9", b"\x0b", b"\x1b"),
@@ -32,7 +32,7 @@ PIECES = (
 
 @pytest.fixture(scope="module")
 async def caller(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Client]:
-    """A user of a gateway that waits a second for the rest of a request; without a limit, so no answer tells one."""
+    """A user without limits, so that answers show no quota, of a gateway that waits a second for the rest of one."""
     data = tmp_path_factory.mktemp("both") / "data"
     async with running(data, script=ENGINES / "impatient.py") as gateway, gateway.client() as client:
         user = await client.register("both-ways")
@@ -41,7 +41,7 @@ async def caller(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Clie
 
 
 def mutated(good: bytes, seed: int) -> bytes:
-    """Replace up to three stretches of a request by something that parsers stumble over."""
+    """Replace up to three parts of a request by text that confuses parsers."""
     chance = random.Random(seed)
     for _ in range(chance.randint(1, 3)):
         place = chance.randrange(len(good))
@@ -52,13 +52,13 @@ def mutated(good: bytes, seed: int) -> bytes:
 async def outcome(base: str, request: bytes) -> list[Any]:
     """Send a request and one that ends the connection; return all answers without their dates and ids."""
     async with connected(base) as (reader, writer):
-        # Until it has answered once, nothing takes the fast path.
+        # The fast path takes nothing before the connection's first answer.
         writer.write(raw_post(BUS, b"{}"))
         head = await reader.readuntil(b"\r\n\r\n")
         await reader.readexactly(int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0]))
         writer.write(request)
         answers = b""
-        with suppress(TimeoutError):  # alone in its packet, so that the fast path can take it; some never end
+        with suppress(TimeoutError):  # in a packet of its own, so that the fast path can take it; some never end
             answers = await asyncio.wait_for(reader.read(65_536), 0.2)
         with suppress(ConnectionError):  # refused, and gone
             writer.write(LAST)
@@ -92,7 +92,7 @@ async def test_both_ways_make_the_same_of_any_request(caller: Client):
     )
     requests = [good, *(mutated(good, seed) for seed in range(EXAMPLES))]
     fast = sum(plain_request(request) is not None for request in requests)
-    assert fast > EXAMPLES // 10  # else it would compare Sanic's way with itself
+    assert fast > EXAMPLES // 10  # otherwise it would compare Sanic's path with itself
     places = asyncio.Semaphore(16)
 
     async def compare(request: bytes) -> tuple[int, str] | None:

@@ -1,4 +1,4 @@
-"""What every answer has, whichever way it takes: Date, HEAD beside GET, no chunks for HTTP/1.0, streams unbuffered."""
+"""Properties of every answer: Date, HEAD beside GET, no chunks for HTTP/1.0, unbuffered streams."""
 
 import asyncio
 from collections.abc import Iterator
@@ -25,11 +25,11 @@ MEMBER = (
     "/api/rules",
 )
 CHANGING = {"date", "x-request-id", "ratelimit", "content-length"}
-"""Headers that differ from one answer to the next; health tells its age, metrics its numbers."""
+"""Headers that differ between answers; health shows its age, metrics their numbers."""
 
 
 async def whole(client: Client, request: bytes) -> tuple[str, dict[str, str], bytes]:
-    """Send a request that ends its connection; return status line, headers and all that follows the head."""
+    """Send a request that ends its connection; return status line, headers and the rest."""
     async with connected(client.base) as (reader, writer):
         writer.write(request)
         answer = await asyncio.wait_for(reader.read(), 30)
@@ -96,7 +96,7 @@ async def test_head_counts_as_a_request_of_its_caller(user: Client):
 
 
 def requests(user: Client) -> dict[str, bytes]:
-    """Write requests of each kind of answer."""
+    """Return a request for each kind of answer."""
     credential = tuple(sent_by(user))
     read = b'{"service": "US_Read"}'
     chat = b'{"service": "AP_Chat", "content": "Hello"}'
@@ -119,7 +119,7 @@ async def test_every_answer_tells_its_date(user: Client, unique: str):
     for name, request in requests(user).items():
         before = await clock_of(user)
         async with connected(user.base) as (reader, writer):
-            # Until it has answered once, nothing takes the fast path.
+            # The fast path takes nothing before the connection's first answer.
             writer.write(b"HEAD /api/health HTTP/1.1\r\nHost: gateway\r\n\r\n")
             await reader.readuntil(b"\r\n\r\n")
             writer.write(request)
@@ -131,7 +131,7 @@ async def test_every_answer_tells_its_date(user: Client, unique: str):
 
 
 async def clock_of(client: Client) -> float:
-    """Read the gateway's own clock, in whole seconds."""
+    """Return the gateway's time in whole seconds."""
     time: str = (await client.command("AP_List")).body["header"]["time"]
     return int(datetime.fromisoformat(time).timestamp())
 
@@ -203,6 +203,6 @@ async def test_a_stream_is_neither_kept_nor_held_back_by_proxies(user: Client, u
 async def test_white_space_around_a_value_is_no_part_of_it(user: Client, value: str, ending: tuple[str, ...]):
     async with connected(user.base) as (reader, writer):
         writer.write(raw_post(BUS, b"{}"))
-        assert (await read_answer(reader)).http == 400  # from now on the fast path may be taken, unless it ends
+        assert (await read_answer(reader)).http == 400  # afterwards the fast path may be taken, unless it ends
         writer.write(raw_post(BUS, b'{"service": "US_Read"}', value.format(user.token), *ending))
         assert (await read_answer(reader)).ok().profile[0]["name"] == user.name

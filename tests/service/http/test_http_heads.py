@@ -1,4 +1,4 @@
-"""Heads and chunks that RFC 9112 has a server refuse: one answer, one clean line in the log, and the end."""
+"""Heads and chunks that break RFC 9112: one answer, one clean line in the log, and the end of the connection."""
 
 import asyncio
 import re
@@ -16,7 +16,7 @@ STATUS_LINE = re.compile(rb"HTTP/1\.1 \d{3} ")
 BODY = b'{"service": "US_Read"}'
 LENGTH = f"Content-Length: {len(BODY)}"
 SECOND = raw_post(BUS, BODY, "X-Request-Id: smuggled-request")
-"""What an attacker hides behind a head that two parsers read differently."""
+"""A request hidden behind a head that two parsers read differently."""
 
 
 def head(*fields: str, line: str = f"POST {BUS} HTTP/1.1", host: str | None = "Host: gateway") -> bytes:
@@ -173,7 +173,7 @@ async def all_of(base: str, *pieces: bytes) -> bytes:
 
 
 def require_one_refusal(answers: bytes, code: int = 1000, http: int = 400) -> str:
-    """Insist on a single answer, in the one error shape; return its note."""
+    """Assert a single answer in the error shape; return its note."""
     assert answers.startswith(b"HTTP/1.1 400 "), answers
     assert len(STATUS_LINE.findall(answers)) == 1, answers
     answer_head, _, body = answers.partition(b"\r\n\r\n")
@@ -184,19 +184,19 @@ def require_one_refusal(answers: bytes, code: int = 1000, http: int = 400) -> st
 
 
 async def lines_until(gateway: GatewayProcess, start: int, request_id: str) -> list[str]:
-    """Send a good request, and return the lines that the log got before that request's."""
+    """Send a good request; return the lines of the log before its own."""
     async with connected(gateway.base) as (reader, writer):
         writer.write(raw_post(BUS, BODY, f"X-Request-Id: {request_id}"))
         assert (await read_answer(reader)).http == 401
     async with asyncio.timeout(10):
         while f"{request_id}\n".encode() not in (said := gateway.log.read_bytes()[start:]):
             await asyncio.sleep(0.002)
-    # by \n alone, as who reads a log does; str.splitlines() knows more ends of lines
+    # by \n alone, as readers of logs do; str.splitlines() splits at more characters
     return [line for line in said.decode("latin-1").split("\n") if line and request_id not in line]
 
 
 async def log_now(gateway: GatewayProcess, unique: str) -> int:
-    """Return the length of the log once it has all that was done so far."""
+    """Return the length of the log once it holds all requests so far."""
     await lines_until(gateway, 0, f"before-{unique}")
     return gateway.log.stat().st_size
 
@@ -255,7 +255,7 @@ async def test_a_head_without_end_is_1004(gateway: GatewayProcess, unique: str):
     assert len(await lines_until(gateway, start, f"after-{unique}")) == 1
 
 
-# odd, but good
+# unusual but valid
 
 
 @pytest.fixture
@@ -293,7 +293,7 @@ async def test_a_head_that_is_odd_but_good_is_served(caller: Client, this: bytes
     good = as_user(caller)
     request_head, _, body = good.partition(b"\r\n\r\n")
     first_line, rest = request_head.split(b"\r\n", 1)
-    if this == b"\r\n":  # white space may not stand behind the request line
+    if this == b"\r\n":  # white space may not follow the request line
         odd = first_line + b"\r\n" + (rest + b"\r\n").replace(this, that) + b"\r\n" + body
     else:
         odd = (request_head + b"\r\n\r\n").replace(this, that) + body
@@ -335,7 +335,7 @@ async def test_a_request_may_be_split_at_every_byte(caller: Client):
 async def test_a_request_may_be_split_in_two_anywhere(caller: Client):
     request = as_user(caller)
     async with connected(caller.base) as (reader, writer):
-        # in one connection, so that what is left over from one request would spoil the next
+        # on one connection, so that leftovers of one request would spoil the next
         for place in range(1, len(request), 5):
             writer.write(request[:place])
             await writer.drain()
@@ -361,7 +361,7 @@ async def test_requests_behind_bodies_of_both_kinds_are_answered_in_order(caller
 
 
 async def test_the_host_of_an_absolute_target_wins(tmp_path: Path):
-    """A page is known by its Origin being the Host, so the other Host must not count (RFC 9112, 3.2.2)."""
+    """A page of the gateway has an Origin equal to the Host, so the other Host must not count (RFC 9112, 3.2.2)."""
     body = b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}'
     async with running(tmp_path / "data") as gateway:
         port = gateway.base.rpartition(":")[2]

@@ -1,4 +1,4 @@
-"""Pages, bodies and events of the greatest size hold the loop up no longer than any other request; see longest_step."""
+"""Pages, bodies and events of the greatest size block the loop no longer than other requests; see longest_step."""
 
 import io
 import zipfile
@@ -20,14 +20,14 @@ KINDS = pytest.mark.parametrize("kind", ["Han", "emoji", "Latin"])
 
 @pytest.fixture
 async def domain(loop_user: Client, unique: str) -> str:
-    """A domain that the user has selected, with a member."""
+    """A selected domain with a member."""
     (await loop_user.command("DM_Create", vx={"name": f"{unique}-domain", "description": "Long talk"})).ok()
     (await loop_user.command("DM_Select", target={"domain": f"{unique}-domain"})).ok()
     return f"{unique}-domain"
 
 
 async def posted(user: Client, kind: str, count: int = 200) -> list[str]:
-    """Say long things in the selected zone."""
+    """Post long messages in the selected zone."""
     texts = [TEXTS[kind](LONGEST) for _ in range(count)]
     for text in texts:
         (await user.command("ZN_Post", content=text)).ok()

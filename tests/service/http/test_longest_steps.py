@@ -1,4 +1,4 @@
-"""No single request holds the loop up: no step of it takes more than 20 ms of its thread's processor time."""
+"""No request blocks the loop: no step takes more than 20 ms of its thread's processor time."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ WORST_TEXTS = pytest.mark.parametrize(
 
 
 async def bank_of(user: Client, name: str, *texts: str) -> str:
-    """Make a bank with these memories."""
+    """Create a bank with these memories."""
     (await user.command("MB_Create", vx={"name": name})).ok()
     for number, text in enumerate(texts):
         (await user.command("MB_Load", target={"bank": name}, vx={"name": f"memory {number}"}, content=text)).ok()

@@ -1,4 +1,4 @@
-"""Bodies that no client should send: each is refused by name, and the gateway goes on."""
+"""Malformed bodies: each is refused with its error, and the gateway goes on."""
 
 import asyncio
 import io
@@ -18,7 +18,7 @@ JSON = {"Content-Type": "application/json"}
 
 @pytest.fixture(autouse=True)
 async def still_answers(user: Client) -> AsyncIterator[None]:
-    """After each of these tests the gateway serves the same user as before."""
+    """After each test the gateway still serves the same user."""
     yield
     assert (await user.request("GET", "/api/health")).http == 200
     assert (await user.command("AP_List")).ok().profile == []
@@ -76,7 +76,7 @@ async def test_no_body_at_all_is_1000(user: Client):
             assert "The body is empty" in (await send_raw(user.base, raw)).refused(1000, 400).note
 
 
-# valid JSON that looks odd
+# unusual but valid JSON
 
 ODD_BUT_VALID = {
     "numbers of 400 digits": b'{"service": "AP_List", "x": ' + b"9" * 400 + b"}",
@@ -94,7 +94,7 @@ async def test_valid_json_is_understood_however_odd(user: Client, body: bytes):
     answer = await post(user, body)
     if b"x" not in body:
         answer.ok()
-    else:  # understood, and refused as an unknown member; JSON lets a parser bound numbers and depth (RFC 8259, 9)
+    else:  # parsed, and refused as an unknown member; JSON lets a parser limit numbers and depth (RFC 8259, 9)
         assert answer.code in (1003, 1000), answer.body
 
 

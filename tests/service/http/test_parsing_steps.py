@@ -1,4 +1,4 @@
-"""No request holds the loop up while it is read, whatever its heads, chunks and forms look like."""
+"""No request blocks the loop while it is parsed, with any heads, chunks and forms."""
 
 from collections.abc import AsyncIterator
 
@@ -14,7 +14,7 @@ PART = b'Content-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
 
 @pytest.fixture(scope="module")
 async def loop(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stepped]:
-    """A gateway that measures its loop, warmed up."""
+    """A warmed-up gateway that measures its loop."""
     async with stepped(tmp_path_factory.mktemp("parsing")) as loop:
         async with loop.gateway.client() as client:
             warm = await client.register("warm-user")

@@ -15,7 +15,7 @@ from tests.support.gateway import BUS, Answer, Client, running
 from tests.support.operator import SECRET, on_plan
 
 UNKNOWN: dict[str, tuple[dict[str, Any], str, str]] = {
-    # what is sent, the path that the note names, and the nearest known one
+    # the body, the path in the note, and the nearest known one
     "top level": ({"contnet": "x"}, "contnet", "content"),
     "top level, null": ({"pgae": None}, "pgae", "page"),
     "target": ({"target": {"agnet": "x"}}, "target.agnet", "target.agent"),
@@ -106,7 +106,7 @@ WITH_BODY = [route for route in ROUTES if route.body is not None]
 
 @pytest.fixture(scope="module")
 async def gateway_user(tmp_path_factory: pytest.TempPathFactory):
-    """A user of a gateway with every route."""
+    """A user of a gateway with all routes."""
     data = tmp_path_factory.mktemp("strict") / "data"
     async with running(data, DEV_MOCKS_ENABLED="true") as gateway, gateway.client() as nobody:
         yield await on_plan(await nobody.register("amelia"), "enterprise")
@@ -148,7 +148,7 @@ async def test_free_form_members_stay_free(gateway_user: Client):
 
 
 async def called(user: Client, tool: str, **arguments: Any) -> dict[str, Any]:
-    """Call a tool by hand; return its result."""
+    """Call a tool without the official client; return its result."""
     params = {"name": tool, "arguments": arguments}
     message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
     headers = {"Accept": "application/json, text/event-stream"}

@@ -32,11 +32,11 @@ SAMPLE = {
 
 @pytest.fixture
 async def origin() -> AsyncIterator[str]:
-    """Serve the page and a small OpenAPI document; give the address."""
+    """Serve the page and a small OpenAPI document; return the address."""
     app = Sanic("docs-page")
     app.config.AUTO_EXTEND = False
     app.config.MOTD = False
-    app.config.TOUCHUP = False  # it rewrites Sanic's methods, which works once in a process
+    app.config.TOUCHUP = False  # it rewrites Sanic's methods, which works once per process
     app.blueprint(docs_blueprint())
 
     @app.get("/api/tps/openapi.json")

@@ -1,4 +1,4 @@
-"""`/` says what answers here and leads to the documentation: a page for browsers, JSON for programs."""
+"""`/` names the gateway and links to the documentation: a page for browsers, JSON for programs."""
 
 import socket
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from config.version import VERSION
 from tests.support.gateway import Client
 
 HTML = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
-"""What Firefox and Chromium accept."""
+"""The Accept headers of Firefox and Chromium."""
 LINKS = {
     "docs": "/docs",
     "health": "/api/health",
@@ -142,4 +142,4 @@ CONTRAST = """selector => {
   const both = [getComputedStyle(element).color, getComputedStyle(behind).backgroundColor].map(light);
   return (Math.max(...both) + 0.05) / (Math.min(...both) + 0.05);
 }"""
-"""The contrast of an element's text with what is behind it, as WCAG 2 computes it."""
+"""Return the contrast of an element's text with its background, as WCAG 2 computes it."""

@@ -1,4 +1,4 @@
-"""`make run`, a development start: new users without limits and sandbox keys, unless the operator has set otherwise."""
+"""`make run`, the development start: no limits for new users, and sandbox keys, unless set otherwise."""
 
 import asyncio
 import shutil
@@ -21,7 +21,7 @@ async def new_plan(client: Client, name: str) -> tuple[str, int | None]:
 
 
 async def said_at_start(data: Path) -> str:
-    """Start a gateway as for production and stop it; return what it says."""
+    """Start a gateway as for production and stop it; return its output."""
     async with running(data) as gateway:
         return gateway.said
 

@@ -1,4 +1,4 @@
-"""A database that an earlier version stored opens and works; tests/fixtures/before-0.2.0 has it, and its maker."""
+"""A database of an earlier version opens and works; tests/fixtures/before-0.2.0 holds it and its maker."""
 
 import gzip
 import json
@@ -25,7 +25,7 @@ MINUTE_MS = 60_000
 
 @pytest.fixture(scope="module")
 async def gateway(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
-    """Today's gateway on a copy of the stored files, a minute after they were made; its tool server is there again."""
+    """Today's gateway on a copy of the stored files, a minute after they were made, with its tool server."""
     folder = tmp_path_factory.mktemp("before")
     data = folder / "data"
     data.mkdir()
@@ -49,12 +49,12 @@ async def nobody(gateway: GatewayProcess) -> AsyncIterator[Client]:
 
 
 def stored_session(nobody: Client, name: str) -> Client:
-    """The client that a user had before, with its token of then."""
+    """A user's client of that time, with its token."""
     return Client(nobody.http, nobody.base, KNOWN["tokens"][name], name)
 
 
 def holds(found: Any, stored: Any) -> bool:
-    """Tell whether an answer holds all of a stored one; records may have got new members."""
+    """Return whether an answer holds all of a stored one; records may have new members."""
     if isinstance(stored, dict):
         members = cast(dict[str, Any], stored)
         return isinstance(found, dict) and all(name in found and holds(found[name], members[name]) for name in members)
@@ -65,7 +65,7 @@ def holds(found: Any, stored: Any) -> bool:
 
 
 def settled(body: dict[str, Any]) -> dict[str, Any]:
-    """Leave out of a record the members that each use of a session moves on."""
+    """Remove from a record the members that change with each use of a session."""
     moving = ("last_used_at", "expires_at")
     return {name: value for name, value in body.items() if name not in moving}
 
@@ -74,7 +74,7 @@ async def history(client: Client, agent: str) -> list[dict[str, Any]]:
     return (await client.command("AP_History", target={"agent": agent}, page={"limit": 200})).ok().content
 
 
-# the tests stand in order: the first read what was stored, those after them go on with it
+# the tests run in order: the first read the stored state, the others continue with it
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ async def test_a_chat_goes_on_where_it_was(nobody: Client):
     amelia = stored_session(nobody, "amelia")
     before = await history(amelia, "astra")
     target = {"agent": "astra"}
-    session = await nobody.log_on("amelia", KNOWN["password"])  # has no zone selected, so that it is a private chat
+    session = await nobody.log_on("amelia", KNOWN["password"])  # no zone is selected, so it is a private chat
     asked, replied = (await session.command("AP_Chat", target=target, content="Which moon is largest?")).ok().content
     assert [asked["seq"], replied["seq"]] == [before[-1]["seq"] + 1, before[-1]["seq"] + 2]
     assert replied["sources"][0] | {"quote": ""} == {"bank": "star-notes", "name": "Titan", "quote": ""}

@@ -16,7 +16,7 @@ from tests.tool_servers.over_http import Unruly, sdk_server, serving, unruly_ove
 
 @pytest.fixture(scope="session")
 async def insecure_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
-    """A gateway that lets `http` and this machine's addresses through, with short time-outs."""
+    """A gateway that allows `http` and this machine's addresses, with short time-outs."""
     folder = tmp_path_factory.mktemp("insecure")
     catalog = write_catalog(folder / "catalog.toml", {}, connect_timeout_s=6, call_timeout_s=2)
     settings: Any = {"PARLEY_MCP_CATALOG": catalog, "PARLEY_WEBHOOKS_ALLOW_INSECURE": "true"}

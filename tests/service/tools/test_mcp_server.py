@@ -184,7 +184,7 @@ async def test_an_api_key_is_as_good_as_a_session(user: Client):
 
 
 async def used(user: Client) -> int:
-    """Ask how many requests of today are counted, this one included."""
+    """Return the number of today's counted requests, this one included."""
     return (await user.command("US_Read")).ok().profile[0]["quota"]["used"]
 
 

@@ -47,7 +47,7 @@ async def tools_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterato
 
 @pytest.fixture(scope="session")
 async def unruly_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
-    """A gateway whose catalog has the unruly server, with short time-outs."""
+    """A gateway with the unruly server in its catalog and short time-outs."""
     folder = tmp_path_factory.mktemp("unruly")
     servers = {"unruly": unruly(), **{mode: unruly(mode) for mode in UNRULY_MODES}}
     servers["missing"] = ["true"]
@@ -71,7 +71,7 @@ async def unruly_user(unruly_server: GatewayProcess, unique: str) -> AsyncIterat
 
 @pytest.fixture
 async def caught(unruly_user: Client) -> Client:
-    """A user who has installed the unruly server."""
+    """A user with the unruly server installed."""
     await install(unruly_user, "wild", server="unruly")
     return unruly_user
 
@@ -131,7 +131,7 @@ async def test_what_was_installed_and_offered_survives_a_restart(tmp_path: Path)
             user = await client.register("lovelace")
             await install(user, "wild", server="unruly")
             offered = (await listed(user))["tools"]
-            # A list of tools is stored without being waited for; what is acknowledged after it was stored after it.
+            # Nobody waits until a list of tools is stored, but a later acknowledged change is stored after it.
             await user.agent("later")
         await gateway.kill()
         await gateway.start()
@@ -489,7 +489,7 @@ async def test_repeats_with_a_key_install_and_call_once(caught: Client):
     assert words(spawned[0]) == words(spawned[1])
     failing = {"tool": "wild.error"}
     key = {"Idempotency-Key": "fails"}
-    for _ in range(2):  # a failing server's answer is not kept: the next try may go well
+    for _ in range(2):  # a failing server's answer is not kept, because the next attempt may succeed
         answer = await caught.request("POST", "/api/mcp/tools/invoke", json=failing, headers=key)
         answer.refused(5001, 502)
         assert "Idempotency-Replayed" not in answer.headers
@@ -528,7 +528,7 @@ async def test_the_audit_log_tells_of_tool_servers_without_what_was_said(caught:
 
 
 async def until_gone(pid: int) -> None:
-    """Wait until a process has ended; a zombie has."""
+    """Wait until a process has ended; a zombie counts as ended."""
     for _ in range(300):
         try:
             state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0]

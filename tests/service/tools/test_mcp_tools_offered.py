@@ -1,4 +1,4 @@
-"""The tools of /mcp as clients and models see them: titles, hints, schemas of results, groups, passwords."""
+"""The tools of /mcp for clients and models: titles, hints, schemas of results, groups, passwords."""
 
 import re
 from typing import Any
@@ -23,7 +23,7 @@ async def listed(user: Client, groups: str = "", mode: Mode = "auto") -> dict[st
         return {tool.name: tool for tool in (await client.list_tools()).tools}
 
 
-# words and hints
+# descriptions and hints
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -106,7 +106,7 @@ async def test_every_tool_lists_the_schema_of_its_result(user: Client, mode: Mod
 async def test_the_result_of_every_tool_is_as_its_schema_says(
     user: Client, sanic_client: Client, unique: str, mode: Mode
 ):
-    """`call` holds each result against its schema, and the official client does so, too."""
+    """`call` validates each result by its schema, and so does the official client."""
     name, agent, domain, bank = (f"{unique}-{part}" for part in ("own", "agent", "domain", "bank"))
     guest = await sanic_client.register(f"{unique}-guest")
     other = f"{unique}-other"
@@ -173,7 +173,7 @@ async def test_the_result_of_every_tool_is_as_its_schema_says(
         for tool, target in ends:
             await call(client, tool, target=target)
     async with connected(user.base, {"Authorization": f"Bearer {token}"}, mode, "user") as client:
-        await client.list_tools()  # else the client lists them after the call, to check its result
+        await client.list_tools()  # otherwise the client lists them after the call, to check its result
         await call(client, "US_Update", vx={"description": "Mathematician"})
         await call(client, "US_Destroy", vx=secret)
     async with connected(user.base, bearer(user), mode) as client:

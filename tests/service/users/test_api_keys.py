@@ -25,19 +25,19 @@ _addresses = (f"192.0.2.{number}" for number in itertools.count(1))
 
 @pytest.fixture
 async def owner(user: Client) -> Client:
-    """A user whose plan has API keys."""
+    """A user on a plan with API keys."""
     return await on_plan(user, "builder")
 
 
 async def make_key(owner: Client, name: str = "a key", **more: Any) -> tuple[dict[str, Any], Client]:
-    """Make an API key; its record as created, and a client that uses it."""
+    """Make an API key; return its record and a client with it."""
     answer = await owner.request("POST", KEYS, json={"name": name, **more})
     assert answer.http == 201, answer.body
     return answer.body, Client(owner.http, owner.base, answer.body["key"], owner.name)
 
 
 async def lookups(client: Client) -> int:
-    """How many tokens were looked up in the store so far."""
+    """Return the number of tokens looked up in the store so far."""
     said = (await client.request("GET", "/metrics")).body
     found = re.search(r"^parley_credential_lookups_total (\S+)$", said, re.MULTILINE)
     assert found
@@ -62,7 +62,7 @@ async def test_a_key_is_shown_once_and_listed_without_it(owner: Client):
     assert (listed.http, listed.body) == (200, {"api_keys": [shown | {"last_used_at": None}]})
     (await key.command("US_Read")).ok()
     used_at: str | None = None
-    while used_at is None:  # nobody waits for its being stored
+    while used_at is None:  # no request waits for its commit
         used_at = (await owner.request("GET", KEYS)).body["api_keys"][0]["last_used_at"]
     assert datetime.fromisoformat(used_at) >= created_at
     assert (await owner.command("US_Read")).ok().profile[0]["counts"]["api_keys"] == 1
@@ -120,7 +120,7 @@ async def test_making_and_listing_take_an_entitlement_and_revoking_takes_none(ow
     assert (await set_plan(owner, owner.name, "free")).http == 200
     for method, body in (("POST", {"name": "x"}), ("GET", None)):
         assert (await owner.request(method, KEYS, json=body)).refused(2004, 403).http == 403
-    (await key.command("US_Read")).ok()  # what was made goes on
+    (await key.command("US_Read")).ok()  # existing keys
     answer = await owner.request("DELETE", f"{KEYS}/{made['id']}")
     assert (answer.http, answer.body) == (204, "")
     (await key.command("US_Read")).refused(2001, 401)
@@ -202,7 +202,7 @@ async def test_a_revoked_key_s_stream_ends(owner: Client, unique: str):
         assert (await others.next())["message"]["content"] == "still there"
 
 
-# what a key is good for
+# rights of keys
 
 
 async def test_a_key_acts_as_its_user(owner: Client, unique: str):
@@ -336,7 +336,7 @@ def test_the_pattern_for_secret_scanners_finds_tokens_and_nothing_shorter_or_lon
 
 @dataclass
 class Clocked:
-    """A gateway that issues sandbox keys, believes X-Forwarded-For, and whose clock can be moved."""
+    """A gateway with sandbox keys, a trusted proxy and a movable clock."""
 
     gateway: GatewayProcess
     nobody: Client
@@ -374,7 +374,7 @@ async def clocked(tmp_path: Path) -> AsyncIterator[Clocked]:
 
 async def test_a_stream_that_a_key_follows_ends_when_the_key_does(tmp_path: Path):
     clock = ClockFile(tmp_path / "clock")
-    settings = {"TEST_CLOCK": str(clock.path), "PARLEY_SESSION_TTL_S": "2"}  # so that uses are seen to often
+    settings = {"TEST_CLOCK": str(clock.path), "PARLEY_SESSION_TTL_S": "2"}  # so that uses are recorded often
     async with (
         running(tmp_path / "data", script=ENGINES / "clocked.py", **settings) as gateway,
         gateway.client() as nobody,
@@ -444,7 +444,7 @@ async def test_sandbox_keys_are_throttled_per_address(clocked: Clocked):
     assert 3_500 <= int(answer.headers["Retry-After"]) <= 3_601
     assert (await clocked.sandbox()).http == 201
     clocked.clock.move(3_601_000)
-    (await clocked.sandbox(address)).refused(4001, 429)  # the time of day was set; no time has passed
+    (await clocked.sandbox(address)).refused(4001, 429)  # only the time of day was set; no time has passed
     clocked.clock.move(-2 * 3_601_000)
     clocked.clock.tick(3_601_000)
     assert (await clocked.sandbox(address)).http == 201

@@ -1,4 +1,4 @@
-"""Limits of what a user may have hold however many requests come at once."""
+"""Limits on a user's entities hold for concurrent requests."""
 
 import asyncio
 from collections import Counter
@@ -34,7 +34,7 @@ async def at_once(client: Client, path: str, bodies: list[dict[str, Any]]) -> li
 
 
 def exactly(most: int, answers: list[Answer]) -> None:
-    """Insist that `most` were carried out, and all others refused as too many."""
+    """Assert that `most` succeeded and all others were refused as too many."""
     assert Counter(answer.http for answer in answers) == {201: most, 409: len(answers) - most}
     for answer in answers:
         if answer.http == 409:
@@ -49,7 +49,7 @@ async def test_concurrent_creations_make_fifty_endpoints_at_most(owner: Client):
     exactly(50, await at_once(owner, ENDPOINTS, bodies(80)))
     endpoints = (await owner.request("GET", ENDPOINTS)).body["endpoints"]
     assert len(endpoints) == 50
-    for endpoint in endpoints[:2]:  # one that is deleted for good makes room; one that is disabled does not
+    for endpoint in endpoints[:2]:  # a deleted endpoint makes room; a disabled one does not
         assert (await owner.request("DELETE", f"{ENDPOINTS}/{endpoint['id']}?hard=true")).http == 204
     assert (await owner.request("DELETE", f"{ENDPOINTS}/{endpoints[2]['id']}")).http == 200
     answers = await at_once(owner, ENDPOINTS, bodies(8))

@@ -1,4 +1,4 @@
-"""Attempts at passwords, whichever command makes them: one set of limits, and no flood that shuts others out."""
+"""Attempts at passwords share one set of limits for all commands, and no flood locks others out."""
 
 import asyncio
 import itertools
@@ -23,7 +23,7 @@ _addresses = (f"198.18.{high}.{low}" for high in itertools.count() for low in ra
 
 
 def at(address: str | None = None) -> dict[str, str]:
-    """Headers of a caller at an address; at one that no other test uses unless told."""
+    """Return headers of a caller at an address; by default, at one that no other test uses."""
     return {"X-Forwarded-For": address or next(_addresses)}
 
 
@@ -40,21 +40,21 @@ async def change(user: Client, secret: str, headers: dict[str, str]) -> Answer:
 
 
 async def registered(client: Client, name: str) -> Client:
-    """Register a user of many requests and log it on, from an address of its own."""
+    """Register a user with many requests and log it on, from an address of its own."""
     vx = {"name": name, "secret": PASSWORD}
     (await client.command("US_Create", vx=vx, headers=at())).ok()
     token = (await log_on(client, name, PASSWORD, at())).ok().content[0]["token"]
     return await on_plan(Client(client.http, client.base, token, name), "enterprise")
 
 
-# who may try
+# callers
 
 
 async def test_the_user_is_destroyed_and_its_password_changed_by_who_has_logged_on_only(proxied: Client, unique: str):
     user = await registered(proxied, unique)
     made = await user.request("POST", "/api/api-keys", json={"name": "a key"})
     key = Client(user.http, user.base, made.body["key"], unique)
-    for _ in range(12):  # no attempt at all: the password is not looked at
+    for _ in range(12):  # not an attempt: the password is not checked
         for secret in (PASSWORD, WRONG):
             (await destroy(key, secret, at("198.51.100.1"))).refused(2003, 403)
             (await change(key, secret, at("198.51.100.1"))).refused(2003, 403)
@@ -116,11 +116,11 @@ async def test_addresses_that_are_one_caller_s_have_one_count(proxied: Client, u
 _numbers = itertools.count(1)
 
 
-# the limit of a user, from everywhere
+# the limit of a user for all addresses
 
 
 async def fail_everywhere(client: Client, name: str) -> Counter[int]:
-    """Try wrong passwords of a user from 12 addresses, 10 from each, all at once; count the answers' codes."""
+    """Try wrong passwords of a user from 12 addresses, 10 from each, at once; return the codes with their counts."""
     places = [at() for _ in range(12)]
     answers = await asyncio.gather(*(log_on(client, name, WRONG, place) for place in places for _ in range(10)))
     return Counter(answer.code for answer in answers)
@@ -154,7 +154,7 @@ async def test_a_hundred_failures_at_a_name_that_nobody_has_are_answered_as_thos
 
 @dataclass
 class Clocked:
-    """A gateway behind a proxy whose clocks can be moved."""
+    """A gateway with movable clocks behind a proxy."""
 
     gateway: GatewayProcess
     nobody: Client
@@ -166,7 +166,7 @@ class Clocked:
         self.nobody.base = self.gateway.base
 
     def places(self, columns: str = "place") -> list[Any]:
-        """What is stored of where users have logged on from."""
+        """Return the stored addresses of log-ons."""
         with closing(sqlite3.connect(f"file:{self.gateway.data / 'parley.db'}?mode=ro", uri=True)) as database:
             return database.execute(f"SELECT {columns} FROM logon_places").fetchall()
 
@@ -193,7 +193,7 @@ async def test_a_place_is_known_for_30_days_and_over_restarts(clocked: Clocked):
     (await log_on(clocked.nobody, "lovelace", PASSWORD, early)).refused(4001, 429)
     (await log_on(clocked.nobody, "lovelace", PASSWORD, late)).ok()
     assert len(clocked.places()) == 3
-    await clocked.restart()  # which forgets the failures, and makes housekeeping look at once
+    await clocked.restart()  # which forgets the failures, and starts housekeeping at once
     while len(clocked.places()) != 1:
         await asyncio.sleep(0.01)
     assert await fail_everywhere(clocked.nobody, "lovelace") == {2002: 100, 4001: 20}

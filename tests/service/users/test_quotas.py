@@ -21,12 +21,12 @@ POLICY = '"day";q=100;w=86400'
 
 
 async def quota(user: Client) -> dict[str, Any]:
-    """What US_Read shows; itself a counted request."""
+    """Return the quota in US_Read, itself a counted request."""
     return (await user.command("US_Read")).ok().profile[0]["quota"]
 
 
 async def use(user: Client, requests: int) -> None:
-    """Send so many requests, a few at a time."""
+    """Send a number of requests, a few at a time."""
     few = asyncio.Semaphore(20)
 
     async def one() -> None:
@@ -37,7 +37,7 @@ async def use(user: Client, requests: int) -> None:
 
 
 def left(answer: Answer) -> int | None:
-    """The remaining requests that an answer's headers tell; insists on their form."""
+    """Return the remaining requests in an answer's headers; assert their form."""
     policy, standing = answer.headers.get("RateLimit-Policy"), answer.headers.get("RateLimit")
     assert (policy is None) == (standing is None)
     if standing is None:
@@ -50,7 +50,7 @@ def left(answer: Answer) -> int | None:
 
 
 def refused_for_today(answer: Answer) -> bool:
-    """Tell whether an answer is the 429 of a used-up day; insists on all that belongs to it."""
+    """Return whether an answer is the 429 of a used-up quota; assert all its parts."""
     if answer.http != 429:
         return False
     answer.refused(4000, 429)
@@ -61,7 +61,7 @@ def refused_for_today(answer: Answer) -> bool:
 
 
 async def with_key(user: Client) -> Client:
-    """Make an API key on a plan that has them; return a client that uses it."""
+    """Make an API key on a plan with API keys; return a client with it."""
     await on_plan(user, "builder")
     answer = await user.request("POST", "/api/api-keys", json={"name": "a key"})
     assert answer.http == 201
@@ -171,7 +171,7 @@ async def test_a_user_s_own_limit_stands_in_the_headers(user: Client):
     assert (await user.command("US_Read")).refused(4000, 429).note.startswith("The 1 requests a day of the plan")
 
 
-# what counts
+# counted requests
 
 
 async def test_what_no_accepted_credential_came_with_is_neither_counted_nor_told_of(user: Client, unique: str):
@@ -262,7 +262,7 @@ async def test_the_plan_of_an_unknown_user_is_not_found(sanic_client: Client):
 
 
 async def test_a_change_of_plan_in_flight_admits_no_more_than_the_larger_limit(user: Client):
-    """Every success is counted, and no count passes the limit that held when it was made."""
+    """Every success is counted, and no count exceeds the limit at its time."""
     served = 0
     most = 300
 
@@ -285,7 +285,7 @@ async def test_a_change_of_plan_in_flight_admits_no_more_than_the_larger_limit(u
     assert answer.body["quota"]["used"] == most
 
 
-# restarts, and the day's turn
+# restarts and midnight
 
 
 def stored_bound(gateway: GatewayProcess) -> int:
@@ -314,7 +314,7 @@ async def test_the_stored_bound_is_at_most_a_block_ahead_and_an_orderly_stop_sto
 
 
 async def counted(client: Client) -> int:
-    """The count of the one user there is, as its actor has it; asking counts nothing."""
+    """Return the actor's count of the only user; this counts nothing."""
     answer = await client.request("GET", "/debug/actors?kind=quota", headers=SECRET)
     actors = answer.body["actors"]
     return (await live_actor(client, "quota", actors[0]["key"])).body["state"]["count"] if actors else 0
@@ -355,7 +355,7 @@ async def test_midnight_gives_a_new_day_without_a_restart_and_without_a_burst(tm
         after = (await set_plan(user, user.name, "builder")).body["quota"]
         assert after["window"] == _date(clock.now())
         assert after["window"] != before["window"]
-        clock.move(-120_000)  # a second helping there is not
+        clock.move(-120_000)  # the quota is not renewed
         assert (await quota(user))["window"] == after["window"]
         clock.move(120_000 + DAY_MS)
         later = await quota(user)

@@ -30,7 +30,7 @@ async def test_registrations_are_limited_per_address(tmp_path: Path):
             vx = {"name": name, "secret": PASSWORD}
             return await client.command("US_Create", vx=vx, headers={"X-Forwarded-For": address})
 
-        for wrong in ("-", "x"):  # what is refused as wrong uses nothing up
+        for wrong in ("-", "x"):  # invalid requests use nothing up
             (await register(wrong, "192.0.2.1")).refused(1003, 400)
         for number in range(3):
             (await register(f"user-{number}", "192.0.2.1")).ok()

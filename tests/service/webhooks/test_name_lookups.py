@@ -1,4 +1,4 @@
-"""Names that the gateway looks up for users: what answers give away, and whom names that hang hold up."""
+"""Look-ups of users' names reveal nothing of internal names, and hanging ones delay nobody else."""
 
 import asyncio
 import re
@@ -20,7 +20,7 @@ USER = "usr_1"
 
 
 async def test_what_internal_name_servers_answer_is_told_to_the_operator_alone(caplog: pytest.LogCaptureFixture):
-    """Whether an internal name is there, and where, shows in no attempt and in no error of a tool server."""
+    """No attempt and no error of a tool server reveals the existence or address of an internal name."""
     told: set[tuple[str | None, int | None, str | None]] = set()
     for address in ("", "10.20.30.40", "169.254.169.254", "0.0.0.0", "224.0.0.1"):
         async with name_server(address) as (_, dns):
@@ -53,7 +53,7 @@ async def test_a_refusal_does_not_tell_to_which_address_a_name_resolves(caplog: 
 
 
 async def test_names_that_hang_hold_up_no_other_user_s_deliveries_and_checks():
-    """A name server that never answers, and 200 names of one user that only it knows."""
+    """A name server that never answers, and 200 names of one user there."""
     async with receiving() as receiver:
         port = urlsplit(receiver.url).port
 
@@ -75,7 +75,7 @@ async def test_names_that_hang_hold_up_no_other_user_s_deliveries_and_checks():
             asyncio.create_task(sender.post("usr_mallory", f"http://hung-{n}.example:{port}/", {}, b""))
             for n in range(200)
         ]
-        # Behind its own user's names it waits; nobody else's look-up of the same name joins it there.
+        # It waits behind its own user's names, and no other user's look-up of the same name joins it.
         hung.append(asyncio.create_task(sender.post("usr_mallory", f"http://fine.example:{port}/", {}, b"")))
         checks = Outbound(lookups=outbound.lookups)
         hung_checks = [

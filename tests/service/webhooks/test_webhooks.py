@@ -1,4 +1,4 @@
-"""Webhook routes, and deliveries to a real HTTPS receiver that verifies them as receivers do."""
+"""Webhook routes, and deliveries to a real HTTPS receiver that verifies them."""
 
 import asyncio
 import base64
@@ -33,7 +33,7 @@ async def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 @pytest.fixture(scope="module")
 async def insecure(tmp_path_factory: pytest.TempPathFactory, authority: Authority) -> AsyncIterator[GatewayProcess]:
-    """A gateway that may call this machine."""
+    """A gateway that may call addresses of this machine."""
     folder = tmp_path_factory.mktemp("insecure") / "data"
     settings: dict[str, Any] = {
         "PARLEY_WEBHOOKS_ALLOW_INSECURE": "true",
@@ -76,11 +76,11 @@ async def until(found: Callable[[], Any]) -> Any:
         return value
 
 
-# what arrives
+# the received request
 
 
 def examples() -> dict[str, str]:
-    """Read the examples out of docs/webhooks.md, by name."""
+    """Return the examples of docs/webhooks.md by name."""
     text = (CHECKOUT / "docs" / "webhooks.md").read_text(encoding="utf-8")
     return dict(re.findall(r"```(?:python|js) (\w+)\n(.*?)```", text, re.DOTALL))
 
