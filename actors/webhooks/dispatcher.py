@@ -52,7 +52,7 @@ class WebhookDispatcher(DurableActor):
     kind = DISPATCHER
     mailbox_limit = 100_000
     __slots__ = (
-        "_alarms",
+        "_wakeups",
         "_attempts",
         "_clock",
         "_crowded",
@@ -89,7 +89,7 @@ class WebhookDispatcher(DurableActor):
         self._outcomes = Outcomes(self, clock, outbox, schedule, counts)
         self._lanes: dict[int, Lane] = {}
         self._lanes_limit = LANES_AT_REST
-        self._alarms = WakeupHeap()
+        self._wakeups = WakeupHeap()
         self._hungry: deque[Lane] = deque()  # whose rows are to be read
         self._crowded: deque[Lane] = deque()  # lanes that wait for other lanes' attempts to end
         self._last = 0  # the greatest position seen
@@ -161,7 +161,7 @@ class WebhookDispatcher(DurableActor):
             if len(self._lanes) >= self._lanes_limit:
                 self._drop_resting()
             lane = self._lanes[number] = Lane(number)
-            self._alarms.set(lane, 0)
+            self._wakeups.set(lane, 0)
         return lane
 
     def _drop_resting(self) -> None:
@@ -181,7 +181,7 @@ class WebhookDispatcher(DurableActor):
         now = self._clock()
         for lane in lanes:
             self._drive(lane, now)
-        for lane in self._alarms.due(self._lanes, now):
+        for lane in self._wakeups.due(self._lanes, now):
             self._drive(lane, now)
         if not self._reading and (self._look or self._hungry or self._recovery.wanted):
             self._read()
@@ -190,7 +190,7 @@ class WebhookDispatcher(DurableActor):
     def _set_timer(self, now: int) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        at = min(self._alarms.first or now + LOOK_AGAIN_MS, now + LOOK_AGAIN_MS)
+        at = min(self._wakeups.first or now + LOOK_AGAIN_MS, now + LOOK_AGAIN_MS)
         self._timer = asyncio.get_running_loop().call_later(max(0.0, (at - now) / 1000), self._time_has_come)
 
     def _time_has_come(self) -> None:
@@ -204,7 +204,7 @@ class WebhookDispatcher(DurableActor):
         if lane.breaker.open_until > now and lane.breaker.tripped:
             lane.let_go()
             if lane.next_due is not None:
-                self._alarms.set(lane, max(lane.breaker.open_until, lane.next_due))
+                self._wakeups.set(lane, max(lane.breaker.open_until, lane.next_due))
             return
         room = lane.room(now)
         while room and lane.ready:
@@ -217,7 +217,7 @@ class WebhookDispatcher(DurableActor):
         if lane.next_due is None or lane.queued or len(lane.ready) >= REFILL_BELOW:
             return
         if lane.next_due > now:
-            self._alarms.set(lane, lane.next_due)
+            self._wakeups.set(lane, lane.next_due)
         else:
             lane.queued = True
             self._hungry.append(lane)
