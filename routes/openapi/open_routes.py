@@ -58,7 +58,7 @@ def mcp_path() -> Schema:
 _WELCOME = record(
     "The name and version of this gateway, and links.",
     name=text(example="Parley"),
-    version=text("Of the gateway.", example="0.1.0"),
+    version=text("Of the gateway.", example="0.2.0"),
     links=record(
         "Paths of this gateway.",
         docs=text("The documentation, as a page."),
