@@ -52,7 +52,6 @@ class WebhookDispatcher(DurableActor):
     kind = DISPATCHER
     mailbox_limit = 100_000
     __slots__ = (
-        "_wakeups",
         "_attempts",
         "_clock",
         "_crowded",
@@ -68,6 +67,7 @@ class WebhookDispatcher(DurableActor):
         "_stopping",
         "_stored",
         "_timer",
+        "_wakeups",
     )
 
     def __init__(
