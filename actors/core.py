@@ -86,10 +86,11 @@ class CoreOptions:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A row of KINDS: the factory of a kind's actors, and whether they hold users' state (`Actor.concerns`)."""
+    """A row of KINDS: the factory of a kind's actors, and whether they hold users' or other agents' state."""
 
     make: "Callable[[Core, str], Actor]"
     holds_users: bool = True
+    holds_agents: bool = False
 
 
 async def _open_sender(sent: WebhookOptions) -> "Sender":
@@ -119,8 +120,10 @@ KINDS = {
     USER: _Row(lambda core, key: UserActor(key, core.store, core.clock, core.outbox), holds_users=False),
     QUOTA: _Row(lambda core, key: QuotaActor(key, core.store, core.clock, core.outbox)),
     AGENT: _Row(lambda core, key: AgentActor(key, core.store, core.clock, core.engine, core.outbox)),
-    DOMAIN: _Row(lambda core, key: DomainActor(key, core.store, core.clock, core.engine, core.streams)),
-    BANK: _Row(lambda core, key: BankActor(key, core.store, core.clock)),
+    DOMAIN: _Row(
+        lambda core, key: DomainActor(key, core.store, core.clock, core.engine, core.streams), holds_agents=True
+    ),
+    BANK: _Row(lambda core, key: BankActor(key, core.store, core.clock), holds_agents=True),
     WEBHOOKS: _Row(lambda core, key: WebhooksActor(key, core.store, core.clock, core.outbox, core.sealer)),
     DISPATCHER: _Row(_dispatcher, holds_users=False),
     TOOL_SERVER: _Row(lambda core, key: ToolServerActor(key, core.store, core.tool_servers)),
@@ -155,7 +158,7 @@ class Core:
         self.tool_servers = ToolServers(options.tools, sealer, self.outbound)
         self.session_ttl_ms = options.session_ttl_s * 1000
         self.deliveries = DeliveryCounts()
-        kinds = {kind: Kind(partial(row.make, self), holds_users=row.holds_users) for kind, row in KINDS.items()}
+        kinds = {kind: Kind(partial(row.make, self), row.holds_users, row.holds_agents) for kind, row in KINDS.items()}
         self.directory: Directory = (
             LocalDirectory(kinds, idle_s=options.idle_s) if directory is None else directory(kinds)
         )

@@ -171,7 +171,7 @@ class AgentActor(DurableActor):
             *self._outbox.emit(agent.owner_id, *deployment_event("deleted", agent), at=now),
             reply=lambda: view,
             applied=applied,
-            notices=(ReloadConcerning(self.key),),
+            notices=(ReloadConcerning(self.key, is_agent=True),),
         )
 
     # notices of other actors

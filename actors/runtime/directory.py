@@ -31,10 +31,11 @@ class ActorStatus:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of actor: its factory, and whether its actors hold users' state (`Actor.concerns`)."""
+    """One kind of actor: its factory, and whether its actors hold users' or other agents' state (`Actor.concerns`)."""
 
     make: Callable[[str], Actor]
     holds_users: bool = False
+    holds_agents: bool = False
 
 
 class Directory(Protocol):

@@ -42,7 +42,8 @@ class LocalDirectory:
         max_active: int = MAX_ACTIVE,
     ) -> None:
         self._kinds = kinds
-        self._holders = frozenset(kind for kind, made in kinds.items() if made.holds_users)
+        self._user_holders = frozenset(kind for kind, made in kinds.items() if made.holds_users)
+        self._agent_holders = frozenset(kind for kind, made in kinds.items() if made.holds_agents)
         self._actors: dict[tuple[str, str], Actor] = {}
         self._leaving: dict[tuple[str, str], Actor] = {}  # retired, with units still open
         self._idle_s = idle_s
@@ -102,8 +103,9 @@ class LocalDirectory:
                     self.tell(kind, key, message)
                 case Reload(kind, keys):
                     self._reload(kind, keys)
-                case ReloadConcerning(id, kinds, but):
-                    self._reload_concerning(id, kinds or self._holders, but)
+                case ReloadConcerning(id, kinds, but, is_agent):
+                    holders = self._agent_holders if is_agent else self._user_holders
+                    self._reload_concerning(id, kinds or holders, but)
 
     def _reload(self, kind: str, keys: Iterable[str]) -> None:
         for key in keys:
