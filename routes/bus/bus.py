@@ -22,7 +22,7 @@ from actors.idempotency.once import fingerprint_of
 from actors.idempotency.records import Rendered
 from actors.slices import sliced
 from routes.bus.chat_events import stream_chat
-from routes.bus.events import EVENT_STREAM
+from routes.bus.server_sent_events import EVENT_STREAM
 from routes.bus.zone_stream import follow_zone
 from routes.http.answers import (
     OK_STATUS,

@@ -8,7 +8,7 @@ import orjson
 from sanic import Request
 
 from actors.calls.call import Call
-from routes.bus.events import begin_events, named_event
+from routes.bus.server_sent_events import begin_events, named_event
 from routes.http.answers import REPLAYED, BusAnswer, status_of
 from routes.http.background import BackgroundTasks
 from routes.http.errors import as_service_error

@@ -9,7 +9,7 @@ from sanic import Request
 from actors.calls.call import Call
 from actors.commands.command import Follow
 from actors.domains.streams import Stream
-from routes.bus.events import begin_events
+from routes.bus.server_sent_events import begin_events
 
 HEARTBEAT_S = 15.0
 """Seconds between comments on a silent stream."""

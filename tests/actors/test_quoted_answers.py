@@ -3,8 +3,8 @@
 import pytest
 
 from actors.engines import dialogue_acts
-from tests.support.answering import QUESTIONS
 from tests.support.gateway import Client
+from tests.support.recall_questions import QUESTIONS
 
 
 @pytest.mark.parametrize(("bank", "questions"), QUESTIONS[:2], ids=["kitchen", "travel"])

@@ -4,7 +4,7 @@ import pytest
 
 from actors.engines.relevance import asking
 from actors.slices import whole
-from tests.support.answering import QUESTIONS
+from tests.support.recall_questions import QUESTIONS
 
 CASES = [
     pytest.param(bank, question, wanted, id=question) for bank, questions in QUESTIONS for question, wanted in questions

@@ -159,7 +159,7 @@ BAD_CHUNKS = {
 @pytest.fixture(scope="module")
 async def gateway(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
     """A gateway of its own, because these tests read its log."""
-    async with running(tmp_path_factory.mktemp("heads") / "data", script=ENGINES / "prompt_log.py") as gateway:
+    async with running(tmp_path_factory.mktemp("heads") / "data", script=ENGINES / "unbuffered_log.py") as gateway:
         yield gateway
 
 
