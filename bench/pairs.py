@@ -44,7 +44,7 @@ def main() -> None:
 def side(checkout: Path) -> "subprocess.Popen[str]":
     """Start the side of a checkout: its gateway and its loads."""
     return subprocess.Popen(
-        [checkout / ".venv" / "bin" / "python", Path(__file__).resolve(), "--side"],
+        [checkout / ".venv" / "bin" / "python", "-P", Path(__file__).resolve(), "--side"],
         cwd=checkout,
         env=os.environ | {"PYTHONPATH": str(checkout)},
         stdin=subprocess.PIPE,
