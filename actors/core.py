@@ -26,7 +26,6 @@ from actors.library.messages import LIBRARY
 from actors.names import Names
 from actors.quotas.actor import QuotaActor
 from actors.quotas.messages import QUOTA
-from actors.runtime.actor import Actor
 from actors.runtime.directory import Directory, Kind
 from actors.runtime.local_directory import IDLE_S, LocalDirectory
 from actors.runtime.wakeups import LocalWakeup, Wakeup
@@ -84,15 +83,6 @@ class CoreOptions:
     skills_dir: Path = Path("config/skills")
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A row of KINDS: the factory of a kind's actors, and whether they hold users' or other agents' state."""
-
-    make: "Callable[[Core, str], Actor]"
-    holds_users: bool = True
-    holds_agents: bool = False
-
-
 async def _open_sender(sent: WebhookOptions) -> "Sender":
     """Open the sender; imports aiohttp at the first use, in a thread because that takes long."""
     sender = await asyncio.to_thread(import_module, "actors.webhooks.sender")
@@ -114,20 +104,20 @@ def _dispatcher(core: "Core", key: str) -> WebhookDispatcher:
     )
 
 
-KINDS = {
-    SESSION: _Row(lambda core, key: SessionActor(key, core.store, core.clock, core.session_ttl_ms)),
-    KEY: _Row(lambda core, key: KeyActor(key, core.store, core.clock, core.session_ttl_ms)),
-    USER: _Row(lambda core, key: UserActor(key, core.store, core.clock, core.outbox), holds_users=False),
-    QUOTA: _Row(lambda core, key: QuotaActor(key, core.store, core.clock, core.outbox)),
-    AGENT: _Row(lambda core, key: AgentActor(key, core.store, core.clock, core.engine, core.outbox)),
-    DOMAIN: _Row(
-        lambda core, key: DomainActor(key, core.store, core.clock, core.engine, core.streams), holds_agents=True
+KINDS: dict[str, Callable[["Core"], Kind]] = {
+    SESSION: lambda core: Kind(lambda key: SessionActor(key, core.store, core.clock, core.session_ttl_ms)),
+    KEY: lambda core: Kind(lambda key: KeyActor(key, core.store, core.clock, core.session_ttl_ms)),
+    USER: lambda core: Kind(lambda key: UserActor(key, core.store, core.clock, core.outbox), holds_users=False),
+    QUOTA: lambda core: Kind(lambda key: QuotaActor(key, core.store, core.clock, core.outbox)),
+    AGENT: lambda core: Kind(lambda key: AgentActor(key, core.store, core.clock, core.engine, core.outbox)),
+    DOMAIN: lambda core: Kind(
+        lambda key: DomainActor(key, core.store, core.clock, core.engine, core.streams), holds_agents=True
     ),
-    BANK: _Row(lambda core, key: BankActor(key, core.store, core.clock), holds_agents=True),
-    WEBHOOKS: _Row(lambda core, key: WebhooksActor(key, core.store, core.clock, core.outbox, core.sealer)),
-    DISPATCHER: _Row(_dispatcher, holds_users=False),
-    TOOL_SERVER: _Row(lambda core, key: ToolServerActor(key, core.store, core.tool_servers)),
-    LIBRARY: _Row(lambda core, key: LibraryActor(key, core.store, core.clock)),
+    BANK: lambda core: Kind(lambda key: BankActor(key, core.store, core.clock), holds_agents=True),
+    WEBHOOKS: lambda core: Kind(lambda key: WebhooksActor(key, core.store, core.clock, core.outbox, core.sealer)),
+    DISPATCHER: lambda core: Kind(partial(_dispatcher, core), holds_users=False),
+    TOOL_SERVER: lambda core: Kind(lambda key: ToolServerActor(key, core.store, core.tool_servers)),
+    LIBRARY: lambda core: Kind(lambda key: LibraryActor(key, core.store, core.clock)),
 }
 """Every kind of actor; nothing else lists them."""
 
@@ -158,7 +148,7 @@ class Core:
         self.tool_servers = ToolServers(options.tools, sealer, self.outbound)
         self.session_ttl_ms = options.session_ttl_s * 1000
         self.deliveries = DeliveryCounts()
-        kinds = {kind: Kind(partial(row.make, self), row.holds_users, row.holds_agents) for kind, row in KINDS.items()}
+        kinds = {kind: of(self) for kind, of in KINDS.items()}
         self.directory: Directory = (
             LocalDirectory(kinds, idle_s=options.idle_s) if directory is None else directory(kinds)
         )

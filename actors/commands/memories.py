@@ -129,8 +129,8 @@ async def censor(call: Call) -> Answer:
     answer = await call.carry_out(BANK, view.row.id, CensorMemories(viewer, choice, quoting), _removed)
     call.core.erasure.wake()
     with suppress(StoreUnavailable):  # messages that quoted one in between; as stored they are redacted already
-        for kind, key in await call.core.store.fetch(censoring.quoted_by(view.row.id, choice)):
-            call.core.directory.deliver((Reload(kind, (key,)),))
+        late = await call.core.store.fetch(censoring.quoted_by(view.row.id, choice))
+        call.core.directory.deliver([Reload(kind, (key,)) for kind, key in late])
     return answer
 
 

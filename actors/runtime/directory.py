@@ -34,7 +34,7 @@ class Kind:
     """One kind of actor: its factory, and whether its actors hold users' or other agents' state (`Actor.concerns`)."""
 
     make: Callable[[str], Actor]
-    holds_users: bool = False
+    holds_users: bool = True
     holds_agents: bool = False
 
 

@@ -1,10 +1,11 @@
 """Bodies, queries and records of the webhook routes."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, WithJsonSchema
 
 from actors.calls.request import BlankIsMissing, Body
+from actors.webhooks.messages import Failure
 from routes.openapi.schemas import TIME, array, flag, ident, nullable, number, record, text
 
 _NO_NUL = r"^[^\x00]*$"
@@ -125,19 +126,7 @@ SCHEMAS = {
                     text(
                         "Why it failed; null after success.",
                         title="Error",
-                        enum=[
-                            "address_refused",
-                            "dns_failure",
-                            "connection_refused",
-                            "connection_reset",
-                            "connection_failed",
-                            "tls_error",
-                            "timeout",
-                            "invalid_response",
-                            "redirect",
-                            "http_status",
-                            None,
-                        ],
+                        enum=[*get_args(Failure), None],
                     )
                 ),
                 response=nullable(text("The beginning of the answer's body.")),
