@@ -1,19 +1,24 @@
 """The terms of a text, by which searches find it.
 
-A word is a run of letters and digits, in lower case and compatibility form (NFKC, Unicode Annex 15). Its term
-has no accents and no English plural; words that say too little to search for (in English, German, French and
-Spanish) have none. Scripts that put no spaces between words (Han, Hiragana, Hangul, Thai, ...) become pairs
-of characters, as in Lucene's CJKAnalyzer.
+A word is a run of letters and digits, in lower case and compatibility form (NFKC, Unicode Annex 15). Its term is its
+stem in the language of the text (languages.py), without accents; words that say too little to search for (in English,
+German, French and Spanish) have none. Scripts that put no spaces between words (Han, Hiragana, Hangul, Thai, ...)
+become pairs of characters, as in Lucene's CJKAnalyzer.
 """
 
 # ruff: noqa: RUF001 (other scripts' characters are the point)
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
+from sys import intern
 
 from actors.slices import Steps
+from actors.text.languages import LANGUAGES, STEMMER_VERSION, language_of, stem
+
+VERSION = f"{STEMMER_VERSION}/1"
+"""Names the rules of terms and the stemmer; recorded with each stored index, which is made anew for another one."""
 
 MAX_WORD = 64
 """Longer words are cut to this number of characters."""
@@ -24,7 +29,7 @@ SLICE_CHARS = 1_000
 SELF_NAME = "my name"
 """The term that "My name is Ada" and "What is my name?" share and "My dog's name is Rex" lacks."""
 
-_MAX_KNOWN_WORDS = 65_536
+_MAX_KNOWN_WORDS = 16_384  # of each language
 
 
 def lexicon(text: str) -> frozenset[str]:
@@ -66,7 +71,8 @@ _STOP_WORDS = lexicon(
 
 _SYNONYMS = dict.fromkeys(
     lexicon("called named heisse heissen heisst appelle appellent nom nombre llama llamo"), "name"
-) | {"color": "colour", "favorite": "favourite"}
+) | {"names": "name", "color": "colour", "colors": "colour", "favorite": "favourit", "favourite": "favourit"}
+_NAMING = _SYNONYMS.keys() - {"color", "colors", "favorite", "favourite"} | {"name"}
 _SELF = lexicon("my am mein meinen ich bin mon m mi me")
 
 _ASCII = bytes(ord(chr(c).lower()) if c < 128 and chr(c).isalnum() else 32 for c in range(256))
@@ -118,21 +124,28 @@ def splitting(text: str) -> Steps[list[str]]:
 
 def terms(said: list[str]) -> list[str]:
     """Return the terms of these words (from `split`), in order and with repetitions."""
-    found: list[str] = list(filter(None, map(_term_of, said)))
+    term_of = _TERMS[language_of(said)].__getitem__
+    found: list[str] = list(filter(None, map(term_of, said)))
     if "name" in found and _names_self(said):
         found.append(SELF_NAME)
     return found
+
+
+def forms(words: Iterable[str]) -> frozenset[str]:
+    """Return the terms that these words have in any of the languages that a text's words tell."""
+    return frozenset(term for word in words for known in _TERMS.values() if (term := known[word]))
 
 
 def terming(said: list[str]) -> Steps[list[str]]:
     """Return the terms of these words in steps, as `terms` does."""
     if len(said) <= SLICE_CHARS:
         return terms(said)
+    term_of = _TERMS[language_of(said)].__getitem__
     found: list[str] = []
     named = False
     for start in range(0, len(said), SLICE_CHARS):
         some = said[start : start + SLICE_CHARS]
-        found += filter(None, map(_term_of, some))
+        found += filter(None, map(term_of, some))
         named = named or _names_self(said[max(0, start - 1) : start + SLICE_CHARS])
         yield
     if named:
@@ -144,10 +157,12 @@ def first_terms(text: str, count: int) -> Steps[list[str]]:
     """Return the first distinct terms of a text, in order; reads no further than necessary."""
     found: dict[str, None] = {}
     said: list[str] = []
+    language = ""
     named = False
     for piece in _pieces(text):
         said = said[-1:] + split(piece)
-        found.update(dict.fromkeys(filter(None, map(_term_of, said))))
+        language = language or language_of(said)
+        found.update(dict.fromkeys(filter(None, map(_TERMS[language].__getitem__, said))))
         if len(found) >= count:
             return list(found)[:count]
         named = named or _names_self(said)
@@ -161,7 +176,7 @@ def reading(text: str) -> Steps[list[str]]:
 
 
 def _names_self(said: list[str]) -> bool:
-    return any((_term_of(b) == "name" and a in _SELF) or (a == "heisse" and b == "ich") for a, b in pairwise(said))
+    return any((a in _SELF and b in _NAMING) or (a == "heisse" and b == "ich") for a, b in pairwise(said))
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -198,31 +213,31 @@ def _plain(word: str) -> str:
     return unicodedata.normalize("NFC", word)
 
 
-def _term(word: str) -> str:
-    word = _plain(word)
-    if word in _PLAIN_STOP_WORDS:
+def _term(word: str, language: str) -> str:
+    plain = _plain(word)
+    if plain in _PLAIN_STOP_WORDS:
         return ""
-    if len(word) > 3 and word[-1] == "s" and word[-2] not in "siu":
-        if word.endswith("ies") and len(word) > 4:
-            word = word[:-3] + "y"
-        elif word.endswith(("sses", "xes", "ches", "shes", "zes")):
-            word = word[:-2]
-        else:
-            word = word[:-1]
-    return _SYNONYMS.get(word, word)
+    if synonym := _SYNONYMS.get(plain):
+        return synonym
+    if word[0] > "\u2e7f" or (plain.isascii() and not plain.isalpha()):  # numbers and codes have no other form
+        return plain
+    return _plain(stem(word, plain, language)) or plain
 
 
 class _Terms(dict[str, str]):
-    """A cache of terms by word: a word is folded once, and all windows share one string for its term."""
+    """A cache of terms by word, for texts of one language; all indexes share one string for a term."""
+
+    def __init__(self, language: str) -> None:
+        self._language = language
 
     def __missing__(self, word: str) -> str:
         if len(self) >= _MAX_KNOWN_WORDS:
             self.clear()
-        term = _term(word[:MAX_WORD])
+        term = intern(_term(word[:MAX_WORD], self._language))
         if len(word) <= MAX_WORD:
             self[word] = term
         return term
 
 
 _PLAIN_STOP_WORDS = frozenset(map(_plain, _STOP_WORDS))
-_term_of: Callable[[str], str] = _Terms().__getitem__
+_TERMS = {language: _Terms(language) for language in LANGUAGES}
