@@ -1,0 +1,298 @@
+"""The full-text index: collections of texts, the terms that they have, and the texts that match terms best.
+
+A collection is what is searched together: a bank, a private conversation or a zone. Rows of the index go by trigger
+with the memory's or message's text, and with their collection.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from persistence.store import Query, Write
+
+DONE = 2**63 - 1
+"""The value of `reached` of a bank whose memories are all indexed."""
+
+MAX_TERMS = 1_024
+"""The number of distinct terms of a text that are indexed, the first ones; bounds the rows of hostile texts."""
+
+_AFTER_ALL = "\U0010ffff"  # sorts after every other character
+
+
+class IndexedText(NamedTuple):
+    """A text as the index takes it: its terms in order, with repetitions.
+
+    `document` is a memory's place in its bank, or a message's seq. `whole` and `part`: of a memory named `x/n`, x and
+    n; of a message, an empty text and its seq.
+    """
+
+    document: int
+    whole: str
+    part: int
+    terms: Sequence[str]
+
+
+class Collection(NamedTuple):
+    """A collection as stored: the tokenizer's version, how far it is indexed, its texts and their length in terms.
+
+    `reached`: of a conversation or zone, every message up to this seq is indexed, and one that states nothing has no
+    row. Of a bank, every memory up to this place; `DONE` if all are.
+    """
+
+    number: int
+    version: str
+    reached: int
+    texts: int
+    words: int
+
+
+class Frequency(NamedTuple):
+    """A term of a collection: its number, and the number of texts that have it."""
+
+    term: str
+    number: int
+    documents: int
+
+
+class Hit(NamedTuple):
+    """A text that was found, and its score, which is comparable only within one search."""
+
+    document: int
+    whole: str
+    part: int
+    score: float
+
+
+# collections
+
+
+def of_bank(bank_id: str) -> Query[Collection]:
+    """Read the collection of a bank."""
+    return _collection("bank_id", bank_id)
+
+
+def of_conversation(conversation_id: int) -> Query[Collection]:
+    """Read the collection of a private conversation; none before its first text was indexed."""
+    return _collection("conversation_id", conversation_id)
+
+
+def of_zone(zone_id: str) -> Query[Collection]:
+    """Read the collection of a zone; none before its first text was indexed."""
+    return _collection("zone_id", zone_id)
+
+
+def _collection(column: str, of: str | int) -> Query[Collection]:
+    return Query(
+        f"SELECT number, version, reached, texts, words FROM collections WHERE {column} = ?",
+        (of,),
+        lambda row: Collection(*row),
+    )
+
+
+def begin_for_bank(number: int, bank_id: str, version: str) -> Write:
+    """Add the collection of a new bank; refused as `FOREIGN_KEY` without the bank."""
+    return _begin("bank_id", number, bank_id, version, DONE)
+
+
+def begin_for_conversation(number: int, conversation_id: int, version: str) -> Write:
+    """Add the collection of a private conversation, with `reached` 0; refused as `FOREIGN_KEY` when that is gone.
+
+    Nothing changes if it has one already: then `advance` for this number is refused.
+    """
+    return _begin("conversation_id", number, conversation_id, version, 0)
+
+
+def begin_for_zone(number: int, zone_id: str, version: str) -> Write:
+    """Add the collection of a zone; as `begin_for_conversation`."""
+    return _begin("zone_id", number, zone_id, version, 0)
+
+
+def _begin(column: str, number: int, of: str | int, version: str, reached: int) -> Write:
+    return Write(
+        f"INSERT INTO collections (number, {column}, version, reached) VALUES (?, ?, ?, ?)"
+        f" ON CONFLICT ({column}) DO NOTHING",
+        (number, of, version, reached),
+    )
+
+
+def begin_anew(number: int, version: str, reached: int, new_version: str) -> Write:
+    """Have all texts of a collection indexed anew; refused as `ROWS` if it is not as read any more.
+
+    Its rows stay until `add` replaces them.
+    """
+    return Write(
+        "UPDATE collections SET version = ?, reached = 0 WHERE number = ? AND version = ? AND reached = ?",
+        (new_version, number, version, reached),
+        rows=1,
+    )
+
+
+def advance(collection: int, reached: int, to: int) -> Write:
+    """Move `reached`; refused as `ROWS` if another moved it meanwhile, or if the collection is gone."""
+    return Write(
+        "UPDATE collections SET reached = ? WHERE number = ? AND reached = ?", (to, collection, reached), rows=1
+    )
+
+
+# texts
+
+
+def add(collection: int, texts: Sequence[IndexedText]) -> tuple[Write, ...]:
+    """Index texts of a collection, replacing earlier rows of theirs; a text without terms has no row.
+
+    Refused as `FOREIGN_KEY` when the collection is gone.
+    """
+    rows: list[tuple[int, int, str, int, list[str]]] = []
+    vocabulary: Counter[str] = Counter()
+    postings: list[tuple[str, int, int, int]] = []
+    for document, whole, part, terms in texts:
+        if terms:
+            length = len(terms)
+            counts = Counter(terms)
+            distinct = list(counts)[:MAX_TERMS]  # in order of their first occurrence
+            rows.append((document, length, whole, part, distinct))
+            vocabulary.update(distinct)
+            postings += [(term, document, counts[term], length) for term in distinct]
+    earlier = Write(
+        "DELETE FROM indexed_texts WHERE collection = ? AND document IN (SELECT value FROM json_each(?))",
+        (collection, _json([text.document for text in texts])),
+    )
+    if not rows:
+        return (earlier,)
+    return (
+        earlier,
+        Write(
+            "INSERT INTO vocabulary (collection, term, documents)"
+            f" SELECT ?, {_columns(2)} FROM json_each(?) WHERE true"
+            " ON CONFLICT (collection, term) DO UPDATE SET documents = documents + excluded.documents",
+            (collection, _json(sorted(vocabulary.items()))),
+        ),
+        Write(
+            "INSERT INTO postings (term, document, times, length)"
+            " SELECT number, json_extract(value, '$[1]'), json_extract(value, '$[2]'), json_extract(value, '$[3]')"
+            " FROM json_each(?) CROSS JOIN vocabulary ON collection = ? AND term = json_extract(value, '$[0]')",
+            (_json(postings), collection),
+        ),
+        Write(
+            "INSERT INTO indexed_texts (collection, document, length, whole, part, terms)"
+            f" SELECT ?, {_columns(4)}, (SELECT json_group_array(number) FROM json_each(texts.value, '$[4]') AS given"
+            " CROSS JOIN vocabulary ON collection = ? AND term = given.value) FROM json_each(?) AS texts",
+            (collection, collection, _json(rows)),
+        ),
+        Write(
+            "UPDATE collections SET texts = texts + ?, words = words + ? WHERE number = ?",
+            (len(rows), sum(length for _, length, *_ in rows), collection),
+        ),
+    )
+
+
+def remove(collection: int, document: int) -> Write:
+    """Take a text out of the index; nothing happens if it is not there."""
+    return Write("DELETE FROM indexed_texts WHERE collection = ? AND document = ?", (collection, document))
+
+
+def _columns(count: int) -> str:
+    """Name the first members of an element of a JSON array of arrays."""
+    return ", ".join(f"json_extract(value, '$[{place}]')" for place in range(count))
+
+
+def _json(rows: Sequence[object]) -> str:
+    return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
+
+
+# searches
+
+
+def frequencies(collection: int, terms: Sequence[str]) -> Query[Frequency]:
+    """Look up these distinct terms, without those that no text has."""
+    return Query(
+        "SELECT term, number, documents FROM json_each(?) AS given"
+        " CROSS JOIN vocabulary ON collection = ? AND term = given.value",
+        (_json(terms), collection),
+        lambda row: Frequency(*row),
+    )
+
+
+def relatives(collection: int, beginnings: Sequence[str], limit: int) -> Query[tuple[str, Frequency]]:
+    """List up to `limit` terms that begin with each of these: the beginning and the term's frequency."""
+    return Query(
+        "SELECT given.value, term, number, documents FROM json_each(?) AS given"
+        " CROSS JOIN vocabulary ON collection = ? AND term >= given.value AND term < given.value || ? LIMIT ?",
+        (_json(beginnings), collection, _AFTER_ALL, limit),
+        lambda row: (row[0], Frequency(*row[1:])),
+    )
+
+
+_WEIGHTED = "weight * times * (:k1 + 1) / (times + :k1 * (1 - :b + :b * length / :average))"
+_ALL = "weights CROSS JOIN postings ON postings.term = weights.term"
+
+
+def _best(matches: str) -> str:
+    return f"""
+    WITH weights (term, weight) AS MATERIALIZED (
+        SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:weights)
+    ), others (term, weight) AS MATERIALIZED (
+        SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:others)
+    ), found (document, score) AS MATERIALIZED (
+        SELECT document, sum({_WEIGHTED}) AS score FROM {matches}
+        GROUP BY document ORDER BY score DESC, document DESC LIMIT :limit
+    )
+    SELECT found.document, whole, part, score + coalesce(
+        (SELECT sum({_WEIGHTED}) FROM others CROSS JOIN postings
+         ON postings.term = others.term AND postings.document = found.document), 0.0) AS total
+    FROM found CROSS JOIN indexed_texts
+        ON indexed_texts.collection = :collection AND indexed_texts.document = found.document
+    ORDER BY total DESC, found.document DESC
+    """
+
+
+_BEST = _best(_ALL)
+
+
+def best(
+    collection: int,
+    weights: Sequence[tuple[int, float]],
+    average: float,
+    k1: float,
+    b: float,
+    limit: int,
+    others: Sequence[tuple[int, float]] = (),
+    newest: Sequence[int] | None = None,
+) -> Query[Hit]:
+    """Find the texts that match terms best by BM25, best first; among equals, the higher document first.
+
+    A text scores, for each of its terms, weight * times * (k1 + 1) / (times + k1 * (1 - b + b * length / average)).
+
+    Args:
+        collection: its number.
+        weights: the numbers of the terms, with their weights.
+        average: the average length of a text, in terms.
+        k1: how much the repetitions of a term count.
+        b: how much a text's length counts.
+        limit: the number of texts to find.
+        others: further terms, which only count in the scores of the texts that `weights` find.
+        newest: for each term of `weights`, the number of its texts that are looked at, the newest ones; all if absent.
+    """
+    params = {"weights": _json(weights), "others": _json(others), "average": average, "k1": k1, "b": b}
+    params |= {"collection": collection, "limit": limit}
+    if newest is None:
+        return Query(_BEST, params, lambda row: Hit(*row))
+    matches = " UNION ALL ".join(
+        f"SELECT * FROM (SELECT document, times, length, :weight{place} AS weight FROM postings"
+        f" WHERE term = :term{place} ORDER BY document DESC LIMIT :count{place})"
+        for place in range(len(weights))
+    )
+    for place, ((term, weight), count) in enumerate(zip(weights, newest, strict=True)):
+        params |= {f"term{place}": term, f"weight{place}": weight, f"count{place}": count}
+    return Query(_best(f"({matches})"), params, lambda row: Hit(*row))
+
+
+def at(collection: int, parts: Sequence[tuple[str, int]]) -> Query[Hit]:
+    """Find the texts with these wholes and parts, each with the score 0.0."""
+    return Query(
+        "SELECT document, whole, part, 0.0 FROM json_each(?) AS given CROSS JOIN indexed_texts"
+        " ON collection = ? AND whole = json_extract(given.value, '$[0]') AND part = json_extract(given.value, '$[1]')",
+        (_json(parts), collection),
+        lambda row: Hit(*row),
+    )
