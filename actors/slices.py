@@ -38,12 +38,14 @@ class Work(Generic[T]):
     6
     """
 
-    __slots__ = ("_steps", "result")
+    __slots__ = ("_steps", "done", "result")
 
     result: T
 
     def __init__(self, steps: Steps[T]) -> None:
         self._steps = steps
+        self.done = False
+        """Whether the `result` is there."""
 
     def slice(self, seconds: float = SLICE_S) -> bool:
         """Do one slice of the work; return True once the `result` is there.
@@ -59,10 +61,13 @@ class Work(Generic[T]):
                     return False
         except StopIteration as end:
             self.result = end.value
+            self.done = True
             return True
 
     async def rest(self) -> T:
-        """Do the rest, one slice in each turn of the loop, and return the result."""
+        """Do the rest if any, one slice in each turn of the loop, and return the result."""
+        if self.done:
+            return self.result
         turn = _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock())
         while True:
             async with turn:  # first come, first served, so that all long work progresses alike

@@ -10,7 +10,7 @@ from actors.agents.messages import SendChat, no_such_agent
 from actors.conversations.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, new_message
 from actors.conversations.host import ChatHost
 from actors.conversations.stored import PRIVATE_QUOTES, from_row
-from actors.engines.answering import EngineRunner, Outcome
+from actors.engines.answering import EngineRunner, Outcome, Unfinished
 from actors.engines.message import Utterance
 from actors.engines.turn import Engine, Persona, Reply, Turn
 from actors.engines.window import CAPACITY
@@ -25,7 +25,6 @@ from actors.errors import (
 from actors.ids import Clock
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import OwnTell
-from actors.slices import Work
 from persistence import conversations
 from persistence.agents import AgentRow
 from persistence.store import StoreUnavailable, Write
@@ -213,14 +212,14 @@ class PrivateChats:
             self._begin_streaming(agent, conversation, chat, said, turn)
             return
         outcome = self._engine.reply(turn)
-        if isinstance(outcome, Work):
+        if isinstance(outcome, Unfinished):
             conversation.at_work = chat
             self._engine.in_background(self._finish(outcome, conversation, chat, said))
         else:
             self._conclude(agent, conversation, chat, said, outcome)
 
-    async def _finish(self, work: Work[Reply], conversation: Conversation, chat: Chat, said: Utterance) -> None:
-        outcome = await self._engine.finish(work)
+    async def _finish(self, unfinished: Unfinished, conversation: Conversation, chat: Chat, said: Utterance) -> None:
+        outcome = await self._engine.finish(unfinished)
         self._host.tell_self(EngineEnded(conversation, chat, said, outcome))
 
     def _begin_streaming(

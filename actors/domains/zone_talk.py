@@ -13,7 +13,7 @@ from actors.conversations.stored import ZONE_QUOTES, columns_of
 from actors.domains.membership import MEMBER, MemberState
 from actors.domains.messages import DomainViewer, NotInDomain, Said, SayInZone, no_such_zone
 from actors.domains.streams import Feed, event
-from actors.engines.answering import EngineRunner, Outcome
+from actors.engines.answering import EngineRunner, Outcome, Unanswered
 from actors.engines.message import Utterance
 from actors.engines.turn import Engine, Memory, Persona, Turn
 from actors.engines.window import Window
@@ -114,8 +114,8 @@ class ZoneTalk:
         if self._engine.streams:
             return self._say_first(zone, message, receipt)
         work = self._engine.reply_to_each(self._turns(zone, zone.window, message))
-        if work.slice():
-            return self._conclude(zone, message, work.result, receipt)
+        if isinstance(work, list):
+            return self._conclude(zone, message, work, receipt)
         answer: AsyncFuture[Said] = AsyncFuture()
         self._awaited.add(answer)
         self._engine.in_background(self._finish(work, message, answer, receipt))
@@ -144,9 +144,13 @@ class ZoneTalk:
     # instant engines
 
     async def _finish(
-        self, work: Work[list[Outcome]], message: SayInZone, answer: AsyncFuture[Said], receipt: Receipt | None
+        self,
+        work: Work[list[Outcome | Unanswered]],
+        message: SayInZone,
+        answer: AsyncFuture[Said],
+        receipt: Receipt | None,
     ) -> None:
-        self._host.tell_self(RepliesFound(message, await work.rest(), answer, receipt))
+        self._host.tell_self(RepliesFound(message, await self._engine.finish_each(work), answer, receipt))
 
     def replies_found(self, found: RepliesFound) -> None:
         """Store a message and its replies, if the user may still speak there."""

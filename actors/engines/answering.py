@@ -1,19 +1,42 @@
 """Runs the chat engine of an actor, for private chats and zones alike."""
 
+from __future__ import annotations
+
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
+from actors.engines import relevance
 from actors.engines.message import Source
-from actors.engines.turn import Echo, Engine, Piece, Recalled, Reply, StreamingEngine, Turn
+from actors.engines.turn import Echo, Engine, LookUp, Piece, Recalled, Reply, StreamingEngine, Turn
 from actors.errors import EngineFailed, ServiceError
-from actors.slices import Steps, Work
+from actors.slices import Steps, Work, sliced
 
 Outcome = Reply | ServiceError
 """The result of a turn; a failure is a value, because it may have to wait until the message is stored."""
 
+LOOKED_UP = 8
+"""The number of older messages that an instant engine gets for a question."""
+
+SHOWN = 24
+"""The number of messages from the whole conversation that a streaming engine gets beside the newest."""
+
 log = logging.getLogger("parley.engine")
+
+
+class Unanswered(NamedTuple):
+    """A turn whose answer needs older messages."""
+
+    turn: Turn
+    wanted: LookUp
+
+
+class Unfinished(NamedTuple):
+    """A turn with the engine's work on it, which needs more slices or older messages."""
+
+    turn: Turn
+    work: Work[Reply | LookUp]
 
 
 class EngineRunner:
@@ -34,40 +57,78 @@ class EngineRunner:
         self.streams = self._streaming is not None
         """Whether the engine streams; if so only `stream` may be called, else only the other methods."""
 
-    def reply(self, turn: Turn) -> Outcome | Work[Reply]:
-        """Answer a turn with an instant engine; return unfinished work if one slice is not enough."""
+    def reply(self, turn: Turn) -> Outcome | Unfinished:
+        """Answer a turn with an instant engine; what one slice is not enough for is returned unfinished."""
         assert self._instant is not None
         work = Work(self._instant.replying(turn))
         try:
-            return work.result if work.slice() else work
+            if work.slice() and isinstance(work.result, Reply):
+                return work.result
         except Exception as raised:
             return engine_error(raised, self._who)
+        return Unfinished(turn, work)
 
-    async def finish(self, work: Work[Reply]) -> Outcome:
-        """Do the rest of the work that `reply` returned."""
+    async def finish(self, unfinished: Unfinished) -> Outcome:
+        """Do the rest of what `reply` returned, with a search in the archive where the engine needs one."""
         try:
-            return await work.rest()
+            found = await unfinished.work.rest()
+            return found if isinstance(found, Reply) else await self._look_up(unfinished.turn, found)
         except Exception as raised:
             return engine_error(raised, self._who)
 
-    def reply_to_each(self, turns: Iterable[Turn]) -> Work[list[Outcome]]:
-        """Prepare the answers of an instant engine to several turns, which share the slices; the work never fails."""
-        return Work(self._replying_to_each(turns))
+    def reply_to_each(self, turns: Iterable[Turn]) -> list[Outcome] | Work[list[Outcome | Unanswered]]:
+        """Answer several turns, which share the slices, with an instant engine; return unfinished work as `reply`."""
+        work = Work(self._replying_to_each(turns))
+        if work.slice():
+            outcomes = [outcome for outcome in work.result if not isinstance(outcome, Unanswered)]
+            if len(outcomes) == len(work.result):
+                return outcomes
+        return work
 
-    def _replying_to_each(self, turns: Iterable[Turn]) -> Steps[list[Outcome]]:
+    def _replying_to_each(self, turns: Iterable[Turn]) -> Steps[list[Outcome | Unanswered]]:
         assert self._instant is not None
-        outcomes: list[Outcome] = []
+        outcomes: list[Outcome | Unanswered] = []
         for turn in turns:
             try:
-                outcomes.append((yield from self._instant.replying(turn)))
+                reply = yield from self._instant.replying(turn)
+                outcomes.append(reply if isinstance(reply, Reply) else Unanswered(turn, reply))
             except Exception as raised:
                 outcomes.append(engine_error(raised, self._who))
         return outcomes
 
+    async def finish_each(self, work: Work[list[Outcome | Unanswered]]) -> list[Outcome]:
+        """Do the rest of what `reply_to_each` returned; never fails."""
+        outcomes: list[Outcome] = []
+        for outcome in await work.rest():
+            if isinstance(outcome, Unanswered):
+                try:
+                    outcomes.append(await self._look_up(*outcome))
+                except Exception as raised:
+                    outcomes.append(engine_error(raised, self._who))
+            else:
+                outcomes.append(outcome)
+        return outcomes
+
+    async def _look_up(self, turn: Turn, wanted: LookUp) -> Reply:
+        """Answer a turn with the older messages that the engine wants."""
+        assert self._instant is not None
+        assert turn.archive is not None
+        older = await turn.archive.search(wanted.terms, turn.window.first_seq, LOOKED_UP)
+        reply = await sliced(self._instant.replying(turn._replace(archive=None, older=older)))
+        assert isinstance(reply, Reply)
+        return reply
+
     async def stream(self, turn: Turn, progress: Callable[[str], None] | None) -> Outcome:
-        """Answer a turn with a streaming engine, passing the pieces of its text on as they come."""
+        """Answer a turn with a streaming engine, passing the pieces of its text on as they come.
+
+        The messages of the whole conversation that match best are looked up first.
+        """
         assert self._streaming is not None
         try:
+            if turn.archive is not None:
+                asked = await sliced(relevance.asking(turn.message))
+                older = await turn.archive.search(asked.terms, turn.window.last_seq + 1, SHOWN)
+                turn = turn._replace(archive=None, older=older)
             return await collect(self._streaming.stream(turn), progress)
         except Exception as raised:
             return engine_error(raised, self._who)

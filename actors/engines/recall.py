@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 from actors.engines import dialogue_acts
 from actors.engines.message import Source, Utterance
 from actors.engines.relevance import SURE, Question, terms_asked_for
-from actors.engines.turn import Persona, Reply, Turn
+from actors.engines.turn import LookUp, Persona, Reply, Turn
 from actors.slices import Steps, whole
 from actors.text import tokenizer
 from actors.text.bm25 import Index
@@ -121,11 +121,16 @@ class RecallEngine:
         self._personas: dict[str, _Known] = {}
 
     def reply(self, turn: Turn) -> Reply:
-        """Answer in one step; see `replying`."""
-        return whole(self.replying(turn))
+        """Answer in one step, without an archive; see `replying`."""
+        reply = whole(self.replying(turn._replace(archive=None)))
+        assert isinstance(reply, Reply)
+        return reply
 
-    def replying(self, turn: Turn) -> Steps[Reply]:
-        """Greet, acknowledge, answer with up to MAX_SOURCES quotes, or say that nothing is known."""
+    def replying(self, turn: Turn) -> Steps[Reply | LookUp]:
+        """Greet, acknowledge, answer with up to MAX_SOURCES quotes, or say that nothing is known.
+
+        A question without a sure answer is looked up in the archive first.
+        """
         message = yield from dialogue_acts.analysing(turn.message)
         if message.courtesy:
             return _courteous(message.courtesy, turn.persona)
@@ -136,13 +141,15 @@ class RecallEngine:
                 return asked.alone
             if not asked.query.terms:
                 return (yield from _latest(turn, asked.query)) if asked.about_speaker else asked.alone
-            if turn.memories or not turn.window.is_indexed:
+            if turn.memories or turn.older or not turn.window.is_indexed:
                 found = yield from _found(turn, asked.query)
             else:
                 found = _in_conversation(turn, asked.query)
+            ranked = _ranked(found + asked.by_profile)
+            if turn.archive is not None and (not ranked or ranked[0].share < SURE):
+                return LookUp(asked.query.terms)
             if not found:
                 return asked.alone
-            ranked = _ranked(found + asked.by_profile)
             return (yield from _quoting(_opening(ranked), ranked, asked.query))
         query = Question(message.terms)
         if not query.terms:
@@ -180,6 +187,8 @@ def _found(turn: Turn, query: Question, *, sure: bool = False) -> Steps[list[_Ca
     if not turn.window.is_indexed:
         yield from turn.window.indexing()
     found = _in_conversation(turn, query, sure=sure)
+    if turn.older:
+        found += yield from _in_older(turn, query, {candidate.id for candidate in found})
     for memory in turn.memories:
         share, answers = yield from query.reading(f"{memory.name}\n{memory.text}")
         if answers and (share >= SURE or not sure):
@@ -233,6 +242,22 @@ def _in_conversation(turn: Turn, query: Question, *, sure: bool = False) -> list
         found.append((share, leader if score > leader * 0.7 else score, utterance.seq, utterance))
     if len(found) > 1:
         found.sort(key=_by_rank, reverse=True)
+    return [_of_utterance(turn, share, utterance) for share, _, _, utterance in found]
+
+
+def _in_older(turn: Turn, query: Question, seen: set[str]) -> Steps[list[_Candidate]]:
+    """Return the older messages that answer a question, ranked as those of the window; without those `seen` there."""
+    found: list[tuple[float, float, int, Utterance]] = []
+    leaders: dict[frozenset[str], float] = {}
+    for utterance, score in turn.older:
+        if utterance.id in seen or utterance.content == turn.message:
+            continue
+        known = yield from dialogue_acts.finding_facts(utterance)
+        share, answers = yield from query.weighing(known)
+        if answers:
+            leader = leaders.setdefault(frozenset(filter(query.terms.__contains__, known)), score)
+            found.append((share, leader if score > leader * 0.7 else score, utterance.seq, utterance))
+    found.sort(key=_by_rank, reverse=True)
     return [_of_utterance(turn, share, utterance) for share, _, _, utterance in found]
 
 

@@ -1,10 +1,10 @@
 """The input and output of a chat engine, and the two kinds of engine."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
-from actors.engines.message import Source
+from actors.engines.message import Source, Utterance
 from actors.slices import Steps
 
 if TYPE_CHECKING:
@@ -35,6 +35,24 @@ class Memory:
     position: int = 0
 
 
+class Older(NamedTuple):
+    """A message that was found in the whole conversation; the score only orders those of one search."""
+
+    utterance: Utterance
+    score: float
+
+
+class Archive(Protocol):
+    """The whole conversation, however long, for searches."""
+
+    async def search(self, terms: Collection[str], before: int, limit: int) -> tuple[Older, ...]:
+        """Return the messages before a seq that match these distinct terms best, best first.
+
+        Never raises: if the store can't be read, only the messages in memory are searched.
+        """
+        ...
+
+
 class Turn(NamedTuple):
     """One message to answer.
 
@@ -48,6 +66,8 @@ class Turn(NamedTuple):
         owner_id: the agent's owner if the owner is the author of the message, else "". Only then may an engine use that
             user's tools and skills.
         speaker_id: the id of the user whose turn it is, where `speaker` is "".
+        archive: searches messages from before the window; None if there are none, and once they were searched.
+        older: the messages that the archive found.
     """
 
     persona: Persona
@@ -58,6 +78,8 @@ class Turn(NamedTuple):
     speaker: str = ""
     owner_id: str = ""
     speaker_id: str = ""
+    archive: Archive | None = None
+    older: tuple[Older, ...] = ()
 
 
 class Reply(NamedTuple):
@@ -71,6 +93,12 @@ class Reply(NamedTuple):
     sources: tuple[Source, ...] = ()
     echoes: tuple[int, ...] = ()
     positions: tuple[int, ...] = ()
+
+
+class LookUp(NamedTuple):
+    """What an instant engine returns in place of a reply: it needs the older messages that match these terms."""
+
+    terms: Collection[str]
 
 
 class Echo(NamedTuple):
@@ -97,8 +125,11 @@ class InstantEngine(Protocol):
         """The engine's name in the settings."""
         ...
 
-    def replying(self, turn: Turn) -> Steps[Reply]:
-        """Answer the turn's message in steps, between which other work may run; adds nothing to the window."""
+    def replying(self, turn: Turn) -> Steps[Reply | LookUp]:
+        """Answer the turn's message in steps, between which other work may run; adds nothing to the window.
+
+        Returns a `LookUp` only if the turn has an `archive`; it gets the turn again with the `older` messages found.
+        """
         ...
 
 

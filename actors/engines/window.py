@@ -1,6 +1,7 @@
 """The last utterances of one conversation, and the search in them."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
 
 from actors.engines import dialogue_acts
 from actors.engines.message import Utterance
@@ -12,49 +13,115 @@ CAPACITY = 200
 """The number of utterances that engines see (docs/contract.md, "Chat engines")."""
 
 
+MAX_LEFT = 2_000
+"""The number of utterances that left the window and wait to be archived; above it the oldest are dropped."""
+
+
 class Window:
     """The last `capacity` utterances, oldest first.
 
     The index is built at the first search and updated by every later `append`, so a conversation that no engine
     searches costs only a list. `indexing` adds a long utterance, and those that come after it.
+
+    With `keeps_left`, utterances that leave stay in memory, where searches find them, until `drop_left`.
     """
 
-    __slots__ = ("_capacity", "_index", "_indexed", "_oldest", "_utterances")
+    __slots__ = ("_capacity", "_index", "_indexed", "_keeps_left", "_oldest", "_repeating", "_utterances", "left")
 
-    def __init__(self, utterances: Iterable[Utterance] = (), capacity: int = CAPACITY) -> None:
+    def __init__(
+        self, utterances: Iterable[Utterance] = (), capacity: int = CAPACITY, *, keeps_left: bool = False
+    ) -> None:
         if capacity < 1:
             raise ValueError(f"a window holds at least one utterance, not {capacity}")
         self._capacity = capacity
-        self._utterances = list(utterances)[-capacity:]
+        self._keeps_left = keeps_left
+        self._utterances = [] if keeps_left else list(utterances)[-capacity:]  # those that left come first
         self._oldest = 0  # the index's number of the first utterance
         self._index: Index | None = None
         self._indexed = 0  # the number of the first utterance that is not in the index yet
+        self._repeating: dict[int, Sequence[str]] = {}  # the terms of indexed utterances that have one several times
+        self.left = 0
+        """The number of utterances that left and are kept."""
+        if keeps_left:
+            for utterance in utterances:
+                self.append(utterance)
 
     def __len__(self) -> int:
-        return len(self._utterances)
+        return len(self._utterances) - self.left
 
     def __iter__(self) -> Iterator[Utterance]:
-        return iter(self._utterances)
+        return islice(self._utterances, self.left, None)
+
+    @property
+    def first_seq(self) -> int:
+        """The seq of the oldest utterance that has not left; 0 in an empty window."""
+        return self._utterances[self.left].seq if len(self) else 0
+
+    @property
+    def last_seq(self) -> int:
+        """The seq of the newest utterance; 0 in an empty window."""
+        return self._utterances[-1].seq if self._utterances else 0
 
     def append(self, utterance: Utterance) -> None:
         """Add the newest utterance; the oldest leaves a full window."""
         utterances = self._utterances
-        index = self._index
-        if len(utterances) == self._capacity:
-            del utterances[0]
-            if index is not None and self._oldest in index:
-                index.remove(self._oldest)
-            self._oldest += 1
+        if len(utterances) - self.left == self._capacity:
+            if self._keeps_left:
+                self.left += 1
+            if not self._keeps_left or self.left > MAX_LEFT:
+                self._drop(1)
         number = self._oldest + len(utterances)
         utterances.append(utterance)
+        index = self._index
         if index is not None and self._indexed == number and len(utterance.content) <= SLICE_CHARS:
             self._indexed += 1
             if terms := dialogue_acts.facts(utterance):
-                index.add(number, terms)
+                self._add(index, number, terms)
 
     def before(self, seq: int) -> "Window":
-        """Return a window of the utterances before a seq, without an index."""
-        return Window(utterance for utterance in self._utterances if utterance.seq < seq)
+        """Return a window of the utterances before a seq, without an index and without those that left."""
+        return Window((utterance for utterance in self if utterance.seq < seq), self._capacity)
+
+    def leaving(self, limit: int) -> Steps[list[tuple[Utterance, Sequence[str]]]]:
+        """List the oldest utterances that left, each with its terms as `dialogue_acts.facts` returns them."""
+        found: list[tuple[Utterance, Sequence[str]]] = []
+        first = self._oldest
+        for number, utterance in enumerate(self._utterances[: min(limit, self.left)], first):
+            index = self._index
+            if index is None or not self._oldest <= number < self._indexed:
+                terms: Sequence[str] = yield from dialogue_acts.finding_facts(utterance)
+            elif number in index:
+                terms = self._repeating.get(number) or index.terms(number)
+            else:
+                terms = ()
+            found.append((utterance, terms))
+            yield
+        return found
+
+    def drop_left(self, upto_seq: int) -> None:
+        """Drop the utterances that left, up to a seq."""
+        utterances = self._utterances
+        count = 0
+        while count < self.left and utterances[count].seq <= upto_seq:
+            count += 1
+        self._drop(count)
+
+    def _drop(self, count: int) -> None:
+        """Drop the first utterances."""
+        index = self._index
+        if index is not None:
+            for number in range(self._oldest, self._oldest + count):
+                if number in index:
+                    index.remove(number)
+                    self._repeating.pop(number, None)
+        del self._utterances[:count]
+        self._oldest += count
+        self.left = max(self.left - count, 0)
+
+    def _add(self, index: Index, number: int, terms: Sequence[str]) -> None:
+        index.add(number, terms)
+        if len(index.terms(number)) < len(terms):
+            self._repeating[number] = tuple(terms)
 
     @property
     def is_indexed(self) -> bool:
@@ -66,6 +133,7 @@ class Window:
         while True:
             if self._index is None:
                 self._index, self._indexed = Index(), self._oldest
+                self._repeating.clear()
             index, number = self._index, max(self._indexed, self._oldest)
             if number == self._oldest + len(self._utterances):
                 self._indexed = number
@@ -74,7 +142,7 @@ class Window:
             if index is self._index and number == max(self._indexed, self._oldest):  # else another caller was faster
                 self._indexed = number + 1
                 if terms:
-                    index.add(number, terms)
+                    self._add(index, number, terms)
             yield
 
     def search(
@@ -82,7 +150,8 @@ class Window:
     ) -> list[tuple[Utterance, float, tuple[str, ...]]]:
         """Return the utterances that match these distinct terms best (see `Index.search`), newest of equals first.
 
-        Only those with at least `least` of the terms, each with its BM25 score (> 0) and its distinct terms.
+        Those that left are searched, too. Only those with at least `least` of the terms are returned, each with its
+        BM25 score (> 0) and its distinct terms.
         """
         index = self._index
         if index is None or self._indexed != self._oldest + len(self._utterances):

@@ -6,7 +6,7 @@ from actors.engines.message import Source, Utterance
 from actors.engines.openai.attribution import attributions
 from actors.engines.openai.prompt import AgentSettings, build, cut, estimate_tokens, named_in, read_profile
 from actors.engines.openai.tools import MAX_NAME, function_names
-from actors.engines.turn import Echo, Memory, Persona, Turn
+from actors.engines.turn import Echo, Memory, Older, Persona, Turn
 from actors.engines.window import Window
 from actors.errors import EngineFailed
 from actors.slices import whole
@@ -187,3 +187,49 @@ def test_words_of_the_question_alone_make_no_source_unless_they_are_most_of_the_
 def test_an_agent_s_message_that_a_reply_repeats_is_an_echo():
     utterances = (said(1, "The code is 7731."), said(2, "Quartz it is.", "agent"), said(3, "Good evening.", "agent"))
     assert whole(attributions("Quartz, 7731.", "Again?", (), utterances)) == [Echo(2)]
+
+
+# older messages
+
+
+def older(*utterances: Utterance) -> tuple[Older, ...]:
+    return tuple(Older(utterance, 1.0 / number) for number, utterance in enumerate(utterances, 1))
+
+
+def test_older_messages_stand_before_the_newest_with_time_and_speaker_in_their_order():
+    best, second = said(9, "The code is quartz."), said(4, "The door is green.", role="agent", name="scout")
+    prompt = build(turn("Hello?", said(300, "Newest."))._replace(older=older(best, second)), SETTINGS, [], [], 1_000)
+    system = prompt.messages[0]["content"]
+    assert "[1970-01-01 00:00, scout] The door is green.\n[1970-01-01 00:00, ada] The code is quartz." in system
+    assert [message["content"] for message in prompt.messages[1:]] == ["Newest.", "Hello?"]
+    assert [utterance.seq for utterance in prompt.utterances] == [4, 9, 300]
+
+
+def test_no_message_is_in_a_prompt_twice():
+    window = [said(seq, f"Message {seq}.") for seq in range(300, 310)]
+    prompt = build(turn("Hello?", *window)._replace(older=older(window[9], window[0])), SETTINGS, [], [], 1_000)
+    assert [utterance.seq for utterance in prompt.utterances] == list(range(300, 310))
+    assert "Message 300" not in prompt.messages[0]["content"]
+
+
+def test_a_message_of_the_window_that_does_not_fit_any_more_is_found_as_an_older_one():
+    window = [said(1, "The code is quartz."), *(said(seq, "x" * 200) for seq in range(2, 40))]
+    prompt = build(turn("Hello?", *window)._replace(older=older(window[0])), SETTINGS, [], [], 600)
+    assert "The code is quartz." in prompt.messages[0]["content"]
+    assert [utterance.seq for utterance in prompt.utterances[:1]] == [1]
+    assert prompt.utterances[-1].seq == 39
+
+
+def test_older_messages_take_up_to_a_quarter_of_the_budget_left():
+    found = [said(seq, f"{seq} " + "word " * 100) for seq in range(1, 20)]
+    newest = said(300, "Newest. " + "word " * 600)
+    prompt = build(turn("Hello?", newest)._replace(older=older(*found)), SETTINGS, [], [], 1_200)
+    assert newest in prompt.utterances
+    assert 1 <= len(prompt.utterances) - 1 <= 3
+    assert prompt.utterances[0] == found[0]
+
+
+def test_a_reply_that_repeats_an_older_reply_is_noted_as_its_echo():
+    told = said(4, "The code is quartz.", role="agent", name="scout")
+    prompt = build(turn("What code?", said(300, "Newest."))._replace(older=older(told)), SETTINGS, [], [], 1_000)
+    assert whole(attributions("It is quartz.", "What code?", (), prompt.utterances)) == [Echo(4)]

@@ -1,7 +1,7 @@
 """The window of a conversation and the engine that recalls from it."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from actors.engines import dialogue_acts
 from actors.engines.message import Source, Utterance
 from actors.engines.recall import MAX_SOURCES, RecallEngine
-from actors.engines.turn import InstantEngine, Memory, Persona, Reply, Turn
+from actors.engines.turn import InstantEngine, LookUp, Memory, Older, Persona, Reply, Turn
 from actors.engines.window import CAPACITY, Window
 from actors.slices import whole
 from tests.support.pace import pace, slower
@@ -45,6 +45,7 @@ class Conversation:
 
     def say(self, message: str, name: str = "ada") -> Reply:
         reply = whole(self.engine.replying(Turn(self.persona, "scout", self.memories, self.window, message, name)))
+        assert isinstance(reply, Reply)
         self.append(user(message, self.next(), name))
         self.append(agent(reply, self.next()))
         return reply
@@ -484,3 +485,67 @@ def test_texts_of_32000_characters_are_answered_in_no_time(unit: str) -> None:
 @given(st.text(min_size=1, max_size=4))
 def test_any_repeated_text_is_answered(unit: str) -> None:
     talk([unit * (8_000 // len(unit)), unit, f"{unit}?"], SCOUT, ())
+
+
+# Older messages
+
+
+class Unread:
+    """An archive that no one has searched yet: engines only see that it is there."""
+
+    async def search(self, terms: Collection[str], before: int, limit: int) -> tuple[Older, ...]:
+        raise AssertionError("engines search nothing themselves")
+
+
+def asked(question: str, *window: Utterance, older: Iterable[Older] = (), archive: bool = False) -> Reply | LookUp:
+    turn = Turn(SCOUT, "scout", (), Window(window), question, older=tuple(older))
+    return whole(RecallEngine().replying(turn._replace(archive=Unread()) if archive else turn))
+
+
+@pytest.mark.parametrize("question", ["What is my locker code?", "Is the code of my big green locker known?"])
+def test_a_question_without_a_sure_answer_is_looked_up(question: str) -> None:
+    reply = asked(question, user("My code is easy."), archive=True)
+    assert isinstance(reply, LookUp)
+    assert {"locker", "code"} <= set(reply.terms)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "My locker code is 4711.",
+        "What do you know about me?",
+        "Who are you?",
+        "Hello!",
+        "When does the archive open?",
+        "What is my dog called?",
+    ],
+)
+def test_nothing_else_is_looked_up(message: str) -> None:
+    assert isinstance(asked(message, user("My dog is called Rex."), archive=True), Reply)
+
+
+def test_an_older_message_answers_and_is_the_source() -> None:
+    reply = asked("What is my locker code?", older=[Older(user("My locker code is 4711.", 7), 3.0)])
+    assert isinstance(reply, Reply)
+    assert reply.text == "You said: “My locker code is 4711.”"
+    assert reply.sources == (Source("conversation", "scout", "msg_7", "My locker code is 4711."),)
+
+
+def test_of_two_older_messages_on_one_subject_the_newer_one_counts() -> None:
+    first, corrected = user("My locker code is 4711.", 7), user("My locker code is 9922.", 90)
+    for older in ([Older(first, 3.0), Older(corrected, 3.0)], [Older(corrected, 2.9), Older(first, 3.0)]):
+        reply = asked("What is my locker code?", older=older)
+        assert isinstance(reply, Reply)
+        assert quotes(reply) == ["My locker code is 9922."]
+
+
+def test_a_message_of_the_window_is_not_quoted_twice() -> None:
+    known = user("My locker code is 4711.", 7)
+    reply = asked("What is my locker code?", known, older=[Older(known, 3.0)])
+    assert isinstance(reply, Reply)
+    assert len(reply.sources) == 1
+
+
+def test_older_messages_that_do_not_answer_are_not_quoted() -> None:
+    reply = asked("What is my sister's name?", older=[Older(user("My locker code is 4711.", 7), 3.0)])
+    assert reply == Reply(dialogue_acts.UNKNOWN)
