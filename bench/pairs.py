@@ -1,4 +1,4 @@
-"""Processor time of a request in two checkouts, in turn: `python -m bench.pairs OLD NEW [--rounds N] [--seconds S]`.
+"""Processor time of a request in two checkouts, in turn: `python -m bench.pairs OLD NEW [--rounds N] [--seconds S] [--only TEXT]`.
 
 Each checkout has a `.venv`, and its own bench/http.py prepares its gateway's users and loads. One gateway of each runs
 for the whole time; a pair is a run of the one and a run of the other, which take turns to be first.
@@ -25,6 +25,7 @@ def main() -> None:
     parser.add_argument("checkouts", nargs="*", type=Path, help="the old one and the new one")
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=1.5)
+    parser.add_argument("--only", default="", help="measure only rows whose name contains this")
     parser.add_argument("--side", action="store_true", help=argparse.SUPPRESS)
     told = parser.parse_args()
     if told.side:
@@ -34,6 +35,7 @@ def main() -> None:
     with ExitStack() as stack:
         sides = {name: stack.enter_context(side(folder.resolve())) for name, folder in (("old", old), ("new", new))}
         rows: list[str] = [json.loads(_line(process)) for process in sides.values()][-1]
+        rows = [row for row in rows if told.only in row]
         compare(sides, rows, told.rounds, told.seconds)
         for process in sides.values():
             assert process.stdin is not None
