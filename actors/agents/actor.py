@@ -11,7 +11,9 @@ from actors.agents.messages import (
     AgentView,
     DestroyAgent,
     LinksGained,
+    LinksKnown,
     MemoriesNeeded,
+    NoBanksLeft,
     ReadAgent,
     SendChat,
     SetOnline,
@@ -48,6 +50,7 @@ class AgentActor(DurableActor):
         "_has_banks",
         "_has_domains",
         "_has_offers",
+        "_links_gained_times",
         "_outbox",
         "_record",
         "agent",
@@ -65,6 +68,7 @@ class AgentActor(DurableActor):
         self._record: Record = {}
         self.messages = 0
         self._has_banks = self._has_offers = self._has_domains = False
+        self._links_gained_times = 0
         self._chats: PrivateChats | None = None  # from the first chat on
 
     async def on_begin(self) -> None:
@@ -77,7 +81,7 @@ class AgentActor(DurableActor):
         if not found:
             raise no_such_agent()
         self._hold_agent(found[0])
-        # LinksGained reports a new bank, offer or domain. Nothing reports the loss of one; that costs a look-up.
+        # LinksGained reports a new bank, offer or domain. The loss of one shows at a look-up that finds nothing.
         (summary,) = await self.store.fetch(conversations.agent_summary(self.key))
         self.messages, self._has_banks, self._has_offers, self._has_domains = summary
 
@@ -110,7 +114,11 @@ class AgentActor(DurableActor):
         agent = preview or self.agent
         assert agent is not None
         record = self._record if preview is None else agent_record(agent)
-        return AgentView(agent, record, self.messages, self._has_banks, self._has_offers, self._has_domains)
+        known = self._links_known()
+        return AgentView(agent, record, self.messages, self._has_banks, self._has_offers, self._has_domains, known)
+
+    def _links_known(self) -> LinksKnown:
+        return LinksKnown(self.incarnation, self._links_gained_times)
 
     @handles(ReadAgent)
     def _read(self, message: ReadAgent) -> AgentView:
@@ -178,9 +186,15 @@ class AgentActor(DurableActor):
 
     @handles(LinksGained)
     def _links_gained(self, message: LinksGained) -> None:
+        self._links_gained_times += 1
         self._has_banks = self._has_banks or message.has_banks
         self._has_offers = self._has_offers or message.has_offers
         self._has_domains = self._has_domains or message.has_domains
+
+    @handles(NoBanksLeft)
+    def _no_banks_left(self, message: NoBanksLeft) -> None:
+        if message.known == self._links_known():  # else a bank may have come after the look-up
+            self._has_banks = False
 
     @handles(UserGone)
     def _forget(self, message: UserGone) -> None:
@@ -197,7 +211,7 @@ class AgentActor(DurableActor):
         if not agent.online:
             raise StateConflict(f"{agent.name} is offline; its owner logs it on with AP_LogOn.")
         if self._has_banks and message.memories is None:
-            return MemoriesNeeded()
+            return MemoriesNeeded(self._links_known() if agent.owner_id == message.viewer_id else None)
         return (self._chats or self._begin_chats()).send(agent, message)
 
     def _begin_chats(self) -> PrivateChats:

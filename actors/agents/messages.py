@@ -17,6 +17,13 @@ AGENT = "agent"
 """The kind of agents' actors."""
 
 
+class LinksKnown(NamedTuple):
+    """The state of an actor's knowledge of its agent's links: its incarnation, and how often links were gained."""
+
+    incarnation: int
+    gained: int
+
+
 @dataclass(frozen=True, slots=True)
 class LinksGained(Tell):
     """The agent has gained a bank, the offer of one, or a membership in a domain."""
@@ -24,6 +31,13 @@ class LinksGained(Tell):
     has_banks: bool = False
     has_offers: bool = False
     has_domains: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NoBanksLeft(Tell):
+    """The store has no bank of the agent; `known` is what its actor knew of its links before the look-up."""
+
+    known: LinksKnown
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +59,7 @@ class AgentView(NamedTuple):
     has_banks: bool
     has_offers: bool
     has_domains: bool
+    links: LinksKnown
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +97,12 @@ class DestroyAgent(Ask[AgentView]):
 
 
 class MemoriesNeeded(NamedTuple):
-    """The agent has banks: send the chat again with the memories that they hold about it."""
+    """The agent has banks: send the chat again with the memories that they hold about it.
+
+    `links` is set if the viewer owns the agent, and so sees every bank that it has.
+    """
+
+    links: LinksKnown | None = None
 
 
 @dataclass(frozen=True, slots=True)

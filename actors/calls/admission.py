@@ -51,9 +51,10 @@ def audit_of(call: Call) -> Audit | None:
     caller, quota = call.caller, call.quota
     if caller is None or quota is None or not PLANS[quota.plan].audited:
         return None
-    target = "{}" if call.target is NO_TARGET else call.target.model_dump_json(exclude_none=True)
-    if call.target_names:
-        target = orjson.dumps(call.target_names).decode()
+    named = call.target_names
+    if not named and call.target is not NO_TARGET:
+        named = {kind: name for kind, name in call.target if name is not None}
+    target = orjson.dumps(named).decode() if named else "{}"
     at, address, service, request_id = call.core.clock(), call.address, call.service, call.request_id
     user_id, credential_id = caller.user_id, caller.credential_id
     return lambda code: audit.insert(user_id, at, credential_id, address, service, target, code, request_id)

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 
+from actors.agents.messages import AGENT, ReadAgent
 from actors.calls.call import Call
 from actors.calls.targets import read_agent, read_domain
 from actors.errors import NotFound, ServiceError
@@ -19,7 +20,7 @@ async def context(call: Call) -> dict[str, str | None]:
     if known is not None and known[0] == agent_id:
         agent: str | None = known[1]
     else:
-        agent = None if agent_id is None else await _agent_name(call, agent_id)
+        agent = None if agent_id is None else _agent_name_now(call, agent_id) or await _agent_name(call, agent_id)
     domain, zone = (None, None) if call.domain_id is None else await _domain_and_zone(call, call.domain_id)
     return {"user": call.caller.user_name, "agent": agent, "domain": domain, "zone": zone}
 
@@ -60,6 +61,15 @@ async def _domain_and_zone(call: Call, domain_id: str) -> tuple[str | None, str 
     except (ServiceError, StoreUnavailable):
         return None, None
     return view.row.name, next((zone.name for zone in view.zones if zone.id == call.zone_id), None)
+
+
+def _agent_name_now(call: Call, agent_id: str) -> str | None:
+    """Return the agent's name if its actor tells it in this very step."""
+    try:
+        view = call.core.directory.ask_inline(AGENT, agent_id, ReadAgent(call.user.user_id))
+    except ServiceError:
+        return None
+    return None if view is None else view.row.name
 
 
 async def _agent_name(call: Call, agent_id: str) -> str | None:

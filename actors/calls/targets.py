@@ -6,7 +6,17 @@ from typing import TypeVar
 from actors.agents.messages import AGENT, AgentView, ReadAgent, no_such_agent
 from actors.banks.messages import BANK, BankView, BankViewer, ReadBank, RequirePermission, no_such_bank
 from actors.calls.call import Call
-from actors.domains.messages import DOMAIN, DomainView, DomainViewer, ReadDomain, StandsIn, no_such_domain, no_such_zone
+from actors.domains.messages import (
+    DOMAIN,
+    DomainView,
+    DomainViewer,
+    FindZone,
+    ReadDomain,
+    StandsIn,
+    ZonePlace,
+    no_such_domain,
+    no_such_zone,
+)
 from actors.errors import NotFound, NothingSelected, NotPermitted
 from actors.names import no_such_user, require_name_allowed
 from actors.users.messages import USER, ReadUser
@@ -192,6 +202,25 @@ async def target_zone(call: Call) -> tuple[DomainView, ZoneRow]:
         if name_key(zone.name) == name_key(name):
             return view, zone
     raise no_such_zone()
+
+
+async def zone_to_say_in(call: Call) -> ZonePlace:
+    """Find the zone that a message is for, as `target_zone` does, without waiting for other messages to be stored.
+
+    Raises:
+        NotFound: there is no such domain that the caller may see, or no such zone in it.
+        NothingSelected: no domain was named and none is selected.
+    """
+    name = call.target.domain
+    domain_id = call.domain_id if name is None else call.core.names.hint(DOMAIN, name)
+    if domain_id is not None:
+        try:
+            find = FindZone(DomainViewer(call.user.user_id), name, call.target.zone, call.zone_id)
+            return await call.ask(DOMAIN, domain_id, find)
+        except NotFound:  # the hint is out of date, only the store knows the access, or there is no such zone
+            pass
+    view, zone = await target_zone(call)
+    return ZonePlace(view.viewer, view.row.id, zone.id, zone.name)
 
 
 async def speaks_in_zone(call: Call) -> bool:

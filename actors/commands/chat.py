@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from dataclasses import replace
 from typing import NamedTuple
 
-from actors.agents.messages import AGENT, AgentView, MemoriesNeeded, SendChat
+from actors.agents.messages import AGENT, AgentView, LinksKnown, MemoriesNeeded, NoBanksLeft, SendChat
 from actors.banks.recall import RankedMemory, recall_by_terms, terms_asked
 from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
@@ -17,7 +17,7 @@ from actors.calls.targets import (
     speaks_in_zone,
     target_agent,
     target_agent_id,
-    target_zone,
+    zone_to_say_in,
 )
 from actors.commands.command import AGENT_MEMBERS, PAGE, ZONE_MEMBERS, Command, ToolDescription
 from actors.conversations.conversation import ChatSent
@@ -73,7 +73,7 @@ async def _send(call: Call, agent_id: str, message: SendChat) -> Answer:
 
     def answered(sent: ChatSent | MemoriesNeeded) -> Answer | MemoriesAsked:
         if isinstance(sent, MemoriesNeeded):
-            return MemoriesAsked()
+            return MemoriesAsked(sent.links)
         call.saw_agent(agent_id, sent.reply.name)
         return Answer(
             content=[message_record(sent.message), message_record(sent.reply)],
@@ -94,7 +94,7 @@ async def _send(call: Call, agent_id: str, message: SendChat) -> Answer:
         message = replace(message, access_granted=True)
         answer = await send(message)
     if isinstance(answer, MemoriesAsked):
-        memories = await memories_for_chat(call, agent_id, message.content)
+        memories = await memories_for_chat(call, agent_id, message.content, answer.links)
         answer = await send(replace(message, memories=memories))
     assert isinstance(answer, Answer)  # with memories, the agent never asks for them
     return answer
@@ -103,6 +103,7 @@ async def _send(call: Call, agent_id: str, message: SendChat) -> Answer:
 class MemoriesAsked(NamedTuple):
     """A placeholder for the answer: the agent asks for the memories of its banks first."""
 
+    links: LinksKnown | None
     quoted: tuple[int, ...] = ()
 
 
@@ -135,66 +136,77 @@ async def _chat_in_zone(call: Call) -> Answer:
 
 
 async def _say(call: Call, spoken_to: AgentView | None) -> Answer:
-    view, zone = await target_zone(call)
+    place = await zone_to_say_in(call)
     content = call.request.content or ""
     answering = [] if spoken_to is None else [spoken_to.row]
-    named = list(dict.fromkeys(_mention.findall(content)))[:MAX_MENTIONS]
+    named = list(dict.fromkeys(_mention.findall(content)))[:MAX_MENTIONS] if "@" in content else ()
     if named:
-        members = await call.core.store.fetch(agents.online_members_named(view.row.id, named))
+        members = await call.core.store.fetch(agents.online_members_named(place.domain_id, named))
         answering += [member for member in members if member.id not in {agent.id for agent in answering}]
     message = SayInZone(
-        view.viewer,
-        zone.id,
+        place.viewer,
+        place.zone_id,
         call.user.user_name,
         content,
-        answering=tuple(_persona(agent) for agent in answering),
+        answering=tuple([_persona(agent) for agent in answering]),
         memories=tuple([await _memories(call, agent, spoken_to, content) for agent in answering]),
         spoken_to=spoken_to is not None,
-        resumes=await _resumed(call, zone.id),
+        resumes=None if call.resumes is None else await _resumed(call, call.resumes, place.zone_id),
     )
     unsent = ""
 
     def answered(said: Said) -> Answer:
         nonlocal unsent
         if said.reply is None:
-            return Answer(content=[message_record(said.message, zone.name)])
+            return Answer(content=[message_record(said.message, place.zone)])
         unsent = "" if said.streamed else said.reply.content
         return Answer(
-            content=[message_record(said.message, zone.name), message_record(said.reply, zone.name)],
+            content=[message_record(said.message, place.zone), message_record(said.reply, place.zone)],
             quoted=quoted_positions(said.reply, message.memories[0]),
         )
 
-    answer = await call.carry_out(DOMAIN, view.row.id, message, answered, timeout=CHAT_TIMEOUT_S)
+    answer = await call.carry_out(DOMAIN, place.domain_id, message, answered, timeout=CHAT_TIMEOUT_S)
     if call.progress is not None and unsent:
         call.progress(unsent)
     return answer
 
 
-async def _resumed(call: Call, zone_id: str) -> Utterance | None:
+async def _resumed(call: Call, message_id: str, zone_id: str) -> Utterance | None:
     """Read the stored message that a repeated command continues."""
-    if call.resumes is None:
-        return None
-    rows = await call.core.store.fetch(zones.message(zone_id, call.resumes))
+    rows = await call.core.store.fetch(zones.message(zone_id, message_id))
     return from_row(rows[0]) if rows else None
 
 
 async def _memories(call: Call, agent: AgentRow, spoken_to: AgentView | None, content: str) -> tuple[Memory, ...]:
     """Recall from an agent's banks, unless it is known to have none."""
-    if spoken_to is not None and spoken_to.row.id == agent.id and not spoken_to.has_banks:
+    if spoken_to is None or spoken_to.row.id != agent.id:
+        return await memories_for_chat(call, agent.id, content)
+    if not spoken_to.has_banks:
         return ()
-    return await memories_for_chat(call, agent.id, content)
+    links = spoken_to.links if agent.owner_id == call.user.user_id else None
+    return await memories_for_chat(call, agent.id, content, links)
 
 
 def _persona(agent: AgentRow) -> Persona:
     return Persona(agent.id, agent.name, agent.description, agent.profile or "")
 
 
-async def memories_for_chat(call: Call, agent_id: str, message: str) -> tuple[Memory, ...]:
-    """Recall the memories that match a message best, from the agent's banks that the caller may see."""
+async def memories_for_chat(
+    call: Call, agent_id: str, message: str, links: LinksKnown | None = None
+) -> tuple[Memory, ...]:
+    """Recall the memories that match a message best, from the agent's banks that the caller may see.
+
+    `links`, given if the caller sees all banks of the agent, are what its actor knew; it is told if no bank is left.
+    """
     store = call.core.store
     found: list[tuple[str, RankedMemory]] = []
+    searched = await store.fetch(banks.recalled_by(agent_id, call.user.user_id, CHAT_BANKS))
+    if not searched and links is not None:
+        call.core.directory.tell(AGENT, agent_id, NoBanksLeft(links))
+    if not searched:
+        return ()
     asked = await terms_asked(message)
-    for bank in await store.fetch(banks.recalled_by(agent_id, call.user.user_id, CHAT_BANKS)):
+    for bank in searched:
         found += [(bank.name, recalled) for recalled in await recall_by_terms(store, bank, asked, CHAT_MEMORIES)]
     found.sort(key=lambda hit: hit[1].score, reverse=True)
     return tuple(

@@ -64,6 +64,29 @@ class ReadDomain(Ask[DomainView]):
     viewer: DomainViewer
 
 
+class ZonePlace(NamedTuple):
+    """A zone that a message is for: the viewer as its domain knows it, the ids of both, and the zone's name."""
+
+    viewer: DomainViewer
+    domain_id: str
+    zone_id: str
+    zone: str
+
+
+@dataclass(frozen=True, slots=True)
+class FindZone(Ask[ZonePlace]):
+    """Find the zone that a message is for, for a user who sees the domain; the zone may not be stored yet.
+
+    It is the zone named, else the selected one if it is in this domain, else the lobby. `domain` is the name by which
+    the caller knows the domain: if it has another name now, the caller's knowledge is out of date.
+    """
+
+    viewer: DomainViewer
+    domain: str | None
+    zone: str | None
+    selected_id: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class UpdateDomain(Ask[DomainRow]):
     """Change the domain, for its owner."""

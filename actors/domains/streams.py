@@ -172,6 +172,10 @@ SESSION_PREFIX = "ses_"
 class Feed(Protocol):
     """The streams as actors use them, wherever their readers are."""
 
+    def is_read(self, domain_id: str) -> bool:
+        """Return whether an event of the domain has readers, and so is worth writing."""
+        ...
+
     def publish(self, domain_id: str, happened: StreamEvent) -> None:
         """Send a stored event to the readers of its domain."""
         ...
@@ -208,6 +212,10 @@ class Streams:
             readers.discard(reader)
             if not readers:
                 del self._readers[reader.domain_id]
+
+    def is_read(self, domain_id: str) -> bool:
+        """Return whether the domain has readers now."""
+        return domain_id in self._readers
 
     def publish(self, domain_id: str, happened: StreamEvent) -> None:
         """Pass a stored event to the readers of its domain, within a tick."""

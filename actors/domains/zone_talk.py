@@ -3,8 +3,8 @@
 from __future__ import annotations  # nested functions would build theirs at each call
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from actors.conversations.conversation import new_message
 from actors.conversations.host import ChatHost
@@ -183,8 +183,9 @@ class ZoneTalk:
                 notes += ZONE_QUOTES.notes(zone.row.id, replies[-1], memories)
         unanswered = failed is not None and message.spoken_to
         outcome = None if unanswered else Said(said, replies[0] if message.spoken_to else None)
-        stored = self._store(zone, *new, *replies, beside=[*notes, *_of_receipt(receipt, outcome, said)])
-        return _once_stored(stored, outcome, failed if unanswered else None)
+        notes += _of_receipt(receipt, outcome, said)
+        stored = self._store(zone, *new, *replies, beside=notes, said=outcome)
+        return _once_stored(stored, failed) if failed is not None and unanswered else stored
 
     # streaming engines
 
@@ -194,13 +195,13 @@ class ZoneTalk:
         answer: AsyncFuture[Said] | None = AsyncFuture() if message.spoken_to else None
         beside = _of_receipt(receipt, None if message.spoken_to else Said(said, None), said)
         turns = self._turns(zone, zone.window.before(said.seq), message)
-        stored = self._store(zone, *new, beside=beside)
+        stored = self._store(zone, *new, beside=beside, said=Said(said, None))
         if answer is not None:
             self._awaited.add(answer)
         if message.answering:
             progress = self._host.progress
             self._engine.in_background(self._stream(turns, zone.row.id, said, answer, progress, receipt))
-        return answer or _once_stored(stored, Said(said, None))
+        return answer or stored
 
     async def _stream(
         self,
@@ -250,22 +251,32 @@ class ZoneTalk:
         )
         return said, (said,)
 
-    def _store(self, zone: Zone, *messages: Utterance, beside: Iterable[Write]) -> AsyncFuture[None]:
-        """Add messages to the zone in memory and, with their other writes, as one unit in the store."""
+    def _store(
+        self, zone: Zone, *messages: Utterance, beside: Iterable[Write], said: Said | None = None
+    ) -> AsyncFuture[Any]:
+        """Add messages to the zone in memory and, with their other writes, as one unit in the store.
+
+        The future resolves to `said`.
+        """
+        host, row = self._host, zone.row
+        zone_id, name = row.id, row.name
         if messages:
-            zone.row = replace(zone.row, last_seq=messages[-1].seq)
+            zone.row = ZoneRow(zone_id, name, row.created_at, messages[-1].seq)
+        writes: list[Write] = []
+        numbered: list[tuple[int, Utterance]] = []
         for message in messages:
             zone.window.append(message)
-        host, zone_id = self._host, zone.row.id
-        numbered = [(host.next_number(), message) for message in messages]
+            number = host.next_number()
+            numbered.append((number, message))
+            writes.append(zones.append(zone_id, number, *columns_of(message)))
 
         def applied() -> None:
-            for number, message in numbered:
-                record = message_record(message, zone.row.name)
-                self._streams.publish(host.key, event(number, zone_id, "message", record))
+            if self._streams.is_read(host.key):
+                for number, message in numbered:
+                    record = message_record(message, name)
+                    self._streams.publish(host.key, event(number, zone_id, "message", record))
 
-        writes = [zones.append(zone_id, number, *columns_of(message)) for number, message in numbered]
-        return host.commit(*writes, *beside, applied=applied)
+        return host.commit(*writes, *beside, reply=lambda: said, applied=applied)
 
     # life
 
@@ -294,16 +305,8 @@ def _of_receipt(receipt: Receipt | None, outcome: Said | None, said: Utterance) 
     return receipt.begin(said.id) if outcome is None else receipt.writes(outcome)
 
 
-def _once_stored(stored: AsyncFuture[None], said: Said | None, error: ServiceError | None = None) -> AsyncFuture[Said]:
-    """Resolve an answer when a unit is stored."""
+def _once_stored(stored: AsyncFuture[None], error: ServiceError) -> AsyncFuture[Said]:
+    """Fail an answer when a unit is stored, because the error says that the message is kept."""
     answer: AsyncFuture[Said] = AsyncFuture()
-
-    def done(stored: AsyncFuture[None]) -> None:
-        failed = stored.error or error
-        if failed is not None:
-            answer.fail(failed)
-        else:
-            answer.set(said)
-
-    stored.then(done)
+    stored.then(lambda done: answer.fail(done.error or error))
     return answer

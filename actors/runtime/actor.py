@@ -6,7 +6,8 @@ The differences from pykka's threads, with the reasons, are in docs/decisions/:
   that empties the mailbox, scheduled when the mailbox is not empty.
 - An ask of an idle actor is handled at once, in the asking task's own step.
 - A handler that returns an `AsyncFuture` is answered when that resolves, while the mailbox goes on.
-- An answer given while the actor has state that is not stored yet is deferred until the state is stored.
+- An answer given while the actor has state that is not stored yet is deferred until the state is stored, unless the
+  handler is marked as provisional.
 """
 
 import asyncio
@@ -40,11 +41,18 @@ NOT_NOW = NotNow.NOT_NOW
 Handler = Callable[[Any, Any], Any]
 
 
-def handles(message_type: type[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Mark a method as the handler of one type of message."""
+def handles(
+    message_type: type[Any], *, provisional: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Mark a method as the handler of one type of message.
+
+    `provisional`: its answer may show state that is not stored yet, because no client sees it before a later unit of
+    the same actor is stored. Its errors wait for the store all the same.
+    """
 
     def mark(method: Callable[..., Any]) -> Callable[..., Any]:
         method.handled_type = message_type  # pyright: ignore[reportFunctionMemberAccess]
+        method.is_provisional = provisional  # pyright: ignore[reportFunctionMemberAccess]
         return method
 
     return mark
@@ -58,6 +66,7 @@ class Actor(Lifecycle):
 
     mailbox_limit: ClassVar[int] = MAILBOX_LIMIT
     _handlers: ClassVar[dict[type[Any], Handler]] = {}
+    _provisional: ClassVar[frozenset[type[Any]]] = frozenset()
 
     # Slots, here and in subclasses: a hundred thousand of these may be idle at a time.
     __slots__ = ("_busy", "_mailbox", "_scheduled", "_unsettled", "context", "handled")
@@ -66,6 +75,7 @@ class Actor(Lifecycle):
         super().__init_subclass__(**kwargs)
         marked = {method.handled_type: method for method in vars(cls).values() if hasattr(method, "handled_type")}
         cls._handlers = {**cls._handlers, **marked}
+        cls._provisional = cls._provisional.union(kind for kind, method in marked.items() if method.is_provisional)
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
@@ -242,6 +252,8 @@ class Actor(Lifecycle):
         unsettled = self._unsettled
         if unsettled is None or unsettled.done() or isinstance(answer, AsyncFuture):
             return answer  # pyright: ignore[reportUnknownVariableType]
+        if type(message) in self._provisional:
+            return answer
         return self._deferred(answer, None)
 
     def _deferred(self, answer: Any, error: ServiceError | None) -> AsyncFuture[Any]:
