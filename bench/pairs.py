@@ -1,4 +1,4 @@
-"""Processor time of a request in two checkouts, in turn: `python -m bench.pairs OLD NEW [--rounds N] [--seconds S] [--only TEXT]`.
+"""Processor time of a request in two checkouts, in turn: `python -m bench.pairs OLD NEW [--rounds N] [--only ROW]`.
 
 Each checkout has a `.venv`, and its own bench/http.py prepares its gateway's users and loads. One gateway of each runs
 for the whole time; a pair is a run of the one and a run of the other, which take turns to be first.

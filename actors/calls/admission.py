@@ -53,7 +53,7 @@ def audit_of(call: Call) -> Audit | None:
         return None
     named = call.target_names
     if not named and call.target is not NO_TARGET:
-        named = {kind: name for kind, name in call.target if name is not None}
+        named = {kind: name for kind, name in vars(call.target).items() if name is not None}
     target = orjson.dumps(named).decode() if named else "{}"
     at, address, service, request_id = call.core.clock(), call.address, call.service, call.request_id
     user_id, credential_id = caller.user_id, caller.credential_id

@@ -6,6 +6,7 @@ connections to be closed) take Sanic's path. `CommandBus.serve` runs both.
 """
 
 import logging
+import re
 from collections.abc import Coroutine, Iterator
 from functools import lru_cache
 from time import monotonic
@@ -24,9 +25,11 @@ from routes.http.strict_http import StrictHttp
 UNUSUAL = frozenset(("transfer-encoding", "expect", "upgrade"))
 """Headers that change the reading or the answer of a request."""
 MAX_HEAD_BYTES = 8_192
-MAX_LENGTH_DIGITS = 9
 HEADS_REMEMBERED = 256
 """Number of cached heads, because a client repeats the same one; up to 2 MiB."""
+
+# The whole line, which `read_head` would take too; others go to Sanic's path.
+_LENGTH = re.compile(rb"\r\n[Cc]ontent-[Ll]ength:[ \t]*([0-9]{1,9})[ \t]*\r\n").search
 
 log = logging.getLogger("parley.fastpath")
 
@@ -183,20 +186,22 @@ def plain_request(data: bytes) -> tuple[str, dict[str, str], bytes] | None:
     """Parse a request into its request line, its headers by lower-case names, and its body.
 
     Returns None unless `data` is one whole request with an unambiguous head (RFC 9112), which Sanic would parse alike.
-    Other requests share the headers: do not change them.
+    Other requests share the headers: do not change them. Content-Length is left out of them.
     """
     end = data.find(b"\r\n\r\n")
     if not 0 < end <= MAX_HEAD_BYTES:
         return None
-    head = _plain_head(data[:end])
-    if head is None or len(data) - end - 4 != head[2]:
+    length = _LENGTH(data, 0, end + 2)
+    if length is None or len(data) - end - 4 != int(length[1]):
         return None
-    return head[0], head[1], data[end + 4 :]
+    # Without its length, because that differs while a client's other lines stay the same.
+    head = _plain_head(data[: length.start()] + data[length.end() - 2 : end])
+    return None if head is None else (head[0], head[1], data[end + 4 :])
 
 
 @lru_cache(maxsize=HEADS_REMEMBERED)
-def _plain_head(head: bytes) -> tuple[str, dict[str, str], int] | None:
-    """Parse a head and return it with the body's length, or None if it is ambiguous."""
+def _plain_head(head: bytes) -> tuple[str, dict[str, str]] | None:
+    """Parse a head without its first Content-Length; return None if it is ambiguous, for instance has a second one."""
     if not head.isascii():
         return None
     try:
@@ -204,9 +209,8 @@ def _plain_head(head: bytes) -> tuple[str, dict[str, str], int] | None:
     except BadHead:
         return None  # Sanic's path answers it
     headers = read.headers
-    length = headers.get("content-length", "")
-    if not 0 < len(length) <= MAX_LENGTH_DIGITS or len(headers) != len(read.fields):
+    if "content-length" in headers or len(headers) != len(read.fields):
         return None
     if headers.get("connection", "keep-alive").lower() != "keep-alive" or not UNUSUAL.isdisjoint(headers):
         return None
-    return read.line, headers, int(length)
+    return read.line, headers

@@ -19,7 +19,6 @@ def test_a_plain_request_is_taken_apart():
         LINE,
         {
             "host": "gateway",
-            "content-length": str(len(BODY)),
             "authorization": "Bearer  x",
             "x-empty": "",
             "accept": "*/*",
@@ -27,6 +26,14 @@ def test_a_plain_request_is_taken_apart():
         },
         BODY,
     )
+
+
+@pytest.mark.parametrize("place", [1, 2])
+def test_the_length_may_stand_anywhere_in_the_head(place: int):
+    fields = ["Host: gateway", "Accept: */*"]
+    fields.insert(place, f"content-length:{len(BODY)}")
+    taken = plain_request("\r\n".join([LINE, *fields]).encode() + b"\r\n\r\n" + BODY)
+    assert taken == (LINE, {"host": "gateway", "accept": "*/*"}, BODY)
 
 
 def test_an_empty_body_is_a_body():
@@ -50,6 +57,7 @@ LEFT = {
     "one more byte behind it": request() + b"\n",
     "no length": request(length=None, body=b""),
     "two lengths": request(f"Content-Length: {len(BODY)}"),
+    "two equal lengths apart": request("Accept: */*", f"content-length: {len(BODY)}"),
     "a negative length": request(length="-22"),
     "a signed length": request(length="+22"),
     "a length with an underscore": request(length="2_2"),
