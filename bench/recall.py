@@ -13,13 +13,16 @@ from itertools import accumulate, islice, product
 from pathlib import Path
 from time import perf_counter
 
-from actors.banks.recall import indexed_terms, recall
+from actors.banks.loading import indexed, memory_terms
+from actors.banks.recall import recall
 from actors.slices import whole
+from actors.text import tokenizer
 from bench.questions import memories_and_questions
 from bench.report import percentile, say, table, verdict
-from persistence import banks, memories, users
+from persistence import banks, memories, search_index, users
 from persistence.banks import BankRow
 from persistence.memories import MemoryRow
+from persistence.search_index import IndexedText
 from persistence.sqlite.store import SqliteStore
 from persistence.store import Unit, Write
 from persistence.users import UserRow
@@ -38,20 +41,22 @@ RANKS = {
     "frequent, medium and rare": ((0, 50), (50, 3_000), (3_000, WORDS)),
 }
 """Kinds of questions, with the frequency ranks of their words."""
-BANK = BankRow(1, "bnk_1", "usr_1", "bench", "facts", None, "agent", 0, 0, 0)
+BANK = BankRow(1, "bnk_1", "usr_1", "bench", "facts", None, "agent", 0, 0, 0, 1)
 
 
-async def filled(folder: Path, texts: Iterable[tuple[str, str]]) -> SqliteStore:
+async def filled(folder: Path, memories_of_bank: Iterable[tuple[str, str]]) -> SqliteStore:
     """Open a store with one bank of these memories (name, text)."""
     store = await SqliteStore.open(folder / "parley.db")
-    await store.commit(Unit((users.insert(USER), banks.insert(BANK))))
-    coming = enumerate(texts, start=1)
+    await store.commit(Unit((users.insert(USER), *banks.insert(BANK, tokenizer.VERSION))))
+    coming = enumerate(memories_of_bank, start=1)
     while some := list(islice(coming, 1_000)):
         writes: list[Write] = []
+        texts: list[IndexedText] = []
         for position, (name, text) in some:
             memory = MemoryRow(position, f"mem_{position}", name, text, None, None, None, 0, 0, 0)
-            writes += memories.add(BANK.id, memory, whole(indexed_terms(BANK.number, name, text)))
-        await store.commit(Unit(tuple(writes)))
+            writes.append(memories.add(BANK.id, memory))
+            texts.append(indexed(memory, whole(memory_terms(name, text))))
+        await store.commit(Unit((*writes, *search_index.add(BANK.collection, texts))))
     return store
 
 

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from persistence import search_index
 from persistence.agents import SHARE_A_BANK, SHARE_A_DOMAIN
 from persistence.store import Params, Query, Write
 from persistence.users import name_key
@@ -11,7 +12,10 @@ NAME_TAKEN = "banks.name_key"
 
 
 class BankRow(NamedTuple):
-    """A bank as stored, with its owner's name and the number of its memories; times in ms since the epoch."""
+    """A bank as stored, with its owner's name and the number of its memories; times in ms since the epoch.
+
+    `collection` is the number of its memories' collection in the index (persistence/search_index.py).
+    """
 
     number: int
     id: str
@@ -23,6 +27,7 @@ class BankRow(NamedTuple):
     memories: int
     created_at: int
     updated_at: int
+    collection: int
 
 
 class AttachmentRow(NamedTuple):
@@ -46,8 +51,8 @@ class BankChanges(NamedTuple):
 
 _BANK = """
     SELECT banks.number, banks.id, banks.owner_id, users.name, banks.name, banks.description, banks.access,
-           banks.memories, banks.created_at, banks.updated_at
-    FROM banks JOIN users ON users.id = banks.owner_id
+           banks.memories, banks.created_at, banks.updated_at, collections.number
+    FROM banks JOIN users ON users.id = banks.owner_id JOIN collections ON collections.bank_id = banks.id
 """
 
 
@@ -58,21 +63,27 @@ def _bank(row: Params) -> BankRow:
 # banks
 
 
-def insert(bank: BankRow) -> Write:
-    """Add a bank, numbered by the store; refused as `NAME_TAKEN`, or `FOREIGN_KEY` without its owner."""
-    return Write(
-        "INSERT INTO banks (id, owner_id, name, name_key, description, access, created_at, updated_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            bank.id,
-            bank.owner_id,
-            bank.name,
-            name_key(bank.name),
-            bank.description,
-            bank.access,
-            bank.created_at,
-            bank.updated_at,
+def insert(bank: BankRow, version: str) -> tuple[Write, ...]:
+    """Add a bank, numbered by the store, and its collection in the index.
+
+    Refused as `NAME_TAKEN`, or `FOREIGN_KEY` without its owner. `version` names the tokenizer of the index.
+    """
+    return (
+        Write(
+            "INSERT INTO banks (id, owner_id, name, name_key, description, access, created_at, updated_at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                bank.id,
+                bank.owner_id,
+                bank.name,
+                name_key(bank.name),
+                bank.description,
+                bank.access,
+                bank.created_at,
+                bank.updated_at,
+            ),
         ),
+        search_index.begin_for_bank(bank.collection, bank.id, version),
     )
 
 

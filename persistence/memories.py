@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from persistence import full_text
 from persistence.store import Params, Query, Write
 from persistence.users import name_key
 
@@ -57,42 +56,36 @@ def _memory(row: Params) -> MemoryRow:
     return MemoryRow(*row)
 
 
-def add(bank_id: str, memory: MemoryRow, terms: str, part: Part | None = None) -> tuple[Write, ...]:
-    """Add a memory with its terms; refused as `NAME_TAKEN` when the bank has one of its name."""
-    return (
-        Write(
-            "INSERT INTO memories (place, bank_id, id, name, text, author_id, created_at, updated_at, document_id,"
-            " document_part, part_of) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                memory.position,
-                bank_id,
-                memory.id,
-                memory.name,
-                memory.text,
-                memory.author_id,
-                memory.created_at,
-                memory.updated_at,
-                *(part or (None, None, None)),
-            ),
+def add(bank_id: str, memory: MemoryRow, part: Part | None = None) -> Write:
+    """Add a memory, without its rows in the index; refused as `NAME_TAKEN` when the bank has one of its name."""
+    return Write(
+        "INSERT INTO memories (place, bank_id, id, name, text, author_id, created_at, updated_at, document_id,"
+        " document_part, part_of) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            memory.position,
+            bank_id,
+            memory.id,
+            memory.name,
+            memory.text,
+            memory.author_id,
+            memory.created_at,
+            memory.updated_at,
+            *(part or (None, None, None)),
         ),
-        full_text.add(memory.position, terms),
     )
 
 
-def replace(memory: MemoryRow, terms: str, part: Part | None = None) -> tuple[Write, ...]:
+def replace(memory: MemoryRow, part: Part | None = None) -> Write:
     """Give a memory another text and author; refused as `ROWS` when it is gone or censored.
 
-    A part of a document remains a part, even with another text.
+    It leaves the index, as its old text is gone. A part of a document remains a part, even with another text.
     """
     document_id, number, part_of = part or (None, None, None)
-    return (
-        Write(
-            "UPDATE memories SET text = ?, author_id = ?, updated_at = ?, document_id = ?, document_part = ?,"
-            " part_of = coalesce(?, part_of) WHERE place = ? AND censored = 0",
-            (memory.text, memory.author_id, memory.updated_at, document_id, number, part_of, memory.position),
-            rows=1,
-        ),
-        full_text.add(memory.position, terms),
+    return Write(
+        "UPDATE memories SET text = ?, author_id = ?, updated_at = ?, document_id = ?, document_part = ?,"
+        " part_of = coalesce(?, part_of) WHERE place = ? AND censored = 0",
+        (memory.text, memory.author_id, memory.updated_at, document_id, number, part_of, memory.position),
+        rows=1,
     )
 
 

@@ -1,13 +1,20 @@
 """Loading: the memories that a load makes, and the writes that replace memories of the same names."""
 
+from collections.abc import Iterable, Sequence
+
 from actors.banks.attachments import LEVELS, Attachments
 from actors.banks.messages import LoadMemory, MemoryMoved
 from actors.errors import NotPermitted
 from actors.ids import new_id, new_number
-from persistence import documents, memories
+from actors.slices import Steps
+from actors.text import tokenizer
+from persistence import documents, memories, search_index
 from persistence.banks import BankRow
 from persistence.memories import MemoryRow, Part
+from persistence.search_index import IndexedText
 from persistence.store import Write
+
+_MAX_DIGITS = 15
 
 
 def moved() -> MemoryMoved:
@@ -18,6 +25,33 @@ def moved() -> MemoryMoved:
 def part_names(name: str, texts: tuple[str, ...]) -> list[str]:
     """Name the memories that a load makes: one for each text."""
     return [name] if len(texts) == 1 else [f"{name}/{number}" for number in range(1, len(texts) + 1)]
+
+
+def whole_and_part(name: str) -> tuple[str, int]:
+    """Return what a memory's name says of its place: of `x/n`, x and n; of any other, the name and 0."""
+    whole, slash, part = name.rpartition("/")
+    if whole and slash and len(part) <= _MAX_DIGITS and part.isascii() and part.isdecimal():
+        return whole, int(part)
+    return name, 0
+
+
+def indexed(memory: MemoryRow, terms: Sequence[str]) -> IndexedText:
+    """Return a memory as the index takes it; `terms` are those of `memory_terms`."""
+    return IndexedText(memory.position, *whole_and_part(memory.name), terms)
+
+
+def memory_terms(name: str, text: str) -> Steps[tuple[str, ...]]:
+    """List the terms by which a memory is found: those of its name twice, and those of its text."""
+    named = tokenizer.terms(tokenizer.split(name))
+    return (*named, *named, *(yield from tokenizer.reading(text)))
+
+
+def all_memory_terms(memories: Iterable[tuple[str, str]]) -> Steps[tuple[tuple[str, ...], ...]]:
+    """List the terms of memories, each given by its name and text."""
+    found: list[tuple[str, ...]] = []
+    for name, text in memories:
+        found.append((yield from memory_terms(name, text)))
+    return tuple(found)
 
 
 def require_may_load(message: LoadMemory, bank: BankRow, attachments: Attachments) -> bool:
@@ -46,6 +80,7 @@ def replacing(bank: BankRow, message: LoadMemory, now: int) -> tuple[tuple[Memor
     before = {memory.name: memory for memory in message.before}
     names = part_names(message.name, message.texts)
     loaded: list[MemoryRow] = []
+    texts: list[IndexedText] = []
     writes = [memories.are_replaced(bank.id, message.name, names, len(before))]
     if message.document_id is not None:
         writes.append(documents.still_whole(message.document_id))
@@ -64,12 +99,14 @@ def replacing(bank: BankRow, message: LoadMemory, now: int) -> tuple[tuple[Memor
             updated_at=now,
         )
         loaded.append(memory)
+        texts.append(indexed(memory, terms))
         part = None
         if message.document_id is not None:
             part = Part(message.document_id, number, message.name if len(names) > 1 else None)
         if replaced is None:
-            writes += memories.add(bank.id, memory, terms, part)
+            writes.append(memories.add(bank.id, memory, part))
         else:
-            writes += memories.replace(memory, terms, part)
+            writes.append(memories.replace(memory, part))
+    writes += search_index.add(bank.collection, texts)
     writes += [memories.remove_uncensored(memory.position) for memory in before.values()]
     return tuple(loaded), writes

@@ -117,9 +117,9 @@ class DestroyBank(Ask[None]):
 class LoadMemory(Ask[Loaded]):
     """Load a memory as one of the caller's agents, which is attached if it isn't yet.
 
-    `texts`: the text, or several, which become `name/1`, `name/2` ... `terms`: the terms of each for the full-text
-    index. `document_id`: the document that the texts are parts of, if any. `before`: the memories stored under that
-    name now, parts included; they are replaced, and if they have changed since, `MemoryMoved` is raised.
+    `texts`: the text, or several, which become `name/1`, `name/2` ... `terms`: the terms of each for the index.
+    `document_id`: the document that the texts are parts of, if any. `before`: the memories stored under that name now,
+    parts included; they are replaced, and if they have changed since, `MemoryMoved` is raised.
     """
 
     viewer: BankViewer
@@ -128,7 +128,7 @@ class LoadMemory(Ask[Loaded]):
     agent_name: str
     name: str
     texts: tuple[str, ...]
-    terms: tuple[str, ...]
+    terms: tuple[tuple[str, ...], ...]
     before: tuple[MemoryRow, ...]
     document_id: str | None = None
 

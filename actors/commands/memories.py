@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 
-from actors.banks.loading import part_names
+from actors.banks.loading import all_memory_terms, part_names
 from actors.banks.messages import (
     ALL_MEMORIES,
     BANK,
@@ -15,7 +15,7 @@ from actors.banks.messages import (
     RemoveMemories,
     no_such_memory,
 )
-from actors.banks.recall import all_indexed_terms, recall
+from actors.banks.recall import recall
 from actors.banks.records import bank_record, memory_record
 from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
@@ -53,7 +53,7 @@ async def load(call: Call) -> Answer:
         else:
             raise NotFound("There is no text to load: send it as content or vx.description, or ingest a document.")
         names = part_names(name, texts)
-        terms = await sliced(all_indexed_terms(view.row.number, zip(names, texts, strict=True)))
+        terms = await sliced(all_memory_terms(zip(names, texts, strict=True)))
         before = tuple(await call.core.store.fetch(memories.replaced_by(view.row.id, name, names)))
         message = LoadMemory(viewer, agent.id, agent.owner_id, agent.name, name, texts, terms, before, document_id)
         try:

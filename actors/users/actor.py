@@ -7,7 +7,7 @@ from actors.agents.events import deployment_event
 from actors.agents.messages import AGENT, LinksGained, UserGone
 from actors.domains.messages import LOBBY
 from actors.errors import NotPermitted, StateConflict
-from actors.ids import Clock, new_id
+from actors.ids import Clock, new_id, new_number
 from actors.names import name_taken, no_such_user, require_name_allowed
 from actors.plans import daily_limit, require_entitled
 from actors.quotas.messages import QUOTA, PlanChanged
@@ -16,6 +16,7 @@ from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
 from actors.runtime.notices import Notice, Reload, ReloadConcerning, Told
 from actors.sessions.messages import KEY, SESSION
+from actors.text import tokenizer
 from actors.users.held_credentials import HeldCredentials
 from actors.users.messages import (
     USER,
@@ -279,9 +280,10 @@ class UserActor(DurableActor):
             memories=0,
             created_at=now,
             updated_at=now,
+            collection=new_number(),
         )
         return self.commit_or_refuse(
-            banks.insert(bank),
+            *banks.insert(bank, tokenizer.VERSION),
             banks.attach(bank.id, message.agent_id, "admin", now),
             reply=lambda: bank,
             notices=(Told(AGENT, message.agent_id, LinksGained(has_banks=True)),),

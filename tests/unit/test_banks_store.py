@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from actors.banks.recall import indexed_terms, recall
+from actors.banks.loading import indexed, memory_terms
+from actors.banks.recall import recall
 from actors.idempotency.records import IdempotencyKey, Rendered
 from actors.sealing import Sealer
 from actors.slices import whole
-from persistence import agents, banks, censoring, conversations, memories, quotes, users
+from actors.text import tokenizer
+from persistence import agents, banks, censoring, conversations, memories, quotes, search_index, users
 from persistence.agents import AgentRow
 from persistence.banks import BankRow
 from persistence.memories import Choice, MemoryRow
@@ -23,21 +25,22 @@ from tests.support.disk import open_store, rows, traces, value
 
 USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
 AGENT = AgentRow("agt_1", "usr_1", "ada", "scout", "", None, "agent", True, 0, 0)
-BANK = BankRow(1, "bnk_1", "usr_1", "ada", "notes", None, "agent", 0, 0, 0)
+BANK = BankRow(1, "bnk_1", "usr_1", "ada", "notes", None, "agent", 0, 0, 0, 1)
 
 
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
     """A store with a user, its agent and its bank."""
     async with open_store(tmp_path) as store:
-        await store.commit(Unit((users.insert(USER), agents.insert(AGENT), banks.insert(BANK))))
+        await store.commit(Unit((users.insert(USER), agents.insert(AGENT), *banks.insert(BANK, tokenizer.VERSION))))
         await store.commit(Unit((banks.attach("bnk_1", "agt_1", "admin", 0), conversations.begin(7, "usr_1", "agt_1"))))
         yield store
 
 
 async def keep(store: SqliteStore, place: int, name: str, text: str) -> None:
     memory = MemoryRow(place, f"mem_{place}", name, text, "agt_1", "scout", "usr_1", 0, 0, 0)
-    await store.commit(Unit(memories.add("bnk_1", memory, whole(indexed_terms(1, name, text)))))
+    index = search_index.add(1, [indexed(memory, whole(memory_terms(name, text)))])
+    await store.commit(Unit((memories.add("bnk_1", memory), *index)))
 
 
 async def found(store: SqliteStore, query: str) -> list[str]:
@@ -60,15 +63,16 @@ async def test_the_index_goes_with_the_rows_by_every_path(store: SqliteStore):
         users.delete("usr_1"),
     ):
         if not await rows(store, "SELECT 1 FROM banks"):
-            await store.commit(Unit((banks.insert(BANK),)))
+            await store.commit(Unit(banks.insert(BANK, tokenizer.VERSION)))
         place = 1 + await value(store, "SELECT count(*) FROM memories")
         await keep(store, place, f"memory {place}", "An uncommon xylophone")
-        assert await value(store, "SELECT count(*) FROM memory_terms") == 1
+        assert await value(store, "SELECT count(*) FROM indexed_texts") == 1
         await store.commit(
             Unit(agents.destroy_all_of("usr_1", 1) if remove.sql.startswith("DELETE FROM users") else ())
         )
         await store.commit(Unit((remove,)))
-        assert await rows(store, "SELECT * FROM memory_terms") == []
+        for table in ("indexed_texts", "postings", "vocabulary"):
+            assert await rows(store, f"SELECT * FROM {table}") == []
 
 
 async def test_a_word_that_no_memory_has_finds_its_relatives(store: SqliteStore):
@@ -79,7 +83,7 @@ async def test_a_word_that_no_memory_has_finds_its_relatives(store: SqliteStore)
 
 
 async def test_common_terms_that_never_meet_still_find_something(store: SqliteStore, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("actors.banks.recall.MAX_MATCHED", 1)
+    monkeypatch.setattr("actors.retrieval.stored.MAX_MATCHED", 1)
     for place in range(1, 7):
         await keep(store, place, f"note {place}", "apples" if place % 2 else "pears")
     assert await found(store, "apples pears") != []

@@ -60,7 +60,7 @@ SCHEMA = schema()
 # A module or folder of actors/ imports only what stands before it.
 ORDER = (
     *("errors", "ids", "wire", "plans", "names", "sealing", "throttle", "slices", "addresses"),
-    *("egress", "text", "engines", "idempotency", "runtime"),
+    *("egress", "text", "retrieval", "engines", "idempotency", "runtime"),
     *(
         "webhooks",
         "sessions",

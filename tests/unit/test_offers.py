@@ -10,6 +10,7 @@ import pytest
 
 from actors.banks.attachments import LEVELS, Attachments
 from actors.banks.messages import BankViewer, Grant
+from actors.text import tokenizer
 from persistence import agents, banks, offers, users
 from persistence.agents import AgentRow
 from persistence.banks import AttachmentRow, BankRow
@@ -33,7 +34,7 @@ def agent(number: int, owner: int) -> AgentRow:
 
 
 def bank(number: int, owner: int, name: str) -> BankRow:
-    return BankRow(number, f"bnk_{number}", f"usr_{owner}", f"user-{owner}", name, None, "public", 0, 0, 0)
+    return BankRow(number, f"bnk_{number}", f"usr_{owner}", f"user-{owner}", name, None, "public", 0, 0, 0, number)
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
     async with open_store(tmp_path) as store:
         await store.commit(Unit((users.insert(user(1)), users.insert(user(2)))))
         await store.commit(Unit((agents.insert(agent(1, 1)), agents.insert(agent(2, 2)))))
-        await store.commit(Unit((banks.insert(bank(1, 1, "notes")),)))
+        await store.commit(Unit(banks.insert(bank(1, 1, "notes"), tokenizer.VERSION)))
         yield store
 
 
@@ -105,7 +106,7 @@ async def test_a_destroyed_agent_is_offered_nothing(store: SqliteStore):
 async def test_banks_are_looked_at_the_owner_s_first_then_by_the_age_of_the_attachment(store: SqliteStore):
     since = {"c-own": (2, 9), "a-own": (2, 8), "b-young": (1, 7), "d-old": (1, 3), "e-older": (1, 1)}
     for number, (name, (owner, at)) in enumerate(since.items(), 2):
-        await store.commit(Unit((banks.insert(bank(number, owner, name)),)))
+        await store.commit(Unit(banks.insert(bank(number, owner, name), tokenizer.VERSION)))
         await store.commit(Unit((banks.attach(f"bnk_{number}", "agt_2", "read", at),)))
     found = await store.fetch(banks.recalled_by("agt_2", "usr_1", 4))
     assert [row.name for row in found] == ["a-own", "c-own", "e-older", "d-old"]

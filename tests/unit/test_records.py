@@ -70,7 +70,10 @@ RECORDS: dict[str, tuple[Record, Any]] = {
     ),
     "membership_record": (membership_record("scout", "member", 0, founder=True), SCHEMAS["Membership"]),
     "zone_record": (zone_record(ZoneRow("zon_1", "lobby", 0), "home"), SCHEMAS["Zone"]),
-    "bank_record": (bank_record(BankRow(1, "bnk_1", "usr_1", "ada", "notes", None, "agent", 0, 0, 0)), SCHEMAS["Bank"]),
+    "bank_record": (
+        bank_record(BankRow(1, "bnk_1", "usr_1", "ada", "notes", None, "agent", 0, 0, 0, 1)),
+        SCHEMAS["Bank"],
+    ),
     "attachment_record": (
         attachment_record(AttachmentRow("agt_1", "usr_1", "scout", "read", 0, "attached")),
         SCHEMAS["Attachment"],

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.banks.recall import indexed_terms
+from actors.banks.loading import memory_terms
 from actors.engines import dialogue_acts
 from actors.engines.message import Utterance
 from actors.engines.window import Window
@@ -94,9 +94,7 @@ def test_unspaced_text_has_the_same_pairs_in_pieces_as_in_one() -> None:
     generator = random.Random(1)
     text = "".join(chr(generator.randint(0x4E00, 0x9FFF)) for _ in range(10_000))
     assert whole(tokenizer.splitting(text)) == tokenizer.split(text)
-    assert whole(indexed_terms(3, "a", text)) == " ".join(
-        f"3z{term}" for term in tokenizer.terms(tokenizer.split(text))
-    )
+    assert whole(memory_terms("a", text)) == tuple(tokenizer.terms(tokenizer.split(text)))
 
 
 def test_a_word_without_end_is_read_in_pieces() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from actors.ids import new_number
+from actors.text import tokenizer
 from persistence import banks, censoring, documents, memories, users
 from persistence.banks import BankRow
 from persistence.documents import DocumentRow
@@ -18,7 +19,7 @@ from tests.support.disk import erased, open_store, rows, traces
 from tests.support.gateway import Answer, Client, running
 
 USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
-BANK = BankRow(1, "bnk_1", "usr_1", "ada", "notes", None, "agent", 0, 0, 0)
+BANK = BankRow(1, "bnk_1", "usr_1", "ada", "notes", None, "agent", 0, 0, 0, 1)
 LONG = "\n\n".join(f"Chapter {number}. " + f"Sentence about topic{number}. " * 60 for number in range(1, 6))
 
 
@@ -279,12 +280,12 @@ async def test_censored_words_leave_a_document_that_was_sent_again(tmp_path: Pat
 
 async def test_a_censoring_leaves_a_waiting_document_of_its_name_or_with_its_words_undone(tmp_path: Path):
     async with open_store(tmp_path) as store:
-        await store.commit(Unit((users.insert(USER), banks.insert(BANK))))
+        await store.commit(Unit((users.insert(USER), *banks.insert(BANK, tokenizer.VERSION))))
         for name, content in (("Code", "<p>7&#55;31</p>"), ("Copy", "So it is: 7731."), ("Other", "Nothing of it.")):
             row = DocumentRow(new_number(), name, "usr_1", name, "text/plain", None, 9, "queued", None, 0, 0, 0, 0)
             await store.commit(Unit(documents.add(row, content)))
         memory = MemoryRow(1, "mem_1", "Code", "7731", None, None, None, 0, 0, 0)
-        await store.commit(Unit(memories.add("bnk_1", memory, "", Part("Code", 1, None))))
+        await store.commit(Unit((memories.add("bnk_1", memory, Part("Code", 1, None)),)))
         await store.commit(Unit(censoring.censor("bnk_1", Choice(), 1)))
         found = await rows(store, "SELECT name, status, erased, content FROM documents ORDER BY name")
         assert found == [

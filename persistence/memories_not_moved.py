@@ -1,4 +1,8 @@
-"""The full-text index of memories: its terms, their frequencies, and the memories that have them."""
+"""The full-text index of 0.2.0, for memories that are not in today's (persistence/search_index.py) yet.
+
+Nothing is added to it; actors/jobs/indexing.py moves its memories. Once no database has any in it, this module can go,
+and with it actors/retrieval/not_moved.py and the tables `memory_terms` and `memory_vocabulary`.
+"""
 
 import json
 from collections.abc import Sequence
@@ -6,9 +10,9 @@ from collections.abc import Sequence
 from persistence.store import Query, Write
 
 
-def add(position: int, terms: str) -> Write:
-    """Index a memory under its terms, replacing earlier ones."""
-    return Write("INSERT INTO memory_terms (rowid, terms) VALUES (?, ?)", (position, terms))
+def remove(positions: Sequence[int]) -> Write:
+    """Take memories out, because they are in today's index now."""
+    return Write("DELETE FROM memory_terms WHERE rowid IN (SELECT value FROM json_each(?))", (json.dumps(positions),))
 
 
 def frequencies(tokens: Sequence[str]) -> Query[tuple[str, int]]:
