@@ -165,5 +165,5 @@ def test_the_fast_path_takes_no_head_that_would_be_refused_and_reads_it_no_other
         taken = plain_request(head + b"\r\n\r\n" + b"x" * length)
         if taken is not None:
             read = read_head(head)
+            assert int(read.headers.pop("content-length")) == length
             assert taken == (read.line, read.headers, b"x" * length)
-            assert int(read.headers["content-length"]) == length
