@@ -6,11 +6,12 @@ from typing import Literal, NamedTuple
 
 from actors.engines import dialogue_acts
 from actors.engines.message import Source, Utterance
-from actors.engines.relevance import SURE, Question, terms_asked_for
+from actors.engines.relevance import terms_asked_for
 from actors.engines.turn import LookUp, Persona, Reply, Turn
+from actors.retrieval.index import Index
+from actors.retrieval.question import SURE, Question
 from actors.slices import Steps, whole
 from actors.text import tokenizer
-from actors.text.bm25 import Index
 from actors.text.tokenizer import lexicon
 
 MAX_SOURCES = 3
@@ -94,9 +95,8 @@ class _Known:
     def says(self, query: Question, *, sure: bool = False) -> list[_Candidate]:
         """Return the passages of the profile that answer a question, best first; `sure`: without doubt."""
         found: list[_Candidate] = []
-        for number, _ in self.index.search(query.terms, MAX_SOURCES):
-            share = query.share(self.index.terms(number))
-            if query.accepts(self.index.terms(number), share, sure=sure):
+        for number, _, share, answers in self.index.search(query, MAX_SOURCES):
+            if share >= SURE if sure else answers:
                 found.append(_of_profile(self, share, number))
         return _ranked(found)
 
@@ -228,14 +228,13 @@ def _by_share(candidate: _Candidate) -> float:
 
 def _in_conversation(turn: Turn, query: Question, *, sure: bool = False) -> list[_Candidate]:
     """Return the utterances with the largest share, best first; of about equal ones the newest first."""
-    hits = turn.window.search(query.terms, _MAX_HITS, query.fewest(sure=sure))
+    hits = turn.window.search(query, _MAX_HITS)
     if not hits:
         return []
     found: list[tuple[float, float, int, Utterance]] = []
     leaders: dict[frozenset[str], float] = {}
-    for utterance, score, known in hits:
-        share = query.share(known)
-        if not query.accepts(known, share, sure=sure) or utterance.content == turn.message:
+    for utterance, score, share, answers, known in hits:
+        if not (share >= SURE if sure else answers) or utterance.content == turn.message:
             continue
         matched = frozenset(filter(query.terms.__contains__, known))
         leader = leaders.setdefault(matched, score)
