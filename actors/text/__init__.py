@@ -1,1 +1,1 @@
-"""Text: languages, tokens, and the text of documents."""
+"""Text: tokens, ranking by BM25, and the text of documents."""
