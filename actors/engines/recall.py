@@ -6,11 +6,12 @@ from typing import Literal, NamedTuple
 
 from actors.engines import dialogue_acts
 from actors.engines.message import Source, Utterance
-from actors.engines.relevance import SURE, Question, terms_asked_for
+from actors.engines.relevance import terms_asked_for
 from actors.engines.turn import LookUp, Persona, Reply, Turn
+from actors.retrieval.index import Index
+from actors.retrieval.question import SURE, Question
 from actors.slices import Steps, whole
 from actors.text import tokenizer
-from actors.text.bm25 import Index
 from actors.text.tokenizer import lexicon
 
 MAX_SOURCES = 3
@@ -22,7 +23,6 @@ _MAX_REMEMBERED = 200  # the longest of these questions, in characters
 _MAX_HITS = 6  # utterances of the window that are read more closely
 _MAX_LATEST = 6
 _AT_A_TIME = 4  # sentences that are read in one step
-_ENOUGH = 0.75  # of a question's terms; an answer with fewer may be worse than one in an older message
 
 _UNSURE = "I am not sure, but this may help.\n"
 
@@ -95,9 +95,8 @@ class _Known:
     def says(self, query: Question, *, sure: bool = False) -> list[_Candidate]:
         """Return the passages of the profile that answer a question, best first; `sure`: without doubt."""
         found: list[_Candidate] = []
-        for number, _ in self.index.search(query.terms, MAX_SOURCES):
-            share = query.share(self.index.terms(number))
-            if query.accepts(self.index.terms(number), share, sure=sure):
+        for number, _, share, answers in self.index.search(query, MAX_SOURCES):
+            if share >= SURE if sure else answers:
                 found.append(_of_profile(self, share, number))
         return _ranked(found)
 
@@ -128,7 +127,10 @@ class RecallEngine:
         return reply
 
     def replying(self, turn: Turn) -> Steps[Reply | LookUp]:
-        """Greet, acknowledge, answer with up to MAX_SOURCES quotes, ask for older messages, or know nothing."""
+        """Greet, acknowledge, answer with up to MAX_SOURCES quotes, or say that nothing is known.
+
+        A question without a sure answer is looked up in the archive first.
+        """
         message = yield from dialogue_acts.analysing(turn.message)
         if message.courtesy:
             return _courteous(message.courtesy, turn.persona)
@@ -144,7 +146,7 @@ class RecallEngine:
             else:
                 found = _in_conversation(turn, asked.query)
             ranked = _ranked(found + asked.by_profile)
-            if turn.archive is not None and (not ranked or ranked[0].share < _ENOUGH):
+            if turn.archive is not None and (not ranked or ranked[0].share < SURE):
                 return LookUp(asked.query.terms)
             if not found:
                 return asked.alone
@@ -226,14 +228,13 @@ def _by_share(candidate: _Candidate) -> float:
 
 def _in_conversation(turn: Turn, query: Question, *, sure: bool = False) -> list[_Candidate]:
     """Return the utterances with the largest share, best first; of about equal ones the newest first."""
-    hits = turn.window.search(query.terms, _MAX_HITS, query.fewest(sure=sure))
+    hits = turn.window.search(query, _MAX_HITS)
     if not hits:
         return []
     found: list[tuple[float, float, int, Utterance]] = []
     leaders: dict[frozenset[str], float] = {}
-    for utterance, score, known in hits:
-        share = query.share(known)
-        if not query.accepts(known, share, sure=sure) or utterance.content == turn.message:
+    for utterance, score, share, answers, known in hits:
+        if not (share >= SURE if sure else answers) or utterance.content == turn.message:
             continue
         matched = frozenset(filter(query.terms.__contains__, known))
         leader = leaders.setdefault(matched, score)

@@ -1,12 +1,14 @@
 """The last utterances of one conversation, and the search in them."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from actors.engines import dialogue_acts
 from actors.engines.message import Utterance
+from actors.retrieval.index import Index
+from actors.retrieval.question import SURE, Question
 from actors.slices import Steps, whole
-from actors.text.bm25 import Index
 from actors.text.tokenizer import SLICE_CHARS
 
 CAPACITY = 200
@@ -15,6 +17,19 @@ CAPACITY = 200
 
 MAX_LEFT = 2_000
 """The number of utterances that left the window and wait to be archived; above it the oldest are dropped."""
+
+MAX_POSTINGS = 64
+"""Bounds the cost of a search: the number of places of words that it looks at, those of the rarest words."""
+
+
+class FoundUtterance(NamedTuple):
+    """An utterance that matches a question, with its distinct terms; for the other members see `Found`."""
+
+    utterance: Utterance
+    score: float
+    share: float
+    answers: bool
+    terms: tuple[str, ...]
 
 
 class Window:
@@ -56,11 +71,6 @@ class Window:
     def first_seq(self) -> int:
         """The seq of the oldest utterance that has not left; 0 in an empty window."""
         return self._utterances[self.left].seq if len(self) else 0
-
-    @property
-    def oldest_seq(self) -> int:
-        """The seq of the oldest utterance in memory, whether or not it left; 0 if there is none."""
-        return self._utterances[0].seq if self._utterances else 0
 
     @property
     def last_seq(self) -> int:
@@ -124,7 +134,7 @@ class Window:
         self.left = max(self.left - count, 0)
 
     def _add(self, index: Index, number: int, terms: Sequence[str]) -> None:
-        index.add(number, terms)
+        index.add(number, terms, part=self._utterances[number - self._oldest].seq)
         if len(index.terms(number)) < len(terms):
             self._repeating[number] = tuple(terms)
 
@@ -137,7 +147,7 @@ class Window:
         """Bring the index up to date, and return it. Others may do the same, append or search meanwhile."""
         while True:
             if self._index is None:
-                self._index, self._indexed = Index(), self._oldest
+                self._index, self._indexed = Index(max_postings=MAX_POSTINGS, relatives=False), self._oldest
                 self._repeating.clear()
             index, number = self._index, max(self._indexed, self._oldest)
             if number == self._oldest + len(self._utterances):
@@ -150,20 +160,24 @@ class Window:
                     self._add(index, number, terms)
             yield
 
-    def search(
-        self, terms: Collection[str], limit: int, least: int = 1
-    ) -> list[tuple[Utterance, float, tuple[str, ...]]]:
-        """Return the utterances that match these distinct terms best (see `Index.search`), newest of equals first.
+    def search(self, question: Question, limit: int) -> list[FoundUtterance]:
+        """Return the utterances that match a question best, best first; of equals the newest first.
 
-        Those that left are searched, too. Only those with at least `least` of the terms are returned, each with its
-        BM25 score (> 0) and its distinct terms.
+        Those that left are searched, too. Where none answers without doubt, an utterance also counts with the terms of
+        those beside it.
         """
         index = self._index
         if index is None or self._indexed != self._oldest + len(self._utterances):
             index = whole(self.indexing())
+        found = index.search(question, limit, in_context=False)
+        if found and all(one.share < SURE for one in found):
+            found = index.search(question, limit)
         utterances = self._utterances
         oldest = self._oldest
-        return [(utterances[n - oldest], score, index.terms(n)) for n, score in index.search(terms, limit, least)]
+        return [
+            FoundUtterance(utterances[number - oldest], score, share, answers, index.terms(number))
+            for number, score, share, answers in found
+        ]
 
     def statements(self) -> Iterator[Utterance]:
         """Yield the utterances that state something, newest first."""

@@ -1,1 +1,1 @@
-"""Retrieval: indexes of texts by their terms, in memory and in the store, and the ranking that they share."""
+"""Retrieval: which texts of a collection match a question, how well, and whether they answer it."""

@@ -1,1 +1,1 @@
-"""Text: tokens, ranking by BM25, and the text of documents."""
+"""Text: languages, tokens, and the text of documents."""

@@ -28,7 +28,7 @@ _FUNCTION_WORDS = {
     "german": """der die das den dem des ein eine einen einem einer und oder aber von zu zum zur in im am an auf für
         mit aus bei nach über vor ist sind war waren sein hat habe haben hatte wird werden kann nicht kein keine ich
         du er sie es wir ihr mein meine dein sein seine unser unsere was wer wen wem wann wo warum wie welche
-        welcher welches wohin woher auch noch schon nur so wenn weil dass als man sich mich dich uns euch doch mal
+        welcher welches wohin woher auch noch schon nur so wenn weil dass als sich mich dich uns euch doch mal
         ja nein bitte""",
     "french": """le la les l un une des du de et ou mais à au aux en dans sur pour avec par sans est sont était
         étaient être a ont avait il elle on nous vous ils elles je j tu me te se ne n pas plus mon ma mes ton ta tes
@@ -116,6 +116,14 @@ def _languages_by_word() -> dict[str, tuple[str, ...]]:
 
 
 _LANGUAGES_OF = _languages_by_word()
+
+
+_FUNCTION_WORDS_OF = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
+
+
+def is_function_word(word: str, language: str) -> bool:
+    """Return whether a word says nothing by itself in this language: "hat" in German, not in English."""
+    return word in _FUNCTION_WORDS_OF[language]
 
 
 def language_of(words: list[str]) -> str:

@@ -15,7 +15,7 @@ from itertools import pairwise
 from sys import intern
 
 from actors.slices import Steps
-from actors.text.languages import LANGUAGES, STEMMER_VERSION, language_of, stem
+from actors.text.languages import LANGUAGES, STEMMER_VERSION, is_function_word, language_of, stem
 
 VERSION = f"{STEMMER_VERSION}/1"
 """Names the rules of terms and the stemmer; recorded with each stored index, which is made anew for another one."""
@@ -215,7 +215,7 @@ def _plain(word: str) -> str:
 
 def _term(word: str, language: str) -> str:
     plain = _plain(word)
-    if plain in _PLAIN_STOP_WORDS:
+    if plain in _PLAIN_STOP_WORDS or is_function_word(word, language):
         return ""
     if synonym := _SYNONYMS.get(plain):
         return synonym

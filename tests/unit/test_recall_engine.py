@@ -12,6 +12,7 @@ from actors.engines.message import Source, Utterance
 from actors.engines.recall import MAX_SOURCES, RecallEngine
 from actors.engines.turn import InstantEngine, LookUp, Memory, Older, Persona, Reply, Turn
 from actors.engines.window import CAPACITY, Window
+from actors.retrieval.question import Question
 from actors.slices import whole
 from tests.support.pace import pace, slower
 
@@ -384,9 +385,9 @@ def test_what_left_the_window_is_forgotten() -> None:
 def test_a_compacted_window_finds_the_same() -> None:
     window = Window(user(f"I like tea number {n}.", n) for n in range(CAPACITY))
     window.append(user("I like milk.", CAPACITY))
-    before = window.search({"tea", "milk"}, 5)
+    before = window.search(Question(["tea", "milk"]), 5)
     window.compact()
-    assert window.search({"tea", "milk"}, 5) == before
+    assert window.search(Question(["tea", "milk"]), 5) == before
 
 
 def test_a_window_without_room_is_refused() -> None:
@@ -410,9 +411,9 @@ def test_a_window_searched_at_any_time_equals_one_built_anew(
     for seq, (content, by_user, search) in enumerate(said):
         window.append(user(content, seq) if by_user else agent(Reply(content), seq))
         if search:
-            window.search(query, 5)
+            window.search(Question(query), 5)
     anew = Window(window, capacity)
-    assert window.search(query, 5) == anew.search(query, 5)
+    assert window.search(Question(query), 5) == anew.search(Question(query), 5)
     assert list(window.statements()) == list(anew.statements())
 
 
@@ -502,9 +503,9 @@ def asked(question: str, *window: Utterance, older: Iterable[Older] = (), archiv
     return whole(RecallEngine().replying(turn._replace(archive=Unread()) if archive else turn))
 
 
-@pytest.mark.parametrize("question", ["What is my locker code?", "Is the code of my big green locker easy?"])
-def test_a_question_without_a_good_answer_is_looked_up(question: str) -> None:
-    reply = asked(question, user("My code is easy."), user("The locker is easy to find."), archive=True)
+@pytest.mark.parametrize("question", ["What is my locker code?", "Is the code of my big green locker known?"])
+def test_a_question_without_a_sure_answer_is_looked_up(question: str) -> None:
+    reply = asked(question, user("My code is easy."), archive=True)
     assert isinstance(reply, LookUp)
     assert {"locker", "code"} <= set(reply.terms)
 

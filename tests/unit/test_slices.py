@@ -9,6 +9,7 @@ from actors.banks.loading import memory_terms
 from actors.engines import dialogue_acts
 from actors.engines.message import Utterance
 from actors.engines.window import Window
+from actors.retrieval.question import Question
 from actors.slices import Steps, Work, sliced, whole
 from actors.text import tokenizer
 
@@ -119,7 +120,7 @@ def test_a_window_with_long_utterances_finds_what_one_indexed_at_once_finds() ->
             whole(followed.indexing())
         fresh.compact()
         query = {f"w{n}" for n in range(0, 99, 7)}
-        assert followed.search(query, 6) == fresh.search(query, 6)
+        assert followed.search(Question(query), 6) == fresh.search(Question(query), 6)
 
 
 def test_a_window_that_moves_on_while_it_is_indexed_ends_up_right() -> None:
@@ -132,7 +133,7 @@ def test_a_window_that_moves_on_while_it_is_indexed_ends_up_right() -> None:
     index = whole(steps)
     assert whole(others) is index
     fresh = Window(window, capacity=4)
-    assert window.search({"text", "11"}, 4) == fresh.search({"text", "11"}, 4)
+    assert window.search(Question(["text", "11"]), 4) == fresh.search(Question(["text", "11"]), 4)
     assert [utterance.seq for utterance in window.statements()] == [11, 10, 9, 8]
 
 

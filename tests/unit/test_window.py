@@ -5,6 +5,7 @@ import pytest
 from actors.engines import dialogue_acts
 from actors.engines.message import Source, Utterance
 from actors.engines.window import MAX_LEFT, Window
+from actors.retrieval.question import Question
 from actors.slices import whole
 from actors.text.tokenizer import SLICE_CHARS
 
@@ -18,7 +19,7 @@ def numbered(count: int, capacity: int = 4) -> Window:
 
 
 def found(window: Window, *terms: str) -> list[int]:
-    return [utterance.seq for utterance, _, _ in window.search(terms, 50)]
+    return [one.utterance.seq for one in window.search(Question(terms), 50)]
 
 
 @pytest.mark.parametrize("indexed_first", [True, False])

@@ -1,0 +1,257 @@
+"""An inverted index in memory, ranked as ranking.py says, for conversations, profiles and banks in use."""
+
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from actors.retrieval.question import OTHER_FORM, Question
+from actors.retrieval.ranking import IN_CONTEXT, K1, B, Gains, Matched, rarity, scores
+from actors.retrieval.ranking import in_context as with_context
+
+MAX_TERMS_PER_TEXT = 1_024
+"""The number of distinct terms of a text that are indexed, the first ones; bounds the memory of hostile texts."""
+
+MAX_QUERY_TERMS = 16
+"""The number of terms of a question that are used, the rarest ones."""
+
+RELATIVE = 0.6
+"""The weight of a term that shares only its beginning with a term of the question that no text has."""
+
+MAX_RELATIVES = 8
+"""The number of terms that stand for one term of the question that no text has."""
+
+_SHORTEST_BEGINNING = 4
+_ALONE = "", 0
+
+
+class Found(NamedTuple):
+    """A text that matches a question.
+
+    Attributes:
+        number: the text's.
+        score: comparable within one search; > 0.
+        share: of the question's terms, 0 to 1, that the text accounts for.
+        answers: whether it answers the question.
+    """
+
+    number: int
+    score: float
+    share: float
+    answers: bool
+
+
+class _Text(NamedTuple):
+    """The distinct terms of a text, its length in terms, and how often it has those that it repeats."""
+
+    terms: tuple[str, ...]
+    length: int
+    often: dict[str, int] | None
+
+
+class _Term(NamedTuple):
+    """A term that is searched for, the question's term that it stands for, and the texts that have it."""
+
+    term: str
+    asked: str
+    weight: float
+    numbers: tuple[int, ...]
+
+
+class Index:
+    """Texts by number (>= 0), found by their terms.
+
+    A tuple of numbers per term takes half the memory of a dict per term.
+
+        >>> index = Index()
+        >>> index.add(1, ["dog", "name", "rex"])
+        >>> index.add(2, ["train", "leav"])
+        >>> [found.number for found in index.search(Question(["dog"]), limit=5)]
+        [1]
+    """
+
+    __slots__ = ("_in_order", "_max_postings", "_parts", "_places", "_postings", "_texts", "_words")
+
+    def __init__(self, *, max_postings: int = 1_000, relatives: bool = True) -> None:
+        """Make an empty index.
+
+        Args:
+            max_postings: bounds the postings that a search reads, those of the rarest terms.
+            relatives: whether terms that no text has are replaced by terms that begin alike.
+        """
+        self._max_postings = max_postings
+        self._postings: dict[str, tuple[int, ...]] = {}
+        self._texts: dict[int, _Text] = {}
+        self._places: dict[int, tuple[str, int]] = {}
+        self._parts: dict[tuple[str, int], int] = {}
+        self._in_order: list[str] | None = None  # the terms, from the first search for relatives on
+        self._words = 0
+        if not relatives:
+            self._in_order = []
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._texts
+
+    def terms(self, number: int) -> tuple[str, ...]:
+        """Return the distinct terms of a text."""
+        return self._texts[number].terms
+
+    def length(self, number: int) -> int:
+        """Return the length of a text in terms."""
+        return self._texts[number].length
+
+    def add(self, number: int, terms: Sequence[str], whole: str = "", part: int = 0) -> None:
+        """Index a text under a number that is not in use; for `whole` and `part` see `Matched`."""
+        if number in self._texts:
+            raise ValueError(f"text {number} is indexed already")
+        distinct = tuple(dict.fromkeys(terms))[:MAX_TERMS_PER_TEXT]
+        often: dict[str, int] | None = None
+        if len(distinct) < len(terms):
+            often = {term: times for term, times in Counter(terms).items() if times > 1}
+        self._texts[number] = _Text(distinct, len(terms), often)
+        self._words += len(terms)
+        if part:
+            self._places[number] = whole, part
+            self._parts[whole, part] = number
+        postings = self._postings
+        posting = (number,)
+        for term in distinct:
+            if term in postings:
+                postings[term] += posting
+            else:
+                postings[term] = posting
+                if self._in_order:
+                    insort(self._in_order, term)
+
+    def remove(self, number: int) -> None:
+        """Remove a text; raises KeyError if there is none of that number."""
+        postings = self._postings
+        text = self._texts.pop(number)
+        self._words -= text.length
+        place = self._places.pop(number, None)
+        if place is not None and self._parts.get(place) == number:
+            del self._parts[place]
+        for term in text.terms:
+            known = postings[term]
+            if len(known) == 1:
+                del postings[term]
+                if self._in_order:
+                    del self._in_order[bisect_left(self._in_order, term)]
+            elif known[0] == number:  # the usual case: the oldest text goes first
+                postings[term] = known[1:]
+            else:
+                position = known.index(number)
+                postings[term] = known[:position] + known[position + 1 :]
+
+    def search(self, question: Question, limit: int, *, in_context: bool = True) -> list[Found]:
+        """Return the texts that match a question best, best first; among equals, the higher number first.
+
+        The rarest terms lead; terms beyond `max_postings` only count for the texts found by rarer ones. Without
+        `in_context`, texts count by themselves, whatever stands beside them.
+        """
+        leading, following, having = self._known(question)
+        if not leading:
+            return []
+        own = self._own(leading)
+        best = sorted(own, key=lambda number: (own[number], number), reverse=True)
+        in_context = in_context and bool(self._places)
+        matched = [self._matched(number, leading, following) for number in best[: IN_CONTEXT if in_context else limit]]
+        plain = {number: gains for number, _, _, gains in matched}
+        found = with_context(matched, self._number_of) if in_context else plain
+        enough = question.threshold(len(self._texts), having)
+        ranked: list[Found] = []
+        for score, number in scores(found)[:limit]:
+            covered = self._covered(found[number], plain.get(number, {}), having)
+            share, answers = question.judge(covered)
+            ranked.append(Found(number, score, share, answers and enough(covered)))
+        return ranked
+
+    def _known(self, question: Question) -> tuple[list[_Term], list[_Term], dict[str, int]]:
+        """Look up the terms of a question: those that lead the search, those that follow, and their frequencies."""
+        postings = self._postings
+        known: list[_Term] = []
+        having: dict[str, int] = {}
+        for term in question.terms:
+            if numbers := postings.get(term):
+                known.append(_Term(term, term, 1.0, numbers))
+                having[term] = len(numbers)
+            else:
+                for relative in self._relatives(term):
+                    known.append(_Term(relative, term, RELATIVE, postings[relative]))
+                    having[term] = having.get(term, 0) + len(postings[relative])
+        known.sort(key=lambda one: (len(one.numbers), one.term))
+        del known[MAX_QUERY_TERMS:]
+        left = self._max_postings
+        leading = 0
+        for one in known:
+            left -= len(one.numbers)
+            if left < 0 and leading:
+                break
+            leading += 1
+        return known[:leading], known[leading:], having
+
+    def _relatives(self, term: str) -> list[str]:
+        """List terms that begin as a term does (an inflection), and those that it begins with (of a compound)."""
+        if len(term) < _SHORTEST_BEGINNING or not term.isalpha():
+            return []
+        postings = self._postings
+        found = [term[:length] for length in range(_SHORTEST_BEGINNING + 1, len(term)) if term[:length] in postings]
+        if self._in_order is None:
+            self._in_order = sorted(postings)
+        beginning = term[: max(_SHORTEST_BEGINNING, len(term) - 2)]
+        first = bisect_left(self._in_order, beginning)
+        for other in islice(self._in_order, first, first + MAX_RELATIVES):
+            if not other.startswith(beginning):
+                break
+            if len(other) <= len(term) + 4 and other.isalpha() and other not in found:
+                found.append(other)
+        return found[-MAX_RELATIVES:]
+
+    def _own(self, leading: Iterable[_Term]) -> dict[int, float]:
+        """Score the texts by the terms that they have themselves."""
+        texts = self._texts
+        count = len(texts)
+        fixed = K1 * (1 - B)
+        by_length = K1 * B * count / (self._words or 1)
+        own: dict[int, float] = {}
+        for term, _, weight, numbers in leading:
+            strength = weight * rarity(count, len(numbers)) * (K1 + 1)
+            for number in numbers[-self._max_postings :]:
+                _, length, often = texts[number]
+                times = often.get(term, 1) if often else 1
+                gain = strength * times / (times + fixed + by_length * length)
+                own[number] = own[number] + gain if number in own else gain
+        return own
+
+    def _matched(self, number: int, leading: list[_Term], following: list[_Term]) -> Matched:
+        """Return the gains of a text by all terms of the question that it has."""
+        terms, length, often = self._texts[number]
+        count = len(self._texts)
+        norm = K1 * (1 - B + B * length * count / (self._words or 1))
+        gains: Gains = {}
+        for term, asked, weight, numbers in (*leading, *following):
+            if term in terms:
+                times = often.get(term, 1) if often else 1
+                gain = weight * rarity(count, len(numbers)) * (K1 + 1) * times / (times + norm)
+                if gain > gains.get(asked, 0.0):
+                    gains[asked] = gain
+        whole, part = self._places.get(number, _ALONE)
+        return Matched(number, whole, part, gains)
+
+    def _covered(self, gains: Gains, own: Gains, having: dict[str, int]) -> dict[str, float]:
+        """Return how much of each term of the question a text accounts for, in its context."""
+        count = len(self._texts)
+        postings = self._postings
+        return {
+            term: (1.0 if term in postings else OTHER_FORM)
+            if term in own
+            else min(1.0, gain / rarity(count, having[term]))
+            for term, gain in gains.items()
+        }
+
+    def _number_of(self, whole: str, part: int) -> int | None:
+        return self._parts.get((whole, part))

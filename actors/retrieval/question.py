@@ -1,0 +1,159 @@
+"""Decides whether a text answers a question, for MB_Recall and for the chats of the engine `recall`.
+
+A text answers a question if it accounts for enough of the question's terms, by weight. Words that nearly every question
+has ("long", "must", "need") weigh little: "How long must sourdough be proofed?" is about sourdough and proofing. Among
+many texts, a term weighs by its rarity, and one that none of them has weighs most: what is asked for is not there.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from math import log
+from typing import Final
+
+from actors.retrieval.ranking import rarity
+from actors.slices import Steps
+from actors.text import tokenizer
+from actors.text.tokenizer import lexicon
+
+MAYBE: Final = 0.34
+"""The smallest share of a question's terms, by weight, that an answer among few texts accounts for."""
+
+MAYBE_OF_MANY: Final = 0.52
+"""The same among many texts, where terms weigh by their rarity."""
+
+SURE: Final = 0.51
+"""The smallest share of a question's terms, all counted alike, of an answer without doubt."""
+
+_FEW = 40  # texts, among which the rarity of a term says nothing
+_MANY = 300
+_MAX_ASKED = 6.0  # terms that an answer to a long question has to account for
+_LIGHT = 0.3  # the weight of a word that says little about the subject
+OTHER_FORM: Final = 0.8
+"""The share of a term that a text has in another form."""
+
+_SHORTEST_STEM = 4
+_MAX_OTHER_FORMS = 16  # the number of terms whose other forms are looked for; bounds the cost of a long question
+_DIGIT = re.compile(r"\d")
+_TERMS_AT_A_TIME = 1_000
+
+_LIGHT_WORDS = tokenizer.forms(
+    lexicon(
+        """
+        long short much many often far big large high deep fast quickly early late soon best good well usual
+        usually normally typically exactly actually must may might need needed require required necessary allow
+        allowed possible want use used using make made take taken get got go going come give given keep put find
+        work happen kind sort type way thing people someone anybody person explain describe mean
+
+        lang lange viel viele oft weit gross hoch schnell früh spät gut besten normalerweise genau muss musst
+        müssen müsst soll sollen sollte darf dürfen kann können möglich nötig brauche brauchst braucht brauchen
+        benötigt benötigen macht machen machst nimmt nehmen gibt geben geht gehen kommt kommen art weise leute
+        jemand erkläre bedeutet
+
+        long longue longtemps souvent loin grand grande haut vite tôt tard bien normalement exactement faut doit
+        dois doivent peut peux peuvent possible besoin nécessaire permis faire fait prendre prend mettre aller
+        va sorte genre manière chose gens quelqu explique signifie combien
+
+        largo mucho mucha muchos muchas lejos grande alto rápido temprano tarde bien normalmente exactamente
+        debe debo deben puede puedo pueden posible necesita necesito necesitan necesario permitido hacer
+        hace tomar poner ir va tipo manera cosa gente alguien explica significa cuánta cuántos cuántas
+        """
+    )
+)
+
+
+class Question:
+    """The distinct terms of a question, with their weights."""
+
+    __slots__ = ("_terms_total", "_total", "_weights", "terms")
+
+    def __init__(self, terms: Iterable[str]) -> None:
+        self.terms = dict.fromkeys(terms, 1.0)
+        total = float(len(self.terms))
+        if "name" in self.terms:  # a question for a name is about the rest of its words
+            self.terms["name"] = 0.5
+            total -= 0.5
+        self._terms_total = min(_MAX_ASKED, total) or 1.0
+        light = _LIGHT_WORDS.intersection(self.terms)
+        if light and len(light) < len(self.terms):
+            self._weights = self.terms | dict.fromkeys(light, _LIGHT)
+            self._total = min(_MAX_ASKED, total - len(light) * (1 - _LIGHT))
+        else:
+            self._weights = self.terms
+            self._total = self._terms_total
+
+    def judge(self, covered: Mapping[str, float]) -> tuple[float, bool]:
+        """Return the share of the question's terms that a text accounts for, and whether it answers the question.
+
+        `covered`: the terms that the text accounts for, each with the share of it, 0 to 1.
+        """
+        weights = self.terms
+        found = sum([weights[term] * part for term, part in covered.items()]) / self._terms_total
+        if self._weights is weights:
+            return min(found, 1.0), found >= MAYBE
+        weights = self._weights
+        return min(found, 1.0), sum([weights[term] * part for term, part in covered.items()]) / self._total >= MAYBE
+
+    def threshold(self, texts: int, having: Mapping[str, int]) -> Callable[[Mapping[str, float]], bool]:
+        """Return the test whether a text that accounts for terms (see `judge`) does so for enough rare ones.
+
+        Args:
+            texts: the number of texts that were searched.
+            having: the number of them with each term of the question; terms that none has may be left out.
+        """
+        trust = (log(max(texts, 1)) - log(_FEW)) / (log(_MANY) - log(_FEW))
+        if trust <= 0:
+            return _always
+        trust = min(trust, 1.0)
+        rarest = rarity(texts, 0)
+        weights = {
+            term: weight * (1 - trust + trust * rarity(texts, having.get(term, 0)) / rarest)
+            for term, weight in self._weights.items()
+        }
+        total = min(sum(weights.values()), _MAX_ASKED)
+        enough = total * (MAYBE + trust * (MAYBE_OF_MANY - MAYBE))
+        return lambda covered: sum([weights[term] * part for term, part in covered.items()]) >= enough
+
+    def reading(self, text: str) -> Steps[tuple[float, bool]]:
+        """Read a text; return its share of the question's terms and whether it answers the question.
+
+        Terms that the text has in another form count in part.
+        """
+        return (yield from self.weighing((yield from tokenizer.reading(text))))
+
+    def weighing(self, terms: Iterable[str]) -> Steps[tuple[float, bool]]:
+        """Do the same as `reading`, with the terms of a text."""
+        has = frozenset(terms)
+        covered = dict.fromkeys(filter(has.__contains__, self.terms), 1.0)
+        if len(covered) < len(self.terms):
+            missing = [term for term in self.terms if term not in has][:_MAX_OTHER_FORMS]
+            covered |= dict.fromkeys((yield from in_another_form(missing, has)), OTHER_FORM)
+        return self.judge(covered)
+
+
+def _always(covered: Mapping[str, float]) -> bool:
+    return True
+
+
+def in_another_form(missing: list[str], has: frozenset[str]) -> Steps[set[str]]:
+    """Return the missing terms that a text has in another form: with another ending, or as part of a compound.
+
+    A term with a digit has no other form: A320 is not A321.
+    """
+    missing = [term for term in missing if not _DIGIT.search(term)]
+    stems: dict[str, list[str]] = {}
+    for term in missing:
+        if len(term) >= _SHORTEST_STEM:
+            stems.setdefault(term[: max(_SHORTEST_STEM, len(term) - 2)], []).append(term)
+    lengths = sorted({len(stem) for stem in stems})
+    found: set[str] = set()
+    for number, known in enumerate(has, 1):
+        for length in lengths:
+            for term in stems.get(known[:length], ()):
+                if len(known) <= len(term) + 4 and not _DIGIT.search(known):
+                    found.add(term)
+        if not number % _TERMS_AT_A_TIME:
+            yield
+    for term in missing:
+        if any(term[:length] in has for length in range(_SHORTEST_STEM + 1, len(term))):
+            found.add(term)
+    return found

@@ -1,0 +1,113 @@
+"""The inverted index in memory (actors/retrieval/index.py)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from actors.retrieval.index import MAX_TERMS_PER_TEXT, Index
+from actors.retrieval.question import Question
+from actors.text import tokenizer
+
+
+def terms_of(text: str) -> list[str]:
+    return tokenizer.terms(tokenizer.split(text))
+
+
+def index_of(*texts: str) -> Index:
+    index = Index()
+    for number, text in enumerate(texts):
+        index.add(number, terms_of(text))
+    return index
+
+
+def found(index: Index, query: str, limit: int = 10) -> list[int]:
+    return [one.number for one in index.search(Question(terms_of(query)), limit)]
+
+
+def test_the_rarest_term_leads() -> None:
+    index = index_of("cat food", "cat toy", "cat bed", "rex food", "cat tree", "cat house")
+    assert found(index, "cat rex")[0] == 3
+
+
+def test_a_common_term_decides_among_texts_with_the_same_rare_ones() -> None:
+    index = index_of("cat food", "cat toy", "cat bed", "toy train")
+    assert found(index, "cat toy")[0] == 1
+    assert found(index, "cat") == [2, 1, 0]
+
+
+def test_the_newest_of_equals_comes_first() -> None:
+    assert found(index_of("green tea", "black tea", "white tea"), "tea") == [2, 1, 0]
+
+
+def test_a_term_said_more_often_weighs_more_and_a_longer_text_weighs_less() -> None:
+    assert found(index_of("tea tea", "tea milk", "milk"), "tea") == [0, 1]
+    assert found(index_of("tea milk", "tea milk sugar lemon honey cream", "rum", "gin", "ale"), "tea") == [
+        0,
+        1,
+    ]
+
+
+def test_the_best_are_given_up_to_the_limit() -> None:
+    assert found(index_of("tea", "tea", "tea"), "tea", limit=2) == [2, 1]
+
+
+def test_a_search_of_an_empty_index_or_for_no_terms_finds_nothing() -> None:
+    assert found(Index(), "tea") == []
+    assert found(index_of("tea"), "") == []
+    assert found(index_of("tea"), "coffee") == []
+
+
+def test_a_removed_document_is_not_found_and_leaves_nothing_behind() -> None:
+    index = index_of("tea and milk", "tea tea", "tea")
+    index.remove(1)
+    assert found(index, "tea") == [2, 0]
+    index.remove(0)
+    index.remove(2)
+    assert len(index) == 0
+    assert not index._texts  # pyright: ignore[reportPrivateUsage]
+    assert not index._postings  # pyright: ignore[reportPrivateUsage]
+    assert found(index, "tea milk") == []
+    index.add(1, ["tea"])
+    assert found(index, "tea") == [1]
+
+
+def test_a_document_cannot_be_added_twice_nor_one_removed_that_is_not_there() -> None:
+    index = index_of("tea")
+    with pytest.raises(ValueError, match="text 0 is indexed already"):
+        index.add(0, ["milk"])
+    with pytest.raises(KeyError):
+        index.remove(1)
+    assert found(index, "tea") == [0]
+
+
+def test_a_document_of_endless_distinct_words_is_indexed_by_the_first_of_them() -> None:
+    index = Index()
+    index.add(0, [f"w{i}" for i in range(10_000)])
+    assert len(index.terms(0)) == MAX_TERMS_PER_TEXT
+    assert index.search(Question(["w0"]), 1)
+    assert not index.search(Question(["w9999"]), 1)
+
+
+VOCABULARY = st.sampled_from("abcdefgh")
+DOCUMENTS = st.lists(st.lists(VOCABULARY, max_size=25), max_size=40)
+
+
+@given(DOCUMENTS, st.data(), st.sets(VOCABULARY))
+def test_an_index_after_additions_and_removals_equals_one_built_anew(
+    documents: list[list[str]], data: st.DataObject, query: set[str]
+) -> None:
+    index = Index()
+    kept: dict[int, list[str]] = {}
+    for number, terms in enumerate(documents):
+        index.add(number, terms)
+        kept[number] = terms
+        if kept and data.draw(st.booleans()):
+            gone = data.draw(st.sampled_from(sorted(kept)))
+            index.remove(gone)
+            del kept[gone]
+    rebuilt = Index()
+    for number, terms in kept.items():
+        rebuilt.add(number, terms)
+    question = Question(sorted(query))
+    assert index.search(question, 10) == rebuilt.search(question, 10)
+    assert len(index) == len(rebuilt)
