@@ -1,10 +1,13 @@
 """Requests per second of durable AP_Chat and AP_Read, compared with a bare Sanic echo of the same bodies.
 
 One `wrk` thread with 64 connections, one server process each. A round is eight short runs: echo of the reads' bodies,
-AP_Read, echo of the chats' bodies, AP_Chat with one question over and over, AP_Chat with thousands of everyday messages
-(an agent's knowledge then changes all the time); then, by 64 sessions of one user whose plan has an audit log: AP_Chat
-with one question, AP_Chat of all in one zone, MB_Recall in one bank. Only figures of one round are compared, because
-the machine may be slower in the next; the result is the median over the rounds.
+AP_Read, echo of the chats' bodies, AP_Chat with everyday talk, AP_Chat with one question over and over; then, by 64
+sessions of one user whose plan has an audit log: AP_Chat with one question, AP_Chat of all in one zone, MB_Recall in
+one bank. Only figures of one round are compared, because the machine may be slower in the next; the result is the
+median over the rounds.
+
+Everyday talk is the row that counts: no sentence is said twice in a conversation, so an agent's knowledge changes all
+the time and no answer is remembered. No question is asked twice of the bank, either.
 """
 
 import asyncio
@@ -15,6 +18,7 @@ import statistics
 import subprocess
 import tempfile
 from collections import defaultdict
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +26,7 @@ from typing import Any
 
 from bench.bare_echo import PATH
 from bench.commands import commands_to
-from bench.messages import everyday_messages
+from bench.messages import everyday_messages, everyday_questions, everyday_statements
 from bench.report import BenchError, say, table, verdict
 from bench.servers import CHECKOUT, Server, bare_echo, gateway
 
@@ -31,15 +35,14 @@ SESSIONS = 64
 """Number of sessions, each with its own selected agent, and so of concurrent conversations."""
 PLAN = "builder"
 """The plan of the 64 users who read and of the 64 who chat: 10,000 requests a day each, counted, and no audit log."""
-BODIES = 4_999
-"""Number of distinct messages; a prime, so that every session sends every message in time."""
+BODIES = 9_973
+"""Number of distinct messages; a prime, so that a session sends each once in its first 9,973 requests."""
+QUESTIONS = 100_003
+"""Number of distinct questions to the bank; more than a run sends, and each run goes on where the last one ended."""
 QUESTION = "Who keeps the notes of the week, and how many of them are there?"
 """A question that the agents' descriptions answer."""
 DOMAIN, BANK, HOST = "bench-domain", "bench-bank", "bench-host"
 
-CHAT_MARK = 0.4
-READ_MARK = 0.6
-P99_MARK = 4.0
 
 BARE_READ = "bare echo of reads"
 READ = "AP_Read"
@@ -50,8 +53,19 @@ AUDITED_CHAT = "AP_Chat, one question, one user, audited"
 ZONE_CHAT = "AP_Chat in one zone, one user, audited"
 RECALL = "MB_Recall of 1,000 memories"
 MEMORIES = 1_000
-MARKS = {READ: (BARE_READ, READ_MARK), CHAT: (BARE_CHAT, CHAT_MARK), VARIED_CHAT: (BARE_CHAT, CHAT_MARK)}
-"""Comparisons: a row, its yardstick, and its required share of the yardstick's requests per second."""
+YARDSTICKS = {
+    READ: BARE_READ,
+    VARIED_CHAT: BARE_CHAT,
+    CHAT: BARE_CHAT,
+    AUDITED_CHAT: BARE_CHAT,
+    ZONE_CHAT: BARE_CHAT,
+    RECALL: BARE_CHAT,
+}
+"""The row that each row is compared with."""
+MARKS = {READ: 0.6, VARIED_CHAT: 0.4, CHAT: 0.44, ZONE_CHAT: 0.3, RECALL: 0.25}
+"""The smallest share of the yardstick's requests per second that a row should reach."""
+P99_MARKS = {READ: 4.0, VARIED_CHAT: 4.0, CHAT: 4.0, RECALL: 10.0}
+"""The largest multiple of the yardstick's p99 that a row should have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +84,19 @@ class Run:
     """Number of failed connections and time-outs."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Load:
-    """A server with the files of tokens and bodies for it."""
+    """A server with the files of tokens and bodies for it; each run goes on with the bodies after the last one's."""
 
     server: Server
     tokens: Path
     bodies: Path
+    connections: int = CONNECTIONS
+    sent: int = 0
 
     def run(self, seconds: float) -> Run:
         """Send requests over all connections for some seconds."""
-        command = ["wrk", "-t1", f"-c{CONNECTIONS}", f"-d{max(1, round(seconds))}s", "--timeout", "10s"]
+        command = ["wrk", "-t1", f"-c{self.connections}", f"-d{max(1, round(seconds))}s", "--timeout", "10s"]
         command += [
             "-s",
             str(CHECKOUT / "bench" / "wrk.lua"),
@@ -88,6 +104,7 @@ class Load:
             "--",
             str(self.tokens),
             str(self.bodies),
+            str(self.sent),
         ]
         cpu_before = self.server.cpu_s()
         ended = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 30, check=False)
@@ -95,6 +112,7 @@ class Load:
         if ended.returncode or not found:
             raise BenchError(f"wrk ended with {ended.returncode}:\n{ended.stdout}{ended.stderr}")
         said = json.loads(result)
+        self.sent += said["requests"] + self.connections  # those under way at the end included
         return Run(
             requests=said["requests"],
             rate=said["requests"] / said["duration"] * 1e6,
@@ -120,26 +138,25 @@ def measure(seconds: float, rounds: int) -> None:
             loads = _prepare(folder, parley, bare)
             runs = _rounds(loads, seconds, rounds)
         _print(runs)
-        _verify(folder / "data" / "parley.db", runs[CHAT] + runs[VARIED_CHAT] + runs[AUDITED_CHAT])
+        _verify(folder / "data" / "parley.db", runs[VARIED_CHAT] + runs[CHAT] + runs[AUDITED_CHAT])
 
 
 def _prepare(folder: Path, parley: Server, bare: Server) -> dict[str, Load]:
     """Set up the sessions and write their requests; return them in the order of a round."""
     chat, chats, reads = folder / "chat", folder / "chats", folder / "reads"
     zone_chat, recalls = folder / "zone-chat", folder / "recalls"
-    readers, talkers, sessions = (folder / f"tokens-of-{who}" for who in ("readers", "talkers", "sessions"))
+    files = readers, talkers, askers, sessions = tuple(
+        folder / f"tokens-of-{who}" for who in ("readers", "talkers", "askers", "sessions")
+    )
     names = [f"reader-{number:02}" for number in range(SESSIONS)]
-    for file, tokens in zip((readers, talkers, sessions), asyncio.run(_set_up(parley.base, names)), strict=True):
-        file.write_text("".join(f"{token}\n" for token in tokens), encoding="ascii")
-    messages = everyday_messages(BODIES)
+    for file, tokens in zip(files, asyncio.run(_set_up(parley.base, names)), strict=True):
+        write_lines(file, tokens)
     chat.write_text(_line(service="AP_Chat", content=QUESTION), encoding="ascii")
-    chats.write_text("".join(_line(service="AP_Chat", content=text) for text in messages), encoding="ascii")
+    write_chats(chats, BODIES)
     zone_chat.write_text(
         _line(service="AP_Chat", target={"domain": DOMAIN, "agent": HOST}, content=QUESTION), encoding="ascii"
     )
-    asked = (text for text in messages if text.endswith("?"))
-    lines = [_line(service="MB_Recall", target={"bank": BANK}, content=text) for text in asked]
-    recalls.write_text("".join(lines), encoding="ascii")
+    write_recalls(recalls, BANK, everyday_questions(QUESTIONS))
     reads.write_text(
         "".join(_line(service="AP_Read", target={"agent": names[place % SESSIONS]}) for place in range(BODIES)),
         encoding="ascii",
@@ -148,24 +165,45 @@ def _prepare(folder: Path, parley: Server, bare: Server) -> dict[str, Load]:
         BARE_READ: Load(bare, readers, reads),
         READ: Load(parley, readers, reads),
         BARE_CHAT: Load(bare, talkers, chat),
-        CHAT: Load(parley, talkers, chat),
         VARIED_CHAT: Load(parley, talkers, chats),
+        CHAT: Load(parley, askers, chat),
         AUDITED_CHAT: Load(parley, sessions, chat),
         ZONE_CHAT: Load(parley, sessions, zone_chat),
         RECALL: Load(parley, sessions, recalls),
     }
 
 
+def write_lines(file: Path, lines: Iterable[str]) -> None:
+    """Write lines for wrk.lua."""
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
+
+
+def write_chats(file: Path, count: int) -> None:
+    """Write distinct everyday messages as bodies of AP_Chat."""
+    file.write_text(
+        "".join(_line(service="AP_Chat", content=text) for text in everyday_messages(count)), encoding="ascii"
+    )
+
+
+def write_recalls(file: Path, bank: str, questions: Iterable[str]) -> None:
+    """Write questions to a bank as bodies of MB_Recall."""
+    target = {"bank": bank}
+    file.write_text(
+        "".join(_line(service="MB_Recall", target=target, content=text) for text in questions), encoding="ascii"
+    )
+
+
 def _line(**body: Any) -> str:
     return json.dumps(body, separators=(",", ":")) + "\n"
 
 
-async def _set_up(base: str, readers: list[str]) -> tuple[list[str], list[str], list[str]]:
-    """Register the readers, the chatters, and one user with many sessions, a zone and a bank; return their tokens."""
+async def _set_up(base: str, readers: list[str]) -> tuple[list[str], list[str], list[str], list[str]]:
+    """Register readers, talkers, askers, and one user with many sessions, a zone and a bank; return their tokens."""
     async with commands_to(base) as gateway:
         send = gateway.send
         reading = await gateway.crowd(readers, PLAN)
         talking = await gateway.crowd([f"talker-{number:02}" for number in range(SESSIONS)], PLAN)
+        asking = await gateway.crowd([f"asker-{number:02}" for number in range(SESSIONS)], PLAN)
         tokens = await gateway.sessions("bench-user", [f"scout-{number:02}" for number in range(SESSIONS)])
         owner = tokens[0]
         # The agents of the other rows have neither domain nor bank.
@@ -174,11 +212,10 @@ async def _set_up(base: str, readers: list[str]) -> tuple[list[str], list[str], 
         await send("DM_Create", owner, target={"agent": HOST}, vx={"name": DOMAIN, "description": "Where all talk"})
         bank = {"bank": BANK, "agent": HOST}
         await send("MB_Create", owner, target=bank, vx={"name": BANK, "description": "What all know"})
-        told = [text for text in everyday_messages(4 * MEMORIES) if not text.endswith("?")][:MEMORIES]
-        for number, text in enumerate(told):
+        for number, text in enumerate(everyday_statements(MEMORIES)):
             await send("MB_Load", owner, target=bank, vx={"name": f"note {number}"}, content=text)
         await send("MB_Unload", owner, target=bank)  # so that zone chats show the cost of a zone
-        return reading, talking, tokens
+        return reading, talking, asking, tokens
 
 
 def _rounds(loads: dict[str, Load], seconds: float, rounds: int) -> dict[str, list[Run]]:
@@ -205,17 +242,11 @@ def _print(runs: dict[str, list[Run]]) -> None:
         )
         refused = sum(run.refused for run in measured)
         row = [what, f"{rate:,.0f}", f"{p50:.2f}", f"{p99:.2f}", f"{cpu:.0f}", str(refused)]
-        if what in MARKS:
-            yardstick, mark = MARKS[what]
-            pairs = list(zip(timed, runs[yardstick][1:], strict=True))
-            share = statistics.median(run.rate / bare.rate for run, bare in pairs)
-            slower = statistics.median(run.p99 / bare.p99 for run, bare in pairs)
-            row += [f"{share:.2f}", verdict(share, mark), f"{slower:.1f}", verdict(slower, P99_MARK, at_most=True)]
-        else:
-            bare = BARE_READ if what in (BARE_READ, RECALL) else BARE_CHAT
-            pairs = list(zip(timed, runs[bare][1:], strict=True))
-            row += [f"{statistics.median(run.rate / other.rate for run, other in pairs):.2f}", ""]
-            row += [f"{statistics.median(run.p99 / other.p99 for run, other in pairs):.1f}", ""]
+        pairs = list(zip(timed, runs[YARDSTICKS.get(what, what)][1:], strict=True))
+        share = statistics.median(run.rate / bare.rate for run, bare in pairs)
+        slower = statistics.median(run.p99 / bare.p99 for run, bare in pairs)
+        row += [f"{share:.2f}", verdict(share, MARKS[what]) if what in MARKS else ""]
+        row += [f"{slower:.1f}", verdict(slower, P99_MARKS[what], at_most=True) if what in P99_MARKS else ""]
         rows.append(row)
     table(
         f"HTTP: wrk -t1 -c{CONNECTIONS}, medians of {len(runs[CHAT]) - 1} rounds",

@@ -1,5 +1,5 @@
 -- Sends the bodies of one file with the tokens of another, both line by line and over and over:
---   wrk ... -s bench/wrk.lua http://host:port/path -- tokens.txt bodies.txt
+--   wrk ... -s bench/wrk.lua http://host:port/path -- tokens.txt bodies.txt [requests sent before]
 -- Where the numbers of lines have no common factor, every token comes to send every body.
 -- The last line printed is `RESULT` and a JSON object; times in microseconds.
 
@@ -13,6 +13,7 @@ function init(args)
   for body in io.lines(args[2]) do
     bodies[#bodies + 1] = #body .. "\r\n\r\n" .. body
   end
+  sent = tonumber(args[3] or 0)
 end
 
 function request()
