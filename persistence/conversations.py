@@ -1,5 +1,7 @@
 """Private conversations of a user with an agent, and their messages."""
 
+import json
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from persistence.store import Query, Write
@@ -72,6 +74,26 @@ def page_before(conversation_id: int, before_seq: int, limit: int) -> Query[Mess
     return Query(
         f"SELECT {_COLUMNS} FROM messages WHERE conversation_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
         (conversation_id, before_seq, limit),
+        lambda row: MessageRow(*row),
+    )
+
+
+def unchanged(conversation_id: int, texts: Sequence[tuple[int, str]]) -> Write:
+    """Change nothing; refused as `ROWS` unless the messages with these seqs still have these texts."""
+    return Write(
+        "UPDATE conversations SET user_id = user_id WHERE id = ? AND NOT EXISTS (SELECT 1 FROM json_each(?) AS given"
+        " WHERE NOT EXISTS (SELECT 1 FROM messages WHERE conversation_id = ?"
+        " AND seq = json_extract(given.value, '$[0]') AND content = json_extract(given.value, '$[1]')))",
+        (conversation_id, json.dumps(texts, ensure_ascii=False), conversation_id),
+        rows=1,
+    )
+
+
+def at(conversation_id: int, seqs: Sequence[int]) -> Query[MessageRow]:
+    """Read the messages with these seqs."""
+    return Query(
+        f"SELECT {_COLUMNS} FROM messages WHERE conversation_id = ? AND seq IN (SELECT value FROM json_each(?))",
+        (conversation_id, json.dumps(seqs)),
         lambda row: MessageRow(*row),
     )
 

@@ -1,5 +1,7 @@
 """Messages in zones, and the events of their domains: one sequence of numbers for each domain."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from persistence.conversations import MessageRow
@@ -34,6 +36,26 @@ def page_after(zone_id: str, after_seq: int, limit: int) -> Query[MessageRow]:
     return Query(
         f"SELECT {_COLUMNS} FROM zone_messages WHERE zone_id = ? AND seq > ? ORDER BY seq LIMIT ?",
         (zone_id, after_seq, limit),
+        lambda row: MessageRow(*row),
+    )
+
+
+def unchanged(zone_id: str, texts: Sequence[tuple[int, str]]) -> Write:
+    """Change nothing; refused as `ROWS` unless the messages with these seqs still have these texts."""
+    return Write(
+        "UPDATE zones SET name = name WHERE id = ? AND NOT EXISTS (SELECT 1 FROM json_each(?) AS given WHERE"
+        " NOT EXISTS (SELECT 1 FROM zone_messages WHERE zone_id = ? AND seq = json_extract(given.value, '$[0]')"
+        " AND content = json_extract(given.value, '$[1]')))",
+        (zone_id, json.dumps(texts, ensure_ascii=False), zone_id),
+        rows=1,
+    )
+
+
+def at(zone_id: str, seqs: Sequence[int]) -> Query[MessageRow]:
+    """Read the messages with these seqs."""
+    return Query(
+        f"SELECT {_COLUMNS} FROM zone_messages WHERE zone_id = ? AND seq IN (SELECT value FROM json_each(?))",
+        (zone_id, json.dumps(seqs)),
         lambda row: MessageRow(*row),
     )
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from actors.agents.messages import SendChat, no_such_agent
+from actors.conversations.archive import CONVERSATION, Newest, read_window
 from actors.conversations.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, new_message
 from actors.conversations.host import ChatHost
-from actors.conversations.stored import PRIVATE_QUOTES, from_row
 from actors.engines.answering import EngineRunner, Outcome, Unfinished
 from actors.engines.message import Utterance
 from actors.engines.turn import Engine, Persona, Reply, Turn
-from actors.engines.window import CAPACITY
 from actors.errors import (
     InternalError,
     InvalidCredential,
@@ -27,7 +26,7 @@ from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import OwnTell
 from persistence import conversations
 from persistence.agents import AgentRow
-from persistence.store import StoreUnavailable, Write
+from persistence.store import StoreUnavailable
 
 WARM_CONVERSATIONS = 256
 """Idle conversations that one agent keeps in memory; others are read from the store when they continue."""
@@ -62,7 +61,7 @@ class ConversationLoaded(OwnTell):
 
     conversation: Conversation
     stored: tuple[int, int] | None = None
-    messages: tuple[Utterance, ...] = ()
+    newest: Newest | None = None
     error: ServiceError | None = None
 
 
@@ -160,7 +159,7 @@ class PrivateChats:
         host = self._host
         try:
             found = await host.store.fetch(conversations.between(host.key, conversation.user_id))
-            rows = await host.store.fetch(conversations.page_before(*found[0], CAPACITY)) if found else []
+            newest = await read_window(host.store, CONVERSATION, *found[0]) if found else None
         except StoreUnavailable:
             error = StorageUnavailable("The gateway could not read this conversation; try again.")
             host.tell_self(ConversationLoaded(conversation, error=error))
@@ -169,8 +168,7 @@ class PrivateChats:
             error = InternalError("This conversation can't be read; the fault has been logged.")
             host.tell_self(ConversationLoaded(conversation, error=error))
         else:
-            messages = tuple(from_row(row) for row in reversed(rows))
-            host.tell_self(ConversationLoaded(conversation, found[0] if found else None, messages))
+            host.tell_self(ConversationLoaded(conversation, found[0] if found else None, newest))
 
     def loaded(self, message: ConversationLoaded) -> None:
         """Take a conversation that was read, and answer the chats that waited for it."""
@@ -183,10 +181,8 @@ class PrivateChats:
                 chat.answer.fail(message.error)
             self._retire_if_stale()
             return
-        if message.stored is not None:
-            conversation.id, conversation.last_seq = message.stored
-        for utterance in message.messages:
-            conversation.window.append(utterance)
+        if message.stored is not None and message.newest is not None:
+            conversation.take(self._host.store, *message.stored, message.newest)
         conversation.loaded = True
         self._go_on(conversation)
 
@@ -207,7 +203,8 @@ class PrivateChats:
     def _begin(self, agent: AgentRow, conversation: Conversation, chat: Chat) -> None:
         seq = conversation.last_seq + 1
         said = chat.resumes or new_message(self._host.key, "user", chat.user_name, chat.content, seq, self._clock())
-        turn = Turn(self._host.persona, agent.name, chat.memories, conversation.window, chat.content)
+        archive = conversation.older(self._host.store, streams=self._engine.streams)
+        turn = Turn(self._host.persona, agent.name, chat.memories, conversation.window, chat.content, archive=archive)
         if self._engine.streams:
             self._begin_streaming(agent, conversation, chat, said, turn)
             return
@@ -298,7 +295,7 @@ class PrivateChats:
         writes = conversation.add(messages, self._host.key)
         assert conversation.id is not None
         if chat.memories or chat.receipt is not None or streamed is not None:
-            writes += _beside_reply(conversation.id, chat, sent, streamed)
+            writes += chat.beside_reply(conversation.id, sent, streamed)
 
         def applied() -> None:
             conversation.unit_stored()
@@ -330,17 +327,3 @@ class PrivateChats:
     def snapshot(self) -> list[dict[str, Any]]:
         """Show the conversations in memory, without their texts."""
         return [conversation.snapshot() for conversation in self._conversations.values()]
-
-
-def _beside_reply(conversation_id: int, chat: Chat, sent: ChatSent, streamed: Reply | None) -> list[Write]:
-    """Make the writes stored with a reply: the notes of its quotes, and the rows of the receipt.
-
-    A streamed reply, and so the answer that the receipt keeps, may repeat anything that the engine was given.
-    """
-    receipt = chat.receipt
-    writes = PRIVATE_QUOTES.notes(conversation_id, sent.reply, chat.memories, whole=streamed is not None)
-    if receipt is not None:
-        writes += receipt.writes(sent)
-    if streamed is not None:
-        writes += PRIVATE_QUOTES.streamed_notes(conversation_id, sent.reply.seq, streamed, receipt)
-    return writes

@@ -2,11 +2,13 @@
 
 from collections import deque
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from actors.conversations.stored import append
+from actors.conversations.archive import CONVERSATION, Archive, Newest
+from actors.conversations.stored import PRIVATE_QUOTES, append
 from actors.engines.message import Source, Utterance
-from actors.engines.turn import Memory
+from actors.engines.turn import Memory, Reply
 from actors.engines.window import Window
 from actors.errors import ServiceError
 from actors.idempotency.records import Receipt
@@ -14,7 +16,7 @@ from actors.ids import new_id, new_number
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Progress
 from persistence import conversations
-from persistence.store import Write
+from persistence.store import Store, Write
 
 WAITING_LIMIT = 32
 """Chats that may wait for their turn in one conversation; one more is refused at once."""
@@ -45,6 +47,19 @@ class Chat(NamedTuple):
         """Fail the chat once the user's message is saved, because the error says that the message is kept."""
         saved.then(lambda done: self.answer.fail(done.error or error))
 
+    def beside_reply(self, conversation_id: int, sent: ChatSent, streamed: Reply | None) -> list[Write]:
+        """Make the writes stored with a reply: the notes of its quotes, and the rows of the receipt.
+
+        A streamed reply, and so the answer that the receipt keeps, may repeat anything that the engine was given.
+        """
+        receipt = self.receipt
+        writes = PRIVATE_QUOTES.notes(conversation_id, sent.reply, self.memories, whole=streamed is not None)
+        if receipt is not None:
+            writes += receipt.writes(sent)
+        if streamed is not None:
+            writes += PRIVATE_QUOTES.streamed_notes(conversation_id, sent.reply.seq, streamed, receipt)
+        return writes
+
 
 def new_message(
     near: str,
@@ -72,7 +87,8 @@ class Conversation:
     """
 
     user_id: str
-    window: Window = field(default_factory=Window)
+    window: Window = field(default_factory=partial(Window, keeps_left=True))
+    archive: Archive[int] | None = None
     id: int | None = None
     last_seq: int = 0
     loaded: bool = False
@@ -84,6 +100,13 @@ class Conversation:
     def at_rest(self) -> bool:
         """Whether nothing is under way, so that it may be dropped and read from the store again later."""
         return self.loaded and not self.at_work and not self.open_units and not self.waiting
+
+    def take(self, store: Store, id: int, last_seq: int, newest: Newest) -> None:
+        """Take what the store has of the conversation."""
+        self.id, self.last_seq = id, last_seq
+        for message in newest.messages:
+            self.window.append(message)
+        self.archive = Archive(store, CONVERSATION, id, self.window, newest.collection)
 
     def add(self, messages: tuple[Utterance, ...], agent_id: str) -> list[Write]:
         """Add messages in memory, and make the writes of the unit that stores them."""
@@ -102,6 +125,17 @@ class Conversation:
     def unit_stored(self) -> None:
         """Note that one of its units is stored."""
         self.open_units -= 1
+        if self.archive is not None:
+            self.archive.tend()
+
+    def older(self, store: Store, *, streams: bool) -> Archive[int] | None:
+        """Return what searches the whole conversation, if there is more than an instant engine has in the window."""
+        archive = self.archive
+        if archive is None:
+            if self.id is None:
+                return None
+            archive = self.archive = Archive(store, CONVERSATION, self.id, self.window)
+        return None if archive.is_empty and not streams else archive
 
     def under_way(self) -> list[Chat]:
         """List the chats that are not answered yet."""

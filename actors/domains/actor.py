@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from actors.agents.messages import AGENT, LinksGained
-from actors.conversations.stored import from_row
+from actors.conversations.archive import ZONE, read_window
 from actors.domains.membership import BY_AGENTS_OWNER, MEMBER, NONE, Membership, MemberState, Move, moved, refusal
 from actors.domains.messages import (
     DOMAIN,
@@ -34,7 +34,6 @@ from actors.domains.records import domain_record, membership_record
 from actors.domains.streams import Feed, Whom, event
 from actors.domains.zone_talk import Replied, RepliesFound, Zone, ZoneTalk
 from actors.engines.turn import Engine
-from actors.engines.window import CAPACITY, Window
 from actors.errors import NotPermitted, StateConflict
 from actors.ids import Clock, new_id
 from actors.names import name_taken
@@ -82,8 +81,8 @@ class DomainActor(DurableActor):
         for row in await self.store.fetch(domains.memberships(self.key)):
             self.memberships[row.agent_id] = MemberState(row.owner_id, Membership(row.state), row.since)
         for zone in await self.store.fetch(domains.zones(self.key)):
-            rows = await self.store.fetch(zones.page_before(zone.id, zone.last_seq + 1, CAPACITY))
-            self.zones[zone.id] = Zone(zone, Window(from_row(row) for row in reversed(rows)))
+            newest = await read_window(self.store, ZONE, zone.id, zone.last_seq)
+            self.zones[zone.id] = Zone(zone, self.store, newest)
         (self._number,) = await self.store.fetch(zones.last_number(self.key))
 
     # permissions
@@ -257,7 +256,7 @@ class DomainActor(DurableActor):
         if any(name_key(zone.row.name) == name_key(message.name) for zone in self.zones.values()):
             raise name_taken()
         zone = ZoneRow(new_id("zon", near=self.key), message.name, self._clock())
-        self.zones[zone.id] = Zone(zone)
+        self.zones[zone.id] = Zone(zone, self.store)
         return self.commit(domains.insert_zone(self.key, zone), reply=lambda: zone)
 
     @handles(DestroyZone)

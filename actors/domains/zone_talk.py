@@ -3,9 +3,10 @@
 from __future__ import annotations  # nested functions would build theirs at each call
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
+from actors.conversations.archive import NOTHING, ZONE, Archive, Newest
 from actors.conversations.conversation import new_message
 from actors.conversations.host import ChatHost
 from actors.conversations.records import message_record
@@ -25,18 +26,21 @@ from actors.runtime.mailbox import OwnTell, Progress
 from actors.slices import Work
 from persistence import zones
 from persistence.domains import DomainRow, ZoneRow
-from persistence.store import Write
+from persistence.store import Store, Write
 
 MAX_ENGINES = 32
 """The number of messages of one domain that may wait for engines in tasks; one more is refused at once."""
 
 
-@dataclass(slots=True)
 class Zone:
-    """A zone with its last messages."""
+    """A zone with its last messages and its archive."""
 
-    row: ZoneRow
-    window: Window = field(default_factory=Window)
+    __slots__ = ("archive", "row", "window")
+
+    def __init__(self, row: ZoneRow, store: Store, newest: Newest = NOTHING) -> None:
+        self.row = row
+        self.window = Window(newest.messages, keeps_left=True)
+        self.archive = Archive(store, ZONE, row.id, self.window, newest.collection)
 
 
 class DomainHost(ChatHost, Protocol):
@@ -139,7 +143,17 @@ class ZoneTalk:
         for persona, memories in zip(message.answering, message.memories, strict=True):
             member, speaker_id = self._host.memberships.get(persona.id), message.viewer.user_id
             owner_id = speaker_id if member is not None and member.owner_id == speaker_id else ""
-            yield Turn(persona, zone.row.name, memories, before, message.content, message.user_name, owner_id)
+            archive = None if zone.archive.is_empty and not self._engine.streams else zone.archive
+            yield Turn(
+                persona,
+                zone.row.name,
+                memories,
+                before,
+                message.content,
+                message.user_name,
+                owner_id,
+                archive=archive,
+            )
 
     # instant engines
 
@@ -275,6 +289,7 @@ class ZoneTalk:
                 for number, message in numbered:
                     record = message_record(message, name)
                     self._streams.publish(host.key, event(number, zone_id, "message", record))
+            zone.archive.tend()
 
         return host.commit(*writes, *beside, reply=lambda: said, applied=applied)
 

@@ -23,6 +23,7 @@ _MAX_REMEMBERED = 200  # the longest of these questions, in characters
 _MAX_HITS = 6  # utterances of the window that are read more closely
 _MAX_LATEST = 6
 _AT_A_TIME = 4  # sentences that are read in one step
+_ENOUGH = 0.75  # of a question's terms; an answer with fewer may be worse than one in an older message
 
 _UNSURE = "I am not sure, but this may help.\n"
 
@@ -127,10 +128,7 @@ class RecallEngine:
         return reply
 
     def replying(self, turn: Turn) -> Steps[Reply | LookUp]:
-        """Greet, acknowledge, answer with up to MAX_SOURCES quotes, or say that nothing is known.
-
-        A question without a sure answer is looked up in the archive first.
-        """
+        """Greet, acknowledge, answer with up to MAX_SOURCES quotes, ask for older messages, or know nothing."""
         message = yield from dialogue_acts.analysing(turn.message)
         if message.courtesy:
             return _courteous(message.courtesy, turn.persona)
@@ -141,13 +139,13 @@ class RecallEngine:
                 return asked.alone
             if not asked.query.terms:
                 return (yield from _latest(turn, asked.query)) if asked.about_speaker else asked.alone
-            if turn.memories or turn.older or not turn.window.is_indexed:
+            if turn.memories or not turn.window.is_indexed:
                 found = yield from _found(turn, asked.query)
             else:
                 found = _in_conversation(turn, asked.query)
             ranked = _ranked(found + asked.by_profile)
-            if turn.archive is not None and (not ranked or ranked[0].share < SURE):
-                return LookUp(asked.query.terms)
+            if turn.archive is not None and (not ranked or ranked[0].share < _ENOUGH):
+                return LookUp(asked.query)
             if not found:
                 return asked.alone
             return (yield from _quoting(_opening(ranked), ranked, asked.query))
@@ -187,8 +185,6 @@ def _found(turn: Turn, query: Question, *, sure: bool = False) -> Steps[list[_Ca
     if not turn.window.is_indexed:
         yield from turn.window.indexing()
     found = _in_conversation(turn, query, sure=sure)
-    if turn.older:
-        found += yield from _in_older(turn, query, {candidate.id for candidate in found})
     for memory in turn.memories:
         share, answers = yield from query.reading(f"{memory.name}\n{memory.text}")
         if answers and (share >= SURE or not sure):
@@ -227,8 +223,14 @@ def _by_share(candidate: _Candidate) -> float:
 
 
 def _in_conversation(turn: Turn, query: Question, *, sure: bool = False) -> list[_Candidate]:
-    """Return the utterances with the largest share, best first; of about equal ones the newest first."""
+    """Return the utterances with the largest share, best first; of about equal ones the newest first.
+
+    Utterances from before the window count if they were looked up.
+    """
     hits = turn.window.search(query, _MAX_HITS)
+    if turn.older:
+        seen = {hit.utterance.seq for hit in hits}
+        hits += [older for older in turn.older if older.utterance.seq not in seen]
     if not hits:
         return []
     found: list[tuple[float, float, int, Utterance]] = []
@@ -241,22 +243,6 @@ def _in_conversation(turn: Turn, query: Question, *, sure: bool = False) -> list
         found.append((share, leader if score > leader * 0.7 else score, utterance.seq, utterance))
     if len(found) > 1:
         found.sort(key=_by_rank, reverse=True)
-    return [_of_utterance(turn, share, utterance) for share, _, _, utterance in found]
-
-
-def _in_older(turn: Turn, query: Question, seen: set[str]) -> Steps[list[_Candidate]]:
-    """Return the older messages that answer a question, ranked as those of the window; without those `seen` there."""
-    found: list[tuple[float, float, int, Utterance]] = []
-    leaders: dict[frozenset[str], float] = {}
-    for utterance, score in turn.older:
-        if utterance.id in seen or utterance.content == turn.message:
-            continue
-        known = yield from dialogue_acts.finding_facts(utterance)
-        share, answers = yield from query.weighing(known)
-        if answers:
-            leader = leaders.setdefault(frozenset(filter(query.terms.__contains__, known)), score)
-            found.append((share, leader if score > leader * 0.7 else score, utterance.seq, utterance))
-    found.sort(key=_by_rank, reverse=True)
     return [_of_utterance(turn, share, utterance) for share, _, _, utterance in found]
 
 

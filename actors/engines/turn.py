@@ -1,14 +1,17 @@
 """The input and output of a chat engine, and the two kinds of engine."""
 
-from collections.abc import AsyncIterator, Collection
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
-from actors.engines.message import Source, Utterance
+from actors.engines.message import Source
 from actors.slices import Steps
 
 if TYPE_CHECKING:
-    from actors.engines.window import Window
+    from actors.engines.window import FoundUtterance, Window
+    from actors.retrieval.question import Question
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +38,11 @@ class Memory:
     position: int = 0
 
 
-class Older(NamedTuple):
-    """A message that was found in the whole conversation; the score only orders those of one search."""
-
-    utterance: Utterance
-    score: float
-
-
 class Archive(Protocol):
     """The whole conversation, however long, for searches."""
 
-    async def search(self, terms: Collection[str], before: int, limit: int) -> tuple[Older, ...]:
-        """Return the messages before a seq that match these distinct terms best, best first.
+    async def search(self, question: Question, before: int, limit: int) -> tuple[FoundUtterance, ...]:
+        """Return the messages before a seq that match a question best, best first.
 
         Never raises: if the store can't be read, only the messages in memory are searched.
         """
@@ -73,13 +69,13 @@ class Turn(NamedTuple):
     persona: Persona
     label: str
     memories: tuple[Memory, ...]
-    window: "Window"
+    window: Window
     message: str
     speaker: str = ""
     owner_id: str = ""
     speaker_id: str = ""
     archive: Archive | None = None
-    older: tuple[Older, ...] = ()
+    older: tuple[FoundUtterance, ...] = ()
 
 
 class Reply(NamedTuple):
@@ -96,9 +92,9 @@ class Reply(NamedTuple):
 
 
 class LookUp(NamedTuple):
-    """What an instant engine returns in place of a reply: it needs the older messages that match these terms."""
+    """What an instant engine returns in place of a reply: it needs the older messages that match a question."""
 
-    terms: Collection[str]
+    question: Question
 
 
 class Echo(NamedTuple):

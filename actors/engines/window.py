@@ -73,6 +73,11 @@ class Window:
         return self._utterances[self.left].seq if len(self) else 0
 
     @property
+    def oldest_seq(self) -> int:
+        """The seq of the oldest utterance in memory, whether or not it left; 0 if there is none."""
+        return self._utterances[0].seq if self._utterances else 0
+
+    @property
     def last_seq(self) -> int:
         """The seq of the newest utterance; 0 in an empty window."""
         return self._utterances[-1].seq if self._utterances else 0

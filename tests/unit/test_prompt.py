@@ -6,8 +6,8 @@ from actors.engines.message import Source, Utterance
 from actors.engines.openai.attribution import attributions
 from actors.engines.openai.prompt import AgentSettings, build, cut, estimate_tokens, named_in, read_profile
 from actors.engines.openai.tools import MAX_NAME, function_names
-from actors.engines.turn import Echo, Memory, Older, Persona, Turn
-from actors.engines.window import Window
+from actors.engines.turn import Echo, Memory, Persona, Turn
+from actors.engines.window import FoundUtterance, Window
 from actors.errors import EngineFailed
 from actors.slices import whole
 from tests.gateways.model import Offer
@@ -192,8 +192,11 @@ def test_an_agent_s_message_that_a_reply_repeats_is_an_echo():
 # older messages
 
 
-def older(*utterances: Utterance) -> tuple[Older, ...]:
-    return tuple(Older(utterance, 1.0 / number) for number, utterance in enumerate(utterances, 1))
+def older(*utterances: Utterance) -> tuple[FoundUtterance, ...]:
+    """Older messages, best first."""
+    return tuple(
+        FoundUtterance(utterance, 1.0 / number, 1.0, True, ()) for number, utterance in enumerate(utterances, 1)
+    )
 
 
 def test_older_messages_stand_before_the_newest_with_time_and_speaker_in_their_order():

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple, cast
 import orjson
 
 from actors.engines.message import Utterance
-from actors.engines.turn import Memory, Older, Persona, Turn
+from actors.engines.turn import Memory, Persona, Turn
+from actors.engines.window import FoundUtterance
 from actors.errors import EngineFailed
 from actors.wire import iso
 
@@ -156,7 +157,7 @@ def build(
     return Prompt(messages, turn.memories[: len(recalled)], (*earlier, *kept))
 
 
-def _earlier(older: Sequence[Older], newest: list[Utterance], left: int) -> tuple[dict[Utterance, str], int]:
+def _earlier(older: Sequence[FoundUtterance], newest: list[Utterance], left: int) -> tuple[dict[Utterance, str], int]:
     """Choose the best of the older messages, for up to a quarter of the budget left; return the new budget, too.
 
     Those that fit beside them as the newest messages are left out. The others come in order of time.
@@ -164,7 +165,7 @@ def _earlier(older: Sequence[Older], newest: list[Utterance], left: int) -> tupl
     share = left // 4
     beside = _fitting(newest, left - share)
     limit = beside[0].seq if beside else None
-    found = [utterance for utterance, _ in older if limit is None or utterance.seq < limit]
+    found = [one.utterance for one in older if limit is None or one.utterance.seq < limit]
     texts, left = _take([_dated(utterance) for utterance in found], left, share)
     shown = sorted(zip(found, texts, strict=False), key=lambda chosen: chosen[0].seq)
     return dict(shown), left

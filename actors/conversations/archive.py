@@ -1,0 +1,233 @@
+"""The archive of a conversation or zone: its messages in the full-text index of the store, from the first one on.
+
+What leaves the window stays there until a batch of it is indexed, in a unit of its own and off the way of any chat.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+from actors.conversations.stored import from_row
+from actors.engines import dialogue_acts
+from actors.engines.message import Utterance
+from actors.engines.window import CAPACITY, FoundUtterance, Window
+from actors.ids import new_number
+from actors.retrieval import stored
+from actors.retrieval.question import Question
+from actors.slices import Steps, sliced
+from actors.text import tokenizer
+from persistence import conversations, search_index, zones
+from persistence.conversations import MessageRow
+from persistence.search_index import IndexedText
+from persistence.store import FOREIGN_KEY, ROWS, Query, Store, StoreUnavailable, Unit, Write
+
+BATCH = 64
+"""The number of messages that left the window and are indexed together."""
+
+MAX_READ = 400
+"""The number of messages before the window that are read for it where they are not indexed yet; a job does the rest."""
+
+log = logging.getLogger("parley.archive")
+
+S = TypeVar("S", int, str)
+
+
+class Stream(NamedTuple, Generic[S]):
+    """How the messages of private conversations, or of zones, are read and indexed; `S` is the id of one."""
+
+    collection: Callable[[S], Query[search_index.Collection]]
+    begin: Callable[[int, S, str], Write]
+    page_before: Callable[[S, int, int], Query[MessageRow]]
+    at: Callable[[S, Sequence[int]], Query[MessageRow]]
+    unchanged: Callable[[S, Sequence[tuple[int, str]]], Write]
+
+
+CONVERSATION = Stream[int](
+    search_index.of_conversation,
+    search_index.begin_for_conversation,
+    conversations.page_before,
+    conversations.at,
+    conversations.unchanged,
+)
+ZONE = Stream[str](search_index.of_zone, search_index.begin_for_zone, zones.page_before, zones.at, zones.unchanged)
+
+
+class _Moved(Exception):
+    """The index or the messages changed since they were read."""
+
+
+class Archive(Generic[S]):
+    """The archive of one conversation or zone in use.
+
+    Its units change nothing in memory that an answer shows, so they need no fence: one of an actor that was replaced
+    meanwhile is stored only if it is still right. The store compares each text with the stored one, so that the terms
+    of a text that was censored meanwhile never come back.
+    """
+
+    __slots__ = ("_collection", "_of", "_store", "_stream", "_task", "_tries_at", "_window")
+
+    def __init__(
+        self, store: Store, of: Stream[S], stream: S, window: Window, collection: search_index.Collection | None = None
+    ) -> None:
+        self._store = store
+        self._of = of
+        self._stream = stream
+        self._window = window
+        self._collection = collection
+        self._task: asyncio.Task[None] | None = None
+        self._tries_at = 0  # the last seq of the window from which on indexing is tried again
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether all messages are in the window."""
+        return self._collection is None and not self._window.left
+
+    # indexing
+
+    def tend(self) -> None:
+        """Index what left the window, in a task, if a batch of it is there."""
+        window = self._window
+        if window.left >= BATCH and self._task is None and window.last_seq >= self._tries_at:
+            self._task = asyncio.create_task(self._index())
+
+    @property
+    def indexed(self) -> asyncio.Task[None] | None:
+        """The task that indexes a batch, if there is one."""
+        return self._task
+
+    async def _index(self) -> None:
+        try:
+            while self._window.left >= BATCH:
+                if not await self._index_batch():
+                    self._tries_at = self._window.last_seq + BATCH
+                    break
+        except StoreUnavailable as error:
+            self._tries_at = self._window.last_seq + BATCH
+            log.warning("messages are not indexed yet: %s", error)
+        except Exception:
+            self._tries_at = self._window.last_seq + BATCH
+            log.exception("messages can't be indexed")
+        finally:
+            self._task = None
+
+    async def _index_batch(self) -> bool:
+        """Index the oldest messages that left the window, and drop them; return whether to go on.
+
+        Nothing is done where messages before them are not indexed yet; a job does so (actors/jobs/indexing.py).
+        """
+        if self._is_behind:
+            await self._read()
+        collection = self._collection
+        if collection is None and self._window.oldest_seq == 1:
+            collection = search_index.Collection(new_number(), tokenizer.VERSION, 0, 0, 0)
+        if collection is None or collection.version != tokenizer.VERSION:
+            return False
+        self._window.drop_left(collection.reached)
+        if self._window.oldest_seq != collection.reached + 1:
+            return False
+        batch = await sliced(self._window.leaving(BATCH))
+        if len(batch) < BATCH:
+            return False
+        to = batch[-1][0].seq
+        texts = [_indexed(utterance, terms) for utterance, terms in batch if _states(utterance, terms)]
+        said = [(utterance.seq, utterance.content) for utterance, terms in batch if _states(utterance, terms)]
+        writes: list[Write] = []
+        if self._collection is None:
+            writes.append(self._of.begin(collection.number, self._stream, collection.version))
+        if texts:
+            writes += (self._of.unchanged(self._stream, said), *search_index.add(collection.number, texts))
+        writes.append(search_index.advance(collection.number, collection.reached, to))
+        try:
+            await self._store.commit(Unit(tuple(writes), (), {ROWS: _Moved, FOREIGN_KEY: _Moved}))
+        except _Moved:
+            await self._read()
+            return self._collection is not None and self._collection.reached > collection.reached
+        words = collection.words + sum(len(text.terms) for text in texts)
+        self._collection = collection._replace(reached=to, texts=collection.texts + len(texts), words=words)
+        self._window.drop_left(to)
+        return True
+
+    @property
+    def _is_behind(self) -> bool:
+        """Whether messages before those in memory are not known to be indexed."""
+        return (0 if self._collection is None else self._collection.reached) + 1 < self._window.oldest_seq
+
+    async def _read(self) -> None:
+        """Read the collection anew, because a job may have indexed messages."""
+        self._collection = next(iter(await self._store.fetch(self._of.collection(self._stream))), None)
+
+    # searching
+
+    async def search(self, question: Question, before: int, limit: int) -> tuple[FoundUtterance, ...]:
+        """Find messages, those in memory included; see `engines.turn.Archive`."""
+        if not question.terms:
+            return ()
+        await sliced(self._window.indexing())
+        inside = self._window.search(question, limit + 1)  # one more, because the message to answer may be in there
+        found = {one.utterance.seq: one for one in inside if one.utterance.seq < before}
+        try:
+            for one in await self._search_store(question, limit):
+                if one.utterance.seq < before:
+                    found.setdefault(one.utterance.seq, one)
+        except StoreUnavailable as error:
+            log.warning("older messages can't be searched: %s", error)
+        except Exception:
+            log.exception("older messages can't be searched")
+        best = sorted(found.values(), key=lambda one: (one.score, one.utterance.seq), reverse=True)
+        return tuple(best[:limit])
+
+    async def _search_store(self, question: Question, limit: int) -> list[FoundUtterance]:
+        if self._is_behind:
+            await self._read()
+        collection = self._collection
+        if collection is None or not collection.texts:
+            return []
+        hits = await stored.search(self._store, collection, list(question.terms), limit)
+        scores = {hit.document: hit.score for hit in hits}
+        rows = await self._store.fetch(self._of.at(self._stream, list(scores))) if scores else []
+        return await sliced(_judged(question, [(from_row(row), scores[row.seq]) for row in rows]))
+
+
+def _judged(question: Question, found: list[tuple[Utterance, float]]) -> Steps[list[FoundUtterance]]:
+    judged: list[FoundUtterance] = []
+    for utterance, score in found:
+        terms = yield from dialogue_acts.finding_facts(utterance)
+        share, answers = yield from question.weighing(terms)
+        judged.append(FoundUtterance(utterance, score, share, answers, tuple(dict.fromkeys(terms))))
+        yield
+    return judged
+
+
+def _states(utterance: Utterance, terms: Sequence[str]) -> bool:
+    return bool(terms) and "\0" not in utterance.content  # which the store can't compare
+
+
+def _indexed(utterance: Utterance, terms: Sequence[str]) -> IndexedText:
+    return IndexedText(utterance.seq, "", utterance.seq, terms)
+
+
+class Newest(NamedTuple):
+    """The newest messages of a conversation or zone, oldest first, and its collection if older ones are indexed."""
+
+    messages: Sequence[Utterance]
+    collection: search_index.Collection | None
+
+
+NOTHING = Newest((), None)
+"""What a new conversation or zone has."""
+
+
+async def read_window(store: Store, of: Stream[S], stream: S, last_seq: int) -> Newest:
+    """Read the newest messages of a conversation or zone, and those before them that are not indexed yet.
+
+    Raises:
+        StoreUnavailable: the store can't be read.
+    """
+    collection, count = None, CAPACITY
+    if last_seq > CAPACITY:
+        collection = next(iter(await store.fetch(of.collection(stream))), None)
+        reached = 0 if collection is None else collection.reached
+        count = min(max(CAPACITY, last_seq - reached), CAPACITY + MAX_READ)
+    rows = await store.fetch(of.page_before(stream, last_seq + 1, count))
+    return Newest([from_row(row) for row in reversed(rows)], collection)

@@ -1,0 +1,156 @@
+"""What was said long ago is found, however long the conversation (docs/contract.md, "Chat engines")."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.core import Core
+from actors.engines import dialogue_acts
+from persistence.store import Query, Unit, Write
+from tests.support.disk import value
+from tests.support.in_process import CommandClient, CoreGateway
+from tests.support.long_talk import FACT, QUESTION, QUOTE, gateway_in, reply_to, talk, until_reached
+
+
+async def test_a_fact_is_found_after_five_thousand_later_messages_and_after_a_restart(tmp_path: Path):
+    async with gateway_in(tmp_path) as gateway:
+        user = await CommandClient(gateway).register("ada")
+        await user.agent("scout")
+        await reply_to(user, FACT)
+        await talk(user, 2_500)
+        assert await reply_to(user, QUESTION) == QUOTE
+        assert await reply_to(user, "Where did parcel p7 go?") == "You said: “Parcel p7 went to town t7.”"
+        assert await reply_to(user, "What is my aunt's hobby?") == dialogue_acts.UNKNOWN
+    async with gateway_in(tmp_path) as gateway:
+        user = await CommandClient(gateway).log_on("ada")
+        assert await reply_to(user, QUESTION, agent="scout") == QUOTE
+
+
+@pytest.mark.parametrize("chats", [101, 140, 231])
+async def test_what_left_the_window_is_found_before_and_after_it_is_indexed_and_after_a_restart(
+    tmp_path: Path, chats: int
+):
+    async with gateway_in(tmp_path) as gateway:
+        user = await CommandClient(gateway).register("ada")
+        await user.agent("scout")
+        await reply_to(user, FACT)
+        await talk(user, chats)
+        assert await reply_to(user, QUESTION) == QUOTE
+        await until_reached(gateway, (2 * chats + 4 - 200) // 64 * 64)
+        assert await reply_to(user, QUESTION) == QUOTE
+    async with gateway_in(tmp_path) as gateway:
+        user = await CommandClient(gateway).log_on("ada")
+        assert await reply_to(user, QUESTION, agent="scout") == QUOTE
+        await talk(user, 40, first=chats, target={"agent": "scout"})
+        for number in (0, chats - 1, chats):
+            wanted = f"You said: “Parcel p{number} went to town t{number}.”"
+            assert await reply_to(user, f"Where did parcel p{number} go?", agent="scout") == wanted
+
+
+async def test_an_index_that_can_not_be_stored_costs_no_chat_and_is_made_up_for(tmp_path: Path):
+    async with gateway_in(tmp_path) as gateway:
+        user = await CommandClient(gateway).register("ada")
+        await user.agent("scout")
+        await reply_to(user, FACT)
+        await rows_of(gateway, "CREATE TRIGGER broken BEFORE INSERT ON collections BEGIN SELECT raise(FAIL, 'no'); END")
+        await talk(user, 150)
+        assert await reply_to(user, QUESTION) == QUOTE
+        assert await value(gateway.core.store, "SELECT count(*) FROM collections") == 0
+        await rows_of(gateway, "DROP TRIGGER broken")
+        await talk(user, 60, first=150)
+        await until_reached(gateway, 192)
+        assert await reply_to(user, QUESTION) == QUOTE
+
+
+async def rows_of(gateway: CoreGateway, sql: str) -> None:
+    await gateway.core.store.commit(Unit((Write(sql, ()),)))
+
+
+async def test_a_conversation_is_searched_for_its_own_user_only(tmp_path: Path):
+    async with gateway_in(tmp_path) as gateway:
+        ada = await CommandClient(gateway).register("ada")
+        await ada.agent("scout", access="public")
+        bob = await CommandClient(gateway).register("bob")
+        await reply_to(ada, FACT)
+        await talk(ada, 150)
+        await talk(bob, 150, target={"agent": "scout"})
+        assert await reply_to(bob, QUESTION, agent="scout") == dialogue_acts.UNKNOWN
+        assert await reply_to(ada, QUESTION) == QUOTE
+
+
+async def test_a_zone_is_searched_as_far_back_as_it_goes_and_no_other_zone(tmp_path: Path):
+    async with gateway_in(tmp_path) as gateway:
+        user = await CommandClient(gateway).register("ada")
+        await user.agent("scout")
+        (await user.command("DM_Create", vx={"name": "post-office", "description": "Parcels."})).ok()
+        (
+            await user.command(
+                "ZN_Create", target={"domain": "post-office"}, vx={"name": "cellar", "description": "Below."}
+            )
+        ).ok()
+        await reply_to(user, FACT, domain="post-office")
+        for zone in ("lobby", "cellar"):
+            for number in range(300):
+                where = {"domain": "post-office", "zone": zone}
+                (await user.command("ZN_Post", target=where, content=f"Parcel p{number} is in the {zone}.")).ok()
+        assert await reply_to(user, QUESTION, domain="post-office", zone="lobby") == QUOTE
+        assert await reply_to(user, QUESTION, domain="post-office", zone="cellar") == dialogue_acts.UNKNOWN
+        private = (await user.command("AP_Chat", target={"agent": "scout"}, content=QUESTION)).ok().content[1]
+        assert (private["zone"], private["content"]) == (None, dialogue_acts.UNKNOWN)
+    async with gateway_in(tmp_path) as gateway:
+        user = await CommandClient(gateway).log_on("ada")
+        assert await reply_to(user, QUESTION, agent="scout", domain="post-office", zone="lobby") == QUOTE
+
+
+class Gate:
+    """Holds the searches of a core's store; they are its own, only later."""
+
+    def __init__(self, core: Core) -> None:
+        self.reached, self.opened = asyncio.Event(), asyncio.Event()
+        self._fetch, core.store.fetch = core.store.fetch, self.fetch  # pyright: ignore[reportAttributeAccessIssue]
+
+    async def fetch(self, query: Query[Any]) -> list[Any]:
+        if "vocabulary" in query.sql:
+            self.reached.set()
+            await self.opened.wait()
+        return await self._fetch(query)
+
+
+async def test_chats_wait_for_a_look_up_in_their_own_conversation_and_others_go_on(tmp_path: Path):
+    async with gateway_in(tmp_path) as gateway:
+        ada = await CommandClient(gateway).register("ada")
+        await ada.agent("scout", access="public")
+        await reply_to(ada, FACT)
+        await talk(ada, 150)
+        bob = await CommandClient(gateway).register("bob")
+        gate = Gate(gateway.core)
+        asking = asyncio.create_task(reply_to(ada, QUESTION))
+        await gate.reached.wait()
+        telling = [asyncio.create_task(reply_to(ada, f"My locker code is number-{n}.")) for n in range(3)]
+        assert await reply_to(bob, "Hello!", agent="scout") == await reply_to(bob, "Hello!", agent="scout")
+        await asyncio.sleep(0.05)
+        assert not asking.done()
+        assert not any(task.done() for task in telling)
+        gate.opened.set()
+        assert await asking == QUOTE
+        await asyncio.gather(*telling)
+        said = (await ada.command("AP_History", page={"limit": 8})).ok().content
+        assert [message["seq"] for message in said] == list(range(303, 311))
+        assert [message["content"] for message in said[::2]] == [
+            QUESTION,
+            *(f"My locker code is number-{n}." for n in range(3)),
+        ]
+
+
+async def test_a_search_that_fails_leaves_the_answer_of_the_window(tmp_path: Path):
+    async with gateway_in(tmp_path) as gateway:
+        user = await CommandClient(gateway).register("ada")
+        await user.agent("scout")
+        await reply_to(user, FACT)
+        await talk(user, 150)
+        await rows_of(gateway, "ALTER TABLE vocabulary RENAME TO elsewhere")
+        assert await reply_to(user, QUESTION) == dialogue_acts.UNKNOWN
+        await rows_of(gateway, "ALTER TABLE elsewhere RENAME TO vocabulary")
+        assert await reply_to(user, QUESTION) == QUOTE

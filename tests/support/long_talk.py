@@ -1,0 +1,48 @@
+"""A core in this process, and conversations in it that are longer than what agents keep in memory."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from actors.core import CoreOptions
+from tests.support.disk import rows
+from tests.support.gateway import Client
+from tests.support.in_process import CoreGateway, commanded
+
+FACT = "My locker code is quartz-7731."
+QUESTION = "What is my locker code?"
+QUOTE = f"You said: “{FACT}”"
+
+
+@asynccontextmanager
+async def gateway_in(folder: Path, **parts: Any) -> AsyncIterator[CoreGateway]:
+    """Run a core with its database in a folder, where users are on the plan enterprise."""
+    options = CoreOptions(registrations_per_hour=0, default_plan="enterprise")
+    async with commanded(folder, options=options, **parts) as gateway:
+        yield gateway
+
+
+async def reply_to(user: Client, message: str, **target: str) -> str:
+    """Send a chat; return the agent's reply."""
+    body = {"target": target} if target else {}
+    return (await user.command("AP_Chat", content=message, **body)).ok().content[1]["content"]
+
+
+async def talk(user: Client, chats: int, first: int = 0, **body: Any) -> None:
+    """Say this many different things, 16 at a time."""
+
+    async def say(numbers: list[int]) -> None:
+        for number in numbers:
+            (await user.command("AP_Chat", content=f"Parcel p{number} went to town t{number}.", **body)).ok()
+
+    numbers = list(range(first, first + chats))
+    await asyncio.gather(*(say(numbers[start::16]) for start in range(16)))
+
+
+async def until_reached(gateway: CoreGateway, seq: int) -> None:
+    """Wait until the messages of the only conversation or zone are indexed up to a seq, and no more."""
+    async with asyncio.timeout(5):
+        while await rows(gateway.core.store, "SELECT reached FROM collections") != ([(seq,)] if seq else []):
+            await asyncio.sleep(0.01)
