@@ -288,6 +288,25 @@ def best(
     return Query(_best(f"({matches})"), params, lambda row: Hit(*row))
 
 
+class Occurrence(NamedTuple):
+    """A term in a text: how often it has it, and how many terms it has in all."""
+
+    term: int
+    document: int
+    times: int
+    length: int
+
+
+def occurrences(terms: Sequence[int], documents: Sequence[int]) -> Query[Occurrence]:
+    """Look up where these terms, by number, occur in these texts of their collection."""
+    return Query(
+        "SELECT term, document, times, length FROM json_each(?) AS terms CROSS JOIN json_each(?) AS texts"
+        " CROSS JOIN postings ON term = terms.value AND document = texts.value",
+        (_json(terms), _json(documents)),
+        lambda row: Occurrence(*row),
+    )
+
+
 def at(collection: int, parts: Sequence[tuple[str, int]]) -> Query[Hit]:
     """Find the texts with these wholes and parts, each with the score 0.0."""
     return Query(

@@ -152,7 +152,7 @@ class Window:
         """Bring the index up to date, and return it. Others may do the same, append or search meanwhile."""
         while True:
             if self._index is None:
-                self._index, self._indexed = Index(max_postings=MAX_POSTINGS, relatives=False), self._oldest
+                self._index, self._indexed = Index(max_postings=MAX_POSTINGS), self._oldest
                 self._repeating.clear()
             index, number = self._index, max(self._indexed, self._oldest)
             if number == self._oldest + len(self._utterances):
@@ -174,7 +174,7 @@ class Window:
         index = self._index
         if index is None or self._indexed != self._oldest + len(self._utterances):
             index = whole(self.indexing())
-        found = index.search(question, limit, in_context=False)
+        found = index.search(question, limit, thorough=False)
         if found and all(one.share < SURE for one in found):
             found = index.search(question, limit)
         utterances = self._utterances

@@ -6,40 +6,22 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from actors.retrieval.question import OTHER_FORM, Question
-from actors.retrieval.ranking import IN_CONTEXT, K1, B, Gains, Matched, rarity, scores
+from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, beginning, judged
+from actors.retrieval.question import Question
+from actors.retrieval.ranking import IN_CONTEXT, K1, B, Gains, Matched, rarity
 from actors.retrieval.ranking import in_context as with_context
+from actors.text import tokenizer
 
 MAX_TERMS_PER_TEXT = 1_024
 """The number of distinct terms of a text that are indexed, the first ones; bounds the memory of hostile texts."""
 
+MAX_POSTINGS = 2_000
+"""The number of postings that a search reads, those of the rarest terms; other terms only count in scores."""
+
 MAX_QUERY_TERMS = 16
 """The number of terms of a question that are used, the rarest ones."""
 
-RELATIVE = 0.6
-"""The weight of a term that shares only its beginning with a term of the question that no text has."""
-
-MAX_RELATIVES = 8
-"""The number of terms that stand for one term of the question that no text has."""
-
-_SHORTEST_BEGINNING = 4
 _ALONE = "", 0
-
-
-class Found(NamedTuple):
-    """A text that matches a question.
-
-    Attributes:
-        number: the text's.
-        score: comparable within one search; > 0.
-        share: of the question's terms, 0 to 1, that the text accounts for.
-        answers: whether it answers the question.
-    """
-
-    number: int
-    score: float
-    share: float
-    answers: bool
 
 
 class _Text(NamedTuple):
@@ -73,13 +55,8 @@ class Index:
 
     __slots__ = ("_in_order", "_max_postings", "_parts", "_places", "_postings", "_texts", "_words")
 
-    def __init__(self, *, max_postings: int = 1_000, relatives: bool = True) -> None:
-        """Make an empty index.
-
-        Args:
-            max_postings: bounds the postings that a search reads, those of the rarest terms.
-            relatives: whether terms that no text has are replaced by terms that begin alike.
-        """
+    def __init__(self, *, max_postings: int = MAX_POSTINGS) -> None:
+        """Make an empty index; `max_postings` bounds the postings that a search reads, those of the rarest terms."""
         self._max_postings = max_postings
         self._postings: dict[str, tuple[int, ...]] = {}
         self._texts: dict[int, _Text] = {}
@@ -87,8 +64,6 @@ class Index:
         self._parts: dict[tuple[str, int], int] = {}
         self._in_order: list[str] | None = None  # the terms, from the first search for relatives on
         self._words = 0
-        if not relatives:
-            self._in_order = []
 
     def __len__(self) -> int:
         return len(self._texts)
@@ -147,42 +122,37 @@ class Index:
                 position = known.index(number)
                 postings[term] = known[:position] + known[position + 1 :]
 
-    def search(self, question: Question, limit: int, *, in_context: bool = True) -> list[Found]:
+    def search(self, question: Question, limit: int, *, thorough: bool = True) -> list[Found]:
         """Return the texts that match a question best, best first; among equals, the higher number first.
 
-        The rarest terms lead; terms beyond `max_postings` only count for the texts found by rarer ones. Without
-        `in_context`, texts count by themselves, whatever stands beside them.
+        The rarest terms lead; terms beyond `max_postings` only count for the texts found by rarer ones. A `thorough`
+        search finds texts in their context, and by other forms of terms that no text has.
         """
-        leading, following, having = self._known(question)
+        leading, following, having = self._known(question, thorough)
         if not leading:
             return []
         own = self._own(leading)
         best = sorted(own, key=lambda number: (own[number], number), reverse=True)
-        in_context = in_context and bool(self._places)
+        in_context = thorough and bool(self._places)
         matched = [self._matched(number, leading, following) for number in best[: IN_CONTEXT if in_context else limit]]
         plain = {number: gains for number, _, _, gains in matched}
         found = with_context(matched, self._number_of) if in_context else plain
-        enough = question.threshold(len(self._texts), having)
-        ranked: list[Found] = []
-        for score, number in scores(found)[:limit]:
-            covered = self._covered(found[number], plain.get(number, {}), having)
-            share, answers = question.judge(covered)
-            ranked.append(Found(number, score, share, answers and enough(covered)))
-        return ranked
+        replaced = frozenset(one.asked for one in leading + following if one.term != one.asked)
+        return judged(question, len(self._texts), having, replaced, plain, found, limit)
 
-    def _known(self, question: Question) -> tuple[list[_Term], list[_Term], dict[str, int]]:
+    def _known(self, question: Question, thorough: bool) -> tuple[list[_Term], list[_Term], dict[str, int]]:
         """Look up the terms of a question: those that lead the search, those that follow, and their frequencies."""
         postings = self._postings
-        known: list[_Term] = []
-        having: dict[str, int] = {}
-        for term in question.terms:
-            if numbers := postings.get(term):
-                known.append(_Term(term, term, 1.0, numbers))
-                having[term] = len(numbers)
-            else:
+        found = {term: _Term(term, term, 1.0, postings[term]) for term in question.terms if term in postings}
+        if thorough and len(found) < len(question.terms):
+            for term in [term for term in question.terms if term not in found][:MAX_QUERY_TERMS]:
                 for relative in self._relatives(term):
-                    known.append(_Term(relative, term, RELATIVE, postings[relative]))
-                    having[term] = having.get(term, 0) + len(postings[relative])
+                    if relative not in found:
+                        found[relative] = _Term(relative, term, RELATIVE, postings[relative])
+        having: dict[str, int] = {}
+        known = list(found.values())
+        for one in known:
+            having[one.asked] = having.get(one.asked, 0) + len(one.numbers)
         known.sort(key=lambda one: (len(one.numbers), one.term))
         del known[MAX_QUERY_TERMS:]
         left = self._max_postings
@@ -196,18 +166,18 @@ class Index:
 
     def _relatives(self, term: str) -> list[str]:
         """List terms that begin as a term does (an inflection), and those that it begins with (of a compound)."""
-        if len(term) < _SHORTEST_BEGINNING or not term.isalpha():
+        begun = beginning(term)
+        if not begun:
             return []
         postings = self._postings
-        found = [term[:length] for length in range(_SHORTEST_BEGINNING + 1, len(term)) if term[:length] in postings]
+        found = [known for known in tokenizer.beginnings(term) if known in postings]
         if self._in_order is None:
             self._in_order = sorted(postings)
-        beginning = term[: max(_SHORTEST_BEGINNING, len(term) - 2)]
-        first = bisect_left(self._in_order, beginning)
+        first = bisect_left(self._in_order, begun)
         for other in islice(self._in_order, first, first + MAX_RELATIVES):
-            if not other.startswith(beginning):
+            if not other.startswith(begun):
                 break
-            if len(other) <= len(term) + 4 and other.isalpha() and other not in found:
+            if len(other) <= len(term) + LONGER_BY and other.isalpha() and other not in found:
                 found.append(other)
         return found[-MAX_RELATIVES:]
 
@@ -241,17 +211,6 @@ class Index:
                     gains[asked] = gain
         whole, part = self._places.get(number, _ALONE)
         return Matched(number, whole, part, gains)
-
-    def _covered(self, gains: Gains, own: Gains, having: dict[str, int]) -> dict[str, float]:
-        """Return how much of each term of the question a text accounts for, in its context."""
-        count = len(self._texts)
-        postings = self._postings
-        return {
-            term: (1.0 if term in postings else OTHER_FORM)
-            if term in own
-            else min(1.0, gain / rarity(count, having[term]))
-            for term, gain in gains.items()
-        }
 
     def _number_of(self, whole: str, part: int) -> int | None:
         return self._parts.get((whole, part))

@@ -11,7 +11,8 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from actors.retrieval.stored import CANDIDATES, K1, MAX_LOOKED_UP, MAX_MATCHED, MAX_TERMS, B, Elsewhere, rarity, search
+from actors.retrieval.ranking import K1, B, rarity
+from actors.retrieval.stored import CANDIDATES, MAX_LOOKED_UP, MAX_MATCHED, MAX_TERMS, Elsewhere, search
 from actors.slices import Steps, sliced
 from actors.text import tokenizer
 from persistence import memories_not_moved, search_index
@@ -98,7 +99,7 @@ async def _search_not_moved(
         return {}
     rarest = sorted(found, key=lambda token: (documents[token], token))[:MAX_TERMS]
     texts = max(bank.memories, 1)
-    weights = {token: found[token] * rarity(documents[token] + moved.get(token, 0), texts) for token in rarest}
+    weights = {token: found[token] * rarity(texts, documents[token] + moved.get(token, 0)) for token in rarest}
     return await sliced(_weigh(await _candidates(store, rarest, documents), weights))
 
 

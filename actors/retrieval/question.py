@@ -18,7 +18,7 @@ from actors.text.tokenizer import lexicon
 MAYBE: Final = 0.34
 """The smallest share of a question's terms, by weight, that an answer among few texts accounts for."""
 
-MAYBE_OF_MANY: Final = 0.52
+MAYBE_OF_MANY: Final = 0.55
 """The same among many texts, where terms weigh by their rarity."""
 
 SURE: Final = 0.51

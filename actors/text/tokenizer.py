@@ -29,6 +29,9 @@ SLICE_CHARS = 1_000
 SELF_NAME = "my name"
 """The term that "My name is Ada" and "What is my name?" share and "My dog's name is Rex" lacks."""
 
+_SHORTEST_BEGINNING = 5
+_MAX_BEGINNINGS = 24
+
 _MAX_KNOWN_WORDS = 16_384  # of each language
 
 
@@ -134,6 +137,15 @@ def terms(said: list[str]) -> list[str]:
 def forms(words: Iterable[str]) -> frozenset[str]:
     """Return the terms that these words have in any of the languages that a text's words tell."""
     return frozenset(term for word in words for known in _TERMS.values() if (term := known[word]))
+
+
+def beginnings(term: str) -> list[str]:
+    """List the terms of words that a compound may begin with: "haf" (Hafen) for "hafenrundfahrt"; none for a number."""
+    if not term.isalpha():
+        return []
+    words = [term[:length] for length in range(_SHORTEST_BEGINNING, len(term))][:_MAX_BEGINNINGS]
+    stems = _TERMS["german"]  # of the languages known here, the one with most compounds
+    return list(dict.fromkeys([*words, *filter(None, map(stems.__getitem__, words))]))
 
 
 def terming(said: list[str]) -> Steps[list[str]]:

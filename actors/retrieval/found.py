@@ -1,0 +1,75 @@
+"""The results of a search: texts that match a question, with the judgement whether they answer it."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from actors.retrieval.question import OTHER_FORM, Question
+from actors.retrieval.ranking import Gains, rarity, scores
+
+RELATIVE: Final = 0.6
+"""The weight of a term that shares only its beginning with a term of the question that no text has."""
+
+MAX_RELATIVES: Final = 8
+"""The number of terms that stand for one term of the question that no text has."""
+
+SHORTEST_BEGINNING: Final = 4
+"""The shortest beginning that two forms of a word share, in characters."""
+
+LONGER_BY: Final = 4
+"""The number of characters by which a form of a word may be longer than the one in the question."""
+
+
+class Found(NamedTuple):
+    """A text that matches a question.
+
+    Attributes:
+        number: the text's.
+        score: comparable within one search; > 0.
+        share: of the question's terms, 0 to 1, that the text accounts for.
+        answers: whether it answers the question.
+    """
+
+    number: int
+    score: float
+    share: float
+    answers: bool
+
+
+def beginning(term: str) -> str:
+    """Return the beginning that other forms of a term have, too; "" if it has no other form, as A320 is not A321."""
+    return term[: max(SHORTEST_BEGINNING, len(term) - 2)] if len(term) >= SHORTEST_BEGINNING and term.isalpha() else ""
+
+
+def judged(
+    question: Question,
+    texts: int,
+    having: Mapping[str, int],
+    replaced: frozenset[str],
+    own: Mapping[int, Gains],
+    found: Mapping[int, Gains],
+    limit: int,
+) -> list[Found]:
+    """Rank texts by their gains, best first, and judge the best ones; among equals, the higher number first.
+
+    Args:
+        question: what is asked.
+        texts: the number of texts that were searched.
+        having: the number of them with each term of the question, or with its relatives.
+        replaced: the terms that relatives stand for.
+        own: the gains of texts by their own terms.
+        found: their gains, and those of others, in their context.
+        limit: the number of texts to judge.
+    """
+    enough = question.threshold(texts, having)
+    ranked: list[Found] = []
+    for score, number in scores(found)[:limit]:
+        by_itself = own.get(number, ())
+        covered = {
+            term: (OTHER_FORM if term in replaced else 1.0)
+            if term in by_itself
+            else min(1.0, gain / rarity(texts, having[term]))
+            for term, gain in found[number].items()
+        }
+        share, answers = question.judge(covered)
+        ranked.append(Found(number, score, share, answers and enough(covered)))
+    return ranked

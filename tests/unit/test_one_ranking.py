@@ -1,0 +1,68 @@
+"""A search in the store finds, ranks and judges as one in memory (actors/retrieval)."""
+
+import random
+from collections.abc import AsyncIterator
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from actors.retrieval import stored
+from actors.retrieval.index import Index
+from actors.retrieval.question import Question
+from actors.text import tokenizer
+from persistence import banks, search_index, users
+from persistence.banks import BankRow
+from persistence.search_index import IndexedText
+from persistence.sqlite.store import SqliteStore
+from persistence.store import Unit
+from persistence.users import UserRow
+from tests.support.disk import open_store
+
+USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
+BANK = BankRow(1, "bnk_1", "usr_1", "ada", "notes", None, "agent", 0, 0, 0, 1)
+WORDS = [
+    f"{a}{b}{c}" for a in ("mo", "ka", "ri", "tu", "len", "bar") for b in ("den", "lo", "sti") for c in ("k", "ner")
+]
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    async with open_store(tmp_path) as store:
+        await store.commit(Unit((users.insert(USER), *banks.insert(BANK, tokenizer.VERSION))))
+        yield store
+
+
+def texts_of(chance: random.Random, count: int) -> list[IndexedText]:
+    """Make texts of common and rare words, some alone, some parts of a whole."""
+    made: list[IndexedText] = []
+    for document in range(1, count + 1):
+        whole = f"talk {document // 9}" if document % 4 else ""
+        terms = [chance.choice(WORDS[: chance.choice((4, 12, len(WORDS)))]) for _ in range(chance.randint(1, 14))]
+        made.append(IndexedText(document, whole, document % 9 + 1 if whole else 0, terms))
+    return made
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_both_give_the_same_texts_scores_and_judgements(store: SqliteStore, seed: int):
+    chance = random.Random(seed)
+    texts = texts_of(chance, 40 * (seed + 1))
+    index = Index()
+    for text in texts:
+        index.add(text.document, text.terms, text.whole, text.part)
+    await store.commit(Unit(search_index.add(BANK.collection, texts)))
+    (collection,) = await store.fetch(search_index.of_bank(BANK.id))
+    for _ in range(40):
+        # words of no text: another ending, a compound, one of its own
+        asked = [*chance.sample(WORDS, chance.randint(1, 5)), *chance.sample(["modenks", "ristinerwerk", "xyz"], 1)]
+        question = Question(asked[:: chance.choice((1, -1))])
+        in_memory, in_store = index.search(question, 10), await stored.ranked(store, collection, question, 10)
+        assert [one.number for one in in_store] == [one.number for one in in_memory]
+        for here, there in zip(in_memory, in_store, strict=True):
+            assert there == pytest.approx(here)
+
+
+async def test_a_question_without_known_terms_finds_nothing(store: SqliteStore):
+    (collection,) = await store.fetch(search_index.of_bank(BANK.id))
+    assert await stored.ranked(store, collection, Question([]), 5) == []
+    assert await stored.ranked(store, collection, Question(["moden"]), 5) == []
