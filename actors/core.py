@@ -14,6 +14,7 @@ from actors.agents.actor import AgentActor
 from actors.agents.messages import AGENT
 from actors.banks.actor import BankActor
 from actors.banks.messages import BANK
+from actors.banks.resident import Residents
 from actors.domains.actor import DomainActor
 from actors.domains.messages import DOMAIN
 from actors.domains.streams import Streams
@@ -113,7 +114,9 @@ KINDS: dict[str, Callable[["Core"], Kind]] = {
     DOMAIN: lambda core: Kind(
         lambda key: DomainActor(key, core.store, core.clock, core.engine, core.streams), holds_agents=True
     ),
-    BANK: lambda core: Kind(lambda key: BankActor(key, core.store, core.clock), holds_agents=True),
+    BANK: lambda core: Kind(
+        lambda key: BankActor(key, core.store, core.clock, core.residents), holds_agents=True, holds_names=True
+    ),
     WEBHOOKS: lambda core: Kind(lambda key: WebhooksActor(key, core.store, core.clock, core.outbox, core.sealer)),
     DISPATCHER: lambda core: Kind(partial(_dispatcher, core), holds_users=False),
     TOOL_SERVER: lambda core: Kind(lambda key: ToolServerActor(key, core.store, core.tool_servers)),
@@ -148,6 +151,7 @@ class Core:
         self.tool_servers = ToolServers(options.tools, sealer, self.outbound)
         self.session_ttl_ms = options.session_ttl_s * 1000
         self.deliveries = DeliveryCounts()
+        self.residents = Residents()
         kinds = {kind: of(self) for kind, of in KINDS.items()}
         self.directory: Directory = (
             LocalDirectory(kinds, idle_s=options.idle_s) if directory is None else directory(kinds)
@@ -167,6 +171,7 @@ class Core:
         """Finish the work under way, stop every actor, close the store; return the number of actors cut off."""
         self.directory.tell(DISPATCHER, DISPATCHER_KEY, StopDelivering())
         self.tool_servers.close()
+        self.residents.close()
         unfinished = await self.directory.close(grace_s)
         self.hasher.close()
         await self.store.close()

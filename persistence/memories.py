@@ -170,3 +170,20 @@ def at_positions(positions: Sequence[int]) -> Query[MemoryRow]:
         (json.dumps(positions),),
         _memory,
     )
+
+
+def uncensored_after(bank_id: str, after: int, limit: int) -> Query[MemoryRow]:
+    """Read the memories of a bank after a position that are not censored, oldest first."""
+    return Query(
+        f"{_MEMORY} WHERE memories.bank_id = ? AND memories.place > ? AND memories.censored = 0"
+        " ORDER BY memories.place LIMIT ?",
+        (bank_id, after, limit),
+        _memory,
+    )
+
+
+def uncensored_positions(bank_id: str) -> Query[int]:
+    """Read the positions of the memories of a bank that are not censored."""
+    return Query(
+        "SELECT place FROM memories WHERE bank_id = ? AND censored = 0 ORDER BY place", (bank_id,), lambda row: row[0]
+    )

@@ -142,6 +142,7 @@ class AgentActor(DurableActor):
             preview=lambda: self._view(replace(agent, updated_at=now, **given)),
             applied=applied,
             constraint_errors={agents.NAME_TAKEN: name_taken, ROWS: no_such_agent},
+            notices=(ReloadConcerning(self.key, is_agent=True, is_name=True),) if changes.name is not None else (),
         )
 
     def _change(self, at: int, **changes: Any) -> None:
@@ -211,7 +212,7 @@ class AgentActor(DurableActor):
         if not agent.online:
             raise StateConflict(f"{agent.name} is offline; its owner logs it on with AP_LogOn.")
         if self._has_banks and message.memories is None:
-            return MemoriesNeeded(self._links_known() if agent.owner_id == message.viewer_id else None)
+            return MemoriesNeeded(agent.name, self._links_known() if agent.owner_id == message.viewer_id else None)
         return (self._chats or self._begin_chats()).send(agent, message)
 
     def _begin_chats(self) -> PrivateChats:

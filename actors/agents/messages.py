@@ -99,9 +99,10 @@ class DestroyAgent(Ask[AgentView]):
 class MemoriesNeeded(NamedTuple):
     """The agent has banks: send the chat again with the memories that they hold about it.
 
-    `links` is set if the viewer owns the agent, and so sees every bank that it has.
+    `agent` is its name. `links` is set if the viewer owns the agent, and so sees every bank that it has.
     """
 
+    agent: str
     links: LinksKnown | None = None
 
 

@@ -1,4 +1,4 @@
-"""The bank actor: one memory bank and the permissions in it. The texts of its memories stay in the store."""
+"""The bank actor: one memory bank, the permissions in it, and recall. Texts are in memory only while it is in use."""
 
 from typing import Any
 
@@ -18,6 +18,8 @@ from actors.banks.messages import (
     Loaded,
     LoadMemory,
     ReadBank,
+    RecalledMemories,
+    RecallMemories,
     Removed,
     RemoveMemories,
     RequirePermission,
@@ -25,6 +27,8 @@ from actors.banks.messages import (
     no_such_bank,
     not_offered,
 )
+from actors.banks.recalling import Recalling
+from actors.banks.resident import Residents
 from actors.errors import NotPermitted, StateConflict
 from actors.ids import Clock
 from actors.names import name_taken
@@ -47,10 +51,12 @@ class BankActor(DurableActor):
     """Owns one bank; its key is the bank's id. It decides every permission in the bank."""
 
     kind = BANK
-    __slots__ = ("_attachments", "_bank", "_clock")
+    __slots__ = ("_attachments", "_bank", "_clock", "_recalling", "_residents")
 
-    def __init__(self, key: str, store: Store, clock: Clock) -> None:
+    def __init__(self, key: str, store: Store, clock: Clock, residents: Residents) -> None:
         super().__init__(key, store)
+        self._residents = residents
+        self._recalling: Recalling | None = None  # from the first recall on
         self._clock = clock
         self._bank: BankRow | None = None
         self._attachments = Attachments()
@@ -225,6 +231,8 @@ class BankActor(DurableActor):
         def applied() -> None:
             if self._bank is not None:
                 self._bank = self._bank._replace(memories=self._bank.memories + more)
+            if self._recalling is not None:
+                self._recalling.resident.loaded(memory.position for memory in (*message.before, *loaded))
             if attaches:
                 self._attachments.attach(message.agent_id, message.agent_owner_id, message.agent_name, "write", now)
 
@@ -237,6 +245,18 @@ class BankActor(DurableActor):
             notices=_links_notice(message.agent_id) if attaches else (),
         )
 
+    @handles(RecallMemories)
+    def _recall(self, message: RecallMemories) -> RecalledMemories | AsyncFuture[RecalledMemories]:
+        if message.agent_id:
+            bank = self._seen_by(message.viewer)
+            if not self._attachments.is_attached(message.agent_id):
+                raise no_such_bank()
+        else:
+            bank = self._may(message.viewer, "read")
+        if self._recalling is None:
+            self._recalling = Recalling(self.key, self.store, self._residents)
+        return self._recalling.recall(self._view(message.viewer, bank), message)
+
     @handles(RemoveMemories)
     def _remove(self, message: RemoveMemories) -> AsyncFuture[Removed]:
         self._may(message.viewer, "admin")
@@ -246,6 +266,7 @@ class BankActor(DurableActor):
             return bank._replace(memories=max(bank.memories - removed.rows, 0))
 
         def applied() -> None:
+            self._memories_removed()
             if self._bank is not None:
                 self._bank = left(self._bank)
 
@@ -268,14 +289,32 @@ class BankActor(DurableActor):
             *censoring.censor(self.key, message.choice, self._clock()),
             counts=censored,
             reply=lambda: Removed(view, censored.rows),
+            applied=self._memories_removed,
             notices=[Reload(kind, (key,)) for kind, key in message.quoting],
         )
+
+    def _memories_removed(self) -> None:
+        if self._recalling is not None:
+            self._recalling.resident.removed()
 
     # for maintainers
 
     def concerns(self, user_id: str) -> bool:
         """Return whether the bank belongs to this user or concerns one of its agents; also takes an agent's id."""
-        return self._attachments.concerns(user_id) or (self._bank is not None and self._bank.owner_id == user_id)
+        if self._attachments.concerns(user_id) or (self._bank is not None and self._bank.owner_id == user_id):
+            return True
+        return self._recalling is not None and self._recalling.resident.concerns(user_id)
+
+    @property
+    def engaged(self) -> bool:
+        """Return whether a recall waits for the store."""
+        return self._recalling is not None and self._recalling.under_way
+
+    def on_finished(self) -> None:
+        """Drop the memories."""
+        super().on_finished()
+        if self._recalling is not None:
+            self._recalling.resident.drop()
 
     @property
     def title(self) -> str | None:
@@ -292,6 +331,7 @@ class BankActor(DurableActor):
             "owner": bank.owner,
             "access": bank.access,
             "memories": bank.memories,
+            "in_memory": 0 if self._recalling is None else len(self._recalling.resident),
             "attachments": {row.agent: row.permission for row in self._attachments.attached.values()},
         }
 

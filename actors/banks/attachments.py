@@ -44,6 +44,11 @@ class Attachments:
         held = (row.permission for row in self.attached.values() if row.owner_id == user_id)
         return max(held, key=LEVELS.__getitem__, default="none")
 
+    def is_attached(self, agent_id: str) -> bool:
+        """Return whether an agent is attached with a permission."""
+        held = self.attached.get(agent_id)
+        return held is not None and held.permission != "none"
+
     def offered_to(self, user_id: str) -> bool:
         """Return whether the bank is offered to one of this user's agents."""
         return any(row.owner_id == user_id for row in self.offered.values())

@@ -160,6 +160,50 @@ class CensorMemories(Ask[Removed]):
     quoting: tuple[tuple[str, str], ...]
 
 
+MAX_TERMS_ASKED = 64
+"""The number of distinct terms of a question that count, the first ones; bounds the cost of a long text."""
+
+
+class RecalledMemory(NamedTuple):
+    """A memory that was found.
+
+    `score` is comparable only within one recall of one bank; `share` is the share of the question's terms that the
+    memory accounts for, 0 to 1; `answers`: whether that is enough for a chat to quote it.
+    """
+
+    memory: MemoryRow
+    score: float
+    share: float
+    answers: bool
+
+
+class RecalledMemories(NamedTuple):
+    """A bank, and the memories in it that match a question, best first."""
+
+    view: BankView
+    found: tuple[RecalledMemory, ...]
+
+    @property
+    def row(self) -> BankRow:
+        """The bank's row."""
+        return self.view.row
+
+
+@dataclass(frozen=True, slots=True)
+class RecallMemories(Ask[RecalledMemories]):
+    """Find up to `limit` memories that match a text best, for a viewer with the permission `read`.
+
+    `terms`: the distinct terms of the question in the text, in order. `agent_id`, in a chat: the agent that recalls. It
+    has to be attached with a permission; the viewer then only has to see the bank.
+    """
+
+    viewer: BankViewer
+    text: str
+    terms: tuple[str, ...]
+    limit: int
+    agent_id: str = ""
+
+
 class MemoryMoved(Overloaded):
     """Another request changed the memory of that name at the same time."""
 

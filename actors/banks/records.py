@@ -1,5 +1,6 @@
 """Banks, attachments, offers and memories as clients see them."""
 
+from actors.banks.messages import RecalledMemory
 from actors.wire import Record, iso
 from persistence.banks import AttachmentRow, BankRow
 from persistence.memories import MemoryRow
@@ -51,3 +52,11 @@ def memory_record(memory: MemoryRow) -> Record:
         "created_at": iso(memory.created_at),
         "updated_at": iso(memory.updated_at),
     }
+
+
+def recalled_record(found: RecalledMemory) -> Record:
+    """Return the record of a memory that was recalled, for a user who may read its bank."""
+    record = memory_record(found.memory)
+    record["score"] = found.score
+    record["answers"] = found.answers
+    return record

@@ -11,6 +11,7 @@ from actors.banks.messages import (
     UpdateBank,
 )
 from actors.banks.records import attachment_record, bank_record
+from actors.calls.bank_targets import target_agent_of, target_bank
 from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name
@@ -20,8 +21,6 @@ from actors.calls.targets import (
     require_name_in_plan,
     require_own,
     target_agent,
-    target_agent_of,
-    target_bank,
     target_user_id,
 )
 from actors.commands.command import BANK_MEMBERS, NAMED, PAGE, Command, ToolDescription

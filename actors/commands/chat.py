@@ -2,13 +2,15 @@
 
 from __future__ import annotations  # nested functions would build theirs at each call
 
+import asyncio
 import re
 from collections.abc import Awaitable
 from dataclasses import replace
+from itertools import chain, islice
 from typing import NamedTuple
 
 from actors.agents.messages import AGENT, AgentView, LinksKnown, MemoriesNeeded, NoBanksLeft, SendChat
-from actors.banks.recall import RankedMemory, recall_by_terms, terms_asked
+from actors.banks.messages import BANK, MAX_TERMS_ASKED, BankViewer, RecallMemories
 from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.targets import (
@@ -25,8 +27,10 @@ from actors.conversations.records import message_record
 from actors.conversations.stored import from_row, quoted_positions
 from actors.domains.messages import DOMAIN, NotInDomain, Said, SayInZone
 from actors.engines.message import Utterance
+from actors.engines.relevance import asking
 from actors.engines.turn import Memory, Persona
 from actors.errors import NotFound, StateConflict
+from actors.slices import sliced
 from persistence import agents, banks, conversations, zones
 from persistence.agents import AgentRow
 
@@ -73,7 +77,7 @@ async def _send(call: Call, agent_id: str, message: SendChat) -> Answer:
 
     def answered(sent: ChatSent | MemoriesNeeded) -> Answer | MemoriesAsked:
         if isinstance(sent, MemoriesNeeded):
-            return MemoriesAsked(sent.links)
+            return MemoriesAsked(sent)
         call.saw_agent(agent_id, sent.reply.name)
         return Answer(
             content=[message_record(sent.message), message_record(sent.reply)],
@@ -94,7 +98,8 @@ async def _send(call: Call, agent_id: str, message: SendChat) -> Answer:
         message = replace(message, access_granted=True)
         answer = await send(message)
     if isinstance(answer, MemoriesAsked):
-        memories = await memories_for_chat(call, agent_id, message.content, answer.links)
+        needed = answer.needed
+        memories = await memories_for_chat(call, agent_id, needed.agent, message.content, needed.links)
         answer = await send(replace(message, memories=memories))
     assert isinstance(answer, Answer)  # with memories, the agent never asks for them
     return answer
@@ -103,7 +108,7 @@ async def _send(call: Call, agent_id: str, message: SendChat) -> Answer:
 class MemoriesAsked(NamedTuple):
     """A placeholder for the answer: the agent asks for the memories of its banks first."""
 
-    links: LinksKnown | None
+    needed: MemoriesNeeded
     quoted: tuple[int, ...] = ()
 
 
@@ -180,11 +185,11 @@ async def _resumed(call: Call, message_id: str, zone_id: str) -> Utterance | Non
 async def _memories(call: Call, agent: AgentRow, spoken_to: AgentView | None, content: str) -> tuple[Memory, ...]:
     """Recall from an agent's banks, unless it is known to have none."""
     if spoken_to is None or spoken_to.row.id != agent.id:
-        return await memories_for_chat(call, agent.id, content)
+        return await memories_for_chat(call, agent.id, agent.name, content)
     if not spoken_to.has_banks:
         return ()
     links = spoken_to.links if agent.owner_id == call.user.user_id else None
-    return await memories_for_chat(call, agent.id, content, links)
+    return await memories_for_chat(call, agent.id, agent.name, content, links)
 
 
 def _persona(agent: AgentRow) -> Persona:
@@ -192,27 +197,48 @@ def _persona(agent: AgentRow) -> Persona:
 
 
 async def memories_for_chat(
-    call: Call, agent_id: str, message: str, links: LinksKnown | None = None
+    call: Call, agent_id: str, agent: str, message: str, links: LinksKnown | None = None
 ) -> tuple[Memory, ...]:
-    """Recall the memories that match a message best, from the agent's banks that the caller may see.
+    """Recall the memories that match a message to an agent best, from its banks that the caller may see.
 
-    `links`, given if the caller sees all banks of the agent, are what its actor knew; it is told if no bank is left.
+    Those that answer come first. `links`, given if the caller sees all banks of the agent, are what its actor knew; it
+    is told if no bank is left.
     """
-    store = call.core.store
-    found: list[tuple[str, RankedMemory]] = []
-    searched = await store.fetch(banks.recalled_by(agent_id, call.user.user_id, CHAT_BANKS))
+    searched = await call.core.store.fetch(banks.recalled_by(agent_id, call.user.user_id, CHAT_BANKS))
     if not searched and links is not None:
         call.core.directory.tell(AGENT, agent_id, NoBanksLeft(links))
     if not searched:
         return ()
-    asked = await terms_asked(message)
-    for bank in searched:
-        found += [(bank.name, recalled) for recalled in await recall_by_terms(store, bank, asked, CHAT_MEMORIES)]
-    found.sort(key=lambda hit: hit[1].score, reverse=True)
+    question = await sliced(asking(message, agent))
+    terms = tuple(islice(question.terms, MAX_TERMS_ASKED))
+    # The store has found that the caller sees these banks, whatever opens them.
+    viewer = BankViewer(call.user.user_id, access_granted=True)
+    recall = RecallMemories(viewer, message, terms, CHAT_MEMORIES, agent_id)
+    if len(searched) == 1:
+        return await _recalled(call, searched[0].id, recall)
+    of_banks = await asyncio.gather(*[_recalled(call, bank.id, recall) for bank in searched])
+    # Scores are comparable only within a bank, shares everywhere.
+    found = sorted(chain.from_iterable(of_banks), key=_by_relevance, reverse=True)
+    return tuple(found[:CHAT_MEMORIES])
+
+
+async def _recalled(call: Call, bank_id: str, message: RecallMemories) -> tuple[Memory, ...]:
+    """Recall from one bank; nothing if the agent has lost it meanwhile, or the caller sight of it."""
+    try:
+        recalled = await call.ask(BANK, bank_id, message)
+    except NotFound:
+        return ()
+    bank = recalled.row.name
     return tuple(
-        Memory(bank, memory.name, memory.text or "", score, memory.position)
-        for bank, (memory, score) in found[:CHAT_MEMORIES]
+        [
+            Memory(bank, memory.name, memory.text or "", score, memory.position, share, answers)
+            for memory, score, share, answers in recalled.found
+        ]
     )
+
+
+def _by_relevance(memory: Memory) -> tuple[bool, float, float]:
+    return memory.answers, memory.share, memory.score
 
 
 COMMANDS = (

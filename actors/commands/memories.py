@@ -1,11 +1,13 @@
 """The memories of banks: loading, reading, recall, removal."""
 
 from contextlib import suppress
+from itertools import islice
 
 from actors.banks.loading import all_memory_terms, part_names
 from actors.banks.messages import (
     ALL_MEMORIES,
     BANK,
+    MAX_TERMS_ASKED,
     BankView,
     CensorMemories,
     Loaded,
@@ -15,19 +17,19 @@ from actors.banks.messages import (
     RemoveMemories,
     no_such_memory,
 )
-from actors.banks.recall import recall
-from actors.banks.records import bank_record, memory_record
+from actors.banks.records import bank_record, memory_record, recalled_record
+from actors.calls.bank_targets import recall_in_target_bank, target_agent_of, target_bank
 from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
-from actors.calls.targets import own_target_agent, target_agent_of, target_bank
+from actors.calls.targets import own_target_agent
 from actors.commands.command import BANK_MEMBERS, PAGE, Command, ToolDescription
 from actors.commands.documents import ingested
 from actors.engines.relevance import asking
 from actors.errors import InvalidField, MissingField, NotFound, NotPermitted
 from actors.runtime.notices import Reload
-from actors.slices import Steps, sliced
+from actors.slices import sliced
 from persistence import censoring, memories
-from persistence.memories import Choice, MemoryRow
+from persistence.memories import Choice
 from persistence.store import StoreUnavailable
 
 RECALL_LIMIT = 5
@@ -88,28 +90,15 @@ async def read(call: Call) -> Answer:
 
 async def recall_memories(call: Call) -> Answer:
     """MB_Recall: the memories that match `content` best, best first."""
-    view, _ = await target_bank(call, "read")
-    query = call.request.content or ""
-    found = await recall(call.core.store, view.row, query, page_limit(call, RECALL_LIMIT))
-    answers = await sliced(_answers(query, [memory for memory, _ in found]))
+    text = call.request.content or ""
+    question = await sliced(asking(text))
+    terms = tuple(islice(question.terms, MAX_TERMS_ASKED))
+    recalled = await recall_in_target_bank(call, text, terms, page_limit(call, RECALL_LIMIT))
     return Answer(
-        profile=[bank_record(view.row)],
-        content=[
-            memory_record(memory) | {"score": score, "answers": answering}
-            for (memory, score), answering in zip(found, answers, strict=True)
-        ],
-        quoted=tuple(memory.position for memory, _ in found),
+        profile=[bank_record(recalled.row)],
+        content=[recalled_record(found) for found in recalled.found],
+        quoted=tuple([found.memory.position for found in recalled.found]),
     )
-
-
-def _answers(query: str, memories: list[MemoryRow]) -> Steps[list[bool]]:
-    """Return for each memory whether it answers a question, by the rule that chats use."""
-    question = yield from asking(query)
-    answers: list[bool] = []
-    for memory in memories:
-        _, answering = yield from question.reading(f"{memory.name}\n{memory.text}")
-        answers.append(answering)
-    return answers
 
 
 async def delete(call: Call) -> Answer:

@@ -185,12 +185,13 @@ def _found(turn: Turn, query: Question, *, sure: bool = False) -> Steps[list[_Ca
     if not turn.window.is_indexed:
         yield from turn.window.indexing()
     found = _in_conversation(turn, query, sure=sure)
-    for memory in turn.memories:
-        share, answers = yield from query.reading(f"{memory.name}\n{memory.text}")
-        if answers and (share >= SURE or not sure):
-            lead = f"From the bank {memory.bank}"
-            found.append(_Candidate(share, "bank", memory.bank, memory.name, lead, memory.text))
-    return found
+    banks: list[_Candidate] = []
+    best = 0.0
+    for memory in reversed(turn.memories):  # none ranks below one that follows
+        if memory.answers and (memory.share >= SURE or not sure):
+            best, lead = max(best, memory.share), f"From the bank {memory.bank}"
+            banks.append(_Candidate(best, "bank", memory.bank, memory.name, lead, memory.text))
+    return found + banks[::-1]
 
 
 def _ranked(found: list[_Candidate]) -> list[_Candidate]:

@@ -8,10 +8,11 @@ from actors.text import tokenizer
 _AT_A_TIME = 4  # sentences that are read in one step
 
 
-def asking(text: str) -> Steps[Question]:
-    """Return the question in a message, as a chat understands it."""
+def asking(text: str, name: str = "") -> Steps[Question]:
+    """Return the question in a message, as a chat with the agent of this name understands it."""
     message = yield from dialogue_acts.analysing(text)
-    return Question((yield from terms_asked_for(message, dialogue_acts.passages(message.text))))
+    terms_of_name = frozenset(tokenizer.terms(tokenizer.split(name)) if name else ())
+    return Question((yield from terms_asked_for(message, dialogue_acts.passages(message.text), terms_of_name)))
 
 
 def terms_asked_for(

@@ -28,7 +28,8 @@ class Persona:
 class Memory:
     """A memory of a bank that the agent is attached to; the score only orders memories of one turn.
 
-    `position` is the number of its row in the store, by which messages that quote the memory are noted.
+    `position` is the number of its row in the store, by which messages that quote the memory are noted. `share` is the
+    share of the question's terms that it accounts for, 0 to 1; `answers`: whether that is enough to quote it.
     """
 
     bank: str
@@ -36,6 +37,8 @@ class Memory:
     text: str
     score: float
     position: int = 0
+    share: float = 0.0
+    answers: bool = False
 
 
 class Archive(Protocol):

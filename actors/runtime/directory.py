@@ -31,11 +31,16 @@ class ActorStatus:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of actor: its factory, and whether its actors hold users' or other agents' state (`Actor.concerns`)."""
+    """One kind of actor: its factory, and whose state its actors hold (`Actor.concerns`).
+
+    `holds_users`: users' state; `holds_agents`: other agents' state; `holds_names`: what they show holds such agents'
+    names, so that a new name makes them load it.
+    """
 
     make: Callable[[str], Actor]
     holds_users: bool = True
     holds_agents: bool = False
+    holds_names: bool = False
 
 
 class Directory(Protocol):

@@ -44,6 +44,7 @@ class LocalDirectory:
         self._kinds = kinds
         self._user_holders = frozenset(kind for kind, made in kinds.items() if made.holds_users)
         self._agent_holders = frozenset(kind for kind, made in kinds.items() if made.holds_agents)
+        self._name_holders = frozenset(kind for kind, made in kinds.items() if made.holds_names)
         self._actors: dict[tuple[str, str], Actor] = {}
         self._leaving: dict[tuple[str, str], Actor] = {}  # retired, with units still open
         self._idle_s = idle_s
@@ -103,8 +104,10 @@ class LocalDirectory:
                     self.tell(kind, key, message)
                 case Reload(kind, keys):
                     self._reload(kind, keys)
-                case ReloadConcerning(id, kinds, but, is_agent):
+                case ReloadConcerning(id, kinds, but, is_agent, is_name):
                     holders = self._agent_holders if is_agent else self._user_holders
+                    if is_name:
+                        holders = self._name_holders
                     self._reload_concerning(id, kinds or holders, but)
 
     def _reload(self, kind: str, keys: Iterable[str]) -> None:

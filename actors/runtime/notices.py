@@ -31,7 +31,8 @@ class ReloadConcerning:
     """Stop the actors that hold rows of one user or agent, except the actor with the key `but`.
 
     `kinds` are the kinds of these actors; if empty, all kinds that hold a user's state (`Kind.holds_users`), or with
-    `is_agent` those that hold an agent's (`Kind.holds_agents`). Actors of these kinds that are still loading start
+    `is_agent` those that hold an agent's (`Kind.holds_agents`), with `is_name` those of these that also hold its name
+    (`Kind.holds_names`). Actors of these kinds that are still loading start
     over, whomever they concern, so the fewer kinds the better.
     """
 
@@ -39,6 +40,7 @@ class ReloadConcerning:
     kinds: tuple[str, ...] = ()
     but: str = ""
     is_agent: bool = False
+    is_name: bool = False
 
 
 Notice = Told | Reload | ReloadConcerning

@@ -301,7 +301,8 @@ def test_the_cache_of_personas_is_bounded() -> None:
 
 
 def test_memories_of_banks_are_quoted() -> None:
-    memories = (Memory("handbook", "refunds", "We are kind. Refunds take five days.\nAsk Bob.", 3.0),)
+    text = "We are kind. Refunds take five days.\nAsk Bob."
+    memories = (Memory("handbook", "refunds", text, 3.0, share=1.0, answers=True),)
     reply = Conversation(memories=memories).say("How long do refunds take?")
     assert reply.text == "From the bank handbook: “Refunds take five days.”"
     assert [s.record() for s in reply.sources] == [
@@ -311,13 +312,31 @@ def test_memories_of_banks_are_quoted() -> None:
 
 def test_a_memory_of_questions_and_answers_is_quoted_with_the_answer() -> None:
     faq = "What does shipping cost? Nothing. When do refunds arrive? After five days. Who pays? We do."
-    reply = Conversation(memories=(Memory("faq", "all", faq, 1.0),)).say("When do refunds arrive?")
+    memories = (Memory("faq", "all", faq, 1.0, share=1.0, answers=True),)
+    reply = Conversation(memories=memories).say("When do refunds arrive?")
     assert quotes(reply) == ["When do refunds arrive? After five days."]
 
 
-def test_a_memory_that_has_nothing_of_the_question_is_not_quoted() -> None:
-    memories = (Memory("handbook", "refunds", "Refunds take five days.", 3.0),)
+def test_a_memory_that_does_not_answer_the_question_is_not_quoted() -> None:
+    memories = (Memory("handbook", "refunds", "Refunds take five days.", 3.0, share=0.3),)
     assert Conversation(memories=memories).say("Who is the mayor of Lisbon?") == Reply(dialogue_acts.UNKNOWN)
+
+
+def test_of_memories_that_answer_the_first_leads() -> None:
+    memories = (
+        Memory("handbook", "refunds", "Refunds take five days.", 3.0, share=0.6, answers=True),
+        Memory("handbook", "returns", "Refunds of returns take nine days.", 2.0, share=0.4),
+        Memory("handbook", "exchanges", "Refunds after an exchange take six days.", 1.0, share=0.9, answers=True),
+    )
+    reply = Conversation(memories=memories).say("How long do refunds take after an exchange?")
+    assert quotes(reply) == ["Refunds take five days.", "Refunds after an exchange take six days."]
+
+
+def test_what_the_user_states_brings_up_only_memories_that_surely_fit() -> None:
+    sure = Memory("facts", "tea", "Tea is served at four.", 3.0, share=0.6, answers=True)
+    doubtful = Memory("facts", "cake", "Cake is served at five.", 2.0, share=0.4, answers=True)
+    assert quotes(Conversation(memories=(sure, doubtful)).say("I like green tea.")) == ["Tea is served at four."]
+    assert quotes(Conversation(memories=(doubtful,)).say("I like green tea.")) == []
 
 
 def test_what_the_user_told_last_answers_what_is_known_about_them() -> None:
@@ -434,7 +453,8 @@ def test_any_texts_are_answered_and_always_the_same(
     messages: list[str], description: str, profile: str, memory: str
 ) -> None:
     persona = Persona("agt_1", "scout", description, profile)
-    memories = (Memory("facts", "note", memory, 1.0),)
+    answers = bool(memory.strip())  # a memory has a text
+    memories = (Memory("facts", "note", memory, 1.0, share=0.5, answers=answers),)
     replies = talk(messages, persona, memories)
     assert replies == talk(messages, persona, memories)
     told = {f"msg_{2 * n + 1}": message for n, message in enumerate(messages)}

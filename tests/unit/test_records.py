@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from actors.agents.records import agent_record
-from actors.banks.records import attachment_record, bank_record, memory_record, offer_record
+from actors.banks.messages import RecalledMemory
+from actors.banks.records import attachment_record, bank_record, memory_record, offer_record, recalled_record
 from actors.conversations.records import message_record
 from actors.domains.records import domain_record, membership_record, zone_record
 from actors.engines.message import Utterance
@@ -85,6 +86,12 @@ RECORDS: dict[str, tuple[Record, Any]] = {
     "memory_record": (
         memory_record(MemoryRow(1, "mem_1", "moon", "text", None, None, None, 0, 0, 0)),
         SCHEMAS["Memory"],
+    ),
+    "recalled_record": (
+        recalled_record(
+            RecalledMemory(MemoryRow(1, "mem_1", "moon", "text", None, None, None, 0, 0, 0), 1.5, 0.5, True)
+        ),
+        SCHEMAS["RecalledMemory"],
     ),
     "message_record": (message_record(Utterance("msg_1", "user", "ada", "Hello", 1, 0)), SCHEMAS["Message"]),
     "skill_record": (skill_record(SkillRow("tool", "d", None, None, {}, [], [], 0)), SCHEMAS["Skill"]),
