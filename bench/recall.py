@@ -5,6 +5,7 @@ frequencies of a language (Zipf): the first word is in almost every memory, most
 after another of a store that has just been filled, so its pages are in memory.
 """
 
+import argparse
 import asyncio
 import random
 import tempfile
@@ -17,6 +18,7 @@ from actors.banks.loading import indexed, memory_terms
 from actors.banks.recall import recall
 from actors.slices import whole
 from actors.text import tokenizer
+from bench import long_dialogues
 from bench.questions import memories_and_questions
 from bench.report import percentile, say, table, verdict
 from persistence import banks, memories, search_index, users
@@ -135,11 +137,19 @@ def _figures(times: list[float]) -> list[str]:
     return [f"{percentile(times, 50):.1f}", f"{p99:.1f}", f"{max(times):.1f}", verdict(p99, P99_MARK_MS, at_most=True)]
 
 
-async def measure_all() -> None:
-    """Run both benchmarks."""
-    await measure()
-    await measure_large()
+def main() -> None:
+    """Measure long dialogues, the questions of `bench/questions.py`, and the speed of a large bank."""
+    parser = argparse.ArgumentParser(prog="python -m bench.recall", description="Measure how well Parley remembers.")
+    parser.add_argument("--write", action="store_true", help="write the figures and every miss to docs/recall.md")
+    parser.add_argument("--only", choices=("dialogues", "questions", "large"), help="one of the three")
+    chosen = parser.parse_args()
+    if chosen.only in (None, "questions"):
+        asyncio.run(measure())
+    if chosen.only in (None, "dialogues"):
+        long_dialogues.measure(write=chosen.write)
+    if chosen.only in (None, "large"):
+        asyncio.run(measure_large())
 
 
 if __name__ == "__main__":
-    asyncio.run(measure_all())
+    main()

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import AsyncIterator
-from itertools import product
 from pathlib import Path
 
 import pytest
