@@ -6,8 +6,10 @@ The exit status is 0 whether or not the marks are met, and 1 if a measurement fa
 import argparse
 import signal
 import sys
+import tempfile
+from pathlib import Path
 
-from bench import activation, actors, http, logon, quota, streams, webhooks
+from bench import activation, actors, http, large, logon, quota, streams, webhooks
 from bench.report import BenchError, describe_machine
 
 BENCHES = ("http", "streams", "quota", "logon", "actors", "activation")
@@ -33,6 +35,8 @@ def main() -> int:
             match bench:
                 case "http":
                     http.measure(chosen.seconds, chosen.rounds)
+                    with tempfile.TemporaryDirectory(prefix="parley-bench-") as folder:
+                        large.measure(Path(folder), chosen.seconds, chosen.rounds)
                 case "streams":
                     streams.measure(2 * chosen.seconds)
                 case "quota":

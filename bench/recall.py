@@ -50,16 +50,21 @@ async def filled(folder: Path, memories_of_bank: Iterable[tuple[str, str]]) -> S
     """Open a store with one bank of these memories (name, text)."""
     store = await SqliteStore.open(folder / "parley.db")
     await store.commit(Unit((users.insert(USER), *banks.insert(BANK, tokenizer.VERSION))))
+    await add_memories(store, BANK, memories_of_bank)
+    return store
+
+
+async def add_memories(store: SqliteStore, bank: BankRow, memories_of_bank: Iterable[tuple[str, str]]) -> None:
+    """Store memories (name, text) in an empty bank, with their rows in the index."""
     coming = enumerate(memories_of_bank, start=1)
     while some := list(islice(coming, 1_000)):
         writes: list[Write] = []
         texts: list[IndexedText] = []
         for position, (name, text) in some:
             memory = MemoryRow(position, f"mem_{position}", name, text, None, None, None, 0, 0, 0)
-            writes.append(memories.add(BANK.id, memory))
+            writes.append(memories.add(bank.id, memory))
             texts.append(indexed(memory, whole(memory_terms(name, text))))
-        await store.commit(Unit((*writes, *search_index.add(BANK.collection, texts))))
-    return store
+        await store.commit(Unit((*writes, *search_index.add(bank.collection, texts))))
 
 
 async def measure() -> None:
@@ -87,7 +92,7 @@ async def measure() -> None:
 async def measure_large() -> None:
     """Ask a large bank questions of each kind and print their durations."""
     chance = random.Random(1)
-    words = _words()
+    words = made_up_words()
     weights = list(accumulate(1 / rank for rank in range(1, WORDS + 1)))
     texts = (" ".join(chance.choices(words, cum_weights=weights, k=MEMORY_WORDS)) for _ in range(LARGE))
     rows: list[list[str]] = []
@@ -98,7 +103,9 @@ async def measure_large() -> None:
         (bank,) = await store.fetch(banks.by_id(BANK.id))
         everything: list[float] = []
         for kind, ranks in RANKS.items():
-            times = [await _time_of_recall(store, bank, _question(chance, words, ranks)) for _ in range(ASKED_OF_EACH)]
+            times = [
+                await _time_of_recall(store, bank, made_up_question(chance, words, ranks)) for _ in range(ASKED_OF_EACH)
+            ]
             everything += times
             rows.append([kind, *_figures(times)])
         rows.append(["all of them", *_figures(everything)])
@@ -112,7 +119,7 @@ async def measure_large() -> None:
     say(f"the bank was filled in {filling:.0f} s; a question has none but itself to wait for")
 
 
-def _words() -> list[str]:
+def made_up_words() -> list[str]:
     """Return distinct pronounceable words, most frequent first."""
     syllables = [consonant + vowel for consonant, vowel in product("bdfgklmnprtvz", "aeiou")]
     made = ["".join(parts) + "n" for length in (2, 3) for parts in product(syllables, repeat=length)]
@@ -120,7 +127,7 @@ def _words() -> list[str]:
     return made[:WORDS]
 
 
-def _question(chance: random.Random, words: list[str], ranks: tuple[tuple[int, int], ...]) -> str:
+def made_up_question(chance: random.Random, words: list[str], ranks: tuple[tuple[int, int], ...]) -> str:
     """Return a question of 3 to 12 words, in turn from each range of ranks."""
     count = chance.randint(3, 12)
     return " ".join(words[chance.randrange(*ranks[number % len(ranks)])] for number in range(count))
