@@ -229,7 +229,7 @@ def _term(word: str, language: str) -> str:
     plain = _plain(word)
     if plain in _PLAIN_STOP_WORDS or is_function_word(word, language):
         return ""
-    if synonym := _SYNONYMS.get(plain):
+    if (synonym := _SYNONYMS.get(plain)) and not (plain == "nombre" and language == "french"):  # there: a number
         return synonym
     if word[0] > "\u2e7f" or (plain.isascii() and not plain.isalpha()):  # numbers and codes have no other form
         return plain
