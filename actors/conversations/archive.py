@@ -14,6 +14,7 @@ from actors.engines.message import Utterance
 from actors.engines.window import CAPACITY, FoundUtterance, Window
 from actors.ids import new_number
 from actors.retrieval import stored
+from actors.retrieval.found import Found
 from actors.retrieval.question import Question
 from actors.slices import Steps, sliced
 from actors.text import tokenizer
@@ -183,20 +184,18 @@ class Archive(Generic[S]):
         collection = self._collection
         if collection is None or not collection.texts:
             return []
-        hits = await stored.search(self._store, collection, list(question.terms), limit)
-        scores = {hit.document: hit.score for hit in hits}
-        rows = await self._store.fetch(self._of.at(self._stream, list(scores))) if scores else []
-        return await sliced(_judged(question, [(from_row(row), scores[row.seq]) for row in rows]))
+        found = {hit.number: hit for hit in await stored.ranked(self._store, collection, question, limit)}
+        rows = await self._store.fetch(self._of.at(self._stream, list(found))) if found else []
+        return await sliced(_with_terms([(from_row(row), found[row.seq]) for row in rows]))
 
 
-def _judged(question: Question, found: list[tuple[Utterance, float]]) -> Steps[list[FoundUtterance]]:
-    judged: list[FoundUtterance] = []
-    for utterance, score in found:
+def _with_terms(found: list[tuple[Utterance, Found]]) -> Steps[list[FoundUtterance]]:
+    complete: list[FoundUtterance] = []
+    for utterance, (_, score, share, answers) in found:
         terms = yield from dialogue_acts.finding_facts(utterance)
-        share, answers = yield from question.weighing(terms)
-        judged.append(FoundUtterance(utterance, score, share, answers, tuple(dict.fromkeys(terms))))
+        complete.append(FoundUtterance(utterance, score, share, answers, tuple(dict.fromkeys(terms))))
         yield
-    return judged
+    return complete
 
 
 def _states(utterance: Utterance, terms: Sequence[str]) -> bool:

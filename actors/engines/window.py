@@ -174,9 +174,10 @@ class Window:
         index = self._index
         if index is None or self._indexed != self._oldest + len(self._utterances):
             index = whole(self.indexing())
-        found = index.search(question, limit, thorough=False)
+        told = self.last_seq // 2  # about every other message of the conversation states something
+        found = index.search(question, limit, thorough=False, among=told)
         if found and all(one.share < SURE for one in found):
-            found = index.search(question, limit)
+            found = index.search(question, limit, among=told)
         utterances = self._utterances
         oldest = self._oldest
         return [

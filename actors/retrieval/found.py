@@ -48,6 +48,7 @@ def judged(
     own: Mapping[int, Gains],
     found: Mapping[int, Gains],
     limit: int,
+    among: int = 0,
 ) -> list[Found]:
     """Rank texts by their gains, best first, and judge the best ones; among equals, the higher number first.
 
@@ -59,8 +60,9 @@ def judged(
         own: the gains of texts by their own terms.
         found: their gains, and those of others, in their context.
         limit: the number of texts to judge.
+        among: the number of texts that there are, if more than were searched.
     """
-    enough = question.threshold(texts, having)
+    enough = question.threshold(max(texts, among), having)
     ranked: list[Found] = []
     for score, number in scores(found)[:limit]:
         by_itself = own.get(number, ())

@@ -122,11 +122,12 @@ class Index:
                 position = known.index(number)
                 postings[term] = known[:position] + known[position + 1 :]
 
-    def search(self, question: Question, limit: int, *, thorough: bool = True) -> list[Found]:
+    def search(self, question: Question, limit: int, *, thorough: bool = True, among: int = 0) -> list[Found]:
         """Return the texts that match a question best, best first; among equals, the higher number first.
 
         The rarest terms lead; terms beyond `max_postings` only count for the texts found by rarer ones. A `thorough`
-        search finds texts in their context, and by other forms of terms that no text has.
+        search finds texts in their context, and by other forms of terms that no text has. What answers is judged as
+        `among` that many texts, if these are only some of them.
         """
         leading, following, having = self._known(question, thorough)
         if not leading:
@@ -138,7 +139,7 @@ class Index:
         plain = {number: gains for number, _, _, gains in matched}
         found = with_context(matched, self._number_of) if in_context else plain
         replaced = frozenset(one.asked for one in leading + following if one.term != one.asked)
-        return judged(question, len(self._texts), having, replaced, plain, found, limit)
+        return judged(question, len(self._texts), having, replaced, plain, found, limit, among)
 
     def _known(self, question: Question, thorough: bool) -> tuple[list[_Term], list[_Term], dict[str, int]]:
         """Look up the terms of a question: those that lead the search, those that follow, and their frequencies."""
