@@ -11,6 +11,10 @@ _MAX_SOURCES = 3
 _QUOTING = (("messages", *NOTED_IN["conversation"]), ("zone_messages", *NOTED_IN["zone"]))
 
 
+DUE = Write("UPDATE erasure SET due = due + 1", ())
+"""Counts one erasure as due, in a unit that removes texts for good: the files hold them until `erased`."""
+
+
 def censor(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
     """Erase the text of memories and their terms, also in messages that quote them and in their documents.
 
@@ -83,7 +87,7 @@ def censor(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
             f" AND ({of_its_name} OR EXISTS (SELECT 1 {from_one} AND instr(documents.content, memories.text)))",
             (at, bank_id, *params, *params, *params),
         ),
-        Write("UPDATE erasure SET due = due + 1", ()),
+        DUE,
         Write(
             f"UPDATE memories SET text = NULL, censored = 1, updated_at = ? WHERE {condition} AND censored = 0",
             (at, *params),
@@ -109,5 +113,5 @@ ERASURES_DUE: Query[int] = Query("SELECT due FROM erasure", (), lambda row: row[
 
 
 def erased(count: int) -> Write:
-    """Note that the files are clear of `count` censorings."""
+    """Note that the files are clear of `count` erasures."""
     return Write("UPDATE erasure SET due = due - ?", (count,))

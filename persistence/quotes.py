@@ -53,7 +53,8 @@ def echo_in_zone(zone_id: str, seqs: Sequence[int], seq: int) -> Write:
 def _echo(said_in: Talk, id: int | str, seqs: Sequence[int], seq: int) -> Write:
     table, stream = NOTED_IN[said_in]
     return Write(
-        f"INSERT OR IGNORE INTO {table} (memory, {stream}, seq, source, whole) SELECT memory, {stream}, ?, 0, 1"
-        f" FROM {table} WHERE {stream} = ? AND seq IN (SELECT value FROM json_each(?))",
+        f"INSERT INTO {table} (memory, {stream}, seq, source, whole) SELECT DISTINCT memory, {stream}, ?, 0, 1"
+        f" FROM {table} WHERE {stream} = ? AND seq IN (SELECT value FROM json_each(?))"
+        f" ON CONFLICT (memory, {stream}, seq, source) DO UPDATE SET whole = 1",
         (seq, id, json.dumps(seqs)),
     )

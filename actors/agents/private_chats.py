@@ -253,7 +253,7 @@ class PrivateChats:
         else:
             seq = conversation.last_seq + 1
             answer = new_message(self._host.key, "agent", agent.name, outcome.text, seq, self._clock(), outcome.sources)
-            self._store_reply(conversation, chat, ChatSent(ended.said, answer), answer, streamed=outcome)
+            self._store_reply(conversation, chat, ChatSent(ended.said, answer), outcome, answer, streamed=True)
         self._go_on(conversation)
 
     def _conclude(
@@ -266,7 +266,7 @@ class PrivateChats:
         new = () if chat.resumes else (said,)
         seq = conversation.last_seq + len(new) + 1
         answer = new_message(self._host.key, "agent", agent.name, outcome.text, seq, self._clock(), outcome.sources)
-        self._store_reply(conversation, chat, ChatSent(said, answer), *new, answer)
+        self._store_reply(conversation, chat, ChatSent(said, answer), outcome, *new, answer)
 
     # storing
 
@@ -284,8 +284,9 @@ class PrivateChats:
         conversation: Conversation,
         chat: Chat,
         sent: ChatSent,
+        outcome: Reply,
         *messages: Utterance,
-        streamed: Reply | None = None,
+        streamed: bool = False,
     ) -> None:
         """Store the last messages of a chat with all their notes; the commit answers the chat.
 
@@ -294,12 +295,12 @@ class PrivateChats:
         self._host.messages += len(messages)
         writes = conversation.add(messages, self._host.key)
         assert conversation.id is not None
-        if chat.memories or chat.receipt is not None or streamed is not None:
-            writes += chat.beside_reply(conversation.id, sent, streamed)
+        if chat.memories or chat.receipt is not None or outcome.echoes or streamed:
+            writes += chat.beside_reply(conversation.id, sent, outcome, streamed=streamed)
 
         def applied() -> None:
             conversation.unit_stored()
-            if chat.progress is not None and streamed is None:
+            if chat.progress is not None and not streamed:
                 chat.progress(sent.reply.content)
 
         self._host.commit(*writes, reply=lambda: sent, applied=applied, resolves=chat.answer)

@@ -161,6 +161,7 @@ async def destroy(call: Call) -> Answer:
         return Answer()
 
     answer = await call.carry_out(AGENT, target.row.id, DestroyAgent(call.user.user_id), destroyed)
+    call.core.erasure.wake()
     await end_streams_of_outsiders(call, left)
     return answer
 

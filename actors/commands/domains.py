@@ -80,7 +80,9 @@ async def destroy(call: Call) -> Answer:
             call.domain_id = call.zone_id = None
         return Answer()
 
-    return await call.carry_out(DOMAIN, view.row.id, DestroyDomain(view.viewer), destroyed)
+    answer = await call.carry_out(DOMAIN, view.row.id, DestroyDomain(view.viewer), destroyed)
+    call.core.erasure.wake()
+    return answer
 
 
 async def select(call: Call) -> Answer:

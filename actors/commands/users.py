@@ -199,6 +199,7 @@ async def remove(call: Call, user_id: str, verified_hash: str) -> None:
     met = tuple(await core.store.fetch(conversations.agents_met_by(user_id)))
     left = await core.store.fetch(domains.of_owner(user_id))
     await call.ask(USER, user_id, DestroyUser(verified_hash, met))
+    core.erasure.wake()
     core.streams.end("revoked", Whom(user_id=user_id))
     await end_streams_of_outsiders(call, left)
 

@@ -96,7 +96,9 @@ async def destroy(call: Call) -> Answer:
             call.zone_id = None
         return Answer()
 
-    return await call.carry_out(DOMAIN, view.row.id, DestroyZone(view.viewer, zone.id), destroyed)
+    answer = await call.carry_out(DOMAIN, view.row.id, DestroyZone(view.viewer, zone.id), destroyed)
+    call.core.erasure.wake()
+    return answer
 
 
 LAST_EVENT_ID = "Last-Event-ID: send the id of an event of this stream"

@@ -93,8 +93,8 @@ class Archive(Generic[S]):
             self._task = asyncio.create_task(self._index())
 
     @property
-    def indexed(self) -> asyncio.Task[None] | None:
-        """The task that indexes a batch, if there is one."""
+    def indexing(self) -> asyncio.Task[None] | None:
+        """The task that indexes what left the window, while there is one."""
         return self._task
 
     async def _index(self) -> None:

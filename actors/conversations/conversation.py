@@ -47,18 +47,16 @@ class Chat(NamedTuple):
         """Fail the chat once the user's message is saved, because the error says that the message is kept."""
         saved.then(lambda done: self.answer.fail(done.error or error))
 
-    def beside_reply(self, conversation_id: int, sent: ChatSent, streamed: Reply | None) -> list[Write]:
+    def beside_reply(self, conversation_id: int, sent: ChatSent, outcome: Reply, *, streamed: bool) -> list[Write]:
         """Make the writes stored with a reply: the notes of its quotes, and the rows of the receipt.
 
         A streamed reply, and so the answer that the receipt keeps, may repeat anything that the engine was given.
         """
         receipt = self.receipt
-        writes = PRIVATE_QUOTES.notes(conversation_id, sent.reply, self.memories, whole=streamed is not None)
+        writes = PRIVATE_QUOTES.notes(conversation_id, sent.reply, self.memories, whole=streamed)
         if receipt is not None:
             writes += receipt.writes(sent)
-        if streamed is not None:
-            writes += PRIVATE_QUOTES.streamed_notes(conversation_id, sent.reply.seq, streamed, receipt)
-        return writes
+        return writes + PRIVATE_QUOTES.unseen_notes(conversation_id, sent.reply.seq, outcome, receipt)
 
 
 def new_message(

@@ -69,8 +69,8 @@ class QuoteNotes(NamedTuple, Generic[S]):
             if source.kind == "bank" and (source.of, source.id) in positions
         ]
 
-    def streamed_notes(self, stream: S, seq: int, reply: Reply, receipt: Receipt | None) -> list[Write]:
-        """Note the texts that a streamed reply may repeat without showing them as sources.
+    def unseen_notes(self, stream: S, seq: int, reply: Reply, receipt: Receipt | None) -> list[Write]:
+        """Note the memories whose words a reply may repeat without showing them as sources.
 
         The answer that a receipt keeps may repeat the same texts, so it gets the notes of the message.
         """

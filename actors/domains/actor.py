@@ -42,7 +42,7 @@ from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
 from actors.runtime.notices import Told
 from actors.wire import Record
-from persistence import domains, zones
+from persistence import censoring, domains, zones
 from persistence.domains import DomainRow, ZoneRow
 from persistence.store import ROWS, Store
 from persistence.users import name_key
@@ -158,7 +158,7 @@ class DomainActor(DurableActor):
             self._streams.end("domain destroyed", Whom(domain_id=self.key))
             self.retire()
 
-        return self.commit(domains.delete(self.key), applied=applied)
+        return self.commit(domains.delete(self.key), censoring.DUE, applied=applied)
 
     # members
 
@@ -268,6 +268,7 @@ class DomainActor(DurableActor):
         del self.zones[message.zone_id]
         return self.commit(
             domains.delete_zone(message.zone_id),
+            censoring.DUE,
             applied=lambda: self._streams.end("zone destroyed", Whom(domain_id=self.key, zone_id=message.zone_id)),
         )
 

@@ -47,6 +47,8 @@ class _Candidate(NamedTuple):
     id: str
     lead: str
     text: str
+    echo: int = 0
+    """The seq of a message of an agent, which may repeat memories without a source."""
 
 
 class _Asked(NamedTuple):
@@ -257,7 +259,8 @@ def _of_utterance(turn: Turn, share: float, utterance: Utterance) -> _Candidate:
         lead = "You said" if turn.speaker in ("", name) else f"{name} said"
     else:
         lead = "I said" if name == turn.persona.name else f"{name} said"
-    return _Candidate(share, "conversation", turn.label, utterance.id, lead, utterance.content)
+    echo = utterance.seq if utterance.role == "agent" else 0
+    return _Candidate(share, "conversation", turn.label, utterance.id, lead, utterance.content, echo)
 
 
 def _of_profile(known: _Known, share: float, number: int) -> _Candidate:
@@ -270,7 +273,8 @@ def _quoting(opening: str, found: list[_Candidate], query: Question) -> Steps[Re
     lines: list[str] = []
     sources: list[Source] = []
     subjects: set[str] = set()
-    for share, kind, of, id, lead, text in found:
+    echoes: list[int] = []
+    for share, kind, of, id, lead, text, echo in found:
         if len(sources) == MAX_SOURCES or share < found[0].share * 0.9:
             break
         passages = dialogue_acts.passages(text)
@@ -282,7 +286,9 @@ def _quoting(opening: str, found: list[_Candidate], query: Question) -> Steps[Re
             subjects.add(subject)
         lines.append(f"{lead}: “{quote}”")
         sources.append(Source(kind, of, id, quote))
-    return Reply(opening + "\n".join(lines), tuple(sources))
+        if echo:
+            echoes.append(echo)
+    return Reply(opening + "\n".join(lines), tuple(sources), tuple(echoes))
 
 
 def _subject(quote: str) -> str:

@@ -84,7 +84,7 @@ class Turn(NamedTuple):
 class Reply(NamedTuple):
     """An engine's answer, and the sources it is based on.
 
-    `echoes` are the seqs of the agents' messages whose words a streamed reply may repeat, `positions` the memories from
+    `echoes` are the seqs of the agents' messages whose words the reply may repeat, `positions` the memories from
     tools' answers. Text that is censored in one of these is also censored in the reply.
     """
 

@@ -1,4 +1,4 @@
-"""Erasing: removes censored text from the store's files a few seconds after the censoring."""
+"""Erasing: removes censored and destroyed texts from the store's files a few seconds later."""
 
 import asyncio
 import logging
@@ -8,10 +8,10 @@ from persistence import censoring
 from persistence.store import StoreUnavailable, Unit
 
 ERASE_AFTER_S = 3.0
-"""Seconds in which censorings are gathered before the files are cleared of them."""
+"""Seconds in which erasures are gathered before the files are cleared of them."""
 
 LOOK_EVERY_S = 15.0
-"""Interval of the search for censorings that no wake-up announced."""
+"""Interval of the search for erasures that no wake-up announced."""
 
 log = logging.getLogger("parley.housekeeping")
 

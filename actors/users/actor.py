@@ -42,7 +42,7 @@ from actors.users.messages import (
 )
 from actors.webhooks.messages import DISPATCHER, DISPATCHER_KEY, EndpointsGone
 from actors.webhooks.outbox import Outbox
-from persistence import agents, banks, credentials, domains, idempotency_records, logon_places, users
+from persistence import agents, banks, censoring, credentials, domains, idempotency_records, logon_places, users
 from persistence.agents import AgentRow
 from persistence.banks import BankRow
 from persistence.credentials import SessionRow
@@ -152,6 +152,7 @@ class UserActor(DurableActor):
             *agents.destroy_all_of(user.id, self._clock()),
             users.delete(user.id),
             idempotency_records.delete_of_user(user.id),
+            censoring.DUE,
             applied=self.retire,
             notices=(
                 ReloadConcerning(user.id),
