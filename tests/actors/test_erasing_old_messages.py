@@ -16,7 +16,7 @@ from persistence.store import Unit, Write
 from tests.support.disk import erased, value
 from tests.support.gateway import PASSWORD
 from tests.support.in_process import CommandClient, CoreGateway
-from tests.support.long_talk import gateway_in, reply_to, talk
+from tests.support.long_talk import answering, gateway_in, reply_to, talk
 
 SECRET = "vermilion"
 BANK, DOOR = {"name": "bank"}, {"name": "Door"}
@@ -84,6 +84,23 @@ async def test_a_censored_memory_that_a_reply_repeated_long_ago_is_found_nowhere
         for place in PLACES:
             assert SECRET not in await reply_to(user, QUESTION, **place)
         await erased(told, SECRET, within_s=20)
+
+
+async def test_a_model_s_reply_that_repeats_an_old_reply_is_redacted_with_it(told: Path):
+    reply = f"It is {SECRET}."
+    async with answering(QUESTION, reply, reply) as (provider, engine), gateway_in(told, engine=engine) as gateway:
+        user = await CommandClient(gateway).log_on("ada")
+        for number, place in enumerate(PLACES):
+            assert await reply_to(user, QUESTION, **place) == reply
+            assert f"scout] The door is {SECRET}." in provider.requests[number].system
+        (await user.command("MB_Censor", target={"bank": "bank"}, vx=DOOR)).ok()
+        for history in (
+            await user.command("AP_History", target={"agent": "scout"}, page={"limit": 5}),
+            await user.command("ZN_Read", target={"domain": "office"}, page={"limit": 5}),
+        ):
+            assert history.ok().content[-1]["content"] == "[censored]"
+        async with erasing(gateway):
+            await erased(told, SECRET, within_s=10)
 
 
 @pytest.mark.parametrize("stream", ["conversations", "zones"])

@@ -11,7 +11,7 @@ from actors.engines import dialogue_acts
 from persistence.store import Query, Unit, Write
 from tests.support.disk import value
 from tests.support.in_process import CommandClient, CoreGateway
-from tests.support.long_talk import FACT, QUESTION, QUOTE, gateway_in, reply_to, talk, until_reached
+from tests.support.long_talk import FACT, QUESTION, QUOTE, answering, gateway_in, reply_to, talk, until_reached
 
 
 async def test_a_fact_is_found_after_five_thousand_later_messages_and_after_a_restart(tmp_path: Path):
@@ -26,6 +26,18 @@ async def test_a_fact_is_found_after_five_thousand_later_messages_and_after_a_re
     async with gateway_in(tmp_path) as gateway:
         user = await CommandClient(gateway).log_on("ada")
         assert await reply_to(user, QUESTION, agent="scout") == QUOTE
+    async with (
+        answering(QUESTION, "It is quartz-7731.") as (provider, engine),
+        gateway_in(tmp_path, engine=engine) as gateway,
+    ):
+        user = await CommandClient(gateway).log_on("ada")
+        assert await reply_to(user, QUESTION, agent="scout") == "It is quartz-7731."
+        (request,) = provider.requests
+        assert f", ada] {FACT}" in request.system
+        assert request.said[-1] == ("user", QUESTION)
+        newest = [said for _, said in request.said if said.startswith("Parcel")]
+        assert len(newest) > 90
+        assert not any(said in request.system for said in newest)
 
 
 @pytest.mark.parametrize("chats", [101, 140, 231])

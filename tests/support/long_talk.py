@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from actors.core import CoreOptions
+from actors.engines.openai.engine import OpenAIEngine
 from tests.support.disk import rows
 from tests.support.gateway import Client
 from tests.support.in_process import CoreGateway, commanded
+from tests.support.provider import Provider, providing, says
 
 FACT = "My locker code is quartz-7731."
 QUESTION = "What is my locker code?"
@@ -22,6 +24,16 @@ async def gateway_in(folder: Path, **parts: Any) -> AsyncIterator[CoreGateway]:
     options = CoreOptions(registrations_per_hour=0, default_plan="enterprise")
     async with commanded(folder, options=options, **parts) as gateway:
         yield gateway
+
+
+@asynccontextmanager
+async def answering(message: str, *replies: str) -> AsyncIterator[tuple[Provider, OpenAIEngine]]:
+    """Run an OpenAI-compatible server that answers a message with these replies in turn, and an engine that asks it."""
+    async with providing() as provider:
+        provider.on(message, *(says(reply) for reply in replies))
+        engine = OpenAIEngine(provider.base_url, "sk-key", "llama")
+        yield provider, engine
+        await engine.close()
 
 
 async def reply_to(user: Client, message: str, **target: str) -> str:
