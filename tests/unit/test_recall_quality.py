@@ -1,0 +1,69 @@
+"""The questions of the bench, asked of an index in memory; `make bench-recall` asks them of a gateway."""
+
+import functools
+
+from rank_bm25 import BM25Okapi
+
+from actors.banks.loading import memory_terms
+from actors.engines.relevance import asking
+from actors.retrieval.found import Found
+from actors.retrieval.index import Index
+from actors.slices import whole
+from actors.text import tokenizer
+from bench.long_dialogues import ANSWERABLE, TEST, Dialogue, read, recall_at
+from bench.questions import memories_and_questions
+
+
+@functools.cache
+def dialogue(name: str) -> tuple[Dialogue, Index, BM25Okapi]:
+    told = read(name)
+    index = Index()
+    for number, (turn, text) in enumerate(told.turns):
+        session, part = turn.split("/")
+        index.add(number, whole(memory_terms(turn, text)), session, int(part))
+    return told, index, BM25Okapi([tokenizer.terms(tokenizer.split(text)) for _, text in told.turns])
+
+
+def best(index: Index, question: str, limit: int = 10) -> list[Found]:
+    return index.search(whole(asking(question)), limit)
+
+
+def test_each_dialogue_is_long_and_has_questions_of_every_kind():
+    for name in TEST:
+        told, _, _ = dialogue(name)
+        assert len(told.turns) >= 330
+        assert {asked.kind for asked in told.questions} == {*ANSWERABLE, "none", "off"}
+
+
+def test_the_context_of_a_turn_finds_eight_points_more_of_the_answers_than_plain_bm25():
+    ours: list[float] = []
+    plain: list[float] = []
+    for name in TEST:
+        told, index, bm25 = dialogue(name)
+        for asked in told.questions:
+            if asked.evidence:
+                scores = list(bm25.get_scores(tokenizer.terms(tokenizer.split(asked.text))))
+                order = sorted(range(len(scores)), key=lambda number, scores=scores: -scores[number])
+                plain.append(recall_at(10, asked.evidence, order))
+                ours.append(recall_at(10, asked.evidence, [one.number for one in best(index, asked.text)]))
+    assert sum(ours) / len(ours) >= sum(plain) / len(plain) + 0.08
+
+
+def test_questions_off_the_topic_have_no_answer():
+    answered: list[str] = []
+    count = 0
+    for name in TEST:
+        told, index, _ = dialogue(name)
+        off = [asked.text for asked in told.questions if asked.kind == "off"]
+        count += len(off)
+        answered += [text for text in off if any(one.answers for one in best(index, text))]
+    assert len(answered) < 0.02 * count, answered
+
+
+def test_the_small_questions_are_all_answered_among_the_five_best():
+    memories, questions = memories_and_questions()
+    index = Index()
+    for number, (name, text) in enumerate(memories):
+        index.add(number, whole(memory_terms(name, text)))
+    found = {question: [memories[one.number][0] for one in best(index, question, 5)] for question, _ in questions}
+    assert [question for question, answer in questions if answer not in found[question]] == []
