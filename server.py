@@ -24,6 +24,7 @@ from actors.ids import Clock, system_clock
 from actors.jobs.delivering import keep_delivering, keep_delivery_log
 from actors.jobs.erasing import keep_erasing
 from actors.jobs.expiry import keep_house
+from actors.jobs.indexing import keep_indexing
 from actors.jobs.ingestion import keep_ingesting
 from actors.library.skillbook import StoredSkills
 from actors.runtime.local_directory import IDLE_S
@@ -121,6 +122,7 @@ class Gateway:
             asyncio.create_task(keep_delivering(self.core), name="delivering"),
             asyncio.create_task(keep_delivery_log(self.core), name="delivery log"),
             asyncio.create_task(keep_ingesting(self.core), name="ingestion"),
+            asyncio.create_task(keep_indexing(self.core), name="indexing"),
         ]
         stream = sys.stdout if settings.log_level in ("debug", "info") else None
         self.access_log = parts.access_log(stream, json=settings.log_format == "json")
@@ -310,11 +312,9 @@ async def run(gateway: Gateway) -> int:
     as_json = gateway.settings.log_format == "json"
     try:
         await gateway.start()
-    except (StoreError, MasterKeyError, CatalogError) as error:
-        return refuse(f"Parley can't start: {error}", as_json=as_json)
     except CannotListen as error:
         return refuse(f"Parley can't listen on {error}", as_json=as_json)
-    except OSError as error:
+    except (StoreError, MasterKeyError, CatalogError, OSError) as error:
         return refuse(f"Parley can't start: {error}", as_json=as_json)
     tell(greet(gateway), as_json=as_json)
     await stopping.wait()

@@ -98,6 +98,15 @@ def at(conversation_id: int, seqs: Sequence[int]) -> Query[MessageRow]:
     )
 
 
+def page_after(conversation_id: int, after_seq: int, limit: int) -> Query[MessageRow]:
+    """Read the first messages after a seq, oldest first."""
+    return Query(
+        f"SELECT {_COLUMNS} FROM messages WHERE conversation_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+        (conversation_id, after_seq, limit),
+        lambda row: MessageRow(*row),
+    )
+
+
 def message(agent_id: str, user_id: str, message_id: str) -> Query[MessageRow]:
     """Read one message of the conversation of a user with an agent."""
     return Query(

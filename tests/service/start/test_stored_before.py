@@ -85,7 +85,19 @@ async def test_every_command_reads_what_was_stored(nobody: Client, name: str, nu
     answer: Answer = await stored_session(nobody, name).request("POST", BUS, json=before["body"])
     found = [settled(record) for record in answer.ok().profile]
     assert holds(found, [settled(record) for record in before["profile"]])
-    assert holds(answer.content, before["content"])
+    if before["body"]["service"] == "MB_Recall":
+        require_same_recall(answer.content, before["content"])
+    else:
+        assert holds(answer.content, before["content"])
+
+
+def require_same_recall(found: list[dict[str, Any]], stored: list[dict[str, Any]]) -> None:
+    """Require the best memory of that time and as many as then; today's scores are others, and so is the rest."""
+    assert len(found) == len(stored)
+    unscored = [{member: value for member, value in record.items() if member != "score"} for record in stored]
+    assert holds(found[0], unscored[0])
+    known = {record["name"]: record for record in unscored}
+    assert all(holds(record, known[record["name"]]) for record in found if record["name"] in known)
 
 
 @pytest.mark.parametrize("page", KNOWN["pages"]["amelia"], ids=lambda page: page["path"])

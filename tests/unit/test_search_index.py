@@ -1,0 +1,279 @@
+"""The full-text index: its rows match the texts after every kind of change, and its scores are those of BM25."""
+
+import random
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from persistence import agents, banks, censoring, conversations, memories, search_index, users
+from persistence.agents import AgentRow
+from persistence.banks import BankRow
+from persistence.memories import Choice, MemoryRow
+from persistence.search_index import Collection, IndexedText
+from persistence.sqlite.store import SqliteStore
+from persistence.store import FOREIGN_KEY, ROWS, StoreUnavailable, Unit, Write
+from persistence.users import UserRow
+from tests.support.disk import open_store, rows, traces, value
+
+USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
+AGENT = AgentRow("agt_1", "usr_1", "ada", "scout", "", None, "agent", True, 0, 0)
+BANK = BankRow(1, "bnk_1", "usr_1", "ada", "notes", None, "agent", 0, 0, 0, 11)
+CHAT, CHATS = 7, 12
+ZONE, ZONES = "zon_1", 13
+K1, B = 1.3, 0.6
+WORDS = [f"w{number}" for number in range(60)]
+WEIGHTS = [1 / (number + 1) for number in range(60)]
+TABLES = ("indexed_texts", "postings", "vocabulary")
+
+
+class Refused(Exception):
+    """The constraint of a test refused a unit."""
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    """A store with a user, its agent, its bank (collection 11), a conversation (12) and a zone (13)."""
+    async with open_store(tmp_path) as store:
+        await store.commit(Unit((users.insert(USER), agents.insert(AGENT), *banks.insert(BANK, "v1"))))
+        await store.commit(Unit((conversations.begin(CHAT, "usr_1", "agt_1"),)))
+        for sql in (
+            "INSERT INTO domains (id, founder_id, name, name_key, description, access, created_at, updated_at)"
+            " VALUES ('dom_1', 'agt_1', 'home', 'home', '', 'public', 0, 0)",
+            f"INSERT INTO zones (id, domain_id, name, name_key, created_at) VALUES ('{ZONE}', 'dom_1', 'a', 'a', 0)",
+        ):
+            await store.commit(Unit((Write(sql, ()),)))
+        begun = (search_index.begin_for_conversation(CHATS, CHAT, "v1"), search_index.begin_for_zone(ZONES, ZONE, "v1"))
+        await store.commit(Unit(begun))
+        yield store
+
+
+def text(document: int, words: str | Sequence[str], whole: str = "", part: int | None = None) -> IndexedText:
+    terms = words.split() if isinstance(words, str) else words
+    return IndexedText(document, whole, document if part is None else part, terms)
+
+
+async def add(store: SqliteStore, collection: int, *texts: IndexedText) -> None:
+    await store.commit(Unit(search_index.add(collection, texts)))
+
+
+async def keep(store: SqliteStore, place: int, words: str) -> None:
+    """Store a memory and its rows in the index."""
+    memory = MemoryRow(place, f"mem_{place}", f"memory {place}", words, "agt_1", "scout", "usr_1", 0, 0, 0)
+    index = search_index.add(BANK.collection, [text(place, words)])
+    await store.commit(Unit((memories.add("bnk_1", memory), *index)))
+
+
+async def say(store: SqliteStore, seq: int, words: str) -> None:
+    """Store a message in the conversation and in the zone, and its rows in the index."""
+    message = (seq, f"msg_{seq}", "user", "ada", words, None, 0)
+    zone = Write(
+        "INSERT INTO zone_messages (zone_id, number, seq, id, role, name, content, sources, at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (ZONE, seq, *message),
+    )
+    indexes = (*search_index.add(CHATS, [text(seq, words)]), *search_index.add(ZONES, [text(seq, words)]))
+    await store.commit(Unit((conversations.append(CHAT, *message), zone, *indexes)))
+
+
+async def indexed(store: SqliteStore, collection: int) -> dict[int, dict[str, int]]:
+    """Read the terms of each text, and require that vocabulary, texts and counts tell the same."""
+    found: dict[int, dict[str, int]] = {}
+    terms: Counter[str] = Counter()
+    query = (
+        "SELECT document, term, times, length FROM (SELECT vocabulary.term, document, times, length FROM vocabulary"
+        " JOIN postings ON postings.term = vocabulary.number WHERE collection = ?)"
+    )
+    lengths: dict[int, int] = {}
+    for document, term, times, length in await rows(store, query, collection):
+        found.setdefault(document, {})[term] = times
+        lengths[document] = length
+        terms[term] += 1
+    counted = "SELECT term, documents FROM vocabulary WHERE collection = ?"
+    assert dict(await rows(store, counted, collection)) == terms
+    of_texts = "SELECT document, length, json_array_length(terms) FROM indexed_texts WHERE collection = ?"
+    assert sorted(await rows(store, of_texts, collection)) == sorted(
+        (document, lengths[document], len(found[document])) for document in found
+    )
+    totals = await rows(store, "SELECT texts, words FROM collections WHERE number = ?", collection)
+    assert totals in ([], [(len(found), sum(lengths.values()))])
+    return found
+
+
+async def test_rows_match_the_texts_after_any_changes(store: SqliteStore):
+    chance = random.Random(3)
+    expected: dict[int, dict[int, dict[str, int]]] = {BANK.collection: {}, CHATS: {}}
+    for _ in range(60):
+        collection = chance.choice(list(expected))
+        texts = expected[collection]
+        if texts and chance.random() < 0.4:
+            document = chance.choice(list(texts))
+            await store.commit(Unit((search_index.remove(collection, document),)))
+            del texts[document]
+            continue
+        some = [text(n, chance.choices(WORDS, WEIGHTS, k=chance.randint(0, 12))) for n in chance.sample(range(30), 4)]
+        await add(store, collection, *some)
+        for document, _, _, terms in some:
+            texts.pop(document, None)
+            if terms:
+                texts[document] = dict(Counter(terms))
+        assert await indexed(store, collection) == texts
+    assert await indexed(store, CHATS) == expected[CHATS]
+
+
+async def test_a_text_of_many_terms_is_found_by_its_first_ones(store: SqliteStore):
+    await add(store, CHATS, text(1, [f"t{number}" for number in range(3_000)] * 2))
+    known = await store.fetch(search_index.frequencies(CHATS, ["t0", "t1023", "t1024"]))
+    assert sorted(term for term, *_ in known) == ["t0", "t1023"]
+    assert await value(store, "SELECT words FROM collections WHERE number = ?", CHATS) == 6_000
+
+
+@pytest.mark.parametrize("narrowed", [False, True])
+async def test_the_best_are_those_of_bm25(store: SqliteStore, narrowed: bool):
+    chance = random.Random(5)
+    texts = {n: chance.choices(WORDS, WEIGHTS, k=chance.randint(1, 30)) for n in chance.sample(range(10_000), 400)}
+    await add(store, CHATS, *(text(document, terms) for document, terms in texts.items()))
+    await add(store, ZONES, *(text(document, WORDS) for document in range(20)))  # another collection's
+    average = sum(map(len, texts.values())) / len(texts)
+    for _ in range(60):
+        words = chance.sample(WORDS, chance.randint(1, 8))
+        numbers = {term: number for term, number, _ in await store.fetch(search_index.frequencies(CHATS, words))}
+        weights = {term: chance.uniform(0.1, 5) for term in numbers}
+        leading = dict(list(weights.items())[: chance.randint(1, len(weights))])
+        newest = [chance.randint(1, 40) for _ in leading] if narrowed else None
+        read: dict[str, set[int]] = {}
+        for place, term in enumerate(leading):
+            having = sorted((document for document in texts if term in texts[document]), reverse=True)
+            read[term] = set(having[: newest[place] if newest else None])
+
+        def score(document: int, terms: dict[str, float], read: dict[str, set[int]]) -> float:
+            norm = K1 * (1 - B + B * len(texts[document]) / average)
+            times = {term: texts[document].count(term) for term in terms if document in read.get(term, texts)}
+            return sum(terms[term] * n * (K1 + 1) / (n + norm) for term, n in times.items())
+
+        others = {term: weight for term, weight in weights.items() if term not in leading}
+        led = {document: score(document, leading, read) for document in set().union(*read.values())}
+        first = sorted(led, key=lambda document: (-round(led[document], 9), -document))[:10]
+        scores = {document: led[document] + score(document, others, {}) for document in first}
+        query = search_index.best(
+            CHATS,
+            [(numbers[term], weight) for term, weight in leading.items()],
+            average,
+            K1,
+            B,
+            10,
+            [(numbers[term], weight) for term, weight in others.items()],
+            newest,
+        )
+        hits = await store.fetch(query)
+        expected = sorted(first, key=lambda document: (-round(scores[document], 9), -document))
+        assert [hit.document for hit in hits] == expected
+        assert [hit.score for hit in hits] == pytest.approx([scores[document] for document in expected])
+        assert all((hit.whole, hit.part) == ("", hit.document) for hit in hits)
+
+
+async def test_terms_are_looked_up_in_one_collection_exactly(store: SqliteStore):
+    await add(store, CHATS, text(1, "moon moonlight Moon möon"), text(2, "moon"))
+    await add(store, ZONES, text(1, "moonstone sun"))
+    known = await store.fetch(search_index.frequencies(CHATS, ["moon", "möon", "sun", "moonl"]))
+    assert sorted((term, documents) for term, _, documents in known) == [("moon", 2), ("möon", 1)]
+    begun = await store.fetch(search_index.relatives(CHATS, ["moon", "x"], 9))
+    assert sorted((beginning, known.term) for beginning, known in begun) == [("moon", "moon"), ("moon", "moonlight")]
+    assert len(await store.fetch(search_index.relatives(CHATS, ["moon"], 1))) == 1
+
+
+async def test_parts_are_found_beside_each_other(store: SqliteStore):
+    texts = [text(number, "word", whole, part) for number, (whole, part) in enumerate((("x", 1), ("x", 2), ("y", 2)))]
+    await add(store, BANK.collection, *texts)
+    hits = await store.fetch(search_index.at(BANK.collection, [("x", 2), ("x", 3), ("y", 2), ("z", 1)]))
+    assert sorted(hits) == [(1, "x", 2, 0.0), (2, "y", 2, 0.0)]
+
+
+async def test_a_mark_is_moved_by_one_of_two(store: SqliteStore):
+    errors = {ROWS: Refused, FOREIGN_KEY: Refused}
+    await store.commit(Unit((search_index.advance(CHATS, 0, 64),)))
+    late = (search_index.advance(CHATS, 0, 64), *search_index.add(CHATS, [text(1, "late")]))
+    with pytest.raises(Refused):
+        await store.commit(Unit(late, constraint_errors=errors))
+    assert await store.fetch(search_index.of_conversation(CHAT)) == [Collection(CHATS, "v1", 64, 0, 0)]
+    again = (search_index.begin_for_conversation(99, CHAT, "v1"), search_index.advance(99, 0, 64))
+    with pytest.raises(Refused):
+        await store.commit(Unit(again, constraint_errors=errors))
+    with pytest.raises(Refused):
+        await store.commit(Unit(search_index.add(99, [text(1, "nowhere")]), constraint_errors=errors))
+    assert await rows(store, "SELECT * FROM vocabulary") == []
+    await store.commit(Unit((search_index.begin_anew(CHATS, "v1", 64, "v2"),)))
+    assert await store.fetch(search_index.of_conversation(CHAT)) == [Collection(CHATS, "v2", 0, 0, 0)]
+    with pytest.raises(Refused):
+        await store.commit(Unit((search_index.begin_anew(CHATS, "v1", 64, "v2"),), constraint_errors=errors))
+
+
+async def test_a_memory_goes_with_its_text(store: SqliteStore):
+    for place in (1, 2, 3):
+        await keep(store, place, f"the common word and number{place}")
+    moon = MemoryRow(1, "mem_1", "memory 1", "moon", "agt_1", "scout", "usr_1", 0, 0, 0)
+    await store.commit(Unit((memories.replace(moon), *search_index.add(BANK.collection, [text(1, "moon")]))))
+    assert (await indexed(store, BANK.collection))[1] == {"moon": 1}
+    await store.commit(Unit(censoring.censor("bnk_1", Choice("memory 2"), 1)))
+    assert set(await indexed(store, BANK.collection)) == {1, 3}
+    await store.commit(Unit((memories.remove("bnk_1", Choice("memory 3")),)))
+    assert await indexed(store, BANK.collection) == {1: {"moon": 1}}
+    assert await rows(store, "SELECT term FROM vocabulary") == [("moon",)]
+
+
+@pytest.mark.parametrize(("table", "collection"), [("messages", CHATS), ("zone_messages", ZONES)])
+async def test_a_message_goes_with_its_text(store: SqliteStore, table: str, collection: int):
+    for seq in (1, 2, 3):
+        await say(store, seq, f"word{seq}")
+    await store.commit(Unit((Write(f"UPDATE {table} SET content = 'censored' WHERE seq = 2", ()),)))
+    assert set(await indexed(store, collection)) == {1, 3}
+    await store.commit(Unit((Write(f"DELETE FROM {table} WHERE seq = 3", ()),)))
+    assert set(await indexed(store, collection)) == {1}
+    other = ZONES if collection == CHATS else CHATS
+    assert set(await indexed(store, other)) == {1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    ("sql", "left"),
+    [
+        ("DELETE FROM banks", {CHATS, ZONES}),
+        ("DELETE FROM conversations", {11, ZONES}),
+        ("DELETE FROM zones", {11, CHATS}),
+        ("DELETE FROM domains", {11, CHATS}),
+        ("DELETE FROM agents", {11}),
+        ("UPDATE agents SET destroyed_at = 1, owner_id = NULL; DELETE FROM users", {ZONES}),
+    ],
+)
+async def test_a_collection_goes_with_what_it_is_of(store: SqliteStore, sql: str, left: set[int]):
+    for number in (1, 2):
+        await keep(store, number, f"memory{number} shared")
+        await say(store, number, f"message{number} shared")
+    await store.commit(Unit(tuple(Write(statement, ()) for statement in sql.split(";"))))
+    assert {number for (number,) in await rows(store, "SELECT number FROM collections")} == left
+    for collection in (11, CHATS, ZONES):
+        assert len(await indexed(store, collection)) == (2 if collection in left else 0)
+    terms = await value(store, "SELECT count(*) FROM postings")
+    assert terms == 4 * len(left)
+
+
+async def test_erased_terms_are_in_no_file(store: SqliteStore, tmp_path: Path):
+    """Each page of the vocabulary's tables is split and merged often, so that terms move between pages."""
+    chance = random.Random(7)
+    hidden = [f"{chance.getrandbits(64):016x}xylophone" for _ in range(6_000)]
+    for place, start in enumerate(range(0, len(hidden), 100), 1):
+        await keep(
+            store, place, " ".join(f"public{chance.getrandbits(40)} {word}" for word in hidden[start : start + 100])
+        )
+    await store.commit(Unit(censoring.censor("bnk_1", Choice(), 1)))
+    assert await store.erase_deleted()
+    assert traces(tmp_path, "xylophone") == []
+
+
+async def test_a_reader_of_a_gone_collection_finds_nothing(store: SqliteStore):
+    await keep(store, 1, "moon")
+    ((_, number, _),) = await store.fetch(search_index.frequencies(11, ["moon"]))
+    await store.commit(Unit((banks.delete("bnk_1"),)))
+    assert await store.fetch(search_index.best(11, [(number, 1.0)], 1.0, K1, B, 5)) == []
+    with pytest.raises(StoreUnavailable):
+        await add(store, 11, text(1, "moon"))
