@@ -35,13 +35,23 @@ async def recall_for(
     if not collections or not terms:  # destroyed meanwhile, or asked nothing
         return ()
     (collection,) = collections
+    question = Question(terms)
     if collection.reached < search_index.DONE:
         hits = await not_moved.search_both(store, bank, collection, text, terms, limit)
-    else:
-        hits = await stored.search(store, collection, terms, limit)
-    rows = {row.position: row for row in await store.fetch(memories.at_positions([hit.document for hit in hits]))}
-    found = [(rows[hit.document], round(hit.score, 4)) for hit in hits if hit.document in rows]
-    return await sliced(_judging(Question(terms), found))
+        rows = await _rows(store, [hit.document for hit in hits])
+        scored = [(rows[hit.document], round(hit.score, 4)) for hit in hits if hit.document in rows]
+        return await sliced(_judging(question, scored))
+    found = await stored.ranked(store, collection, question, limit)
+    rows = await _rows(store, [one.number for one in found])
+    return tuple(
+        RecalledMemory(rows[number], round(score, 4), share, answers)
+        for number, score, share, answers in found
+        if number in rows
+    )
+
+
+async def _rows(store: Store, positions: list[int]) -> dict[int, MemoryRow]:
+    return {row.position: row for row in await store.fetch(memories.at_positions(positions))} if positions else {}
 
 
 def _judging(question: Question, found: list[tuple[MemoryRow, float]]) -> Steps[tuple[RecalledMemory, ...]]:

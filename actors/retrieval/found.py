@@ -65,13 +65,16 @@ def judged(
     enough = question.threshold(max(texts, among), having)
     ranked: list[Found] = []
     for score, number in scores(found)[:limit]:
-        by_itself = own.get(number, ())
-        covered = {
-            term: (OTHER_FORM if term in replaced else 1.0)
-            if term in by_itself
-            else min(1.0, gain / rarity(texts, having[term]))
-            for term, gain in found[number].items()
-        }
+        gains, by_itself = found[number], own.get(number, ())
+        if gains is by_itself and not replaced:
+            covered = dict.fromkeys(gains, 1.0)
+        else:
+            covered = {
+                term: (OTHER_FORM if term in replaced else 1.0)
+                if term in by_itself
+                else min(1.0, gain / rarity(texts, having[term]))
+                for term, gain in gains.items()
+            }
         share, answers = question.judge(covered)
         ranked.append(Found(number, score, share, answers and enough(covered)))
     return ranked

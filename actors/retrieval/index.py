@@ -2,7 +2,8 @@
 
 from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from heapq import nlargest
 from itertools import islice
 from typing import NamedTuple
 
@@ -22,6 +23,8 @@ MAX_QUERY_TERMS = 16
 """The number of terms of a question that are used, the rarest ones."""
 
 _ALONE = "", 0
+_SETTLED = 8  # searches since the last change
+_COMMON = 12  # texts that have a term
 
 
 class _Text(NamedTuple):
@@ -33,11 +36,11 @@ class _Text(NamedTuple):
 
 
 class _Term(NamedTuple):
-    """A term that is searched for, the question's term that it stands for, and the texts that have it."""
+    """A term that is searched for: the question's term that it stands for, its weight, and the texts that have it."""
 
     term: str
     asked: str
-    weight: float
+    strength: float
     numbers: tuple[int, ...]
 
 
@@ -53,7 +56,17 @@ class Index:
         [1]
     """
 
-    __slots__ = ("_in_order", "_max_postings", "_parts", "_places", "_postings", "_texts", "_words")
+    __slots__ = (
+        "_gains",
+        "_in_order",
+        "_max_postings",
+        "_parts",
+        "_places",
+        "_postings",
+        "_searches",
+        "_texts",
+        "_words",
+    )
 
     def __init__(self, *, max_postings: int = MAX_POSTINGS) -> None:
         """Make an empty index; `max_postings` bounds the postings that a search reads, those of the rarest terms."""
@@ -64,6 +77,8 @@ class Index:
         self._parts: dict[tuple[str, int], int] = {}
         self._in_order: list[str] | None = None  # the terms, from the first search for relatives on
         self._words = 0
+        self._searches = 0  # since the last change
+        self._gains: dict[str, list[float]] = {}  # of common terms, as long as nothing changes
 
     def __len__(self) -> int:
         return len(self._texts)
@@ -89,6 +104,7 @@ class Index:
             often = {term: times for term, times in Counter(terms).items() if times > 1}
         self._texts[number] = _Text(distinct, len(terms), often)
         self._words += len(terms)
+        self._changed()
         if part:
             self._places[number] = whole, part
             self._parts[whole, part] = number
@@ -107,6 +123,7 @@ class Index:
         postings = self._postings
         text = self._texts.pop(number)
         self._words -= text.length
+        self._changed()
         place = self._places.pop(number, None)
         if place is not None and self._parts.get(place) == number:
             del self._parts[place]
@@ -122,6 +139,11 @@ class Index:
                 position = known.index(number)
                 postings[term] = known[:position] + known[position + 1 :]
 
+    def _changed(self) -> None:
+        self._searches = 0
+        if self._gains:
+            self._gains = {}
+
     def search(self, question: Question, limit: int, *, thorough: bool = True, among: int = 0) -> list[Found]:
         """Return the texts that match a question best, best first; among equals, the higher number first.
 
@@ -129,41 +151,50 @@ class Index:
         search finds texts in their context, and by other forms of terms that no text has. What answers is judged as
         `among` that many texts, if these are only some of them.
         """
-        leading, following, having = self._known(question, thorough)
-        if not leading:
+        known, having = self._known(question, thorough)
+        if not known:
             return []
-        own = self._own(leading)
-        best = sorted(own, key=lambda number: (own[number], number), reverse=True)
+        self._searches += 1
+        own = self._own(known[: self._leading(known)])
         in_context = thorough and bool(self._places)
-        matched = [self._matched(number, leading, following) for number in best[: IN_CONTEXT if in_context else limit]]
+        by_term = {one.term: one for one in known}
+        matched = [self._matched(number, by_term) for number in _best(own, IN_CONTEXT if in_context else limit)]
         plain = {number: gains for number, _, _, gains in matched}
         found = with_context(matched, self._number_of) if in_context else plain
-        replaced = frozenset(one.asked for one in leading + following if one.term != one.asked)
+        replaced = frozenset([one.asked for one in known if one.term != one.asked])
         return judged(question, len(self._texts), having, replaced, plain, found, limit, among)
 
-    def _known(self, question: Question, thorough: bool) -> tuple[list[_Term], list[_Term], dict[str, int]]:
-        """Look up the terms of a question: those that lead the search, those that follow, and their frequencies."""
+    def _known(self, question: Question, thorough: bool) -> tuple[list[_Term], dict[str, int]]:
+        """Look up the terms of a question, the rarest first, and the number of texts with each."""
         postings = self._postings
-        found = {term: _Term(term, term, 1.0, postings[term]) for term in question.terms if term in postings}
+        found = {term: (term, 1.0) for term in question.terms if term in postings}
         if thorough and len(found) < len(question.terms):
             for term in [term for term in question.terms if term not in found][:MAX_QUERY_TERMS]:
                 for relative in self._relatives(term):
                     if relative not in found:
-                        found[relative] = _Term(relative, term, RELATIVE, postings[relative])
+                        found[relative] = term, RELATIVE
         having: dict[str, int] = {}
-        known = list(found.values())
-        for one in known:
-            having[one.asked] = having.get(one.asked, 0) + len(one.numbers)
-        known.sort(key=lambda one: (len(one.numbers), one.term))
-        del known[MAX_QUERY_TERMS:]
+        known: list[tuple[int, str, str, float]] = []
+        for term, (asked, weight) in found.items():
+            count = len(postings[term])
+            having[asked] = having.get(asked, 0) + count
+            known.append((count, term, asked, weight))
+        known.sort()
+        texts = len(self._texts)
+        rarest = [
+            _Term(term, asked, weight * rarity(texts, count) * (K1 + 1), postings[term])
+            for count, term, asked, weight in known[:MAX_QUERY_TERMS]
+        ]
+        return rarest, having
+
+    def _leading(self, known: list[_Term]) -> int:
+        """Count the terms, rarest first, that have at most `max_postings` texts together; at least one."""
         left = self._max_postings
-        leading = 0
-        for one in known:
+        for place, one in enumerate(known):
             left -= len(one.numbers)
-            if left < 0 and leading:
-                break
-            leading += 1
-        return known[:leading], known[leading:], having
+            if left < 0:
+                return max(place, 1)
+        return len(known)
 
     def _relatives(self, term: str) -> list[str]:
         """List terms that begin as a term does (an inflection), and those that it begins with (of a compound)."""
@@ -182,32 +213,50 @@ class Index:
                 found.append(other)
         return found[-MAX_RELATIVES:]
 
-    def _own(self, leading: Iterable[_Term]) -> dict[int, float]:
+    def _own(self, leading: list[_Term]) -> dict[int, float]:
         """Score the texts by the terms that they have themselves."""
-        texts = self._texts
-        count = len(texts)
-        fixed = K1 * (1 - B)
-        by_length = K1 * B * count / (self._words or 1)
         own: dict[int, float] = {}
-        for term, _, weight, numbers in leading:
-            strength = weight * rarity(count, len(numbers)) * (K1 + 1)
-            for number in numbers[-self._max_postings :]:
-                _, length, often = texts[number]
-                times = often.get(term, 1) if often else 1
-                gain = strength * times / (times + fixed + by_length * length)
-                own[number] = own[number] + gain if number in own else gain
+        for one in reversed(leading):  # the longest first, because a whole dict is made fastest
+            numbers = one.numbers[-self._max_postings :]
+            gains = self._gains.get(one.term) if one.term == one.asked else None
+            if gains is None:
+                gains = self._gains_of(one, numbers)
+            if own:
+                for number, gain in zip(numbers, gains, strict=True):
+                    own[number] = own.get(number, 0.0) + gain
+            else:
+                own = dict(zip(numbers, gains, strict=True))
         return own
 
-    def _matched(self, number: int, leading: list[_Term], following: list[_Term]) -> Matched:
+    def _gains_of(self, one: _Term, numbers: tuple[int, ...]) -> list[float]:
+        """Compute what a term contributes to the scores of its texts.
+
+        Where texts seldom change, this is cached for common terms: a search spends half of its time here.
+        """
+        texts = self._texts
+        term, asked, strength, _ = one
+        fixed = K1 * (1 - B)
+        by_length = K1 * B * len(texts) / (self._words or 1)
+        gains: list[float] = []
+        for number in numbers:
+            _, length, often = texts[number]
+            times = often.get(term, 1) if often else 1
+            gains.append(strength * times / (times + fixed + by_length * length))
+        if self._searches > _SETTLED and len(numbers) >= _COMMON and term == asked:
+            known: dict[float, float] = {}  # few are different: each is kept once
+            gains = self._gains[term] = [known.setdefault(gain, gain) for gain in gains]
+        return gains
+
+    def _matched(self, number: int, by_term: dict[str, _Term]) -> Matched:
         """Return the gains of a text by all terms of the question that it has."""
         terms, length, often = self._texts[number]
-        count = len(self._texts)
-        norm = K1 * (1 - B + B * length * count / (self._words or 1))
+        norm = K1 * (1 - B + B * length * len(self._texts) / (self._words or 1))
         gains: Gains = {}
-        for term, asked, weight, numbers in (*leading, *following):
-            if term in terms:
+        present = by_term.keys() & terms
+        for term, asked, strength, _ in by_term.values():
+            if term in present:
                 times = often.get(term, 1) if often else 1
-                gain = weight * rarity(count, len(numbers)) * (K1 + 1) * times / (times + norm)
+                gain = strength * times / (times + norm)
                 if gain > gains.get(asked, 0.0):
                     gains[asked] = gain
         whole, part = self._places.get(number, _ALONE)
@@ -215,3 +264,14 @@ class Index:
 
     def _number_of(self, whole: str, part: int) -> int | None:
         return self._parts.get((whole, part))
+
+
+def _best(scores: dict[int, float], count: int) -> list[int]:
+    """Return the numbers with the highest scores, best first; among equals, the higher number first."""
+    if len(scores) > 2 * count:
+        least = nlargest(count, scores.values())[-1]
+        ranked = [(score, number) for number, score in scores.items() if score >= least]
+    else:
+        ranked = [(score, number) for number, score in scores.items()]
+    ranked.sort(reverse=True)
+    return [number for _, number in ranked[:count]]

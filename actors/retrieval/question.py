@@ -86,12 +86,11 @@ class Question:
 
         `covered`: the terms that the text accounts for, each with the share of it, 0 to 1.
         """
-        weights = self.terms
-        found = sum([weights[term] * part for term, part in covered.items()]) / self._terms_total
-        if self._weights is weights:
-            return min(found, 1.0), found >= MAYBE
-        weights = self._weights
-        return min(found, 1.0), sum([weights[term] * part for term, part in covered.items()]) / self._total >= MAYBE
+        found = _weighed(self.terms, covered) / self._terms_total
+        answers = found >= MAYBE
+        if self._weights is not self.terms:
+            answers = _weighed(self._weights, covered) / self._total >= MAYBE
+        return (min(found, 1.0)), answers
 
     def threshold(self, texts: int, having: Mapping[str, int]) -> Callable[[Mapping[str, float]], bool]:
         """Return the test whether a text that accounts for terms (see `judge`) does so for enough rare ones.
@@ -111,7 +110,7 @@ class Question:
         }
         total = min(sum(weights.values()), _MAX_ASKED)
         enough = total * (MAYBE + trust * (MAYBE_OF_MANY - MAYBE))
-        return lambda covered: sum([weights[term] * part for term, part in covered.items()]) >= enough
+        return lambda covered: _weighed(weights, covered) >= enough
 
     def reading(self, text: str) -> Steps[tuple[float, bool]]:
         """Read a text; return its share of the question's terms and whether it answers the question.
@@ -128,6 +127,13 @@ class Question:
             missing = [term for term in self.terms if term not in has][:_MAX_OTHER_FORMS]
             covered |= dict.fromkeys((yield from in_another_form(missing, has)), OTHER_FORM)
         return self.judge(covered)
+
+
+def _weighed(weights: Mapping[str, float], covered: Mapping[str, float]) -> float:
+    total = 0.0
+    for term, part in covered.items():
+        total += weights[term] * part
+    return total
 
 
 def _always(covered: Mapping[str, float]) -> bool:

@@ -12,7 +12,7 @@ from actors.ids import system_clock
 from actors.slices import Steps
 from actors.wire import iso
 
-FEW_RECORDS = 4
+FEW_RECORDS = 8
 """Number of records up to which an answer is written in one step."""
 
 PIECE_BYTES = 262_144
