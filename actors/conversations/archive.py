@@ -160,17 +160,22 @@ class Archive(Generic[S]):
 
     # searching
 
-    async def search(self, question: Question, before: int, limit: int) -> tuple[FoundUtterance, ...]:
+    async def search(
+        self, question: Question, before: int, limit: int, *, answers_only: bool = False
+    ) -> tuple[FoundUtterance, ...]:
         """Find messages, those in memory included; see `engines.turn.Archive`."""
         if not question.terms:
             return ()
         await sliced(self._window.indexing())
         inside = self._window.search(question, limit + 1)  # one more, because the message to answer may be in there
-        found = {one.utterance.seq: one for one in inside if one.utterance.seq < before}
+        found = {
+            one.utterance.seq: one for one in inside if one.utterance.seq < before and (one.answers or not answers_only)
+        }
         try:
-            for one in await self._search_store(question, limit):
-                if one.utterance.seq < before:
-                    found.setdefault(one.utterance.seq, one)
+            hits = [hit for hit in await self._search_store(question, limit) if hit.answers or not answers_only]
+            hits = [hit for hit in hits if hit.number < before and hit.number not in found]
+            for one in await self._read_messages(hits):
+                found[one.utterance.seq] = one
         except StoreUnavailable as error:
             log.warning("older messages can't be searched: %s", error)
         except Exception:
@@ -178,21 +183,26 @@ class Archive(Generic[S]):
         best = sorted(found.values(), key=lambda one: (one.score, one.utterance.seq), reverse=True)
         return tuple(best[:limit])
 
-    async def _search_store(self, question: Question, limit: int) -> list[FoundUtterance]:
+    async def _search_store(self, question: Question, limit: int) -> list[Found]:
         if self._is_behind:
             await self._read()
         collection = self._collection
         if collection is None or not collection.texts:
             return []
-        found = {hit.number: hit for hit in await stored.ranked(self._store, collection, question, limit)}
-        rows = await self._store.fetch(self._of.at(self._stream, list(found))) if found else []
+        return await stored.ranked(self._store, collection, question, limit)
+
+    async def _read_messages(self, hits: list[Found]) -> list[FoundUtterance]:
+        if not hits:
+            return []
+        found = {hit.number: hit for hit in hits}
+        rows = await self._store.fetch(self._of.at(self._stream, list(found)))
         return await sliced(_with_terms([(from_row(row), found[row.seq]) for row in rows]))
 
 
 def _with_terms(found: list[tuple[Utterance, Found]]) -> Steps[list[FoundUtterance]]:
     complete: list[FoundUtterance] = []
     for utterance, (_, score, share, answers) in found:
-        terms = yield from dialogue_acts.finding_facts(utterance)
+        terms = (yield from dialogue_acts.finding_facts(utterance)) if answers else ()
         complete.append(FoundUtterance(utterance, score, share, answers, tuple(dict.fromkeys(terms))))
         yield
     return complete

@@ -113,7 +113,7 @@ class EngineRunner:
         """Answer a turn with the older messages that the engine wants."""
         assert self._instant is not None
         assert turn.archive is not None
-        older = await turn.archive.search(wanted.question, turn.window.first_seq, LOOKED_UP)
+        older = await turn.archive.search(wanted.question, turn.window.first_seq, LOOKED_UP, answers_only=True)
         reply = await sliced(self._instant.replying(turn._replace(archive=None, older=older)))
         assert isinstance(reply, Reply)
         return reply

@@ -44,8 +44,10 @@ class Memory:
 class Archive(Protocol):
     """The whole conversation, however long, for searches."""
 
-    async def search(self, question: Question, before: int, limit: int) -> tuple[FoundUtterance, ...]:
-        """Return the messages before a seq that match a question best, best first.
+    async def search(
+        self, question: Question, before: int, limit: int, *, answers_only: bool = False
+    ) -> tuple[FoundUtterance, ...]:
+        """Return the messages before a seq that match a question best, best first; or only those that answer it.
 
         Never raises: if the store can't be read, only the messages in memory are searched.
         """

@@ -515,7 +515,9 @@ def test_any_repeated_text_is_answered(unit: str) -> None:
 class Unread:
     """An archive that no one has searched yet: engines only see that it is there."""
 
-    async def search(self, question: Question, before: int, limit: int) -> tuple[FoundUtterance, ...]:
+    async def search(
+        self, question: Question, before: int, limit: int, *, answers_only: bool = False
+    ) -> tuple[FoundUtterance, ...]:
         raise AssertionError("engines search nothing themselves")
 
 
