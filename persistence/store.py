@@ -139,7 +139,7 @@ class Store(Protocol):
         ...
 
     async def erase_deleted(self) -> bool:
-        """Remove all trace of deleted and overwritten content from the files of the store: its full-text index and log.
+        """Remove all trace of deleted and overwritten content from the files of the store, its log included.
 
         After True, no file of the store has content whose deletion was committed before the call. False means that
         something in use still has it, such as a running read; call again later.

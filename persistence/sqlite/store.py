@@ -6,6 +6,7 @@ import itertools
 import logging
 import sqlite3
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import IO, Self, TypeVar
 
@@ -13,6 +14,7 @@ import aiosqlite
 
 from persistence.sqlite.migrate import migrate
 from persistence.sqlite.unusable import unusable_database, unusable_file
+from persistence.sqlite.unused_space import UnusedSpace
 from persistence.sqlite.writer import Writer
 from persistence.store import (
     Query,
@@ -31,8 +33,14 @@ READERS = 2
 CHECK = "UPDATE health SET checks = checks + 1"
 """A harmless change, to test whether a commit succeeds."""
 
-FORGET_DELETED_TERMS = Write("INSERT INTO memory_terms (memory_terms) VALUES ('optimize')", ())
-"""Rewrites the full-text index, which keeps the terms of deleted rows until then."""
+FORGET_DELETED_TERMS = Write(
+    "INSERT INTO memory_terms (memory_terms) SELECT 'optimize'"
+    " WHERE EXISTS (SELECT 1 FROM memory_terms_data WHERE id > 10)",
+    (),
+)
+"""Rewrites the full-text index of 0.2.0, which keeps the terms of deleted rows until then; 1 and 10 are no terms."""
+
+_PAGES_AT_ONCE = 200
 
 log = logging.getLogger("parley.store")
 
@@ -47,6 +55,7 @@ class SqliteStore:
         self._path = path
         self._lock = lock
         self._writer = writer
+        self._unused_space = UnusedSpace(path)
         self._connections = connections  # the writer's first, then the readers
         self._readers: Iterator[aiosqlite.Connection] = itertools.cycle(connections[1:])
 
@@ -137,22 +146,29 @@ class SqliteStore:
         return True
 
     async def erase_deleted(self) -> bool:
-        """Rewrite the full-text index, then fold the WAL into the file and cut it to nothing; see `Store`.
+        """Fold the WAL into the file and cut it to nothing, and clear the unused space of pages; see `Store`.
 
-        Return False while a reader uses the WAL. Each delete overwrites the file's own pages.
+        Return False while a reader uses the WAL. Each delete overwrites the row in its own page.
         """
         await self.commit(Unit((FORGET_DELETED_TERMS,)))
+        clear = self._unused_space.clear
         try:
-            ((busy, *_),) = await self._connections[0].execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
-        except sqlite3.Error as error:
+            if not await self._writer.run(partial(clear, pages=())):  # so that all deletions are in the file
+                return False
+            found = await asyncio.to_thread(self._unused_space.find)
+            for start in range(0, len(found), _PAGES_AT_ONCE):
+                if not await self._writer.run(partial(clear, pages=found[start : start + _PAGES_AT_ONCE])):
+                    return False
+        except (sqlite3.Error, OSError) as error:
             raise StoreUnavailable(str(error)) from error
-        return busy == 0
+        return True
 
     async def close(self) -> None:
         """Commit the waiting units and close every connection; the last one folds the WAL into the file."""
         await self._writer.close()
         for connection in reversed(self._connections):
             await connection.close()
+        self._unused_space.close()
         self._lock.close()
 
 

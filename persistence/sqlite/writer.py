@@ -91,6 +91,11 @@ class Writer:
         """Drop the fence of an incarnation that can submit no more."""
         self._fenced.discard(incarnation)
 
+    def run(self, work: Callable[[sqlite3.Connection], T]) -> "asyncio.Future[T]":
+        """Run work in the connection's thread, between two batches; it leaves no transaction open."""
+        connection: sqlite3.Connection = self._connection._conn  # pyright: ignore[reportPrivateUsage]
+        return _on_connection_thread(self._connection, partial(work, connection))
+
     async def close(self) -> None:
         """Commit all waiting units and take no more."""
         self._closing = True

@@ -270,6 +270,19 @@ async def test_erased_terms_are_in_no_file(store: SqliteStore, tmp_path: Path):
     assert traces(tmp_path, "xylophone") == []
 
 
+async def test_erasing_leaves_no_term_of_some_texts_among_others(store: SqliteStore, tmp_path: Path):
+    chance = random.Random(8)
+    for place in range(1, 61):
+        kind = "xylophone" if place % 2 else "public"
+        await keep(store, place, " ".join(f"{chance.getrandbits(64):016x}{kind}" for _ in range(100)))
+        if place % 10 == 9:
+            for odd in range(place - 8, place + 1, 2):
+                await store.commit(Unit(censoring.censor("bnk_1", Choice(f"memory {odd}"), 1)))
+    assert await store.erase_deleted()
+    assert traces(tmp_path, "public")
+    assert traces(tmp_path, "xylophone") == []
+
+
 async def test_a_reader_of_a_gone_collection_finds_nothing(store: SqliteStore):
     await keep(store, 1, "moon")
     ((_, number, _),) = await store.fetch(search_index.frequencies(11, ["moon"]))
