@@ -8,10 +8,16 @@ import pytest
 
 from actors.core import Core
 from actors.engines import dialogue_acts
+from actors.jobs.indexing import index_talks
 from persistence.store import Query, Unit, Write
-from tests.support.disk import value
+from tests.support.disk import rows, value
 from tests.support.in_process import CommandClient, CoreGateway
 from tests.support.long_talk import FACT, QUESTION, QUOTE, answering, gateway_in, reply_to, talk, until_reached
+
+
+def sent(number: int) -> str:
+    """What an agent says of a parcel that it was told of."""
+    return f"You said: “Parcel p{number} went to town t{number}.”"
 
 
 async def test_a_fact_is_found_after_five_thousand_later_messages_and_after_a_restart(tmp_path: Path):
@@ -21,7 +27,7 @@ async def test_a_fact_is_found_after_five_thousand_later_messages_and_after_a_re
         await reply_to(user, FACT)
         await talk(user, 2_500)
         assert await reply_to(user, QUESTION) == QUOTE
-        assert await reply_to(user, "Where did parcel p7 go?") == "You said: “Parcel p7 went to town t7.”"
+        assert await reply_to(user, "Where did parcel p7 go?") == sent(7)
         assert await reply_to(user, "What is my aunt's hobby?") == dialogue_acts.UNKNOWN
     async with gateway_in(tmp_path) as gateway:
         user = await CommandClient(gateway).log_on("ada")
@@ -57,8 +63,7 @@ async def test_what_left_the_window_is_found_before_and_after_it_is_indexed_and_
         assert await reply_to(user, QUESTION, agent="scout") == QUOTE
         await talk(user, 40, first=chats, target={"agent": "scout"})
         for number in (0, chats - 1, chats):
-            wanted = f"You said: “Parcel p{number} went to town t{number}.”"
-            assert await reply_to(user, f"Where did parcel p{number} go?", agent="scout") == wanted
+            assert await reply_to(user, f"Where did parcel p{number} go?", agent="scout") == sent(number)
 
 
 async def test_an_index_that_can_not_be_stored_costs_no_chat_and_is_made_up_for(tmp_path: Path):
@@ -166,3 +171,40 @@ async def test_a_search_that_fails_leaves_the_answer_of_the_window(tmp_path: Pat
         assert await reply_to(user, QUESTION) == dialogue_acts.UNKNOWN
         await rows_of(gateway, "ALTER TABLE elsewhere RENAME TO vocabulary")
         assert await reply_to(user, QUESTION) == QUOTE
+
+
+async def test_an_actor_finds_what_the_job_has_indexed_meanwhile(tmp_path: Path):
+    async with gateway_in(tmp_path) as gateway:
+        user = await CommandClient(gateway).register("ada")
+        await user.agent("scout")
+        await reply_to(user, FACT)
+        await talk(user, 800)
+    async with gateway_in(tmp_path) as gateway:
+        await rows_of(gateway, "DELETE FROM collections")  # as stored by 0.2.0
+        user = await CommandClient(gateway).log_on("ada")
+        assert await reply_to(user, QUESTION, agent="scout") == dialogue_acts.UNKNOWN
+        assert await reply_to(user, "Where did parcel p510 go?", agent="scout") == sent(510)
+        await index_talks(gateway.core.store)
+        assert await reply_to(user, QUESTION, agent="scout") == QUOTE
+        await talk(user, 40, first=800, target={"agent": "scout"})
+        await until_reached(gateway, 1_406 + 64)
+        assert await reply_to(user, "Where did parcel p7 go?", agent="scout") == sent(7)
+
+
+async def test_a_job_and_an_actor_that_index_at_the_same_time_index_each_message_once(tmp_path: Path):
+    async with gateway_in(tmp_path) as gateway:
+        store = gateway.core.store
+        user = await CommandClient(gateway).register("ada")
+        await user.agent("scout")
+        await talk(user, 250)
+        for first in range(250, 1_000, 250):
+            await rows_of(gateway, "DELETE FROM collections")
+            await asyncio.gather(talk(user, 250, first=first), index_talks(store), index_talks(store))
+        await index_talks(store)
+        reached = await value(store, "SELECT reached FROM collections")
+        stated = await value(store, "SELECT count(*) FROM messages WHERE role = 'user' AND seq <= ?", reached)
+        assert reached > 1_600
+        assert await value(store, "SELECT count(*) FROM indexed_texts") == stated
+        assert await value(store, "SELECT texts FROM collections") == stated
+        (counts,) = await rows(store, "SELECT sum(documents), (SELECT count(*) FROM postings) FROM vocabulary")
+        assert counts[0] == counts[1]
