@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from persistence import search_index
 from persistence.store import Params, Query, Write
 from persistence.users import name_key
 
@@ -124,10 +125,11 @@ def condition_of(bank_id: str, choice: Choice) -> tuple[str, Params]:
     return condition, params
 
 
-def remove(bank_id: str, choice: Choice) -> Write:
-    """Remove memories, with their terms."""
+def remove(bank_id: str, choice: Choice) -> tuple[Write, ...]:
+    """Remove memories, with their terms; the last write touches as many rows as memories are removed."""
     condition, params = condition_of(bank_id, choice)
-    return Write(f"DELETE FROM memories WHERE {condition}", params)
+    removal = Write(f"DELETE FROM memories WHERE {condition}", params)
+    return (*search_index.clear_bank(bank_id), removal) if choice == Choice() else (removal,)
 
 
 def chosen(bank_id: str, choice: Choice) -> Query[MemoryRow]:

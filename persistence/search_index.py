@@ -192,6 +192,20 @@ def remove(collection: int, document: int) -> Write:
     return Write("DELETE FROM indexed_texts WHERE collection = ? AND document = ?", (collection, document))
 
 
+def clear_bank(bank_id: str) -> tuple[Write, ...]:
+    """Take all memories of a bank out of the index, by ranges instead of one by one."""
+    collection = "(SELECT number FROM collections WHERE bank_id = ?)"
+    return (
+        Write(
+            f"DELETE FROM postings WHERE term IN (SELECT number FROM vocabulary WHERE collection = {collection})",
+            (bank_id,),
+        ),
+        Write(f"DELETE FROM vocabulary WHERE collection = {collection}", (bank_id,)),
+        Write(f"DELETE FROM indexed_texts WHERE collection = {collection}", (bank_id,)),
+        Write("UPDATE collections SET texts = 0, words = 0 WHERE bank_id = ?", (bank_id,)),
+    )
+
+
 def _columns(count: int) -> str:
     """Name the first members of an element of a JSON array of arrays."""
     return ", ".join(f"json_extract(value, '$[{place}]')" for place in range(count))

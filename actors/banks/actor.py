@@ -271,7 +271,7 @@ class BankActor(DurableActor):
                 self._bank = left(self._bank)
 
         return self.commit_or_refuse(
-            memories.remove(self.key, message.choice),
+            *memories.remove(self.key, message.choice),
             counts=removed,
             reply=lambda: Removed(view._replace(row=self._bank or left(view.row)), removed.rows),
             preview=lambda: Removed(view._replace(row=left(view.row)), removed.rows),

@@ -147,7 +147,7 @@ async def test_what_changes_while_a_bank_moves_is_found_by_its_new_words_only(
     changes = [
         (memories.replace(memory(1, "A giraffe")), *_index(memory(1, "A giraffe"))),
         censoring.censor("bnk_1", Choice("note 2"), 1),
-        (memories.remove("bnk_1", Choice("note 3")),),
+        memories.remove("bnk_1", Choice("note 3")),
         (memories.add("bnk_1", memory(9_000, "An okapi")), *_index(memory(9_000, "An okapi"))),
     ]
 

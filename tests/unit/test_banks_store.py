@@ -51,13 +51,13 @@ async def found(store: SqliteStore, query: str) -> list[str]:
 async def test_a_bank_counts_its_memories(store: SqliteStore):
     for place in range(1, 4):
         await keep(store, place, f"memory {place}", "text")
-    await store.commit(Unit((memories.remove("bnk_1", Choice(name="memory 2")),)))
+    await store.commit(Unit(memories.remove("bnk_1", Choice(name="memory 2"))))
     assert await value(store, "SELECT memories FROM banks") == 2
 
 
 async def test_the_index_goes_with_the_rows_by_every_path(store: SqliteStore):
     for remove in (
-        memories.remove("bnk_1", Choice()),
+        memories.remove("bnk_1", Choice())[-1],
         censoring.censor("bnk_1", Choice(), 1)[-1],
         banks.delete("bnk_1"),
         users.delete("usr_1"),
@@ -101,7 +101,7 @@ async def test_a_message_can_t_quote_what_was_censored_meanwhile(store: SqliteSt
 async def test_a_message_may_quote_what_was_removed_meanwhile(store: SqliteStore):
     await keep(store, 1, "moon", "384,400 km")
     said = conversations.append(7, 1, "msg_1", "agent", "scout", "384,400 km", None, 0)
-    await store.commit(Unit((memories.remove("bnk_1", Choice(name="moon")),)))
+    await store.commit(Unit(memories.remove("bnk_1", Choice(name="moon"))))
     await store.commit(Unit((said, quotes.quote(1, 7, 1, 0))))
     assert await rows(store, "SELECT content FROM messages") == [("384,400 km",)]
 
@@ -110,7 +110,7 @@ async def test_an_answer_isn_t_kept_with_what_was_censored_while_it_was_made(sto
     for place, name in ((1, "moon"), (2, "sun"), (3, "star")):
         await keep(store, place, name, f"The {name} is far away.")
     await store.commit(Unit(censoring.censor("bnk_1", Choice(name="moon"), 1)))
-    await store.commit(Unit((memories.remove("bnk_1", Choice(name="star")),)))
+    await store.commit(Unit(memories.remove("bnk_1", Choice(name="star"))))
     for number, quoted in enumerate(((1, 2), (2, 1), (2, 3))):
         key = IdempotencyKey("ses_1", "usr_1", bytes([number]) * 32, bytes(32), Sealer(bytes(32)), lambda: 5)
         await store.commit(Unit(tuple(key.keep(Rendered(200, b"far away"), quoted))))
@@ -158,7 +158,7 @@ def test_what_a_name_means_is_found_without_reading_the_whole_bank(tmp_path: Pat
     statements = [
         memories.replaced_by("bnk_1", "memory 1", ["memory 1/1"]),
         memories.are_replaced("bnk_1", "memory 1", [], 1),
-        memories.remove("bnk_1", choice),
+        *memories.remove("bnk_1", choice),
         censoring.quoted_by("bnk_1", choice),
         *censoring.censor("bnk_1", choice, 1),
     ]
@@ -175,7 +175,7 @@ async def test_deleted_memories_are_erased_from_all_files_of_the_store(store: Sq
     await keep(store, 2, "sun", "The glockenspiel is near.")
     assert traces(tmp_path, "xylophone")
     await store.commit(Unit(censoring.censor("bnk_1", Choice("moon"), 1)))
-    await store.commit(Unit((memories.remove("bnk_1", Choice("sun")),)))
+    await store.commit(Unit(memories.remove("bnk_1", Choice("sun"))))
     assert await store.erase_deleted()
     assert traces(tmp_path, "xylophone") == []
     assert traces(tmp_path, "glockenspiel") == []

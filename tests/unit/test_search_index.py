@@ -217,9 +217,21 @@ async def test_a_memory_goes_with_its_text(store: SqliteStore):
     assert (await indexed(store, BANK.collection))[1] == {"moon": 1}
     await store.commit(Unit(censoring.censor("bnk_1", Choice("memory 2"), 1)))
     assert set(await indexed(store, BANK.collection)) == {1, 3}
-    await store.commit(Unit((memories.remove("bnk_1", Choice("memory 3")),)))
+    await store.commit(Unit(memories.remove("bnk_1", Choice("memory 3"))))
     assert await indexed(store, BANK.collection) == {1: {"moon": 1}}
     assert await rows(store, "SELECT term FROM vocabulary") == [("moon",)]
+
+
+@pytest.mark.parametrize("all_go", [memories.remove("bnk_1", Choice()), censoring.censor("bnk_1", Choice(), 1)])
+async def test_all_memories_go_at_once(store: SqliteStore, all_go: tuple[Write, ...]):
+    for place in (1, 2, 3):
+        await keep(store, place, f"word and number{place}")
+        await say(store, place, f"word and number{place}")
+    await store.commit(Unit(all_go))
+    assert await indexed(store, BANK.collection) == {}
+    assert len(await indexed(store, CHATS)) == 3
+    await keep(store, 4, "word again")
+    assert list(await indexed(store, BANK.collection)) == [4]
 
 
 @pytest.mark.parametrize(("table", "collection"), [("messages", CHATS), ("zone_messages", ZONES)])
