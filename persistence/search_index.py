@@ -24,7 +24,7 @@ class IndexedText(NamedTuple):
     """A text as the index takes it: its terms in order, with repetitions.
 
     `document` is a memory's place in its bank, or a message's seq. `whole` and `part`: of a memory named `x/n`, x and
-    n; of a message, an empty text and its seq.
+    n; of a message, an empty text and the number of its turn.
     """
 
     document: int

@@ -10,7 +10,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from actors.conversations.stored import from_row
 from actors.engines import dialogue_acts
-from actors.engines.message import Utterance
+from actors.engines.message import A_PRIVATE_TURN, Utterance, turn_of
 from actors.engines.window import CAPACITY, FoundUtterance, Window
 from actors.ids import new_number
 from actors.retrieval import stored
@@ -42,6 +42,8 @@ class Stream(NamedTuple, Generic[S]):
     page_before: Callable[[S, int, int], Query[MessageRow]]
     at: Callable[[S, Sequence[int]], Query[MessageRow]]
     unchanged: Callable[[S, Sequence[tuple[int, str]]], Write]
+    a_turn: int
+    """See `turn_of`."""
 
 
 CONVERSATION = Stream[int](
@@ -50,8 +52,9 @@ CONVERSATION = Stream[int](
     conversations.page_before,
     conversations.at,
     conversations.unchanged,
+    A_PRIVATE_TURN,
 )
-ZONE = Stream[str](search_index.of_zone, search_index.begin_for_zone, zones.page_before, zones.at, zones.unchanged)
+ZONE = Stream[str](search_index.of_zone, search_index.begin_for_zone, zones.page_before, zones.at, zones.unchanged, 1)
 
 
 class _Moved(Exception):
@@ -131,7 +134,11 @@ class Archive(Generic[S]):
         if len(batch) < BATCH:
             return False
         to = batch[-1][0].seq
-        texts = [_indexed(utterance, terms) for utterance, terms in batch if _states(utterance, terms)]
+        texts = [
+            IndexedText(utterance.seq, "", turn_of(utterance.seq, self._of.a_turn), terms)
+            for utterance, terms in batch
+            if _states(utterance, terms)
+        ]
         said = [(utterance.seq, utterance.content) for utterance, terms in batch if _states(utterance, terms)]
         writes: list[Write] = []
         if self._collection is None:
@@ -210,10 +217,6 @@ def _with_terms(found: list[tuple[Utterance, Found]]) -> Steps[list[FoundUtteran
 
 def _states(utterance: Utterance, terms: Sequence[str]) -> bool:
     return bool(terms) and "\0" not in utterance.content  # which the store can't compare
-
-
-def _indexed(utterance: Utterance, terms: Sequence[str]) -> IndexedText:
-    return IndexedText(utterance.seq, "", utterance.seq, terms)
 
 
 class Newest(NamedTuple):

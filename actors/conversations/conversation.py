@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from actors.conversations.archive import CONVERSATION, Archive, Newest
 from actors.conversations.stored import PRIVATE_QUOTES, append
-from actors.engines.message import Source, Utterance
+from actors.engines.message import A_PRIVATE_TURN, Source, Utterance
 from actors.engines.turn import Memory, Reply
 from actors.engines.window import Window
 from actors.errors import ServiceError
@@ -85,7 +85,7 @@ class Conversation:
     """
 
     user_id: str
-    window: Window = field(default_factory=partial(Window, keeps_left=True))
+    window: Window = field(default_factory=partial(Window, keeps_left=True, a_turn=A_PRIVATE_TURN))
     archive: Archive[int] | None = None
     id: int | None = None
     last_seq: int = 0

@@ -30,6 +30,19 @@ class Source(NamedTuple):
         return cls("profile", record["profile"], record["id"], record["quote"])
 
 
+A_PRIVATE_TURN = 2
+"""The number of messages in a turn of a private conversation: the user's and the reply."""
+
+
+def turn_of(seq: int, a_turn: int) -> int:
+    """Return the number of the turn that a message belongs to, from 1 on.
+
+    The messages of neighbouring turns are each other's context. `a_turn` is the number of messages in a turn,
+    1 in a zone.
+    """
+    return (seq + a_turn - 1) // a_turn
+
+
 class Utterance(NamedTuple):
     """One message of a conversation, by `name`; `at` is Unix time in milliseconds."""
 

@@ -5,7 +5,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from actors.engines import dialogue_acts
-from actors.engines.message import Utterance
+from actors.engines.message import Utterance, turn_of
 from actors.retrieval.index import Index
 from actors.retrieval.question import SURE, Question
 from actors.slices import Steps, whole
@@ -38,17 +38,34 @@ class Window:
     The index is built at the first search and updated by every later `append`, so a conversation that no engine
     searches costs only a list. `indexing` adds a long utterance, and those that come after it.
 
-    With `keeps_left`, utterances that leave stay in memory, where searches find them, until `drop_left`.
+    With `keeps_left`, utterances that leave stay in memory, where searches find them, until `drop_left`. For
+    `a_turn` see `turn_of`.
     """
 
-    __slots__ = ("_capacity", "_index", "_indexed", "_keeps_left", "_oldest", "_repeating", "_utterances", "left")
+    __slots__ = (
+        "_a_turn",
+        "_capacity",
+        "_index",
+        "_indexed",
+        "_keeps_left",
+        "_oldest",
+        "_repeating",
+        "_utterances",
+        "left",
+    )
 
     def __init__(
-        self, utterances: Iterable[Utterance] = (), capacity: int = CAPACITY, *, keeps_left: bool = False
+        self,
+        utterances: Iterable[Utterance] = (),
+        capacity: int = CAPACITY,
+        *,
+        keeps_left: bool = False,
+        a_turn: int = 1,
     ) -> None:
         if capacity < 1:
             raise ValueError(f"a window holds at least one utterance, not {capacity}")
         self._capacity = capacity
+        self._a_turn = a_turn
         self._keeps_left = keeps_left
         self._utterances = [] if keeps_left else list(utterances)[-capacity:]  # those that left come first
         self._oldest = 0  # the index's number of the first utterance
@@ -100,7 +117,7 @@ class Window:
 
     def before(self, seq: int) -> "Window":
         """Return a window of the utterances before a seq, without an index and without those that left."""
-        return Window((utterance for utterance in self if utterance.seq < seq), self._capacity)
+        return Window((utterance for utterance in self if utterance.seq < seq), self._capacity, a_turn=self._a_turn)
 
     def leaving(self, limit: int) -> Steps[list[tuple[Utterance, Sequence[str]]]]:
         """List the oldest utterances that left, each with its terms as `dialogue_acts.facts` returns them."""
@@ -139,7 +156,7 @@ class Window:
         self.left = max(self.left - count, 0)
 
     def _add(self, index: Index, number: int, terms: Sequence[str]) -> None:
-        index.add(number, terms, part=self._utterances[number - self._oldest].seq)
+        index.add(number, terms, part=turn_of(self._utterances[number - self._oldest].seq, self._a_turn))
         if len(index.terms(number)) < len(terms):
             self._repeating[number] = tuple(terms)
 

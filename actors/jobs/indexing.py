@@ -16,6 +16,7 @@ from actors.banks.loading import indexed, memory_terms
 from actors.conversations.stored import from_row
 from actors.core import Core
 from actors.engines import dialogue_acts
+from actors.engines.message import A_PRIVATE_TURN, turn_of
 from actors.engines.window import CAPACITY
 from actors.ids import new_number
 from actors.slices import Steps, sliced
@@ -65,6 +66,7 @@ class _Talks(NamedTuple):
     messages_after: Callable[[Any, int, int], Query[MessageRow]]
     begin: Callable[[int, Any, str], Write]
     unchanged: Callable[[Any, Sequence[tuple[int, str]]], Write]
+    a_turn: int
 
 
 _TALKS = (
@@ -75,8 +77,17 @@ _TALKS = (
         conversations.page_after,
         search_index.begin_for_conversation,
         conversations.unchanged,
+        A_PRIVATE_TURN,
     ),
-    _Talks("", reindexing.zones_after, reindexing.zone, zones.page_after, search_index.begin_for_zone, zones.unchanged),
+    _Talks(
+        "",
+        reindexing.zones_after,
+        reindexing.zone,
+        zones.page_after,
+        search_index.begin_for_zone,
+        zones.unchanged,
+        1,
+    ),
 )
 
 
@@ -214,7 +225,7 @@ async def _index_messages(store: Store, talks: _Talks, stream: Stream) -> bool:
     if not rows:
         return True
     rows = _first(rows, lambda row: len(row.content))
-    texts = await sliced(_of_messages(rows))
+    texts = await sliced(_of_messages(rows, talks.a_turn))
     writes.append(search_index.advance(number, reached, rows[-1].seq))
     if texts:
         stated = {text.document for text in texts}
@@ -224,12 +235,12 @@ async def _index_messages(store: Store, talks: _Talks, stream: Stream) -> bool:
     return False
 
 
-def _of_messages(rows: Sequence[MessageRow]) -> Steps[list[IndexedText]]:
+def _of_messages(rows: Sequence[MessageRow], a_turn: int) -> Steps[list[IndexedText]]:
     texts: list[IndexedText] = []
     for row in rows:
         terms = yield from dialogue_acts.finding_facts(from_row(row))
         if terms and "\0" not in row.content:  # which the store can't compare
-            texts.append(IndexedText(row.seq, "", row.seq, terms))
+            texts.append(IndexedText(row.seq, "", turn_of(row.seq, a_turn), terms))
         yield
     return texts
 

@@ -35,7 +35,7 @@ CREATE TABLE postings (
 ) STRICT, WITHOUT ROWID;
 
 -- The texts of a collection: `document` is a memory's place, or a message's seq. `whole` and `part`: of a memory `x/n`,
--- x and n; of a message, an empty text and its seq. `terms` is a JSON array of the numbers of its terms.
+-- x and n; of a message, an empty text and the number of its turn. `terms` is a JSON array of the numbers of its terms.
 CREATE TABLE indexed_texts (
     collection INTEGER NOT NULL REFERENCES collections (number) ON DELETE CASCADE,
     document   INTEGER NOT NULL,
