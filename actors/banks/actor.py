@@ -331,7 +331,7 @@ class BankActor(DurableActor):
             "owner": bank.owner,
             "access": bank.access,
             "memories": bank.memories,
-            "in_memory": 0 if self._recalling is None else len(self._recalling.resident),
+            "in_memory": 0 if self._recalling is None else self._recalling.in_memory,
             "attachments": {row.agent: row.permission for row in self._attachments.attached.values()},
         }
 

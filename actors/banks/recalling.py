@@ -29,6 +29,11 @@ class Recalling:
         """Whether a recall waits for the store."""
         return bool(self._tasks)
 
+    @property
+    def in_memory(self) -> int:
+        """The number of memories from which recalls are answered without the store."""
+        return 0 if self.resident.reading else len(self.resident)
+
     def recall(self, view: BankView, message: RecallMemories) -> RecalledMemories | AsyncFuture[RecalledMemories]:
         """Answer a recall, whose viewer may see the memories."""
         found = self.resident.recall(view.row, Question(message.terms), message.limit)

@@ -103,6 +103,7 @@ class ResidentMemories:
         "_authors",
         "_bank_id",
         "_changed",
+        "_counted",
         "_index",
         "_removed",
         "_residents",
@@ -124,8 +125,8 @@ class ResidentMemories:
         self._changed: set[int] = set()  # positions of memories to be read anew
         self._removed = False  # memories were removed or censored since the positions were read
         self._too_large = False
-        self._text_bytes = self._size = 0
-        self._authors: set[str] = set()  # and their owners
+        self._text_bytes = self._size = self._counted = 0
+        self._authors: dict[str, str] = {}  # ids and names of the authors, and the ids of their owners
 
     def __len__(self) -> int:
         return len(self._rows or ())
@@ -164,7 +165,6 @@ class ResidentMemories:
 
     def loaded(self, positions: Iterable[int]) -> None:
         """Take note that memories were stored, replaced or removed by a load."""
-        self._too_large = False
         if self._rows is not None:
             self._changed.update(positions)
             self._read_soon()
@@ -183,11 +183,11 @@ class ResidentMemories:
             self._task = None
         self._rows = None
         self._index = Index()
-        self._authors = set()
+        self._authors = {}
         self._changed = set()
         self._removed = False
-        size, self._size, self._text_bytes = self._size, 0, 0
-        self._residents.forget(self, size)
+        counted, self._counted, self._size, self._text_bytes = self._counted, 0, 0, 0
+        self._residents.forget(self, counted)
 
     def _read_soon(self) -> None:
         if self._task is None:
@@ -224,11 +224,10 @@ class ResidentMemories:
             left = set(await self._store.fetch(memories.uncensored_positions(self._bank_id)))
             for position in self._held() - left:
                 self._forget(position)
-        if changed:
-            rows = await self._store.fetch(memories.at_positions(sorted(changed)))
-            for position in changed & self._held():
-                self._forget(position)
-            await self._take(rows)
+        rows = await self._store.fetch(memories.at_positions(sorted(changed))) if changed else []
+        for position in changed & self._held():
+            self._forget(position)
+        await self._take(rows)
 
     def _held(self) -> set[int]:
         return set(self._rows or ())
@@ -239,13 +238,13 @@ class ResidentMemories:
         Raises:
             CancelledError: they are too many, or too large.
         """
-        before = self._size
         await sliced(self._index_each(rows))
         if len(self) > MAX_MEMORIES or self._text_bytes > MAX_TEXT_BYTES:
             self._too_large = True
             self.drop()
         else:
-            self._residents.grow(self, self._size - before)
+            more, self._counted = self._size - self._counted, self._size
+            self._residents.grow(self, more)
         if self._rows is None:  # dropped: this task is to end
             raise asyncio.CancelledError
 
@@ -255,13 +254,20 @@ class ResidentMemories:
             terms = yield from memory_terms(row.name, text)
             if self._rows is None:
                 return
-            whole_of, part = whole_and_part(row.name)
-            self._rows[row.position] = row
-            self._index.add(row.position, terms, whole_of, part)
-            self._authors.update(filter(None, (row.author_id, row.author_owner_id)))
+            self._rows[row.position] = self._shared(row)
+            self._index.add(row.position, terms, *whole_and_part(row.name))
             self._text_bytes += getsizeof(text)
             self._size += _size_of(row)
             yield
+
+    def _shared(self, row: MemoryRow) -> MemoryRow:
+        """Return a row that shares its author's texts with the other rows, each of which was read with its own."""
+        known = self._authors
+        author_id, author, owner_id = (
+            text and known.setdefault(text, text) for text in (row.author_id, row.author, row.author_owner_id)
+        )
+        created_at = row.updated_at if row.created_at == row.updated_at else row.created_at
+        return row._replace(author_id=author_id, author=author, author_owner_id=owner_id, created_at=created_at)
 
     def _forget(self, position: int) -> None:
         assert self._rows is not None
