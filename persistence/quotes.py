@@ -40,21 +40,23 @@ def _quote(into: str, *params: int | str) -> Write:
     )
 
 
-def echo(conversation_id: int, seqs: Sequence[int], seq: int) -> Write:
-    """Note that a message may repeat the quotes of these messages."""
-    return _echo("conversation", conversation_id, seqs, seq)
+def echo(conversation_id: int, seqs: Sequence[int], seq: int, since: int) -> Write:
+    """Note that a message may repeat the quotes of these messages; fails if one was redacted at or after `since`."""
+    return _echo("conversation", conversation_id, seqs, seq, since)
 
 
-def echo_in_zone(zone_id: str, seqs: Sequence[int], seq: int) -> Write:
-    """Note that a message in a zone may repeat the quotes of these messages."""
-    return _echo("zone", zone_id, seqs, seq)
+def echo_in_zone(zone_id: str, seqs: Sequence[int], seq: int, since: int) -> Write:
+    """Note that a message in a zone may repeat the quotes of these messages; fails as `echo` does."""
+    return _echo("zone", zone_id, seqs, seq, since)
 
 
-def _echo(said_in: Talk, id: int | str, seqs: Sequence[int], seq: int) -> Write:
+def _echo(said_in: Talk, id: int | str, seqs: Sequence[int], seq: int, since: int) -> Write:
     table, stream = NOTED_IN[said_in]
+    # a null where the engine may have read what is redacted now, which the column refuses
     return Write(
-        f"INSERT INTO {table} (memory, {stream}, seq, source, whole) SELECT DISTINCT memory, {stream}, ?, 0, 1"
-        f" FROM {table} WHERE {stream} = ? AND seq IN (SELECT value FROM json_each(?))"
+        f"INSERT INTO {table} (memory, {stream}, seq, source, whole) SELECT DISTINCT"
+        f" CASE WHEN censored = 1 AND updated_at >= ? THEN NULL ELSE memory END, {stream}, ?, 0, 1"
+        f" FROM {table} JOIN memories ON place = memory WHERE {stream} = ? AND seq IN (SELECT value FROM json_each(?))"
         f" ON CONFLICT (memory, {stream}, seq, source) DO UPDATE SET whole = 1",
-        (seq, id, json.dumps(seqs)),
+        (since, seq, id, json.dumps(seqs)),
     )

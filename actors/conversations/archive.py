@@ -120,9 +120,10 @@ class Archive(Generic[S]):
 
         Nothing is done where messages before them are not indexed yet; a job does so (actors/jobs/indexing.py).
         """
-        if self._is_behind:
-            await self._read()
         collection = self._collection
+        if self._is_behind or (collection is not None and collection.version != tokenizer.VERSION):
+            await self._read()
+            collection = self._collection
         if collection is None and self._window.oldest_seq == 1:
             collection = search_index.Collection(new_number(), tokenizer.VERSION, 0, 0, 0)
         if collection is None or collection.version != tokenizer.VERSION:

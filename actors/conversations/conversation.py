@@ -56,7 +56,7 @@ class Chat(NamedTuple):
         writes = PRIVATE_QUOTES.notes(conversation_id, sent.reply, self.memories, whole=streamed)
         if receipt is not None:
             writes += receipt.writes(sent)
-        return writes + PRIVATE_QUOTES.unseen_notes(conversation_id, sent.reply.seq, outcome, receipt)
+        return writes + PRIVATE_QUOTES.unseen_notes(conversation_id, sent.reply, outcome, receipt)
 
 
 def new_message(

@@ -13,6 +13,9 @@ from persistence.conversations import MessageRow
 from persistence.quotes import Talk
 from persistence.store import Write
 
+JUST_NOW_MS = 30_000
+"""More milliseconds than a commit takes, and the notice of it to the actors that have to reload."""
+
 S = TypeVar("S", int, str)
 S_contra = TypeVar("S_contra", int, str, contravariant=True)
 
@@ -47,7 +50,7 @@ class _Quote(Protocol[S_contra]):
 
 
 class _Echo(Protocol[S_contra]):
-    def __call__(self, stream: S_contra, seqs: Sequence[int], seq: int, /) -> Write: ...
+    def __call__(self, stream: S_contra, seqs: Sequence[int], seq: int, since: int, /) -> Write: ...
 
 
 class QuoteNotes(NamedTuple, Generic[S]):
@@ -69,16 +72,19 @@ class QuoteNotes(NamedTuple, Generic[S]):
             if source.kind == "bank" and (source.of, source.id) in positions
         ]
 
-    def unseen_notes(self, stream: S, seq: int, reply: Reply, receipt: Receipt | None) -> list[Write]:
+    def unseen_notes(self, stream: S, message: Utterance, reply: Reply, receipt: Receipt | None) -> list[Write]:
         """Note the memories whose words a reply may repeat without showing them as sources.
+
+        The unit fails if a message that it may repeat was redacted just now, because the engine may have read that
+        message before. (Whoever reads a redacted message later is loaded after the redaction.)
 
         The answer that a receipt keeps may repeat the same texts, so it gets the notes of the message.
         """
-        notes = [self.quote(position, stream, seq, quotes.UNSEEN, whole=True) for position in reply.positions]
+        notes = [self.quote(position, stream, message.seq, quotes.UNSEEN, whole=True) for position in reply.positions]
         if reply.echoes:
-            notes.append(self.echo(stream, reply.echoes, seq))
+            notes.append(self.echo(stream, reply.echoes, message.seq, message.at - JUST_NOW_MS))
         if notes and receipt is not None:
-            notes += receipt.quotes_alike(self.said_in, stream, seq)
+            notes += receipt.quotes_alike(self.said_in, stream, message.seq)
         return notes
 
 

@@ -184,7 +184,7 @@ class ZoneTalk:
         said, new = self._said(zone, message)
         replies: list[Utterance] = []
         notes: list[Write] = []
-        echoing: list[tuple[int, Reply]] = []
+        echoing: list[tuple[Utterance, Reply]] = []
         failed: ServiceError | None = None
         for persona, memories, reply in zip(message.answering, message.memories, outcomes, strict=True):
             if isinstance(reply, ServiceError):
@@ -197,12 +197,12 @@ class ZoneTalk:
             if memories:
                 notes += ZONE_QUOTES.notes(zone.row.id, replies[-1], memories)
             if reply.echoes:
-                echoing.append((seq, reply))
+                echoing.append((replies[-1], reply))
         unanswered = failed is not None and message.spoken_to
         outcome = None if unanswered else Said(said, replies[0] if message.spoken_to else None)
         notes += _of_receipt(receipt, outcome, said)
-        for seq, reply in echoing:
-            notes += ZONE_QUOTES.unseen_notes(zone.row.id, seq, reply, None if outcome is None else receipt)
+        for repeating, reply in echoing:
+            notes += ZONE_QUOTES.unseen_notes(zone.row.id, repeating, reply, None if outcome is None else receipt)
         stored = self._store(zone, *new, *replies, beside=notes, said=outcome)
         return _once_stored(stored, failed) if failed is not None and unanswered else stored
 
@@ -254,7 +254,7 @@ class ZoneTalk:
         beside = ZONE_QUOTES.notes(zone.row.id, reply, message.memories, whole=True)
         if answer is not None:
             beside += _of_receipt(message.receipt, said, message.said)
-        beside += ZONE_QUOTES.unseen_notes(zone.row.id, seq, outcome, message.receipt)
+        beside += ZONE_QUOTES.unseen_notes(zone.row.id, reply, outcome, message.receipt)
         stored = self._store(zone, reply, beside=beside)
         if answer is not None:
             stored.then(lambda done: answer.fail(done.error) if done.error else answer.set(said))

@@ -9,14 +9,16 @@ from typing import Any
 import pytest
 
 from actors.conversations.archive import CONVERSATION, ZONE, Archive, read_window
+from actors.engines.openai.engine import OpenAIEngine
 from actors.engines.turn import Piece, Recalled, Turn
 from actors.engines.window import Window
 from actors.jobs.erasing import keep_erasing
 from persistence.store import Unit, Write
-from tests.support.disk import erased, value
+from tests.support.disk import Disk, erased, value
 from tests.support.gateway import PASSWORD
 from tests.support.in_process import CommandClient, CoreGateway
 from tests.support.long_talk import answering, gateway_in, reply_to, talk
+from tests.support.provider import providing, waits
 
 SECRET = "vermilion"
 BANK, DOOR = {"name": "bank"}, {"name": "Door"}
@@ -101,6 +103,35 @@ async def test_a_model_s_reply_that_repeats_an_old_reply_is_redacted_with_it(tol
             assert history.ok().content[-1]["content"] == "[censored]"
         async with erasing(gateway):
             await erased(told, SECRET, within_s=10)
+
+
+async def test_a_reply_that_repeats_what_is_censored_in_this_moment_is_not_stored(told: Path):
+    """It stands in the queue behind the censoring, of which its actor learns only then."""
+    disk, gate = Disk(), asyncio.Event()
+    async with providing() as provider:
+        provider.on(QUESTION, waits(gate, f"It is {SECRET}."))
+        engine = OpenAIEngine(provider.base_url, "sk-key", "llama")
+        async with gateway_in(told, engine=engine, before_commit=disk.before_commit) as gateway:
+            user = await CommandClient(gateway).log_on("ada")
+            asking = asyncio.create_task(user.command("AP_Chat", target={"agent": "scout"}, content=QUESTION))
+            while not provider.asked(QUESTION):
+                await asyncio.sleep(0.01)
+            assert SECRET in provider.requests[0].system
+            disk.hold()
+            censoring = asyncio.create_task(user.command("MB_Censor", target={"bank": "bank"}, vx=DOOR))
+            await disk.reached()
+            gate.set()
+            async with asyncio.timeout(5):
+                while not gateway.core.store.stats().waiting:
+                    await asyncio.sleep(0.01)
+            disk.let_go()
+            (await asking).refused(5002, 503)
+            (await censoring).ok()
+            assert (
+                await value(gateway.core.store, "SELECT count(*) FROM messages WHERE content LIKE ?", f"%{SECRET}%")
+                == 0
+            )
+        await engine.close()
 
 
 @pytest.mark.parametrize("stream", ["conversations", "zones"])
