@@ -238,7 +238,7 @@ def relatives(collection: int, beginnings: Sequence[str], limit: int) -> Query[t
     )
 
 
-_WEIGHTED = "weight * times * (:k1 + 1) / (times + :k1 * (1 - :b + :b * length / :average))"
+_WEIGHTED = "weight * times / (times + :fixed + :by_length * length)"
 _ALL = "weights CROSS JOIN postings ON postings.term = weights.term"
 
 
@@ -288,8 +288,10 @@ def best(
         others: further terms, which only count in the scores of the texts that `weights` find.
         newest: for each term of `weights`, the number of its texts that are looked at, the newest ones; all if absent.
     """
-    params = {"weights": _json(weights), "others": _json(others), "average": average, "k1": k1, "b": b}
-    params |= {"collection": collection, "limit": limit}
+    weights = [(term, weight * (k1 + 1)) for term, weight in weights]
+    others = [(term, weight * (k1 + 1)) for term, weight in others]
+    params = {"weights": _json(weights), "others": _json(others), "collection": collection, "limit": limit}
+    params |= {"fixed": k1 * (1 - b), "by_length": k1 * b / average}  # computed once, and not for each posting
     if newest is None:
         return Query(_BEST, params, lambda row: Hit(*row))
     matches = " UNION ALL ".join(

@@ -23,7 +23,7 @@ from persistence.search_index import DONE
 from persistence.sqlite.store import SqliteStore
 from persistence.store import Store, Unit, Write
 from persistence.users import UserRow
-from tests.support.disk import open_store, rows, value
+from tests.support.disk import open_store, rows, traces, value
 
 USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
 AGENT = AgentRow("agt_1", "usr_1", "ada", "scout", "", None, "agent", True, 0, 0)
@@ -170,6 +170,21 @@ async def test_what_changes_while_a_bank_moves_is_found_by_its_new_words_only(
 
 def _index(row: MemoryRow) -> tuple[Write, ...]:
     return search_index.add(BANK.collection, [indexed(row, whole(memory_terms(row.name, row.text or "")))])
+
+
+@pytest.mark.parametrize("moved", [False, True])
+async def test_words_of_memories_stored_before_are_erased_from_both_indexes(
+    store: SqliteStore, tmp_path: Path, moved: bool
+):
+    if moved:
+        await index_banks(store)
+    assert traces(tmp_path, text_of(1))
+    assert traces(tmp_path, animal(1))
+    await store.commit(Unit((Write("DELETE FROM conversations", ()), Write("DELETE FROM zones", ()))))
+    await store.commit(Unit(censoring.censor("bnk_1", Choice(), 1)))
+    assert await store.erase_deleted()
+    for place in (1, 2, 150, MEMORIES):
+        assert traces(tmp_path, animal(place)) == []
 
 
 async def test_another_version_of_the_tokenizer_has_all_indexed_anew(
