@@ -29,6 +29,12 @@ BATCH = 64
 MAX_READ = 400
 """The number of messages before the window that are read for it where they are not indexed yet; a job does the rest."""
 
+MAX_KEPT = 1_600
+"""The number of indexed messages of one conversation in use that stay in memory, so that they need no look-up."""
+
+MAX_KEPT_IN_ALL = 100_000
+"""The same for all conversations of this process together; they take about a kilobyte each."""
+
 log = logging.getLogger("parley.archive")
 
 S = TypeVar("S", int, str)
@@ -61,15 +67,29 @@ class _Moved(Exception):
     """The index or the messages changed since they were read."""
 
 
+class _Kept:
+    """Counts the indexed messages that the archives of this process keep in memory."""
+
+    count = 0
+
+
+def kept_in_all() -> int:
+    """Return the number of indexed messages that the archives of this process keep in memory."""
+    return _Kept.count
+
+
 class Archive(Generic[S]):
     """The archive of one conversation or zone in use.
+
+    The newest messages that are indexed stay in memory while there is room for them in the process. Where these are all
+    that left the window, no look-up is needed.
 
     Its units change nothing in memory that an answer shows, so they need no fence: one of an actor that was replaced
     meanwhile is stored only if it is still right. The store compares each text with the stored one, so that the terms
     of a text that was censored meanwhile never come back.
     """
 
-    __slots__ = ("_collection", "_of", "_store", "_stream", "_task", "_tries_at", "_window")
+    __slots__ = ("_collection", "_kept", "_of", "_store", "_stream", "_task", "_tries_at", "_window")
 
     def __init__(
         self, store: Store, of: Stream[S], stream: S, window: Window, collection: search_index.Collection | None = None
@@ -81,18 +101,30 @@ class Archive(Generic[S]):
         self._collection = collection
         self._task: asyncio.Task[None] | None = None
         self._tries_at = 0  # the last seq of the window from which on indexing is tried again
+        self._kept = 0
+
+    def __del__(self) -> None:
+        _Kept.count -= self._kept
 
     @property
     def is_empty(self) -> bool:
-        """Whether all messages are in the window."""
-        return self._collection is None and not self._window.left
+        """Whether all messages are in memory, where searches of the window find them."""
+        window = self._window
+        return window.oldest_seq == 1 or (self._collection is None and not window.left)
+
+    def _drop(self, upto_seq: int) -> None:
+        """Drop indexed messages, up to a seq, for which there is no more room."""
+        window, room = self._window, MAX_KEPT_IN_ALL - _Kept.count + self._kept
+        window.drop_left(upto_seq, keep=max(min(MAX_KEPT, room), 0))
+        _Kept.count += window.archived - self._kept
+        self._kept = window.archived
 
     # indexing
 
     def tend(self) -> None:
         """Index what left the window, in a task, if a batch of it is there."""
         window = self._window
-        if window.left >= BATCH and self._task is None and window.last_seq >= self._tries_at:
+        if window.left - window.archived >= BATCH and self._task is None and window.last_seq >= self._tries_at:
             self._task = asyncio.create_task(self._index())
 
     @property
@@ -102,7 +134,7 @@ class Archive(Generic[S]):
 
     async def _index(self) -> None:
         try:
-            while self._window.left >= BATCH:
+            while self._window.left - self._window.archived >= BATCH:
                 if not await self._index_batch():
                     self._tries_at = self._window.last_seq + BATCH
                     break
@@ -128,8 +160,8 @@ class Archive(Generic[S]):
             collection = search_index.Collection(new_number(), tokenizer.VERSION, 0, 0, 0)
         if collection is None or collection.version != tokenizer.VERSION:
             return False
-        self._window.drop_left(collection.reached)
-        if self._window.oldest_seq != collection.reached + 1:
+        self._drop(collection.reached)
+        if self._window.leaving_seq != collection.reached + 1:
             return False
         batch = await sliced(self._window.leaving(BATCH))
         if len(batch) < BATCH:
@@ -154,7 +186,7 @@ class Archive(Generic[S]):
             return self._collection is not None and self._collection.reached > collection.reached
         words = collection.words + sum(len(text.terms) for text in texts)
         self._collection = collection._replace(reached=to, texts=collection.texts + len(texts), words=words)
-        self._window.drop_left(to)
+        self._drop(to)
         return True
 
     @property

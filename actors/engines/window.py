@@ -1,7 +1,9 @@
 """The last utterances of one conversation, and the search in them."""
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import NamedTuple
 
 from actors.engines import dialogue_acts
@@ -18,8 +20,11 @@ CAPACITY = 200
 MAX_LEFT = 2_000
 """The number of utterances that left the window and wait to be archived; above it the oldest are dropped."""
 
-MAX_POSTINGS = 64
+MAX_POSTINGS = 256
 """Bounds the cost of a search: the number of places of words that it looks at, those of the rarest words."""
+
+
+_seq_of = attrgetter("seq")
 
 
 class FoundUtterance(NamedTuple):
@@ -38,8 +43,8 @@ class Window:
     The index is built at the first search and updated by every later `append`, so a conversation that no engine
     searches costs only a list. `indexing` adds a long utterance, and those that come after it.
 
-    With `keeps_left`, utterances that leave stay in memory, where searches find them, until `drop_left`. For
-    `a_turn` see `turn_of`.
+    With `keeps_left`, utterances that leave stay in memory, where searches find them, until `drop_left`. Those of them
+    that an archive has, too, come first. For `a_turn` see `turn_of`.
     """
 
     __slots__ = (
@@ -51,6 +56,7 @@ class Window:
         "_oldest",
         "_repeating",
         "_utterances",
+        "archived",
         "left",
     )
 
@@ -74,6 +80,8 @@ class Window:
         self._repeating: dict[int, Sequence[str]] = {}  # the terms of indexed utterances that have one several times
         self.left = 0
         """The number of utterances that left and are kept."""
+        self.archived = 0
+        """The number of those that the archive has, too."""
         if keeps_left:
             for utterance in utterances:
                 self.append(utterance)
@@ -99,6 +107,11 @@ class Window:
         """The seq of the newest utterance; 0 in an empty window."""
         return self._utterances[-1].seq if self._utterances else 0
 
+    @property
+    def leaving_seq(self) -> int:
+        """The seq of the oldest utterance that the archive has not; 0 if it has all."""
+        return self._utterances[self.archived].seq if self.archived < len(self._utterances) else 0
+
     def append(self, utterance: Utterance) -> None:
         """Add the newest utterance; the oldest leaves a full window."""
         utterances = self._utterances
@@ -120,10 +133,11 @@ class Window:
         return Window((utterance for utterance in self if utterance.seq < seq), self._capacity, a_turn=self._a_turn)
 
     def leaving(self, limit: int) -> Steps[list[tuple[Utterance, Sequence[str]]]]:
-        """List the oldest utterances that left, each with its terms as `dialogue_acts.facts` returns them."""
+        """List the oldest utterances that left and are not archived, each with its terms as `facts` returns them."""
         found: list[tuple[Utterance, Sequence[str]]] = []
-        first = self._oldest
-        for number, utterance in enumerate(self._utterances[: min(limit, self.left)], first):
+        first = self.archived
+        leaving = self._utterances[first : min(first + limit, self.left)]
+        for number, utterance in enumerate(leaving, self._oldest + first):
             index = self._index
             if index is None or not self._oldest <= number < self._indexed:
                 terms: Sequence[str] = yield from dialogue_acts.finding_facts(utterance)
@@ -135,13 +149,10 @@ class Window:
             yield
         return found
 
-    def drop_left(self, upto_seq: int) -> None:
-        """Drop the utterances that left, up to a seq."""
-        utterances = self._utterances
-        count = 0
-        while count < self.left and utterances[count].seq <= upto_seq:
-            count += 1
-        self._drop(count)
+    def drop_left(self, upto_seq: int, *, keep: int = 0) -> None:
+        """Drop the utterances that left, up to a seq, because the archive has them; keep the newest `keep` of these."""
+        self.archived = bisect_right(self._utterances, upto_seq, hi=self.left, key=_seq_of)
+        self._drop(max(self.archived - keep, 0))
 
     def _drop(self, count: int) -> None:
         """Drop the first utterances."""
@@ -154,6 +165,7 @@ class Window:
         del self._utterances[:count]
         self._oldest += count
         self.left = max(self.left - count, 0)
+        self.archived = max(self.archived - count, 0)
 
     def _add(self, index: Index, number: int, terms: Sequence[str]) -> None:
         index.add(number, terms, part=turn_of(self._utterances[number - self._oldest].seq, self._a_turn))

@@ -1,11 +1,13 @@
 """What was said long ago is found, however long the conversation (docs/contract.md, "Chat engines")."""
 
 import asyncio
+import gc
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from actors.conversations import archive
 from actors.core import Core
 from actors.engines import dialogue_acts
 from actors.jobs.indexing import index_talks
@@ -18,6 +20,41 @@ from tests.support.long_talk import FACT, QUESTION, QUOTE, answering, gateway_in
 def sent(number: int) -> str:
     """What an agent says of a parcel that it was told of."""
     return f"You said: “Parcel p{number} went to town t{number}.”"
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep no indexed message in memory, so that all of them are looked up, except in tests of keeping."""
+    if "keeping" not in request.node.name:
+        monkeypatch.setattr(archive, "MAX_KEPT", 0)
+
+
+async def test_keeping_indexed_messages_in_memory_saves_their_look_up(tmp_path: Path):
+    async with gateway_in(tmp_path) as gateway:
+        user = await CommandClient(gateway).register("ada")
+        await user.agent("scout")
+        await reply_to(user, FACT)
+        await talk(user, 300)
+        await until_reached(gateway, (2 * 301 - 200) // 64 * 64)
+        await rows_of(gateway, "ALTER TABLE vocabulary RENAME TO elsewhere")
+        assert await reply_to(user, QUESTION) == QUOTE
+        assert await reply_to(user, "What is my aunt's hobby?") == dialogue_acts.UNKNOWN
+
+
+async def test_keeping_ends_where_the_process_has_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(archive, "MAX_KEPT_IN_ALL", archive.kept_in_all() + 100)
+    async with gateway_in(tmp_path) as gateway:
+        before = archive.kept_in_all()
+        user = await CommandClient(gateway).register("ada")
+        await user.agent("scout")
+        await reply_to(user, FACT)
+        await talk(user, 300)
+        await until_reached(gateway, (2 * 301 - 200) // 64 * 64)
+        assert archive.kept_in_all() == before + 100
+        assert await reply_to(user, QUESTION) == QUOTE
+        assert await reply_to(user, "Where did parcel p7 go?") == "You said: “Parcel p7 went to town t7.”"
+    gc.collect()
+    assert archive.kept_in_all() == before
 
 
 async def test_a_fact_is_found_after_five_thousand_later_messages_and_after_a_restart(tmp_path: Path):

@@ -41,6 +41,24 @@ def test_what_left_is_not_shown_but_found_until_it_is_dropped(indexed_first: boo
 
 
 @pytest.mark.parametrize("indexed_first", [True, False])
+def test_of_those_that_are_archived_the_newest_can_be_kept(indexed_first: bool):
+    window = numbered(0)
+    if indexed_first:
+        whole(window.indexing())
+    for seq in range(1, 11):
+        window.append(said(seq, f"Locker {seq} holds tea."))
+    window.drop_left(4, keep=2)
+    assert (window.left, window.archived, window.oldest_seq, window.leaving_seq) == (4, 2, 3, 5)
+    assert (found(window, "2"), found(window, "3"), found(window, "5")) == ([], [3], [5])
+    assert [utterance.seq for utterance, _ in whole(window.leaving(10))] == [5, 6]
+    window.append(said(11, "Locker 11 holds tea."))
+    window.drop_left(6, keep=2)
+    assert (window.left, window.archived, window.oldest_seq, window.leaving_seq) == (3, 2, 5, 7)
+    window.drop_left(6)
+    assert (window.left, window.archived, window.leaving_seq) == (1, 0, 7)
+
+
+@pytest.mark.parametrize("indexed_first", [True, False])
 def test_those_that_left_come_with_the_terms_that_the_index_takes(indexed_first: bool):
     texts = [
         "Tea, tea and more tea in locker 4.",
