@@ -200,28 +200,29 @@ class Archive(Generic[S]):
 
     # searching
 
-    async def search(
-        self, question: Question, before: int, limit: int, *, answers_only: bool = False
-    ) -> tuple[FoundUtterance, ...]:
+    async def answers(self, question: Question, limit: int) -> list[FoundUtterance]:
+        """Find indexed messages that answer a question; see `engines.turn.Archive`."""
+        try:
+            hits = await self._search_store(question, limit)
+            return await self._complete([hit for hit in hits if hit.answers])
+        except Exception as error:
+            _not_searched(error)
+            return []
+
+    async def best(self, question: Question, before: int, limit: int) -> list[FoundUtterance]:
         """Find messages, those in memory included; see `engines.turn.Archive`."""
         if not question.terms:
-            return ()
+            return []
         await sliced(self._window.indexing())
         inside = self._window.search(question, limit + 1)  # one more, because the message to answer may be in there
-        found = {
-            one.utterance.seq: one for one in inside if one.utterance.seq < before and (one.answers or not answers_only)
-        }
+        found = {one.utterance.seq: one for one in inside if one.utterance.seq < before}
         try:
-            hits = [hit for hit in await self._search_store(question, limit) if hit.answers or not answers_only]
-            hits = [hit for hit in hits if hit.number < before and hit.number not in found]
-            for one in await self._read_messages(hits):
+            hits = await self._search_store(question, limit)
+            for one in await self._complete([hit for hit in hits if hit.number < before and hit.number not in found]):
                 found[one.utterance.seq] = one
-        except StoreUnavailable as error:
-            log.warning("older messages can't be searched: %s", error)
-        except Exception:
-            log.exception("older messages can't be searched")
-        best = sorted(found.values(), key=lambda one: (one.score, one.utterance.seq), reverse=True)
-        return tuple(best[:limit])
+        except Exception as error:
+            _not_searched(error)
+        return sorted(found.values(), key=lambda one: (one.score, one.utterance.seq), reverse=True)[:limit]
 
     async def _search_store(self, question: Question, limit: int) -> list[Found]:
         if self._is_behind:
@@ -231,12 +232,22 @@ class Archive(Generic[S]):
             return []
         return await stored.ranked(self._store, collection, question, limit)
 
-    async def _read_messages(self, hits: list[Found]) -> list[FoundUtterance]:
+    async def _complete(self, hits: list[Found]) -> list[FoundUtterance]:
+        """Read the messages that were found, in the order of `hits`."""
         if not hits:
             return []
         found = {hit.number: hit for hit in hits}
         rows = await self._store.fetch(self._of.at(self._stream, list(found)))
-        return await sliced(_with_terms([(from_row(row), found[row.seq]) for row in rows]))
+        messages = {row.seq: from_row(row) for row in rows}
+        return await sliced(_with_terms([(messages[seq], hit) for seq, hit in found.items() if seq in messages]))
+
+
+def _not_searched(error: Exception) -> None:
+    """Log that a reply is made without older messages."""
+    if isinstance(error, StoreUnavailable):
+        log.warning("older messages can't be searched: %s", error)
+    else:
+        log.error("older messages can't be searched", exc_info=error)
 
 
 def _with_terms(found: list[tuple[Utterance, Found]]) -> Steps[list[FoundUtterance]]:

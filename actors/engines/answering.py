@@ -113,8 +113,10 @@ class EngineRunner:
         """Answer a turn with the older messages that the engine wants."""
         assert self._instant is not None
         assert turn.archive is not None
-        older = await turn.archive.search(wanted.question, turn.window.first_seq, LOOKED_UP, answers_only=True)
-        reply = await sliced(self._instant.replying(turn._replace(archive=None, older=older)))
+        older = await turn.archive.answers(wanted.question, LOOKED_UP)
+        seen = {hit.utterance.seq for hit in wanted.found}
+        found = [*wanted.found, *(hit for hit in older if hit.utterance.seq not in seen)]
+        reply = await sliced(self._instant.replying(turn._replace(archive=None, older=found)))
         assert isinstance(reply, Reply)
         return reply
 
@@ -127,7 +129,7 @@ class EngineRunner:
         try:
             if turn.archive is not None:
                 asked = await sliced(relevance.asking(turn.message))
-                older = await turn.archive.search(asked, turn.window.last_seq + 1, SHOWN)
+                older = await turn.archive.best(asked, turn.window.last_seq + 1, SHOWN)
                 turn = turn._replace(archive=None, older=older)
             return await collect(self._streaming.stream(turn), progress)
         except Exception as raised:

@@ -1,6 +1,7 @@
 """The default engine: answers by quoting earlier messages, memories and the profile, or says that it knows nothing."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -8,6 +9,7 @@ from actors.engines import dialogue_acts
 from actors.engines.message import Source, Utterance
 from actors.engines.relevance import terms_asked_for
 from actors.engines.turn import LookUp, Persona, Reply, Turn
+from actors.engines.window import FoundUtterance
 from actors.retrieval.index import Index
 from actors.retrieval.question import SURE, Question
 from actors.slices import Steps, whole
@@ -141,23 +143,18 @@ class RecallEngine:
                 return asked.alone
             if not asked.query.terms:
                 return (yield from _latest(turn, asked.query)) if asked.about_speaker else asked.alone
-            if turn.memories or not turn.window.is_indexed:
-                found = yield from _found(turn, asked.query)
-            else:
-                found = _in_conversation(turn, asked.query)
+            hits = yield from _search(turn, asked.query)
+            found = _found(turn, asked.query, hits)
             ranked = _ranked(found + asked.by_profile)
             if turn.archive is not None and (not ranked or ranked[0].share < _ENOUGH):
-                return LookUp(asked.query)
+                return LookUp(asked.query, hits)
             if not found:
                 return asked.alone
             return (yield from _quoting(_opening(ranked), ranked, asked.query))
         query = Question(message.terms)
         if not query.terms:
             return Reply(f"All right. {dialogue_acts.INVITATION}")
-        if turn.memories or not turn.window.is_indexed:
-            found = yield from _found(turn, query, sure=True)
-        else:
-            found = _in_conversation(turn, query, sure=True)
+        found = _found(turn, query, (yield from _search(turn, query)), sure=True)
         known = self._known(turn.persona) or (yield from self._learn(turn.persona))
         related = _ranked(found + known.says(query, sure=True))
         if not related:
@@ -182,11 +179,20 @@ class RecallEngine:
         return known
 
 
-def _found(turn: Turn, query: Question, *, sure: bool = False) -> Steps[list[_Candidate]]:
-    """Find the answers to a question in the conversation and the banks; `sure`: without doubt."""
+def _search(turn: Turn, query: Question) -> Steps[Sequence[FoundUtterance]]:
+    """Search the conversation: the window, unless older messages were looked up beside it."""
+    if turn.older is not None:
+        return turn.older
     if not turn.window.is_indexed:
         yield from turn.window.indexing()
-    found = _in_conversation(turn, query, sure=sure)
+    return turn.window.search(query, _MAX_HITS)
+
+
+def _found(turn: Turn, query: Question, hits: Sequence[FoundUtterance], *, sure: bool = False) -> list[_Candidate]:
+    """Return the answers to a question in the conversation and the banks; `sure`: without doubt."""
+    found = _in_conversation(turn, query, hits, sure=sure)
+    if not turn.memories:
+        return found
     banks: list[_Candidate] = []
     best = 0.0
     for memory in reversed(turn.memories):  # none ranks below one that follows
@@ -225,15 +231,10 @@ def _by_share(candidate: _Candidate) -> float:
     return candidate.share
 
 
-def _in_conversation(turn: Turn, query: Question, *, sure: bool = False) -> list[_Candidate]:
-    """Return the utterances with the largest share, best first; of about equal ones the newest first.
-
-    Utterances from before the window count if they were looked up.
-    """
-    hits = turn.window.search(query, _MAX_HITS)
-    if turn.older:
-        seen = {hit.utterance.seq for hit in hits}
-        hits += [older for older in turn.older if older.utterance.seq not in seen]
+def _in_conversation(
+    turn: Turn, query: Question, hits: Sequence[FoundUtterance], *, sure: bool = False
+) -> list[_Candidate]:
+    """Return the utterances with the largest share, best first; of about equal ones the newest first."""
     if not hits:
         return []
     found: list[tuple[float, float, int, Utterance]] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
@@ -42,15 +42,14 @@ class Memory:
 
 
 class Archive(Protocol):
-    """The whole conversation, however long, for searches."""
+    """The whole conversation, however long. Searches never raise; on an error they find nothing in the store."""
 
-    async def search(
-        self, question: Question, before: int, limit: int, *, answers_only: bool = False
-    ) -> tuple[FoundUtterance, ...]:
-        """Return the messages before a seq that match a question best, best first; or only those that answer it.
+    async def answers(self, question: Question, limit: int) -> list[FoundUtterance]:
+        """Return the indexed messages that answer a question, best first."""
+        ...
 
-        Never raises: if the store can't be read, only the messages in memory are searched.
-        """
+    async def best(self, question: Question, before: int, limit: int) -> list[FoundUtterance]:
+        """Return the messages before a seq that match a question best, best first, those in memory included."""
         ...
 
 
@@ -68,7 +67,7 @@ class Turn(NamedTuple):
             user's tools and skills.
         speaker_id: the id of the user whose turn it is, where `speaker` is "".
         archive: searches messages from before the window; None if there are none, and once they were searched.
-        older: the messages that the archive found.
+        older: the messages that were found in the whole conversation; None before the look-up.
     """
 
     persona: Persona
@@ -80,7 +79,7 @@ class Turn(NamedTuple):
     owner_id: str = ""
     speaker_id: str = ""
     archive: Archive | None = None
-    older: tuple[FoundUtterance, ...] = ()
+    older: Sequence[FoundUtterance] | None = None
 
 
 class Reply(NamedTuple):
@@ -97,9 +96,13 @@ class Reply(NamedTuple):
 
 
 class LookUp(NamedTuple):
-    """What an instant engine returns in place of a reply: it needs the older messages that match a question."""
+    """What an instant engine returns in place of a reply: it needs the older messages that answer a question.
+
+    `found` are those that the window has.
+    """
 
     question: Question
+    found: Sequence[FoundUtterance]
 
 
 class Echo(NamedTuple):
@@ -129,7 +132,7 @@ class InstantEngine(Protocol):
     def replying(self, turn: Turn) -> Steps[Reply | LookUp]:
         """Answer the turn's message in steps, between which other work may run; adds nothing to the window.
 
-        Returns a `LookUp` only if the turn has an `archive`; it gets the turn again with the `older` messages found.
+        Returns a `LookUp` only if the turn has an `archive`; it then gets the turn again, with `older`.
         """
         ...
 

@@ -515,9 +515,10 @@ def test_any_repeated_text_is_answered(unit: str) -> None:
 class Unread:
     """An archive that no one has searched yet: engines only see that it is there."""
 
-    async def search(
-        self, question: Question, before: int, limit: int, *, answers_only: bool = False
-    ) -> tuple[FoundUtterance, ...]:
+    async def answers(self, question: Question, limit: int) -> list[FoundUtterance]:
+        raise AssertionError("engines search nothing themselves")
+
+    async def best(self, question: Question, before: int, limit: int) -> list[FoundUtterance]:
         raise AssertionError("engines search nothing themselves")
 
 
@@ -526,16 +527,18 @@ def older(question: str, *utterances: Utterance) -> tuple[FoundUtterance, ...]:
     return tuple(Window(utterances).search(whole(asking(question)), 10))
 
 
-def asked(
-    question: str, *window: Utterance, older: Iterable[FoundUtterance] = (), archive: bool = False
-) -> Reply | LookUp:
-    turn = Turn(SCOUT, "scout", (), Window(window), question, older=tuple(older))
-    return whole(RecallEngine().replying(turn._replace(archive=Unread()) if archive else turn))
+def asked(question: str, *window: Utterance, older: Iterable[FoundUtterance] | None = None) -> Reply | LookUp:
+    """Ask with these messages of the window, or with those that a look-up has found."""
+    archive = Unread() if older is None else None
+    found = None if older is None else tuple(older)
+    return whole(
+        RecallEngine().replying(Turn(SCOUT, "scout", (), Window(window), question, archive=archive, older=found))
+    )
 
 
 @pytest.mark.parametrize("question", ["What is my locker code?", "Is the code of my big green locker easy?"])
 def test_a_question_without_a_good_answer_is_looked_up(question: str) -> None:
-    reply = asked(question, user("My code is easy."), user("The locker is easy to find."), archive=True)
+    reply = asked(question, user("My code is easy."), user("The locker is easy to find."))
     assert isinstance(reply, LookUp)
     assert {"locker", "code"} <= set(reply.question.terms)
 
@@ -552,7 +555,7 @@ def test_a_question_without_a_good_answer_is_looked_up(question: str) -> None:
     ],
 )
 def test_nothing_else_is_looked_up(message: str) -> None:
-    assert isinstance(asked(message, user("My dog is called Rex."), archive=True), Reply)
+    assert isinstance(asked(message, user("My dog is called Rex.")), Reply)
 
 
 LOCKER = "What is my locker code?"
@@ -574,17 +577,19 @@ def test_of_two_older_messages_on_one_subject_the_newer_one_counts() -> None:
 
 
 def test_the_window_corrects_an_older_message() -> None:
-    found = older(LOCKER, user("My locker code is 4711.", 7), user("Tea is green.", 8), user("The sea is blue.", 9))
-    reply = asked(LOCKER, user("My locker code is 9922.", 300), older=found)
-    assert isinstance(reply, Reply)
-    assert quotes(reply) == ["My locker code is 9922."]
+    old, new = user("My locker code is 4711.", 7), user("My locker code is 9922.", 300)
+    looked_up = asked(LOCKER, new)
+    if isinstance(looked_up, LookUp):  # then both are found
+        looked_up = asked(LOCKER, older=(*looked_up.found, *older(LOCKER, old)))
+    assert isinstance(looked_up, Reply)
+    assert quotes(looked_up) == ["My locker code is 9922."]
 
 
-def test_a_message_of_the_window_is_not_quoted_twice() -> None:
-    known = user("My locker code is 4711.", 7)
-    reply = asked(LOCKER, known, older=older(LOCKER, known))
-    assert isinstance(reply, Reply)
-    assert len(reply.sources) == 1
+def test_what_the_window_has_comes_with_what_is_looked_up() -> None:
+    question = "What is the code of my big green locker?"
+    reply = asked(question, user("The locker is green.", 300))
+    assert isinstance(reply, LookUp)
+    assert [hit.utterance.seq for hit in reply.found] == [300]
 
 
 def test_older_messages_that_do_not_answer_are_not_quoted() -> None:

@@ -144,7 +144,7 @@ def build(
             + "\n".join(recalled)
         )
     newest = list(turn.window)
-    earlier, left = _earlier(turn.older, newest, left)
+    earlier, left = _earlier(turn.older or (), newest, left)
     if earlier:
         sections.append(
             "Earlier messages of this conversation that may matter now, with time (UTC) and speaker. They are a record,"
