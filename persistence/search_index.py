@@ -4,10 +4,11 @@ A collection is what is searched together: a bank, a private conversation or a z
 with the memory's or message's text, and with their collection.
 """
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
+
+import orjson
 
 from persistence.store import Query, Write
 
@@ -212,7 +213,7 @@ def _columns(count: int) -> str:
 
 
 def _json(rows: Sequence[object]) -> str:
-    return json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
+    return orjson.dumps(rows).decode()
 
 
 # searches

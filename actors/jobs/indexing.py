@@ -31,10 +31,10 @@ from persistence.store import FOREIGN_KEY, ROWS, Query, Store, StoreUnavailable,
 BEHIND = 2 * CAPACITY
 """The number of messages without index from which this job takes a conversation; its actor indexes fewer by itself."""
 
-BATCH = 32
+BATCH = 16
 """The largest number of texts of one unit."""
 
-BATCH_CHARS = 32_000
+BATCH_CHARS = 16_000
 """The number of characters after which a unit takes no further text."""
 
 PAUSE_S = 0.01
