@@ -6,6 +6,7 @@ with the memory's or message's text, and with their collection.
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import orjson
@@ -139,47 +140,51 @@ def advance(collection: int, reached: int, to: int) -> Write:
 # texts
 
 
+# each text is taken apart once, and not for each of its terms
+_TEXTS = (
+    "WITH texts (document, length, whole, part, terms) AS MATERIALIZED (SELECT "
+    + ", ".join(f"json_extract(value, '$[{place}]')" for place in range(5))
+    + " FROM json_each(?))"
+)
+
+
 def add(collection: int, texts: Sequence[IndexedText]) -> tuple[Write, ...]:
     """Index texts of a collection, replacing earlier rows of theirs; a text without terms has no row.
 
     Refused as `FOREIGN_KEY` when the collection is gone.
     """
-    rows: list[tuple[int, int, str, int, list[str]]] = []
-    vocabulary: Counter[str] = Counter()
-    postings: list[tuple[str, int, int, int]] = []
+    rows: list[tuple[int, int, str, int, dict[str, int]]] = []
     for document, whole, part, terms in texts:
         if terms:
-            length = len(terms)
-            counts = Counter(terms)
-            distinct = list(counts)[:MAX_TERMS]  # in order of their first occurrence
-            rows.append((document, length, whole, part, distinct))
-            vocabulary.update(distinct)
-            postings += [(term, document, counts[term], length) for term in distinct]
+            times = dict(islice(Counter(terms).items(), MAX_TERMS))  # in order of their first occurrence
+            rows.append((document, len(terms), whole, part, times))
     earlier = Write(
         "DELETE FROM indexed_texts WHERE collection = ? AND document IN (SELECT value FROM json_each(?))",
         (collection, _json([text.document for text in texts])),
     )
     if not rows:
         return (earlier,)
+    given = _json(rows)  # one text for all statements, because this runs on the event loop
     return (
         earlier,
         Write(
-            "INSERT INTO vocabulary (collection, term, documents)"
-            f" SELECT ?, {_columns(2)} FROM json_each(?) WHERE true"
+            f"INSERT INTO vocabulary (collection, term, documents) {_TEXTS}"
+            " SELECT ?, terms.key, count(*) FROM texts CROSS JOIN json_each(texts.terms) AS terms WHERE true"
+            " GROUP BY terms.key"
             " ON CONFLICT (collection, term) DO UPDATE SET documents = documents + excluded.documents",
-            (collection, _json(sorted(vocabulary.items()))),
+            (given, collection),
         ),
         Write(
-            "INSERT INTO postings (term, document, times, length)"
-            " SELECT number, json_extract(value, '$[1]'), json_extract(value, '$[2]'), json_extract(value, '$[3]')"
-            " FROM json_each(?) CROSS JOIN vocabulary ON collection = ? AND term = json_extract(value, '$[0]')",
-            (_json(postings), collection),
+            f"INSERT INTO postings (term, document, times, length) {_TEXTS}"
+            " SELECT number, texts.document, terms.value, texts.length FROM texts"
+            " CROSS JOIN json_each(texts.terms) AS terms CROSS JOIN vocabulary ON collection = ? AND term = terms.key",
+            (given, collection),
         ),
         Write(
-            "INSERT INTO indexed_texts (collection, document, length, whole, part, terms)"
-            f" SELECT ?, {_columns(4)}, (SELECT json_group_array(number) FROM json_each(texts.value, '$[4]') AS given"
-            " CROSS JOIN vocabulary ON collection = ? AND term = given.value) FROM json_each(?) AS texts",
-            (collection, collection, _json(rows)),
+            f"INSERT INTO indexed_texts (collection, document, length, whole, part, terms) {_TEXTS}"
+            " SELECT ?, document, length, whole, part, (SELECT json_group_array(number) FROM json_each(texts.terms)"
+            " CROSS JOIN vocabulary ON collection = ? AND term = key) FROM texts",
+            (given, collection, collection),
         ),
         Write(
             "UPDATE collections SET texts = texts + ?, words = words + ? WHERE number = ?",
@@ -205,11 +210,6 @@ def clear_bank(bank_id: str) -> tuple[Write, ...]:
         Write(f"DELETE FROM indexed_texts WHERE collection = {collection}", (bank_id,)),
         Write("UPDATE collections SET texts = 0, words = 0 WHERE bank_id = ?", (bank_id,)),
     )
-
-
-def _columns(count: int) -> str:
-    """Name the first members of an element of a JSON array of arrays."""
-    return ", ".join(f"json_extract(value, '$[{place}]')" for place in range(count))
 
 
 def _json(rows: Sequence[object]) -> str:
