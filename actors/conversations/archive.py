@@ -26,6 +26,9 @@ from persistence.store import FOREIGN_KEY, ROWS, Query, Store, StoreUnavailable,
 BATCH = 64
 """The number of messages that left the window and are indexed together."""
 
+BATCH_CHARS = 32_000
+"""The number of characters after which a batch takes no further message, so that no unit is long."""
+
 MAX_READ = 400
 """The number of messages before the window that are read for it where they are not indexed yet; a job does the rest."""
 
@@ -163,9 +166,7 @@ class Archive(Generic[S]):
         self._drop(collection.reached)
         if self._window.leaving_seq != collection.reached + 1:
             return False
-        batch = await sliced(self._window.leaving(BATCH))
-        if len(batch) < BATCH:
-            return False
+        batch = await sliced(self._window.leaving(BATCH, BATCH_CHARS))
         to = batch[-1][0].seq
         texts = [
             IndexedText(utterance.seq, "", turn_of(utterance.seq, self._of.a_turn), terms)

@@ -132,8 +132,11 @@ class Window:
         """Return a window of the utterances before a seq, without an index and without those that left."""
         return Window((utterance for utterance in self if utterance.seq < seq), self._capacity, a_turn=self._a_turn)
 
-    def leaving(self, limit: int) -> Steps[list[tuple[Utterance, Sequence[str]]]]:
-        """List the oldest utterances that left and are not archived, each with its terms as `facts` returns them."""
+    def leaving(self, limit: int, chars: int) -> Steps[list[tuple[Utterance, Sequence[str]]]]:
+        """List the oldest utterances that left and are not archived, each with its terms as `facts` returns them.
+
+        The one with which they have `chars` characters is the last.
+        """
         found: list[tuple[Utterance, Sequence[str]]] = []
         first = self.archived
         leaving = self._utterances[first : min(first + limit, self.left)]
@@ -146,6 +149,9 @@ class Window:
             else:
                 terms = ()
             found.append((utterance, terms))
+            chars -= len(utterance.content)
+            if chars <= 0:
+                break
             yield
         return found
 

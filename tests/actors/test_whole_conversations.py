@@ -245,3 +245,19 @@ async def test_a_job_and_an_actor_that_index_at_the_same_time_index_each_message
         assert await value(store, "SELECT texts FROM collections") == stated
         (counts,) = await rows(store, "SELECT sum(documents), (SELECT count(*) FROM postings) FROM vocabulary")
         assert counts[0] == counts[1]
+
+
+async def test_long_messages_are_indexed_in_small_units(tmp_path: Path):
+    async with gateway_in(tmp_path) as gateway:
+        store = gateway.core.store
+        user = await CommandClient(gateway).register("ada")
+        await user.agent("scout")
+        await reply_to(user, FACT)
+        for number in range(80):
+            filler = " ".join(f"w{number}x{word}" for word in range(2_000))
+            (await user.command("AP_Chat", content=f"Parcel p{number} went to town t{number}. {filler}")).ok()
+        await talk(user, 100, first=80)
+        async with asyncio.timeout(20):
+            while await value(store, "SELECT coalesce(max(reached), 0) FROM collections") <= 2 * 180 + 2 - 200 - 64:
+                await asyncio.sleep(0.01)
+        assert await reply_to(user, QUESTION) == QUOTE

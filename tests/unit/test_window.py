@@ -50,7 +50,7 @@ def test_of_those_that_are_archived_the_newest_can_be_kept(indexed_first: bool):
     window.drop_left(4, keep=2)
     assert (window.left, window.archived, window.oldest_seq, window.leaving_seq) == (4, 2, 3, 5)
     assert (found(window, "2"), found(window, "3"), found(window, "5")) == ([], [3], [5])
-    assert [utterance.seq for utterance, _ in whole(window.leaving(10))] == [5, 6]
+    assert [utterance.seq for utterance, _ in whole(window.leaving(10, 10_000))] == [5, 6]
     window.append(said(11, "Locker 11 holds tea."))
     window.drop_left(6, keep=2)
     assert (window.left, window.archived, window.oldest_seq, window.leaving_seq) == (3, 2, 5, 7)
@@ -76,7 +76,7 @@ def test_those_that_left_come_with_the_terms_that_the_index_takes(indexed_first:
         window.append(utterance)
     if indexed_first:
         whole(window.indexing())
-    leaving = whole(window.leaving(4))
+    leaving = whole(window.leaving(4, 100_000))
     assert [utterance for utterance, _ in leaving] == utterances[:4]
     for utterance, terms in leaving:
         assert list(terms) == whole(dialogue_acts.finding_facts(utterance))
@@ -98,3 +98,8 @@ def test_of_too_many_that_left_the_oldest_are_dropped():
 
 def test_an_empty_window_has_no_seqs():
     assert (Window().first_seq, Window().last_seq) == (0, 0)
+
+
+def test_long_utterances_leave_in_small_batches():
+    window = Window((said(seq, "word " * 2_000) for seq in range(1, 12)), 1, keeps_left=True)
+    assert [len(whole(window.leaving(64, chars))) for chars in (1, 10_000, 10_001, 1_000_000)] == [1, 1, 2, 10]
