@@ -130,8 +130,11 @@ def delete(domain_id: str) -> Write:
 
 
 def leave_all(agent_id: str) -> tuple[Write, ...]:
-    """Take an agent out of every domain; those that it founded go with it."""
+    """Take an agent out of every domain; those that it founded go with it, and an erasure is due if there are any."""
     return (
+        Write(
+            "UPDATE erasure SET due = due + 1 WHERE EXISTS (SELECT 1 FROM domains WHERE founder_id = ?)", (agent_id,)
+        ),
         Write("DELETE FROM domains WHERE founder_id = ?", (agent_id,)),
         Write("DELETE FROM memberships WHERE agent_id = ?", (agent_id,)),
     )

@@ -34,7 +34,7 @@ from actors.runtime.future import AsyncFuture
 from actors.runtime.notices import ReloadConcerning
 from actors.webhooks.outbox import Outbox
 from actors.wire import Record
-from persistence import agents, censoring, conversations, domains
+from persistence import agents, conversations, domains
 from persistence.agents import AgentRow
 from persistence.store import ROWS, Store
 
@@ -177,7 +177,6 @@ class AgentActor(DurableActor):
         return self.commit(
             *domains.leave_all(self.key),
             *agents.destroy(self.key, now),
-            censoring.DUE,
             *self._outbox.emit(agent.owner_id, *deployment_event("deleted", agent), at=now),
             reply=lambda: view,
             applied=applied,

@@ -7,9 +7,10 @@ import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from typing import Any, NamedTuple
 
-from actors.engines import relevance
+from actors.engines import dialogue_acts, relevance
 from actors.engines.message import Source
-from actors.engines.turn import Echo, Engine, LookUp, Piece, Recalled, Reply, StreamingEngine, Turn
+from actors.engines.turn import Archive, Echo, Engine, LookUp, Piece, Recalled, Reply, StreamingEngine, Turn
+from actors.engines.window import FoundUtterance
 from actors.errors import EngineFailed, ServiceError
 from actors.slices import Steps, Work, sliced
 
@@ -128,12 +129,17 @@ class EngineRunner:
         assert self._streaming is not None
         try:
             if turn.archive is not None:
-                asked = await sliced(relevance.asking(turn.message))
-                older = await turn.archive.best(asked, turn.window.last_seq + 1, SHOWN)
-                turn = turn._replace(archive=None, older=older)
+                turn = turn._replace(archive=None, older=await self._best(turn, turn.archive))
             return await collect(self._streaming.stream(turn), progress)
         except Exception as raised:
             return engine_error(raised, self._who)
+
+    async def _best(self, turn: Turn, archive: Archive) -> list[FoundUtterance]:
+        """Find the messages that match the turn's best; none match a mere courtesy."""
+        if (await sliced(dialogue_acts.analysing(turn.message))).courtesy is not None:
+            return []
+        question = await sliced(relevance.asking(turn.message))
+        return await archive.best(question, turn.window.last_seq + 1, SHOWN)
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Run the actor's work in a task."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from time import monotonic
 
 from actors.core import Core
 from persistence import censoring
@@ -13,6 +14,12 @@ ERASE_AFTER_S = 3.0
 LOOK_EVERY_S = 15.0
 """Interval of the search for erasures that no wake-up announced."""
 
+TIMES_AS_LONG = 5
+"""The pause after an erasure is this many times as long as it took, because it reads the whole file."""
+
+LONGEST_PAUSE_S = 20.0
+"""The longest of these pauses, so that everything is gone within a minute."""
+
 log = logging.getLogger("parley.housekeeping")
 
 
@@ -22,12 +29,16 @@ async def keep_erasing(core: Core) -> None:
     Censorings that a crash left behind are erased at the start.
     """
     while True:
+        pause = ERASE_AFTER_S
         try:
             (due,) = await core.store.fetch(censoring.ERASURES_DUE)
             if not due:
                 await core.erasure.wait(LOOK_EVERY_S)
-            elif await core.store.erase_deleted():
-                await core.store.commit(Unit((censoring.erased(due),)))
+            else:
+                began = monotonic()
+                if await core.store.erase_deleted():
+                    await core.store.commit(Unit((censoring.erased(due),)))
+                pause = min(max(pause, TIMES_AS_LONG * (monotonic() - began)), LONGEST_PAUSE_S)
         except StoreUnavailable as error:
             log.warning("censored text is not cleared out of the files yet: %s", error)
-        await asyncio.sleep(ERASE_AFTER_S)
+        await asyncio.sleep(pause)

@@ -15,6 +15,7 @@ from persistence.store import Query, Unit, Write
 from tests.support.disk import rows, value
 from tests.support.in_process import CommandClient, CoreGateway
 from tests.support.long_talk import FACT, QUESTION, QUOTE, answering, gateway_in, reply_to, talk, until_reached
+from tests.support.provider import says
 
 
 def sent(number: int) -> str:
@@ -75,7 +76,10 @@ async def test_a_fact_is_found_after_five_thousand_later_messages_and_after_a_re
     ):
         user = await CommandClient(gateway).log_on("ada")
         assert await reply_to(user, QUESTION, agent="scout") == "It is quartz-7731."
-        (request,) = provider.requests
+        provider.on("Thanks!", says("You are welcome."))
+        await reply_to(user, "Thanks!", agent="scout")
+        request, thanked = provider.requests
+        assert "Earlier messages" not in thanked.system
         assert f", ada] {FACT}" in request.system
         assert request.said[-1] == ("user", QUESTION)
         newest = [said for _, said in request.said if said.startswith("Parcel")]
