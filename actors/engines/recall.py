@@ -99,11 +99,10 @@ class _Known:
 
     def says(self, query: Question, *, sure: bool = False) -> list[_Candidate]:
         """Return the passages of the profile that answer a question, best first; `sure`: without doubt."""
-        found: list[_Candidate] = []
-        for number, _, share, answers in self.index.search(query, MAX_SOURCES):
-            if share >= SURE if sure else answers:
-                found.append(_of_profile(self, share, number))
-        return _ranked(found)
+        if sure:
+            return _ranked([_of_profile(self, one.share, one.number) for one in self.index.sure(query, MAX_SOURCES)])
+        found = self.index.search(query, MAX_SOURCES)
+        return _ranked([_of_profile(self, one.share, one.number) for one in found if one.answers])
 
     def introduction(self) -> Steps[Reply]:
         """Return the answer to "Who are you?"."""
@@ -143,9 +142,13 @@ class RecallEngine:
                 return asked.alone
             if not asked.query.terms:
                 return (yield from _latest(turn, asked.query)) if asked.about_speaker else asked.alone
-            hits = yield from _search(turn, asked.query)
+            hits = yield from _sure(turn, asked.query)
             found = _found(turn, asked.query, hits)
             ranked = _ranked(found + asked.by_profile)
+            if turn.older is None and (not ranked or ranked[0].share < SURE):
+                hits = turn.window.search(asked.query, _MAX_HITS)
+                found = _found(turn, asked.query, hits)
+                ranked = _ranked(found + asked.by_profile)
             if turn.archive is not None and (not ranked or ranked[0].share < _ENOUGH):
                 return LookUp(asked.query, hits)
             if not found:
@@ -154,7 +157,7 @@ class RecallEngine:
         query = Question(message.terms)
         if not query.terms:
             return Reply(f"All right. {dialogue_acts.INVITATION}")
-        found = _found(turn, query, (yield from _search(turn, query)), sure=True)
+        found = _found(turn, query, (yield from _sure(turn, query)), sure=True)
         known = self._known(turn.persona) or (yield from self._learn(turn.persona))
         related = _ranked(found + known.says(query, sure=True))
         if not related:
@@ -167,7 +170,9 @@ class RecallEngine:
 
     def _learn(self, persona: Persona) -> Steps[_Known]:
         passages = dialogue_acts.passages(persona.description) + dialogue_acts.passages(persona.profile)
-        known = _Known(persona, frozenset(tokenizer.terms(tokenizer.split(persona.name))), passages, Index())
+        known = _Known(
+            persona, frozenset(tokenizer.terms(tokenizer.split(persona.name))), passages, Index(relates=False)
+        )
         for number, passage in enumerate(passages):
             if terms := tokenizer.terms(tokenizer.split(passage)):
                 known.index.add(number, terms)
@@ -179,13 +184,13 @@ class RecallEngine:
         return known
 
 
-def _search(turn: Turn, query: Question) -> Steps[Sequence[FoundUtterance]]:
-    """Search the conversation: the window, unless older messages were looked up beside it."""
+def _sure(turn: Turn, query: Question) -> Steps[Sequence[FoundUtterance]]:
+    """Search the window for answers without doubt, unless older messages were looked up beside it."""
     if turn.older is not None:
         return turn.older
     if not turn.window.is_indexed:
         yield from turn.window.indexing()
-    return turn.window.search(query, _MAX_HITS)
+    return turn.window.sure(query, _MAX_HITS)
 
 
 def _found(turn: Turn, query: Question, hits: Sequence[FoundUtterance], *, sure: bool = False) -> list[_Candidate]:

@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 from actors.engines import dialogue_acts
 from actors.engines.message import Utterance, turn_of
+from actors.retrieval.found import Found
 from actors.retrieval.index import Index
-from actors.retrieval.question import SURE, Question
+from actors.retrieval.question import Question
 from actors.slices import Steps, whole
 from actors.text.tokenizer import SLICE_CHARS
 
@@ -19,6 +20,9 @@ CAPACITY = 200
 
 MAX_LEFT = 2_000
 """The number of utterances that left the window and wait to be archived; above it the oldest are dropped."""
+
+IN_CONTEXT = 8
+"""The number of best utterances whose words count for those around them."""
 
 MAX_POSTINGS = 256
 """Bounds the cost of a search: the number of places of words that it looks at, those of the rarest words."""
@@ -187,7 +191,7 @@ class Window:
         """Bring the index up to date, and return it. Others may do the same, append or search meanwhile."""
         while True:
             if self._index is None:
-                self._index, self._indexed = Index(max_postings=MAX_POSTINGS), self._oldest
+                self._index, self._indexed = Index(max_postings=MAX_POSTINGS, relates=False), self._oldest
                 self._repeating.clear()
             index, number = self._index, max(self._indexed, self._oldest)
             if number == self._oldest + len(self._utterances):
@@ -201,20 +205,30 @@ class Window:
             yield
 
     def search(self, question: Question, limit: int) -> list[FoundUtterance]:
-        """Return the utterances that match a question best, best first; of equals the newest first.
+        """Return the utterances that match a question best, in their context, best first; of equals the newest first.
 
-        Those that left are searched, too. Where none answers without doubt, an utterance also counts with the terms of
-        those beside it.
+        Those that left are searched, too.
         """
+        return self._found(self._ready().search(question, limit, among=self._told, context=IN_CONTEXT))
+
+    def sure(self, question: Question, limit: int) -> list[FoundUtterance]:
+        """Return the utterances that answer a question without doubt by themselves, as `search` does."""
+        return self._found(self._ready().sure(question, limit, among=self._told))
+
+    def _ready(self) -> Index:
         index = self._index
         if index is None or self._indexed != self._oldest + len(self._utterances):
             index = whole(self.indexing())
-        told = self.last_seq // 2  # about every other message of the conversation states something
-        found = index.search(question, limit, thorough=False, among=told)
-        if found and all(one.share < SURE for one in found):
-            found = index.search(question, limit, among=told)
-        utterances = self._utterances
-        oldest = self._oldest
+        return index
+
+    @property
+    def _told(self) -> int:
+        return self.last_seq // 2  # about every other message of a conversation states something
+
+    def _found(self, found: list[Found]) -> list[FoundUtterance]:
+        index, utterances, oldest = self._index, self._utterances, self._oldest
+        if index is None:
+            return []
         return [
             FoundUtterance(utterances[number - oldest], score, share, answers, index.terms(number))
             for number, score, share, answers in found

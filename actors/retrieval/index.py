@@ -63,14 +63,21 @@ class Index:
         "_parts",
         "_places",
         "_postings",
+        "_relates",
         "_searches",
         "_texts",
         "_words",
     )
 
-    def __init__(self, *, max_postings: int = MAX_POSTINGS) -> None:
-        """Make an empty index; `max_postings` bounds the postings that a search reads, those of the rarest terms."""
+    def __init__(self, *, max_postings: int = MAX_POSTINGS, relates: bool = True) -> None:
+        """Make an empty index.
+
+        Args:
+            max_postings: bounds the postings that a search reads, those of the rarest terms.
+            relates: whether a term that no text has stands for terms that begin alike.
+        """
         self._max_postings = max_postings
+        self._relates = relates
         self._postings: dict[str, tuple[int, ...]] = {}
         self._texts: dict[int, _Text] = {}
         self._places: dict[int, tuple[str, int]] = {}
@@ -144,31 +151,67 @@ class Index:
         if self._gains:
             self._gains = {}
 
-    def search(self, question: Question, limit: int, *, thorough: bool = True, among: int = 0) -> list[Found]:
+    def search(self, question: Question, limit: int, *, among: int = 0, context: int = IN_CONTEXT) -> list[Found]:
         """Return the texts that match a question best, best first; among equals, the higher number first.
 
-        The rarest terms lead; terms beyond `max_postings` only count for the texts found by rarer ones. A `thorough`
-        search finds texts in their context, and by other forms of terms that no text has. What answers is judged as
-        `among` that many texts, if these are only some of them.
+        The rarest terms lead; terms beyond `max_postings` only count for the texts found by rarer ones. Texts are found
+        in their context, and by other forms of terms that no text has.
+
+        Args:
+            question: what is asked.
+            limit: the number of texts to find.
+            among: the number of texts that there are, if these are only some of them; what answers is judged by it.
+            context: the number of best texts whose terms count for the texts around them.
         """
-        known, having = self._known(question, thorough)
+        known, having = self._known(question)
         if not known:
             return []
         self._searches += 1
         own = self._own(known[: self._leading(known)])
-        in_context = thorough and bool(self._places)
+        in_context = bool(self._places)
         by_term = {one.term: one for one in known}
-        matched = [self._matched(number, by_term) for number in _best(own, IN_CONTEXT if in_context else limit)]
+        matched = [self._matched(number, by_term) for number in _best(own, context if in_context else limit)]
         plain = {number: gains for number, _, _, gains in matched}
         found = with_context(matched, self._number_of) if in_context else plain
         replaced = frozenset([one.asked for one in known if one.term != one.asked])
         return judged(question, len(self._texts), having, replaced, plain, found, limit, among)
 
-    def _known(self, question: Question, thorough: bool) -> tuple[list[_Term], dict[str, int]]:
+    def sure(self, question: Question, limit: int, *, among: int = 0) -> list[Found]:
+        """Return the texts that answer a question without doubt by their own terms, best first.
+
+        This costs a fraction of `search`, because most texts are ruled out by the number of terms that they can have.
+        """
+        weights, postings, need = question.terms, self._postings, question.sure
+        known = [(len(numbers), term, numbers) for term in weights if (numbers := postings.get(term))]
+        left = sum([weights[term] for _, term, _ in known])
+        if left < need:
+            return []
+        known.sort()
+        possible: set[int] = set()
+        weighed: dict[int, float] = {}
+        for _, term, numbers in known:
+            weight = weights[term]
+            if left >= need:  # later on, a text without the rarer terms can't have enough of the others
+                possible.update(numbers[-self._max_postings :])
+            left -= weight
+            for number in possible.intersection(numbers):
+                weighed[number] = weighed.get(number, 0.0) + weight
+        enough = [number for number, weight in weighed.items() if weight >= need]
+        if not enough:
+            return []
+        count = len(self._texts)
+        by_term = {
+            term: _Term(term, term, rarity(count, having) * (K1 + 1), numbers) for having, term, numbers in known
+        }
+        gains = {number: self._matched(number, by_term).gains for number in enough}
+        having = {term: having for having, term, _ in known}
+        return judged(question, count, having, frozenset(), gains, gains, limit, among)
+
+    def _known(self, question: Question) -> tuple[list[_Term], dict[str, int]]:
         """Look up the terms of a question, the rarest first, and the number of texts with each."""
         postings = self._postings
         found = {term: (term, 1.0) for term in question.terms if term in postings}
-        if thorough and len(found) < len(question.terms):
+        if self._relates and len(found) < len(question.terms):
             for term in [term for term in question.terms if term not in found][:MAX_QUERY_TERMS]:
                 for relative in self._relatives(term):
                     if relative not in found:

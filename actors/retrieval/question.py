@@ -92,6 +92,11 @@ class Question:
             answers = _weighed(self._weights, covered) / self._total >= MAYBE
         return (min(found, 1.0)), answers
 
+    @property
+    def sure(self) -> float:
+        """The weight, in `terms`, that a text without doubt accounts for."""
+        return self._terms_total * SURE - 1e-9
+
     def threshold(self, texts: int, having: Mapping[str, int]) -> Callable[[Mapping[str, float]], bool]:
         """Return the test whether a text that accounts for terms (see `judge`) does so for enough rare ones.
 

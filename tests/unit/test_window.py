@@ -19,7 +19,7 @@ def numbered(count: int, capacity: int = 4) -> Window:
 
 
 def found(window: Window, *terms: str) -> list[int]:
-    return [one.utterance.seq for one in window.search(Question(terms), 50)]
+    return [one.utterance.seq for one in window.sure(Question(terms), 50)]
 
 
 @pytest.mark.parametrize("indexed_first", [True, False])
