@@ -62,7 +62,7 @@ def judged(
         limit: the number of texts to judge.
         among: the number of texts that there are, if more than were searched.
     """
-    enough = question.threshold(max(texts, among), having)
+    judge = question.judging(max(texts, among), having).judge
     ranked: list[Found] = []
     for score, number in scores(found)[:limit]:
         gains, by_itself = found[number], own.get(number, ())
@@ -75,6 +75,5 @@ def judged(
                 else min(1.0, gain / rarity(texts, having[term]))
                 for term, gain in gains.items()
             }
-        share, answers = question.judge(covered)
-        ranked.append(Found(number, score, share, answers and enough(covered)))
+        ranked.append(Found(number, score, *judge(covered)))
     return ranked

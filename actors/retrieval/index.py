@@ -35,13 +35,8 @@ class _Text(NamedTuple):
     often: dict[str, int] | None
 
 
-class _Term(NamedTuple):
-    """A term that is searched for: the question's term that it stands for, its weight, and the texts that have it."""
-
-    term: str
-    asked: str
-    strength: float
-    numbers: tuple[int, ...]
+_Term = tuple[str, str, float, tuple[int, ...]]
+"""A term that is searched for: itself, the question's term that it stands for, its strength, the texts that have it."""
 
 
 class Index:
@@ -169,11 +164,15 @@ class Index:
         self._searches += 1
         own = self._own(known[: self._leading(known)])
         in_context = bool(self._places)
-        by_term = {one.term: one for one in known}
-        matched = [self._matched(number, by_term) for number in _best(own, context if in_context else limit)]
-        plain = {number: gains for number, _, _, gains in matched}
-        found = with_context(matched, self._number_of) if in_context else plain
-        replaced = frozenset([one.asked for one in known if one.term != one.asked])
+        by_term = {one[0]: one for one in known}
+        found = plain = {
+            number: self._gains_in(number, by_term) for number in _best(own, context if in_context else limit)
+        }
+        if in_context:
+            places = self._places
+            matched = [Matched(number, *places.get(number, _ALONE), gains) for number, gains in plain.items()]
+            found = with_context(matched, self._number_of)
+        replaced = frozenset([asked for term, asked, _, _ in known if term != asked])
         return judged(question, len(self._texts), having, replaced, plain, found, limit, among)
 
     def sure(self, question: Question, limit: int, *, among: int = 0) -> list[Found]:
@@ -200,10 +199,10 @@ class Index:
         if not enough:
             return []
         count = len(self._texts)
-        by_term = {
-            term: _Term(term, term, rarity(count, having) * (K1 + 1), numbers) for having, term, numbers in known
+        by_term: dict[str, _Term] = {
+            term: (term, term, rarity(count, having) * (K1 + 1), numbers) for having, term, numbers in known
         }
-        gains = {number: self._matched(number, by_term).gains for number in enough}
+        gains = {number: self._gains_in(number, by_term) for number in enough}
         having = {term: having for having, term, _ in known}
         return judged(question, count, having, frozenset(), gains, gains, limit, among)
 
@@ -225,7 +224,7 @@ class Index:
         known.sort()
         texts = len(self._texts)
         rarest = [
-            _Term(term, asked, weight * rarity(texts, count) * (K1 + 1), postings[term])
+            (term, asked, weight * rarity(texts, count) * (K1 + 1), postings[term])
             for count, term, asked, weight in known[:MAX_QUERY_TERMS]
         ]
         return rarest, having
@@ -233,8 +232,8 @@ class Index:
     def _leading(self, known: list[_Term]) -> int:
         """Count the terms, rarest first, that have at most `max_postings` texts together; at least one."""
         left = self._max_postings
-        for place, one in enumerate(known):
-            left -= len(one.numbers)
+        for place, (_, _, _, numbers) in enumerate(known):
+            left -= len(numbers)
             if left < 0:
                 return max(place, 1)
         return len(known)
@@ -260,8 +259,9 @@ class Index:
         """Score the texts by the terms that they have themselves."""
         own: dict[int, float] = {}
         for one in reversed(leading):  # the longest first, because a whole dict is made fastest
-            numbers = one.numbers[-self._max_postings :]
-            gains = self._gains.get(one.term) if one.term == one.asked else None
+            term, asked, _, having = one
+            numbers = having[-self._max_postings :]
+            gains = self._gains.get(term) if term == asked else None
             if gains is None:
                 gains = self._gains_of(one, numbers)
             if own:
@@ -290,7 +290,7 @@ class Index:
             gains = self._gains[term] = [known.setdefault(gain, gain) for gain in gains]
         return gains
 
-    def _matched(self, number: int, by_term: dict[str, _Term]) -> Matched:
+    def _gains_in(self, number: int, by_term: dict[str, _Term]) -> Gains:
         """Return the gains of a text by all terms of the question that it has."""
         terms, length, often = self._texts[number]
         norm = K1 * (1 - B + B * length * len(self._texts) / (self._words or 1))
@@ -302,8 +302,7 @@ class Index:
                 gain = strength * times / (times + norm)
                 if gain > gains.get(asked, 0.0):
                     gains[asked] = gain
-        whole, part = self._places.get(number, _ALONE)
-        return Matched(number, whole, part, gains)
+        return gains
 
     def _number_of(self, whole: str, part: int) -> int | None:
         return self._parts.get((whole, part))

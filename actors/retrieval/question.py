@@ -6,7 +6,7 @@ many texts, a term weighs by its rarity, and one that none of them has weighs mo
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from math import log
 from typing import Final
 
@@ -35,6 +35,7 @@ _SHORTEST_STEM = 4
 _MAX_OTHER_FORMS = 16  # the number of terms whose other forms are looked for; bounds the cost of a long question
 _DIGIT = re.compile(r"\d")
 _TERMS_AT_A_TIME = 1_000
+_ROUNDING = 1e-9
 
 _LIGHT_WORDS = tokenizer.forms(
     lexicon(
@@ -97,25 +98,30 @@ class Question:
         """The weight, in `terms`, that a text without doubt accounts for."""
         return self._terms_total * SURE - 1e-9
 
-    def threshold(self, texts: int, having: Mapping[str, int]) -> Callable[[Mapping[str, float]], bool]:
-        """Return the test whether a text that accounts for terms (see `judge`) does so for enough rare ones.
+    def judging(self, texts: int, having: Mapping[str, int]) -> "Judge":
+        """Return the judge of texts that a search has found, who also asks for enough of the rare terms.
 
         Args:
             texts: the number of texts that were searched.
             having: the number of them with each term of the question; terms that none has may be left out.
         """
+        answer_weights = self._weights
+        rare_weights, enough = answer_weights, 0.0
         trust = (log(max(texts, 1)) - log(_FEW)) / (log(_MANY) - log(_FEW))
-        if trust <= 0:
-            return _always
-        trust = min(trust, 1.0)
-        rarest = rarity(texts, 0)
+        if trust > 0:
+            trust = min(trust, 1.0)
+            rarest = rarity(texts, 0)
+            rare_weights = {
+                term: weight * (1 - trust + trust * rarity(texts, having.get(term, 0)) / rarest)
+                for term, weight in answer_weights.items()
+            }
+            total = min(sum(rare_weights.values()), _MAX_ASKED)
+            enough = total * (MAYBE + trust * (MAYBE_OF_MANY - MAYBE))
         weights = {
-            term: weight * (1 - trust + trust * rarity(texts, having.get(term, 0)) / rarest)
-            for term, weight in self._weights.items()
+            term: (weight / self._terms_total, answer_weights[term] / self._total, rare_weights[term])
+            for term, weight in self.terms.items()
         }
-        total = min(sum(weights.values()), _MAX_ASKED)
-        enough = total * (MAYBE + trust * (MAYBE_OF_MANY - MAYBE))
-        return lambda covered: _weighed(weights, covered) >= enough
+        return Judge(weights, enough)
 
     def reading(self, text: str) -> Steps[tuple[float, bool]]:
         """Read a text; return its share of the question's terms and whether it answers the question.
@@ -141,8 +147,34 @@ def _weighed(weights: Mapping[str, float], covered: Mapping[str, float]) -> floa
     return total
 
 
-def _always(covered: Mapping[str, float]) -> bool:
-    return True
+class Judge:
+    """Tells of texts whether they answer a question."""
+
+    __slots__ = ("_enough", "_weights")
+
+    def __init__(self, weights: dict[str, tuple[float, float, float]], enough: float) -> None:
+        """Make a judge.
+
+        Args:
+            weights: of each term, its parts of the share and of what an answer needs, and its weight by rarity.
+            enough: the smallest sum of weights by rarity of an answer.
+        """
+        self._weights = weights
+        self._enough = enough
+
+    def judge(self, covered: Mapping[str, float]) -> tuple[float, bool]:
+        """Return the share of the question's terms that a text accounts for, and whether it answers the question.
+
+        `covered`: the terms that the text accounts for, each with the share of it, 0 to 1.
+        """
+        share = answering = rare = 0.0
+        weights = self._weights
+        for term, part in covered.items():
+            of_share, of_answer, by_rarity = weights[term]
+            share += of_share * part
+            answering += of_answer * part
+            rare += by_rarity * part
+        return min(share, 1.0), answering >= MAYBE - _ROUNDING and rare >= self._enough - _ROUNDING
 
 
 def in_another_form(missing: list[str], has: frozenset[str]) -> Steps[set[str]]:

@@ -116,6 +116,7 @@ def _languages_by_word() -> dict[str, tuple[str, ...]]:
 
 
 _LANGUAGES_OF = _languages_by_word()
+_DEFAULT_ONLY = (DEFAULT,)
 
 
 _FUNCTION_WORDS_OF = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
@@ -129,7 +130,7 @@ def is_function_word(word: str, language: str) -> bool:
 def language_of(words: list[str]) -> str:
     """Return the language of a text with these words (lower case, with accents), a name of Snowball's."""
     told = list(filter(None, map(_LANGUAGES_OF.get, words[:_LOOKED_AT])))
-    if not told:
+    if 2 * told.count(_DEFAULT_ONLY) >= len(told):  # none, or no other language can have more
         return DEFAULT
     counts = Counter(language for languages in told for language in languages)
     most = max(counts.values())

@@ -100,7 +100,7 @@ class Bank:
         return MemoryRow(position, f"mem_{position:032x}", name, text, "agt_1", "scout", "usr_1", 0, 0, 0)
 
     async def remove(self, name: str) -> None:
-        await self.store.commit(Unit((memories.remove(self.id, Choice(name)),)))
+        await self.store.commit(Unit(memories.remove(self.id, Choice(name))))
         del self.names[name]
         self.resident.removed()
 
