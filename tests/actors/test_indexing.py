@@ -59,6 +59,12 @@ async def before(store: Store) -> None:
 
 
 @pytest.fixture
+def fast(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large batches, for tests that wait until all messages are indexed."""
+    monkeypatch.setattr(indexing, "BATCH", 100)
+
+
+@pytest.fixture
 async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
     """A store of 0.2.0's time: a bank of memories in the old index, a long conversation and a long zone in none."""
     async with open_store(tmp_path) as store:
@@ -187,6 +193,7 @@ async def test_words_of_memories_stored_before_are_erased_from_both_indexes(
         assert traces(tmp_path, animal(place)) == []
 
 
+@pytest.mark.usefixtures("fast")
 async def test_another_version_of_the_tokenizer_has_all_indexed_anew(
     store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ):
@@ -210,6 +217,7 @@ def _shouted(text: str):  # pyright: ignore[reportUnknownParameterType]
     return ("PARK",)
 
 
+@pytest.mark.usefixtures("fast")
 @pytest.mark.parametrize("of", [search_index.of_conversation(CHAT), search_index.of_zone(ZONE)])
 async def test_a_long_conversation_stored_before_gets_its_index(store: SqliteStore, of):  # pyright: ignore[reportUnknownParameterType, reportMissingParameterType]
     job = asyncio.create_task(index_talks(store))
@@ -231,6 +239,7 @@ async def test_a_long_conversation_stored_before_gets_its_index(store: SqliteSto
     assert await store.fetch(of) == [collection]  # pyright: ignore[reportUnknownArgumentType]
 
 
+@pytest.mark.usefixtures("fast")
 async def test_the_job_and_the_actor_never_index_a_message_twice(store: SqliteStore):
     """The actor moves the mark while the job has read its messages."""
     job = asyncio.create_task(index_talks(store))
