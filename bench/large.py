@@ -29,10 +29,10 @@ from persistence.store import Unit
 BANK = "large-bank"
 SHORT, LONG = 200, 100_000
 """The number of messages in a conversation before the runs."""
-CONVERSATIONS = 4
+CONVERSATIONS = 2
 """The number of conversations of each length; each has two of a run's connections."""
 QUESTIONS = 20_011
-INDEXING_S = 180.0
+INDEXING_S = 400.0
 """Limit of the wait until the gateway has indexed the messages stored directly."""
 
 P99_MARK = 60.0
