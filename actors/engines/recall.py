@@ -154,7 +154,7 @@ class RecallEngine:
             if not found:
                 return asked.alone
             return (yield from _quoting(_opening(ranked), ranked, asked.query))
-        query = Question(message.terms)
+        query = Question(message.terms, whole=True)
         if not query.terms:
             return Reply(f"All right. {dialogue_acts.INVITATION}")
         found = _found(turn, query, (yield from _sure(turn, query)), sure=True)

@@ -4,7 +4,7 @@ from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Sequence
 from heapq import nlargest
-from itertools import islice
+from itertools import chain, islice
 from typing import NamedTuple
 
 from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, beginning, judged
@@ -178,31 +178,29 @@ class Index:
     def sure(self, question: Question, limit: int, *, among: int = 0) -> list[Found]:
         """Return the texts that answer a question without doubt by their own terms, best first.
 
-        This costs a fraction of `search`, because most texts are ruled out by the number of terms that they can have.
+        This costs a fraction of `search`, because most texts are ruled out by the number of terms that they have.
         """
         weights, postings, need = question.terms, self._postings, question.sure
         known = [(len(numbers), term, numbers) for term in weights if (numbers := postings.get(term))]
         left = sum([weights[term] for _, term, _ in known])
         if left < need:
             return []
-        known.sort()
-        possible: set[int] = set()
+        most = self._max_postings
         weighed: dict[int, float] = {}
+        weighed |= Counter(chain.from_iterable([numbers[-most:] for _, _, numbers in known]))
         for _, term, numbers in known:
-            weight = weights[term]
-            if left >= need:  # later on, a text without the rarer terms can't have enough of the others
-                possible.update(numbers[-self._max_postings :])
-            left -= weight
-            for number in possible.intersection(numbers):
-                weighed[number] = weighed.get(number, 0.0) + weight
-        enough = [number for number, weight in weighed.items() if weight >= need]
+            if weights[term] != 1.0:
+                for number in numbers[-most:]:
+                    weighed[number] -= 1.0 - weights[term]
+        enough = [(weight, number) for number, weight in weighed.items() if weight >= need]
         if not enough:
             return []
+        enough.sort(reverse=True)
         count = len(self._texts)
         by_term: dict[str, _Term] = {
             term: (term, term, rarity(count, having) * (K1 + 1), numbers) for having, term, numbers in known
         }
-        gains = {number: self._gains_in(number, by_term) for number in enough}
+        gains = {number: self._gains_in(number, by_term) for _, number in enough[: 2 * limit]}
         having = {term: having for having, term, _ in known}
         return judged(question, count, having, frozenset(), gains, gains, limit, among)
 

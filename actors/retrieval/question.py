@@ -63,21 +63,25 @@ _LIGHT_WORDS = tokenizer.forms(
 
 
 class Question:
-    """The distinct terms of a question, with their weights."""
+    """The distinct terms of a question, with their weights; those from the seventh on ask for no more.
+
+    A statement that is searched for like a question is `whole`: all of its terms count.
+    """
 
     __slots__ = ("_terms_total", "_total", "_weights", "terms")
 
-    def __init__(self, terms: Iterable[str]) -> None:
+    def __init__(self, terms: Iterable[str], *, whole: bool = False) -> None:
         self.terms = dict.fromkeys(terms, 1.0)
         total = float(len(self.terms))
         if "name" in self.terms:  # a question for a name is about the rest of its words
             self.terms["name"] = 0.5
             total -= 0.5
-        self._terms_total = min(_MAX_ASKED, total) or 1.0
+        most = total if whole else _MAX_ASKED
+        self._terms_total = min(most, total) or 1.0
         light = _LIGHT_WORDS.intersection(self.terms)
         if light and len(light) < len(self.terms):
             self._weights = self.terms | dict.fromkeys(light, _LIGHT)
-            self._total = min(_MAX_ASKED, total - len(light) * (1 - _LIGHT))
+            self._total = min(most, total - len(light) * (1 - _LIGHT))
         else:
             self._weights = self.terms
             self._total = self._terms_total

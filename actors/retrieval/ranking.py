@@ -11,6 +11,7 @@ development half of bench/dialogues (docs/performance.md, "Recall").
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from math import log
 from typing import NamedTuple
 
@@ -31,6 +32,7 @@ Gains = dict[str, float]
 """The terms of a question that count for a text, each with its contribution to the text's score."""
 
 
+@lru_cache(maxsize=16_384)
 def rarity(texts: int, having: float) -> float:
     """Return the inverse document frequency of a term that `having` of `texts` texts have."""
     return log(1 + (texts - having + 0.5) / (having + 0.5)) if having < texts else log(1 + 0.5 / (having + 0.5))
