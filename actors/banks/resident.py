@@ -32,6 +32,7 @@ BUDGET_BYTES = 256 * 1024 * 1024
 _PAGE = 64  # memories read at once
 _ROW_BYTES = 800  # of a memory without its text
 _INDEX_BYTES_OF_CHAR = 4
+_DEAR = 4  # to forget a memory costs as much as to read this number
 
 log = logging.getLogger("parley.banks")
 
@@ -222,11 +223,9 @@ class ResidentMemories:
         self._changed, self._removed = set(), False
         if removed:
             left = set(await self._store.fetch(memories.uncensored_positions(self._bank_id)))
-            for position in self._held() - left:
-                self._forget(position)
+            await self._forget(self._held() - left)
         rows = await self._store.fetch(memories.at_positions(sorted(changed))) if changed else []
-        for position in changed & self._held():
-            self._forget(position)
+        await self._forget(changed & self._held())
         await self._take(rows)
 
     def _held(self) -> set[int]:
@@ -245,8 +244,7 @@ class ResidentMemories:
         else:
             more, self._counted = self._size - self._counted, self._size
             self._residents.grow(self, more)
-        if self._rows is None:  # dropped: this task is to end
-            raise asyncio.CancelledError
+        self._end_if_dropped()
 
     def _index_each(self, rows: list[MemoryRow]) -> Steps[None]:
         for row in rows:
@@ -269,12 +267,32 @@ class ResidentMemories:
         created_at = row.updated_at if row.created_at == row.updated_at else row.created_at
         return row._replace(author_id=author_id, author=author, author_owner_id=owner_id, created_at=created_at)
 
-    def _forget(self, position: int) -> None:
-        assert self._rows is not None
-        row = self._rows.pop(position)
-        self._index.remove(position)
-        self._text_bytes -= getsizeof(row.text or "")
-        self._size -= _size_of(row)
+    async def _forget(self, positions: set[int]) -> None:
+        """Drop some memories, or all if those are many, because each costs as much as reading some anew.
+
+        Raises:
+            CancelledError: all were dropped.
+        """
+        if len(positions) > _PAGE and len(positions) * _DEAR > len(self):
+            self.drop()
+        else:
+            await sliced(self._forget_each(positions))
+        self._end_if_dropped()
+
+    def _forget_each(self, positions: set[int]) -> Steps[None]:
+        for position in positions:
+            if self._rows is None:
+                return
+            row = self._rows.pop(position)
+            self._index.remove(position)
+            self._text_bytes -= getsizeof(row.text or "")
+            self._size -= _size_of(row)
+            yield
+
+    def _end_if_dropped(self) -> None:
+        """End the task that reads if there is nothing to keep what it reads."""
+        if self._rows is None:
+            raise asyncio.CancelledError
 
 
 def _size_of(row: MemoryRow) -> int:

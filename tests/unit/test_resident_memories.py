@@ -236,6 +236,18 @@ async def test_while_a_change_is_read_the_store_answers(bank: Bank):
     assert await bank.from_memory("moon") == ()
 
 
+async def test_a_bank_that_loses_most_of_its_memories_is_read_again(bank: Bank):
+    await bank.load_all(["The moon is far."] * 100)
+    await bank.kept()
+    await bank.store.commit(Unit(memories.remove(bank.id, Choice())))
+    await bank.load_all(["The sun is hot."])
+    bank.resident.removed()
+    await bank.settled()
+    assert (len(bank.resident), bank.residents.total_bytes, len(bank.residents)) == (0, 0, 0)
+    await bank.kept()
+    assert [one.memory.text for one in await bank.from_memory("sun") or ()] == ["The sun is hot."]
+
+
 async def test_a_bank_of_too_many_memories_stays_in_the_store(bank: Bank, monkeypatch: pytest.MonkeyPatch):
     assert resident.MAX_MEMORIES == 5_000
     await bank.load_all(["Moon"] * 5_000)
