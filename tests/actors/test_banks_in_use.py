@@ -31,7 +31,7 @@ async def other(sanic_client: Client, unique: str) -> Client:
 @pytest.fixture
 async def bank(user: Client, unique: str) -> str:
     """A bank with some facts, of the user with the selected agent `<unique>-keeper` as its admin."""
-    await on_plan(user, "builder")
+    await on_plan(user, "enterprise")
     await user.agent(f"{unique}-keeper")
     name = f"{unique}-bank"
     (await user.command("MB_Create", vx={"name": name})).ok()
@@ -86,7 +86,7 @@ async def test_a_recall_sees_what_is_stored_right_after_each_change(user: Client
     async def others() -> None:
         while not stop.is_set():
             await recalled(user, bank, "parrots and pelicans")
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.001)
 
     tasks = [asyncio.create_task(others()) for _ in range(3 if busy else 0)]
     birds: dict[str, str] = {}
