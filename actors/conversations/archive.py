@@ -5,8 +5,10 @@ What leaves the window stays there until a batch of it is indexed, in a unit of 
 
 import asyncio
 import logging
+from asyncio import AbstractEventLoop
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 from actors.conversations.stored import from_row
 from actors.engines import dialogue_acts
@@ -39,6 +41,9 @@ MAX_KEPT_IN_ALL = 100_000
 """The same for all conversations of this process together; they take about a kilobyte each."""
 
 log = logging.getLogger("parley.archive")
+
+_turns: WeakKeyDictionary[AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+"""Lets one batch of a process be indexed at a time, so that chats never wait for the units of many conversations."""
 
 S = TypeVar("S", int, str)
 
@@ -138,7 +143,9 @@ class Archive(Generic[S]):
     async def _index(self) -> None:
         try:
             while self._window.left - self._window.archived >= BATCH:
-                if not await self._index_batch():
+                async with _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+                    going_on = await self._index_batch()
+                if not going_on:
                     self._tries_at = self._window.last_seq + BATCH
                     break
         except StoreUnavailable as error:

@@ -146,7 +146,7 @@ class RecallEngine:
             found = _found(turn, asked.query, hits)
             ranked = _ranked(found + asked.by_profile)
             if turn.older is None and (not ranked or ranked[0].share < SURE):
-                hits = turn.window.search(asked.query, _MAX_HITS)
+                hits = turn.window.answers(asked.query, _MAX_HITS)
                 found = _found(turn, asked.query, hits)
                 ranked = _ranked(found + asked.by_profile)
             if turn.archive is not None and (not ranked or ranked[0].share < _ENOUGH):

@@ -211,6 +211,10 @@ class Window:
         """
         return self._found(self._ready().search(question, limit, among=self._told, context=IN_CONTEXT))
 
+    def answers(self, question: Question, limit: int) -> list[FoundUtterance]:
+        """Return the same as `search`, or nothing if none of them can answer the question."""
+        return self.search(question, limit) if self._ready().may_answer(question, self._told) else []
+
     def sure(self, question: Question, limit: int) -> list[FoundUtterance]:
         """Return the utterances that answer a question without doubt by themselves, as `search` does."""
         return self._found(self._ready().sure(question, limit, among=self._told))

@@ -175,6 +175,15 @@ class Index:
         replaced = frozenset([asked for term, asked, _, _ in known if term != asked])
         return judged(question, len(self._texts), having, replaced, plain, found, limit, among)
 
+    def may_answer(self, question: Question, among: int) -> bool:
+        """Return whether the texts together have enough of a question's terms for one of them to answer it.
+
+        Other forms of terms don't count; so this is exact only for an index that does not look for them.
+        """
+        postings = self._postings
+        having = {term: len(postings[term]) for term in question.terms if term in postings}
+        return question.judging(max(len(self._texts), among), having).judge(dict.fromkeys(having, 1.0))[1]
+
     def sure(self, question: Question, limit: int, *, among: int = 0) -> list[Found]:
         """Return the texts that answer a question without doubt by their own terms, best first.
 
@@ -200,7 +209,7 @@ class Index:
         by_term: dict[str, _Term] = {
             term: (term, term, rarity(count, having) * (K1 + 1), numbers) for having, term, numbers in known
         }
-        gains = {number: self._gains_in(number, by_term) for _, number in enough[: 2 * limit]}
+        gains = {number: self._gains_in(number, by_term) for _, number in enough[:limit]}
         having = {term: having for having, term, _ in known}
         return judged(question, count, having, frozenset(), gains, gains, limit, among)
 
