@@ -84,7 +84,7 @@ bench: $(RUNTIME) $(BENCH) ## Measure the gateway on this machine
 	$(PY) -m bench $(ARGS)
 
 .PHONY: bench-recall
-bench-recall: $(RUNTIME) ## Measure how well banks and conversations are remembered
+bench-recall: $(DEV) ## Measure how well banks and conversations are remembered
 	$(PY) -m bench.recall $(ARGS)
 
 # Browser tests use the system's Chromium, because Playwright's own download of a browser needs the network.

@@ -6,8 +6,8 @@ sessions of one user whose plan has an audit log: AP_Chat with one question, AP_
 one bank. Only figures of one round are compared, because the machine may be slower in the next; the result is the
 median over the rounds.
 
-Everyday talk is the row that counts: no sentence is said twice in a conversation, so an agent's knowledge changes all
-the time and no answer is remembered. No question is asked twice of the bank, either.
+Everyday talk is the row that counts: people's sentences, of which none is said twice in a conversation, so an agent's
+knowledge changes all the time and no answer is remembered. No question is asked twice of the bank, either.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from typing import Any
 
 from bench.bare_echo import PATH
 from bench.commands import commands_to
-from bench.messages import everyday_messages, everyday_questions, everyday_statements
+from bench.messages import everyday_questions, everyday_statements, spoken_messages
 from bench.report import BenchError, say, table, verdict
 from bench.servers import CHECKOUT, Server, bare_echo, gateway
 
@@ -35,8 +35,8 @@ SESSIONS = 64
 """Number of sessions, each with its own selected agent, and so of concurrent conversations."""
 PLAN = "builder"
 """The plan of the 64 users who read and of the 64 who chat: 10,000 requests a day each, counted, and no audit log."""
-BODIES = 9_973
-"""Number of distinct messages; a prime, so that a session sends each once in its first 9,973 requests."""
+BODIES = 2_767
+"""Number of distinct messages; a prime, so that a session sends each once in its first 2,767 requests."""
 QUESTIONS = 100_003
 """Number of distinct questions to the bank; more than a run sends, and each run goes on where the last one ended."""
 QUESTION = "Who keeps the notes of the week, and how many of them are there?"
@@ -152,7 +152,7 @@ def _prepare(folder: Path, parley: Server, bare: Server) -> dict[str, Load]:
     for file, tokens in zip(files, asyncio.run(_set_up(parley.base, names)), strict=True):
         write_lines(file, tokens)
     chat.write_text(_line(service="AP_Chat", content=QUESTION), encoding="ascii")
-    write_chats(chats, BODIES)
+    write_chats(chats, spoken_messages(BODIES))
     zone_chat.write_text(
         _line(service="AP_Chat", target={"domain": DOMAIN, "agent": HOST}, content=QUESTION), encoding="ascii"
     )
@@ -178,11 +178,9 @@ def write_lines(file: Path, lines: Iterable[str]) -> None:
     file.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
 
 
-def write_chats(file: Path, count: int) -> None:
-    """Write distinct everyday messages as bodies of AP_Chat."""
-    file.write_text(
-        "".join(_line(service="AP_Chat", content=text) for text in everyday_messages(count)), encoding="ascii"
-    )
+def write_chats(file: Path, messages: Iterable[str]) -> None:
+    """Write messages as bodies of AP_Chat."""
+    file.write_text("".join(_line(service="AP_Chat", content=text) for text in messages), encoding="ascii")
 
 
 def write_recalls(file: Path, bank: str, questions: Iterable[str]) -> None:

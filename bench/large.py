@@ -70,7 +70,7 @@ def measure(folder: Path, seconds: float, rounds: int) -> None:
         asked, reading, chats = folder / "asked", folder / "reading", folder / "everyday"
         write_recalls(asked, BANK, _questions(QUESTIONS))
         write_lines(reading, [reader])
-        write_chats(chats, QUESTIONS)
+        write_chats(chats, everyday_messages(QUESTIONS))
         loads = {BARE: Load(bare, reading, asked), RECALL: Load(parley, reading, asked)}
         for what, length in ((CHAT_IN_SHORT, SHORT), (CHAT_IN_LONG, LONG)):
             tokens = folder / f"talking-after-{length}"

@@ -5,8 +5,11 @@
 import random
 from collections.abc import Iterator
 from itertools import islice
+from pathlib import Path
 
 SEED = 20_240_611
+_DIALOGUES = Path(__file__).parent / "dialogues"
+_ENGLISH = ("allotment", "assistant", "clinic", "sisters", "startup", "theatre")
 
 _FILLERS = """
 who: my sister, my brother, my neighbour, my colleague, my aunt, my cousin, our teacher, my manager, my flatmate, my dad, my boss, the landlord, our babysitter, my gran
@@ -97,6 +100,24 @@ how did {event} go?
 
 _BEFORE = ("", "", "", "", "ok so ", "btw ", "oh and ", "right, ", "quick one: ", "by the way, ", "hm, ", "also ")
 _AFTER = ("", "", "", "", "", " haha", ", just so you know", ", I think", ", don't let me forget", " :)")
+
+
+def spoken_messages(count: int, *, seed: int = SEED) -> list[str]:
+    """Return `count` distinct sentences of people's talk, from the English dialogues and the questions about them.
+
+    They have more different words than `everyday_messages`, and seldom repeat each other.
+    """
+    said: list[str] = []
+    for name in _ENGLISH:
+        turns = (_DIALOGUES / f"{name}.dialogue").read_text(encoding="utf-8").splitlines()
+        said += [turn.partition(": ")[2] for turn in turns if turn and not turn.startswith("#")]
+        questions = (_DIALOGUES / f"{name}.questions").read_text(encoding="utf-8").splitlines()
+        said += [question.split("|")[1].strip() for question in questions if question]
+    distinct = list(dict.fromkeys(said))
+    if len(distinct) < count:
+        raise ValueError(f"the dialogues have {len(distinct)} sentences, not {count}")
+    random.Random(seed).shuffle(distinct)
+    return distinct[:count]
 
 
 def everyday_messages(count: int, *, seed: int = SEED) -> list[str]:

@@ -18,7 +18,6 @@ from actors.banks.loading import indexed, memory_terms
 from actors.banks.recall import recall
 from actors.slices import whole
 from actors.text import tokenizer
-from bench import long_dialogues
 from bench.questions import memories_and_questions
 from bench.report import percentile, say, table, verdict
 from persistence import banks, memories, search_index, users
@@ -153,6 +152,8 @@ def main() -> None:
     if chosen.only in (None, "questions"):
         asyncio.run(measure())
     if chosen.only in (None, "dialogues"):
+        from bench import long_dialogues  # noqa: PLC0415 - its yardstick is only in the development environment
+
         long_dialogues.measure(write=chosen.write)
     if chosen.only in (None, "large"):
         asyncio.run(measure_large())
