@@ -68,7 +68,7 @@ _REQUESTS = lexicon(
 _REQUEST_VERBS = lexicon("tell show give remind sag sage zeig erzähl gib dis montre donne rappelle parle")
 _ME = lexicon("me us mir uns moi nous")
 
-_QUESTION_MARK = re.compile(r"[?？؟](?=$|[\s\"'”’»)\]!?]|[^\x00-\x7f])")
+_QUESTION_MARK = re.compile(r"¿|[?？؟](?=$|[\s\"'”’»)\]!?]|[^\x00-\x7f])")
 _CJK_QUESTION = re.compile(r"[吗嗎呢か][。.]?$")
 _STOP = re.compile(r"[.!?؟…。！？\r\n\v\f\x85\u2028\u2029]+[\"'”’»)\]]*\s*")
 _UNSPACED_STOP = re.compile(r"[。！？\s]")

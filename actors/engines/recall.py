@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 from actors.engines import dialogue_acts
 from actors.engines.message import Source, Utterance
+from actors.engines.quote import best_passage
 from actors.engines.relevance import terms_asked_for
 from actors.engines.turn import LookUp, Persona, Reply, Turn
 from actors.engines.window import FoundUtterance
@@ -24,7 +25,6 @@ _MAX_ASKED_OFTEN = 16  # questions to one persona that are cached
 _MAX_REMEMBERED = 200  # the longest of these questions, in characters
 _MAX_HITS = 6  # utterances of the window that are read more closely
 _MAX_LATEST = 6
-_AT_A_TIME = 4  # sentences that are read in one step
 _ENOUGH = 0.75  # of a question's terms; an answer with fewer may be worse than one in an older message
 
 _UNSURE = "I am not sure, but this may help.\n"
@@ -37,6 +37,7 @@ _AGENT_WORDS = lexicon(
 )
 _SPEAKER_WORDS = lexicon("i me my mine we us our ich mich mir mein meine wir uns je moi mon ma mes yo mí mi")
 _COPULAS = (" is ", " ist ", " est ", " es ", " heißt ", " s'appelle ", " se llama ")
+_REPEATS = 0.7  # the part of its share that a message keeps that has no word but the question's
 _OPENING = re.compile(r"(?:(?:actually|now|no|sorry|correction|remember|note|and|but|that|also|aber)\b[,:]? *)+")
 
 
@@ -239,7 +240,10 @@ def _by_share(candidate: _Candidate) -> float:
 def _in_conversation(
     turn: Turn, query: Question, hits: Sequence[FoundUtterance], *, sure: bool = False
 ) -> list[_Candidate]:
-    """Return the utterances with the largest share, best first; of about equal ones the newest first."""
+    """Return the utterances with the largest share, best first; of about equal ones the newest first.
+
+    Those that only repeat words of the question come after the others.
+    """
     if not hits:
         return []
     found: list[tuple[float, float, int, Utterance]] = []
@@ -248,8 +252,10 @@ def _in_conversation(
         if not (share >= SURE if sure else answers) or utterance.content == turn.message:
             continue
         matched = frozenset(filter(query.terms.__contains__, known))
+        repeats = len(matched) == len(known)  # "Locker code, please." is no answer, but may stand beside one
+        part = share * _REPEATS if repeats else share
         leader = leaders.setdefault(matched, score)
-        found.append((share, leader if score > leader * 0.7 else score, utterance.seq, utterance))
+        found.append((part, leader if score > leader * 0.7 else score, utterance.seq, utterance))
     if len(found) > 1:
         found.sort(key=_by_rank, reverse=True)
     return [_of_utterance(turn, share, utterance) for share, _, _, utterance in found]
@@ -284,7 +290,7 @@ def _quoting(opening: str, found: list[_Candidate], query: Question) -> Steps[Re
         if len(sources) == MAX_SOURCES or share < found[0].share * 0.9:
             break
         passages = dialogue_acts.passages(text)
-        quote = passages[0] if len(passages) == 1 else (yield from _best_passage(text, passages, query))
+        quote = passages[0] if len(passages) == 1 else (yield from best_passage(text, passages, query))
         if len(found) > 1:
             subject = _subject(quote)
             if subject in subjects:
@@ -307,32 +313,6 @@ def _subject(quote: str) -> str:
         if found:
             return subject
     return text
-
-
-def _best_passage(text: str, passages: list[str], query: Question) -> Steps[str]:
-    """Return the passage with the largest share, statements before questions, the first of equals.
-
-    A quoted question (from a memory of questions and answers) takes along the passage after it, its answer.
-    """
-    if not passages:
-        return ""
-    best, highest = 0, (-1.0, False)
-    for number, passage in enumerate(passages):
-        words = tokenizer.split(passage)
-        share, _ = yield from query.weighing(tokenizer.terms(words))
-        rank = (share, dialogue_acts.is_statement(passage, words))
-        if rank > highest:
-            best, highest = number, rank
-        if number % _AT_A_TIME == _AT_A_TIME - 1:
-            yield
-    quote = passages[best]
-    if not highest[1] and best + 1 < len(passages):
-        following = passages[best + 1]
-        start = text.index(quote)
-        end = text.index(following, start + len(quote)) + len(following)
-        if end - start <= dialogue_acts.MAX_QUOTE:
-            return text[start:end]
-    return quote
 
 
 def _latest(turn: Turn, query: Question) -> Steps[Reply]:

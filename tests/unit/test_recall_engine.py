@@ -201,6 +201,17 @@ def test_only_the_sentences_that_ask_are_searched_for() -> None:
     assert quotes(conversation.say("I had lunch with Bob. When is the meeting?")) == ["The meeting is at ten."]
 
 
+def test_an_opening_question_mark_makes_a_question() -> None:
+    conversation = after("Mi bicicleta está detrás de la panadería.")
+    assert conversation.say("¿donde esta mi bicicleta").text == "You said: “Mi bicicleta está detrás de la panadería.”"
+
+
+def test_a_message_that_only_repeats_the_question_is_no_better_than_one_that_answers_it() -> None:
+    conversation = after("My locker code is 7341.", "Locker code please")
+    assert quotes(conversation.say("Can you tell me the code of my locker?")) == ["My locker code is 7341."]
+    assert quotes(after("I am vegetarian.").say("Am I vegetarian?")) == ["I am vegetarian."]
+
+
 def test_a_subordinate_clause_is_no_question() -> None:
     assert Conversation().say("When I was young I lived in Paris") == Reply(dialogue_acts.NOTED)
 
@@ -315,6 +326,19 @@ def test_a_memory_of_questions_and_answers_is_quoted_with_the_answer() -> None:
     memories = (Memory("faq", "all", faq, 1.0, share=1.0, answers=True),)
     reply = Conversation(memories=memories).say("When do refunds arrive?")
     assert quotes(reply) == ["When do refunds arrive? After five days."]
+
+
+@pytest.mark.parametrize(
+    ("turn", "question", "quote"),
+    [
+        ("Ros: She's loud. The dog next door has moved.", "Does Ros have a dog?", "The dog next door has moved."),
+        ("Ros: The dog is called Bella. She's loud.", "What is Ros's dog called?", "Ros: The dog is called Bella."),
+        ("Tea: at four. Cake is served at five.", "When is tea?", "Tea: at four."),
+    ],
+)
+def test_the_name_of_a_speaker_does_not_choose_the_sentence_to_quote(turn: str, question: str, quote: str) -> None:
+    memories = (Memory("chat", "monday/3", turn, 1.0, share=1.0, answers=True),)
+    assert quotes(Conversation(memories=memories).say(question)) == [quote]
 
 
 def test_a_memory_that_does_not_answer_the_question_is_not_quoted() -> None:
@@ -541,6 +565,10 @@ def test_a_question_without_a_good_answer_is_looked_up(question: str) -> None:
     reply = asked(question, user("My code is easy."), user("The locker is easy to find."))
     assert isinstance(reply, LookUp)
     assert {"locker", "code"} <= set(reply.question.terms)
+
+
+def test_a_question_that_a_message_only_repeats_is_looked_up() -> None:
+    assert isinstance(asked("What is my locker code?", user("Locker code please")), LookUp)
 
 
 @pytest.mark.parametrize(
