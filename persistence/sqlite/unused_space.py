@@ -16,11 +16,13 @@ _HEADER_BYTES = {2: 12, 5: 12, 10: 8, 13: 8}
 """The size of a b-tree page's header by its first byte, the kind of the page (sqlite.org/fileformat.html, 1.6)."""
 
 _MAX_PAGES = 1 << 25
-"""From this number on, the first byte of other pages, part of a page's number, could be a kind of b-tree page."""
+"""With this number of pages, the first byte of other pages, part of a page's number, could be a kind of b-tree page."""
 
 
 class UnusedSpace:
-    """Clears the unused space of a database's pages.
+    """Clears the unused space of a database's pages, unless other pages could look like b-tree pages.
+
+    They could in a database of `_MAX_PAGES` pages, or of auto_vacuum, which has pages of pointers; Parley makes none.
 
     It holds the file open as long as the store: a process that closes a file lets go of all its locks on it, SQLite's
     included.
@@ -43,6 +45,8 @@ class UnusedSpace:
         size = self._page_size()
         zeros = bytes(size)
         found: list[int] = []
+        if not self._kinds_are_certain(size):
+            return found
         for first, block in self._blocks(size):
             for place in range(len(block) // size):
                 page = block[place * size : (place + 1) * size]
@@ -76,6 +80,8 @@ class UnusedSpace:
 
     def _clear(self, pages: Sequence[int]) -> None:
         size = self._page_size()
+        if not self._kinds_are_certain(size):
+            return
         for number in pages:
             page = os.pread(self._file.fileno(), size, (number - 1) * size)
             if len(page) == size:
@@ -86,6 +92,10 @@ class UnusedSpace:
     def _page_size(self) -> int:
         (size,) = unpack_from(">H", os.pread(self._file.fileno(), 18, 0), 16)
         return 65_536 if size == 1 else size
+
+    def _kinds_are_certain(self, size: int) -> bool:
+        (largest_root,) = unpack_from(">I", os.pread(self._file.fileno(), 56, 0), 52)  # not 0: auto_vacuum
+        return not largest_root and os.fstat(self._file.fileno()).st_size < _MAX_PAGES * size
 
     def _blocks(self, size: int) -> Iterator[tuple[int, bytes]]:
         for first in range(1, _MAX_PAGES, _BLOCK_PAGES):

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from persistence.sqlite import unused_space
 from persistence.sqlite.store import SqliteStore
+from persistence.sqlite.unused_space import UnusedSpace
 from persistence.store import Unit, Write
 from tests.support.disk import open_store, rows, traces
 
@@ -61,3 +63,29 @@ async def test_nothing_is_cleared_while_a_reader_uses_the_log(store: SqliteStore
         assert not await store.erase_deleted()
     assert await store.erase_deleted()
     assert traces(tmp_path, WORD) == []
+
+
+@pytest.mark.parametrize("of", ["a database whose page numbers look like b-tree pages", "one with pointer maps"])
+async def test_pages_that_only_look_like_b_tree_pages_are_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of: str
+):
+    """A page of a long text, or of pointers, may begin as a b-tree page does."""
+    path = tmp_path / "test.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as database:
+        if of == "one with pointer maps":
+            database.execute("PRAGMA auto_vacuum = FULL")
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("CREATE TABLE texts (text TEXT)")
+        database.executemany("INSERT INTO texts VALUES (?)", [("x" * 20_000,) for _ in range(100)])
+        database.execute("CREATE INDEX by_text ON texts (text)")
+        database.execute("CREATE TABLE others (text TEXT)")
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        size = path.stat().st_size // 4096
+        if of != "one with pointer maps":
+            monkeypatch.setattr(unused_space, "_MAX_PAGES", size)
+        before = path.read_bytes()
+        with closing(UnusedSpace(path)) as space:
+            assert space.clear(database, range(1, size + 1))
+            assert space.find() == []
+        assert path.read_bytes() == before
+        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
