@@ -14,8 +14,9 @@ from actors.banks.messages import (
 )
 from actors.calls.call import Call
 from actors.calls.targets import named, target_agent
-from actors.errors import NotFound
+from actors.errors import NotFound, NotPermitted
 from persistence import agents, banks, memories, offers
+from persistence.users import name_key
 
 
 async def target_bank(call: Call, permission: str = "", *, answers: bool = False) -> tuple[BankView, BankViewer]:
@@ -51,18 +52,28 @@ async def recall_in_target_bank(call: Call, text: str, terms: tuple[str, ...], l
     """
 
     async def recalled(bank_id: str) -> RecalledMemories:
-        message = RecallMemories(BankViewer(call.user.user_id), text, terms, limit)
         try:
-            return await call.ask(BANK, bank_id, message)
-        except NotFound:
-            if not await call.core.store.fetch(banks.opened_to(bank_id, call.user.user_id)):
+            return await _recall(call, bank_id, RecallMemories(BankViewer(call.user.user_id), text, terms, limit))
+        except NotPermitted:
+            view, _ = await _read_bank(call, bank_id, BankViewer(call.user.user_id))
+            if name_key(view.row.name) == name_key(call.target.bank or ""):
                 raise
-        return await call.ask(BANK, bank_id, replace(message, viewer=message.viewer._replace(access_granted=True)))
+        raise no_such_bank()  # it had this name, which another bank may have now
 
     found = await named(call, "bank", call.target.bank or "", banks.id_by_name, recalled)
     if found is None:
         raise no_such_bank()
     return found
+
+
+async def _recall(call: Call, bank_id: str, message: RecallMemories) -> RecalledMemories:
+    """Recall from a bank; where its actor alone can't tell whether the caller sees it, ask the store."""
+    try:
+        return await call.ask(BANK, bank_id, message)
+    except NotFound:
+        if not await call.core.store.fetch(banks.opened_to(bank_id, call.user.user_id)):
+            raise
+    return await call.ask(BANK, bank_id, replace(message, viewer=message.viewer._replace(access_granted=True)))
 
 
 async def _read_bank(call: Call, bank_id: str, viewer: BankViewer) -> tuple[BankView, BankViewer]:

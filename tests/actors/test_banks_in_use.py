@@ -227,6 +227,17 @@ async def test_banks_in_use_are_recalled_only_for_those_who_may(user: Client, un
     assert "bank" not in {kind for source in gone["sources"] for kind in source}
 
 
+async def test_a_recall_finds_the_bank_that_has_taken_over_a_name(user: Client, bank: str, other: Client, unique: str):
+    await open_to_all(user, bank)
+    recall = {"target": {"bank": bank}, "content": "ferry"}
+    (await other.command("MB_Recall", **recall)).refused(2003, 403)
+    (await user.command("MB_Update", target={"bank": bank}, vx={"name": f"{unique}-old", "description": "older"})).ok()
+    await on_plan(other, "enterprise")
+    await other.agent(f"{unique}-follower")
+    (await other.command("MB_Create", vx={"name": bank})).ok()
+    assert (await other.command("MB_Recall", **recall)).ok().content == []
+
+
 async def test_memories_in_memory_go_with_their_bank(user: Client, bank: str, sanic_server: CoreGateway):
     await in_use(user, bank)
     before = len(sanic_server.core.residents)
