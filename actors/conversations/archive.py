@@ -171,6 +171,8 @@ class Archive(Generic[S]):
         if collection is None or collection.version != tokenizer.VERSION:
             return False
         self._drop(collection.reached)
+        if self._window.archived == self._window.left:  # the job has indexed all of them
+            return True
         if self._window.leaving_seq != collection.reached + 1:
             return False
         batch = await sliced(self._window.leaving(BATCH, BATCH_CHARS))

@@ -253,9 +253,9 @@ async def _tried(store: Store, of: int | str, work: Coroutine[Any, Any, None]) -
     began = perf_counter()
     try:
         await work
-    except Exception:
+    except Exception as error:
         if not await store.writable():
-            raise
+            raise StoreUnavailable(str(error)) from error
         log.exception("%s can't be indexed", of)
     else:
         log.info("%s is indexed anew (%.1f s)", of, perf_counter() - began)

@@ -9,7 +9,9 @@ import pytest
 
 from actors.banks.loading import indexed, memory_terms
 from actors.banks.recall import recall
-from actors.engines.window import CAPACITY
+from actors.conversations.archive import CONVERSATION, Archive, read_window
+from actors.engines.message import A_PRIVATE_TURN
+from actors.engines.window import CAPACITY, Window
 from actors.jobs import indexing
 from actors.jobs.indexing import index_banks, index_talks
 from actors.retrieval.stored import search
@@ -21,9 +23,9 @@ from persistence.banks import BankRow
 from persistence.memories import Choice, MemoryRow
 from persistence.search_index import DONE
 from persistence.sqlite.store import SqliteStore
-from persistence.store import Store, Unit, Write
+from persistence.store import Store, StoreUnavailable, Unit, Write
 from persistence.users import UserRow
-from tests.support.disk import open_store, rows, traces, value
+from tests.support.disk import Disk, open_store, rows, traces, value
 
 USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
 AGENT = AgentRow("agt_1", "usr_1", "ada", "scout", "", None, "agent", True, 0, 0)
@@ -261,3 +263,38 @@ async def test_the_job_and_the_actor_never_index_a_message_twice(store: SqliteSt
     assert collection.reached == MESSAGES - CAPACITY
     ((_, _, okapis),) = await store.fetch(search_index.frequencies(collection.number, ["okapi"]))
     assert okapis == moved  # the job wrote over none of them
+
+
+@pytest.mark.usefixtures("fast")
+async def test_an_actor_goes_on_where_the_job_has_indexed_all_that_left_its_window(
+    store: SqliteStore, caplog: pytest.LogCaptureFixture
+):
+    newest = await read_window(store, CONVERSATION, CHAT, MESSAGES)
+    window = Window(newest.messages, keeps_left=True, a_turn=A_PRIVATE_TURN)
+    actors = Archive(store, CONVERSATION, CHAT, window, newest.collection)
+    await index_talks(store)
+    assert window.left > window.archived
+    actors.tend()
+    while task := actors.indexing:
+        await task
+    assert window.left == window.archived
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+async def test_a_fault_while_the_store_takes_no_writes_does_not_end_the_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    disk = Disk()
+    async with open_store(tmp_path, disk) as store:
+        await before(store)
+        await store.commit(Unit((Write("UPDATE collections SET version = ?", (tokenizer.VERSION,)),)))
+        disk.fail_next(1_000)
+        monkeypatch.setattr(indexing, "memory_terms", _faulty)
+        with pytest.raises(StoreUnavailable):  # which the job survives
+            await index_banks(store)
+        disk.fail_next(0)
+
+
+def _faulty(name: str, text: str):  # pyright: ignore[reportUnknownParameterType]
+    yield
+    raise ValueError(f"{name} can't be read: {text}")
