@@ -38,7 +38,7 @@ MAX_KEPT = 1_600
 """The number of indexed messages of one conversation in use that stay in memory, so that they need no look-up."""
 
 MAX_KEPT_IN_ALL = 100_000
-"""The same for all conversations of this process together; they take about a kilobyte each."""
+"""The same for all conversations of this process together; a longer one counts once more for each 1,000 characters."""
 
 log = logging.getLogger("parley.archive")
 
@@ -76,13 +76,13 @@ class _Moved(Exception):
 
 
 class _Kept:
-    """Counts the indexed messages that the archives of this process keep in memory."""
+    """Counts the indexed messages that the archives of this process keep in memory, long ones several times."""
 
     count = 0
 
 
 def kept_in_all() -> int:
-    """Return the number of indexed messages that the archives of this process keep in memory."""
+    """Return the number of indexed messages that the archives of this process keep in memory; long ones count more."""
     return _Kept.count
 
 
@@ -123,9 +123,9 @@ class Archive(Generic[S]):
     def _drop(self, upto_seq: int) -> None:
         """Drop indexed messages, up to a seq, for which there is no more room."""
         window, room = self._window, MAX_KEPT_IN_ALL - _Kept.count + self._kept
-        window.drop_left(upto_seq, keep=max(min(MAX_KEPT, room), 0))
-        _Kept.count += window.archived - self._kept
-        self._kept = window.archived
+        window.drop_left(upto_seq, keep=MAX_KEPT, room=max(room, 0))
+        _Kept.count += window.archived_weight - self._kept
+        self._kept = window.archived_weight
 
     # indexing
 

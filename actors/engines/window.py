@@ -61,6 +61,7 @@ class Window:
         "_repeating",
         "_utterances",
         "archived",
+        "archived_weight",
         "left",
     )
 
@@ -86,6 +87,8 @@ class Window:
         """The number of utterances that left and are kept."""
         self.archived = 0
         """The number of those that the archive has, too."""
+        self.archived_weight = 0
+        """The size of these: each counts once, and once more for each thousand characters."""
         if keeps_left:
             for utterance in utterances:
                 self.append(utterance)
@@ -159,10 +162,21 @@ class Window:
             yield
         return found
 
-    def drop_left(self, upto_seq: int, *, keep: int = 0) -> None:
-        """Drop the utterances that left, up to a seq, because the archive has them; keep the newest `keep` of these."""
-        self.archived = bisect_right(self._utterances, upto_seq, hi=self.left, key=_seq_of)
-        self._drop(max(self.archived - keep, 0))
+    def drop_left(self, upto_seq: int, *, keep: int = 0, room: int | None = None) -> None:
+        """Drop the utterances that left, up to a seq, because the archive has them; keep the newest `keep` of these.
+
+        `room`: the largest `archived_weight` of those that are kept.
+        """
+        utterances, before = self._utterances, self.archived
+        archived = self.archived = bisect_right(utterances, upto_seq, hi=self.left, key=_seq_of)
+        self.archived_weight += _weigh(utterances[before:archived]) - _weigh(utterances[archived:before])
+        count = max(archived - keep, 0)
+        if room is not None:
+            weight = self.archived_weight - _weigh(utterances[:count])
+            while weight > room and count < archived:
+                weight -= _weigh(utterances[count : count + 1])
+                count += 1
+        self._drop(count)
 
     def _drop(self, count: int) -> None:
         """Drop the first utterances."""
@@ -172,6 +186,7 @@ class Window:
                 if number in index:
                     index.remove(number)
                     self._repeating.pop(number, None)
+        self.archived_weight -= _weigh(self._utterances[: min(count, self.archived)])
         del self._utterances[:count]
         self._oldest += count
         self.left = max(self.left - count, 0)
@@ -248,3 +263,7 @@ class Window:
     def compact(self) -> None:
         """Drop the index, which takes most of an idle window's memory; the next search rebuilds it."""
         self._index = None
+
+
+def _weigh(utterances: Sequence[Utterance]) -> int:
+    return len(utterances) + sum([len(utterance.content) // 1_000 for utterance in utterances])

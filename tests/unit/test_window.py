@@ -58,6 +58,20 @@ def test_of_those_that_are_archived_the_newest_can_be_kept(indexed_first: bool):
     assert (window.left, window.archived, window.leaving_seq) == (1, 0, 7)
 
 
+def test_what_is_kept_of_those_that_are_archived_is_bounded_by_its_length():
+    window = numbered(0)
+    for seq in range(1, 11):
+        window.append(said(seq, "long " * 1_000 if seq == 3 else "short"))
+    window.drop_left(5, keep=4, room=8)
+    assert (window.archived, window.archived_weight, window.oldest_seq) == (3, 8, 3)
+    window.drop_left(6, keep=4, room=8)
+    assert (window.archived, window.archived_weight, window.oldest_seq) == (3, 3, 4)
+    window.drop_left(4, keep=4, room=8)
+    assert (window.archived, window.archived_weight, window.left) == (1, 1, 3)
+    window.drop_left(6)
+    assert (window.archived, window.archived_weight, window.left) == (0, 0, 0)
+
+
 @pytest.mark.parametrize("indexed_first", [True, False])
 def test_those_that_left_come_with_the_terms_that_the_index_takes(indexed_first: bool):
     texts = [
