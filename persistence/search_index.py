@@ -22,8 +22,20 @@ MAX_TERMS = 1_024
 _AFTER_ALL = "\U0010ffff"  # sorts after every other character
 
 
+class CountedTerms(NamedTuple):
+    """The terms of a text: how many there are, and how often it has each of the first `MAX_TERMS` distinct ones."""
+
+    length: int
+    times: dict[str, int]
+
+
+def counted(terms: Sequence[str]) -> CountedTerms:
+    """Count the terms of a text, given in order with repetitions."""
+    return CountedTerms(len(terms), dict(islice(Counter(terms).items(), MAX_TERMS)))
+
+
 class IndexedText(NamedTuple):
-    """A text as the index takes it: its terms in order, with repetitions.
+    """A text as the index takes it: its terms in order with repetitions, or counted.
 
     `document` is a memory's place in its bank, or a message's seq. `whole` and `part`: of a memory named `x/n`, x and
     n; of a message, an empty text and the number of its turn.
@@ -32,7 +44,7 @@ class IndexedText(NamedTuple):
     document: int
     whole: str
     part: int
-    terms: Sequence[str]
+    terms: Sequence[str] | CountedTerms
 
 
 class Collection(NamedTuple):
@@ -155,9 +167,9 @@ def add(collection: int, texts: Sequence[IndexedText]) -> tuple[Write, ...]:
     """
     rows: list[tuple[int, int, str, int, dict[str, int]]] = []
     for document, whole, part, terms in texts:
-        if terms:
-            times = dict(islice(Counter(terms).items(), MAX_TERMS))  # in order of their first occurrence
-            rows.append((document, len(terms), whole, part, times))
+        length, times = terms if isinstance(terms, CountedTerms) else counted(terms)
+        if length:
+            rows.append((document, length, whole, part, times))
     earlier = Write(
         "DELETE FROM indexed_texts WHERE collection = ? AND document IN (SELECT value FROM json_each(?))",
         (collection, _json([text.document for text in texts])),

@@ -11,7 +11,7 @@ from actors.text import tokenizer
 from persistence import documents, memories, search_index
 from persistence.banks import BankRow
 from persistence.memories import MemoryRow, Part
-from persistence.search_index import IndexedText
+from persistence.search_index import CountedTerms, IndexedText, counted
 from persistence.store import Write
 
 _MAX_DIGITS = 15
@@ -35,8 +35,8 @@ def whole_and_part(name: str) -> tuple[str, int]:
     return name, 0
 
 
-def indexed(memory: MemoryRow, terms: Sequence[str]) -> IndexedText:
-    """Return a memory as the index takes it; `terms` are those of `memory_terms`."""
+def indexed(memory: MemoryRow, terms: Sequence[str] | CountedTerms) -> IndexedText:
+    """Return a memory as the index takes it; `terms` are those of `memory_terms`, which may be counted."""
     return IndexedText(memory.position, *whole_and_part(memory.name), terms)
 
 
@@ -46,11 +46,12 @@ def memory_terms(name: str, text: str) -> Steps[tuple[str, ...]]:
     return (*named, *named, *(yield from tokenizer.reading(text)))
 
 
-def all_memory_terms(memories: Iterable[tuple[str, str]]) -> Steps[tuple[tuple[str, ...], ...]]:
-    """List the terms of memories, each given by its name and text."""
-    found: list[tuple[str, ...]] = []
+def all_memory_terms(memories: Iterable[tuple[str, str]]) -> Steps[tuple[CountedTerms, ...]]:
+    """Count the terms of memories, each given by its name and text."""
+    found: list[CountedTerms] = []
     for name, text in memories:
-        found.append((yield from memory_terms(name, text)))
+        found.append(counted((yield from memory_terms(name, text))))
+        yield
     return tuple(found)
 
 

@@ -7,6 +7,7 @@ from actors.errors import NotFound, Overloaded, StateConflict
 from actors.runtime.mailbox import Ask
 from persistence.banks import AttachmentRow, BankChanges, BankRow
 from persistence.memories import Choice, MemoryRow
+from persistence.search_index import CountedTerms
 
 BANK = "bank"
 """The kind of banks' actors."""
@@ -128,7 +129,7 @@ class LoadMemory(Ask[Loaded]):
     agent_name: str
     name: str
     texts: tuple[str, ...]
-    terms: tuple[tuple[str, ...], ...]
+    terms: tuple[CountedTerms, ...]
     before: tuple[MemoryRow, ...]
     document_id: str | None = None
 

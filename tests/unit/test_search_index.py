@@ -116,6 +116,7 @@ async def test_rows_match_the_texts_after_any_changes(store: SqliteStore):
         await add(store, collection, *some)
         for document, _, _, terms in some:
             texts.pop(document, None)
+            assert not isinstance(terms, search_index.CountedTerms)
             if terms:
                 texts[document] = dict(Counter(terms))
         assert await indexed(store, collection) == texts
