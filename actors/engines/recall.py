@@ -9,7 +9,7 @@ from actors.engines import dialogue_acts
 from actors.engines.message import Source, Utterance
 from actors.engines.quote import best_passage
 from actors.engines.relevance import terms_asked_for
-from actors.engines.turn import LookUp, Persona, Reply, Turn
+from actors.engines.turn import LookUp, Memory, Persona, Reply, Turn
 from actors.engines.window import FoundUtterance
 from actors.retrieval.index import Index
 from actors.retrieval.question import SURE, Question
@@ -26,6 +26,8 @@ _MAX_REMEMBERED = 200  # the longest of these questions, in characters
 _MAX_HITS = 6  # utterances of the window that are read more closely
 _MAX_LATEST = 6
 _ENOUGH = 0.75  # of a question's terms; an answer with fewer may be worse than one in an older message
+
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 
 _UNSURE = "I am not sure, but this may help.\n"
 
@@ -199,13 +201,23 @@ def _found(turn: Turn, query: Question, hits: Sequence[FoundUtterance], *, sure:
     found = _in_conversation(turn, query, hits, sure=sure)
     if not turn.memories:
         return found
+    answering = [memory for memory in turn.memories if memory.answers and (memory.share >= SURE or not sure)]
+    if len(answering) > 1:
+        answering.sort(key=_only_asks)  # a turn of a dialogue that asks the same is no answer
     banks: list[_Candidate] = []
     best = 0.0
-    for memory in reversed(turn.memories):  # none ranks below one that follows
-        if memory.answers and (memory.share >= SURE or not sure):
-            best, lead = max(best, memory.share), f"From the bank {memory.bank}"
-            banks.append(_Candidate(best, "bank", memory.bank, memory.name, lead, memory.text))
+    for memory in reversed(answering):  # none ranks below one that follows
+        best, lead = max(best, memory.share), f"From the bank {memory.bank}"
+        banks.append(_Candidate(best, "bank", memory.bank, memory.name, lead, memory.text))
     return found + banks[::-1]
+
+
+def _only_asks(memory: Memory) -> bool:
+    """Return whether each sentence of a memory is a question."""
+    text = memory.text.rstrip()
+    return text.endswith(_QUESTION_MARKS) and all(
+        passage.endswith(_QUESTION_MARKS) for passage in dialogue_acts.passages(text)
+    )
 
 
 def _ranked(found: list[_Candidate]) -> list[_Candidate]:

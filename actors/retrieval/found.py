@@ -1,6 +1,6 @@
 """The results of a search: texts that match a question, with the judgement whether they answer it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from actors.retrieval.question import OTHER_FORM, Question
@@ -14,6 +14,9 @@ MAX_RELATIVES: Final = 8
 
 SHORTEST_BEGINNING: Final = 4
 """The shortest beginning that two forms of a word share, in characters."""
+
+COMPOUND: Final = 0.5
+"""The share of a compound that a text accounts for which has only its first word."""
 
 LONGER_BY: Final = 4
 """The number of characters by which a form of a word may be longer than the one in the question."""
@@ -40,11 +43,20 @@ def beginning(term: str) -> str:
     return term[: max(SHORTEST_BEGINNING, len(term) - 2)] if len(term) >= SHORTEST_BEGINNING and term.isalpha() else ""
 
 
+def shares_of(relatives: Iterable[tuple[str, str]]) -> dict[str, float]:
+    """Return the terms of the question that relatives stand for, each with the largest share that one accounts for."""
+    shares: dict[str, float] = {}
+    for relative, term in relatives:
+        share = OTHER_FORM if relative.startswith(beginning(term)) else COMPOUND
+        shares[term] = max(share, shares.get(term, 0.0))
+    return shares
+
+
 def judged(
     question: Question,
     texts: int,
     having: Mapping[str, int],
-    replaced: frozenset[str],
+    replaced: Mapping[str, float],
     own: Mapping[int, Gains],
     found: Mapping[int, Gains],
     limit: int,
@@ -56,7 +68,7 @@ def judged(
         question: what is asked.
         texts: the number of texts that were searched.
         having: the number of them with each term of the question, or with its relatives.
-        replaced: the terms that relatives stand for.
+        replaced: the terms that relatives stand for, each with the share that these account for.
         own: the gains of texts by their own terms.
         found: their gains, and those of others, in their context.
         limit: the number of texts to judge.
@@ -70,9 +82,7 @@ def judged(
             covered = dict.fromkeys(gains, 1.0)
         else:
             covered = {
-                term: (OTHER_FORM if term in replaced else 1.0)
-                if term in by_itself
-                else min(1.0, gain / rarity(texts, having[term]))
+                term: replaced.get(term, 1.0) if term in by_itself else min(1.0, gain / rarity(texts, having[term]))
                 for term, gain in gains.items()
             }
         ranked.append(Found(number, score, *judge(covered)))

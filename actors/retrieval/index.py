@@ -7,7 +7,7 @@ from heapq import nlargest
 from itertools import chain, islice
 from typing import NamedTuple
 
-from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, beginning, judged
+from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, beginning, judged, shares_of
 from actors.retrieval.question import Question
 from actors.retrieval.ranking import IN_CONTEXT, K1, B, Gains, Matched, rarity
 from actors.retrieval.ranking import in_context as with_context
@@ -172,7 +172,7 @@ class Index:
             places = self._places
             matched = [Matched(number, *places.get(number, _ALONE), gains) for number, gains in plain.items()]
             found = with_context(matched, self._number_of)
-        replaced = frozenset([asked for term, asked, _, _ in known if term != asked])
+        replaced = shares_of([(term, asked) for term, asked, _, _ in known if term != asked])
         return judged(question, len(self._texts), having, replaced, plain, found, limit, among)
 
     def may_answer(self, question: Question, among: int) -> bool:
@@ -211,7 +211,7 @@ class Index:
         }
         gains = {number: self._gains_in(number, by_term) for _, number in enough[:limit]}
         having = {term: having for having, term, _ in known}
-        return judged(question, count, having, frozenset(), gains, gains, limit, among)
+        return judged(question, count, having, {}, gains, gains, limit, among)
 
     def _known(self, question: Question) -> tuple[list[_Term], dict[str, int]]:
         """Look up the terms of a question, the rarest first, and the number of texts with each."""

@@ -10,7 +10,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import NamedTuple
 
-from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, beginning, judged
+from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, beginning, judged, shares_of
 from actors.retrieval.question import Question
 from actors.retrieval.ranking import BESIDE, IN_CONTEXT, K1, B, Gains, Matched, in_context, rarity
 from actors.text import tokenizer
@@ -101,7 +101,7 @@ async def ranked(store: Store, collection: Collection, question: Question, limit
     having: dict[str, int] = {}
     for term in found.terms.values():
         having[term.asked] = having.get(term.asked, 0) + term.documents
-    replaced = frozenset(term.asked for known, term in found.terms.items() if known != term.asked)
+    replaced = shares_of([(known, term.asked) for known, term in found.terms.items() if known != term.asked])
     gains = in_context(matched, lambda whole, part: numbers.get((whole, part)))
     return judged(question, found.texts, having, replaced, own, gains, limit)
 
