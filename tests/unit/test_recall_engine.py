@@ -336,6 +336,11 @@ def test_a_memory_of_questions_and_answers_is_quoted_with_the_answer() -> None:
         ("Tea: at four. Cake is served at five.", "When is tea?", "Tea: at four."),
     ],
 )
+def test_the_name_of_a_speaker_does_not_choose_the_sentence_to_quote(turn: str, question: str, quote: str) -> None:
+    memories = (Memory("chat", "monday/3", turn, 1.0, share=1.0, answers=True),)
+    assert quotes(Conversation(memories=memories).say(question)) == [quote]
+
+
 def test_a_memory_that_asks_the_same_is_quoted_after_one_that_answers() -> None:
     memories = (
         Memory("chat", "monday/3", "Ros: And has Dad been ill at all?", 3.0, share=0.8, answers=True),
@@ -345,11 +350,6 @@ def test_a_memory_that_asks_the_same_is_quoted_after_one_that_answers() -> None:
     assert [source.id for source in reply.sources][:1] == ["monday/4"]
     reply = Conversation(memories=memories[:1]).say("Which illness did Dad have?")
     assert [source.id for source in reply.sources] == ["monday/3"]
-
-
-def test_the_name_of_a_speaker_does_not_choose_the_sentence_to_quote(turn: str, question: str, quote: str) -> None:
-    memories = (Memory("chat", "monday/3", turn, 1.0, share=1.0, answers=True),)
-    assert quotes(Conversation(memories=memories).say(question)) == [quote]
 
 
 def test_a_memory_that_does_not_answer_the_question_is_not_quoted() -> None:
