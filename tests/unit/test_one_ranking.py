@@ -48,6 +48,7 @@ async def test_both_give_the_same_texts_scores_and_judgements(store: SqliteStore
     texts = texts_of(chance, 40 * (seed + 1))
     index = Index()
     for text in texts:
+        assert not isinstance(text.terms, search_index.CountedTerms)
         index.add(text.document, text.terms, text.whole, text.part)
     await store.commit(Unit(search_index.add(BANK.collection, texts)))
     (collection,) = await store.fetch(search_index.of_bank(BANK.id))
