@@ -40,6 +40,8 @@ MAX_KEPT = 1_600
 MAX_KEPT_IN_ALL = 100_000
 """The same for all conversations of this process together; a longer one counts once more for each 1,000 characters."""
 
+_IN_CONTEXT = 16  # of the best messages; a bank looks at more, and takes twice as long
+
 log = logging.getLogger("parley.archive")
 
 _turns: WeakKeyDictionary[AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
@@ -240,7 +242,7 @@ class Archive(Generic[S]):
         collection = self._collection
         if collection is None or not collection.texts:
             return []
-        return await stored.ranked(self._store, collection, question, limit)
+        return await stored.ranked(self._store, collection, question, limit, context=_IN_CONTEXT)
 
     async def _complete(self, hits: list[Found]) -> list[FoundUtterance]:
         """Read the messages that were found, in the order of `hits`."""

@@ -59,7 +59,9 @@ class _Search(NamedTuple):
     average: float
 
 
-async def ranked(store: Store, collection: Collection, question: Question, limit: int) -> list[Found]:
+async def ranked(
+    store: Store, collection: Collection, question: Question, limit: int, *, context: int = CANDIDATES
+) -> list[Found]:
     """Find the texts of a collection that match a question best, best first; see `Index.search`.
 
     Args:
@@ -67,11 +69,12 @@ async def ranked(store: Store, collection: Collection, question: Question, limit
         collection: as read from the store; a count of its texts that is a little old does no harm.
         question: its first `MAX_LOOKED_UP` terms count.
         limit: the number of texts to find.
+        context: the number of best texts whose terms count for the texts around them.
 
     Raises:
         StoreUnavailable: the store can't be read.
     """
-    found = await _search(store, collection, list(question.terms), max(limit, CANDIDATES), _NOTHING)
+    found = await _search(store, collection, list(question.terms), max(limit, context), _NOTHING)
     if found is None or not found.hits:
         return []
     by_number = {term.number: term for term in found.terms.values()}
