@@ -148,16 +148,19 @@ class Archive(Generic[S]):
                 async with _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
                     going_on = await self._index_batch()
                 if not going_on:
-                    self._tries_at = self._window.last_seq + BATCH
+                    self._try_later()
                     break
         except StoreUnavailable as error:
-            self._tries_at = self._window.last_seq + BATCH
+            self._try_later()
             log.warning("messages are not indexed yet: %s", error)
         except Exception:
-            self._tries_at = self._window.last_seq + BATCH
+            self._try_later()
             log.exception("messages can't be indexed")
         finally:
             self._task = None
+
+    def _try_later(self) -> None:
+        self._tries_at = self._window.last_seq + BATCH
 
     async def _index_batch(self) -> bool:
         """Index the oldest messages that left the window, and drop them; return whether to go on.
@@ -179,16 +182,13 @@ class Archive(Generic[S]):
             return False
         batch = await sliced(self._window.leaving(BATCH, BATCH_CHARS))
         to = batch[-1][0].seq
-        texts = [
-            IndexedText(utterance.seq, "", turn_of(utterance.seq, self._of.a_turn), terms)
-            for utterance, terms in batch
-            if _states(utterance, terms)
-        ]
-        said = [(utterance.seq, utterance.content) for utterance, terms in batch if _states(utterance, terms)]
+        stating = [(utterance, terms) for utterance, terms in batch if is_indexed(utterance, terms)]
+        texts = [indexed(utterance, terms, self._of.a_turn) for utterance, terms in stating]
         writes: list[Write] = []
         if self._collection is None:
             writes.append(self._of.begin(collection.number, self._stream, collection.version))
         if texts:
+            said = [(utterance.seq, utterance.content) for utterance, _ in stating]
             writes += (self._of.unchanged(self._stream, said), *search_index.add(collection.number, texts))
         writes.append(search_index.advance(collection.number, collection.reached, to))
         try:
@@ -196,7 +196,7 @@ class Archive(Generic[S]):
         except _Moved:
             await self._read()
             return self._collection is not None and self._collection.reached > collection.reached
-        words = collection.words + sum(len(text.terms) for text in texts)
+        words = collection.words + sum(len(terms) for _, terms in stating)
         self._collection = collection._replace(reached=to, texts=collection.texts + len(texts), words=words)
         self._drop(to)
         return True
@@ -271,8 +271,14 @@ def _with_terms(found: list[tuple[Utterance, Found]]) -> Steps[list[FoundUtteran
     return complete
 
 
-def _states(utterance: Utterance, terms: Sequence[str]) -> bool:
+def is_indexed(utterance: Utterance, terms: Sequence[str]) -> bool:
+    """Return whether a message with these terms (of `dialogue_acts.facts`) gets a row in the index."""
     return bool(terms) and "\0" not in utterance.content  # which the store can't compare
+
+
+def indexed(utterance: Utterance, terms: Sequence[str], a_turn: int) -> IndexedText:
+    """Return a message as the index takes it; for `a_turn` see `turn_of`."""
+    return IndexedText(utterance.seq, "", turn_of(utterance.seq, a_turn), terms)
 
 
 class Newest(NamedTuple):

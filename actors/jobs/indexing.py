@@ -13,10 +13,10 @@ from time import perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 from actors.banks.loading import indexed, memory_terms
+from actors.conversations import archive
 from actors.conversations.stored import from_row
 from actors.core import Core
 from actors.engines import dialogue_acts
-from actors.engines.message import A_PRIVATE_TURN, turn_of
 from actors.engines.window import CAPACITY
 from actors.ids import new_number
 from actors.slices import Steps, sliced
@@ -64,9 +64,7 @@ class _Talks(NamedTuple):
     after: Callable[[Any, int], Query[Stream]]
     one: Callable[[Any], Query[Stream]]
     messages_after: Callable[[Any, int, int], Query[MessageRow]]
-    begin: Callable[[int, Any, str], Write]
-    unchanged: Callable[[Any, Sequence[tuple[int, str]]], Write]
-    a_turn: int
+    of: archive.Stream[Any]
 
 
 _TALKS = (
@@ -75,19 +73,9 @@ _TALKS = (
         reindexing.conversations_after,
         reindexing.conversation,
         conversations.page_after,
-        search_index.begin_for_conversation,
-        conversations.unchanged,
-        A_PRIVATE_TURN,
+        archive.CONVERSATION,
     ),
-    _Talks(
-        "",
-        reindexing.zones_after,
-        reindexing.zone,
-        zones.page_after,
-        search_index.begin_for_zone,
-        zones.unchanged,
-        1,
-    ),
+    _Talks("", reindexing.zones_after, reindexing.zone, zones.page_after, archive.ZONE),
 )
 
 
@@ -213,7 +201,7 @@ async def _index_messages(store: Store, talks: _Talks, stream: Stream) -> bool:
     writes: list[Write] = []
     if collection is None:
         collection = Collection(new_number(), tokenizer.VERSION, 0, 0, 0)
-        writes.append(talks.begin(collection.number, stream.id, collection.version))
+        writes.append(talks.of.begin(collection.number, stream.id, collection.version))
     number, version, reached, *_ = collection
     if version != tokenizer.VERSION:
         await _commit(store, search_index.begin_anew(number, version, reached, tokenizer.VERSION))
@@ -225,11 +213,11 @@ async def _index_messages(store: Store, talks: _Talks, stream: Stream) -> bool:
     if not rows:
         return True
     rows = _first(rows, lambda row: len(row.content))
-    texts = await sliced(_of_messages(rows, talks.a_turn))
+    texts = await sliced(_of_messages(rows, talks.of.a_turn))
     writes.append(search_index.advance(number, reached, rows[-1].seq))
     if texts:
         stated = {text.document for text in texts}
-        writes.append(talks.unchanged(stream.id, [(row.seq, row.content) for row in rows if row.seq in stated]))
+        writes.append(talks.of.unchanged(stream.id, [(row.seq, row.content) for row in rows if row.seq in stated]))
         writes += search_index.add(number, texts)
     await _commit(store, *writes)
     return False
@@ -238,9 +226,10 @@ async def _index_messages(store: Store, talks: _Talks, stream: Stream) -> bool:
 def _of_messages(rows: Sequence[MessageRow], a_turn: int) -> Steps[list[IndexedText]]:
     texts: list[IndexedText] = []
     for row in rows:
-        terms = yield from dialogue_acts.finding_facts(from_row(row))
-        if terms and "\0" not in row.content:  # which the store can't compare
-            texts.append(IndexedText(row.seq, "", turn_of(row.seq, a_turn), terms))
+        utterance = from_row(row)
+        terms = yield from dialogue_acts.finding_facts(utterance)
+        if archive.is_indexed(utterance, terms):
+            texts.append(archive.indexed(utterance, terms, a_turn))
         yield
     return texts
 

@@ -92,10 +92,6 @@ class Index:
         """Return the distinct terms of a text."""
         return self._texts[number].terms
 
-    def length(self, number: int) -> int:
-        """Return the length of a text in terms."""
-        return self._texts[number].length
-
     def add(self, number: int, terms: Sequence[str], whole: str = "", part: int = 0) -> None:
         """Index a text under a number that is not in use; for `whole` and `part` see `Matched`."""
         if number in self._texts:
