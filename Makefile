@@ -55,8 +55,8 @@ run: $(RUNTIME) ## Start the gateway for development: no limits for new users, s
 	@exec $(PY) server.py --development
 
 .PHONY: test
-test: $(DEV) $(SCHEMATHESIS) browser ## Run every test but the soak tests, in two processes (ARGS="-n 0" for one)
-	@$(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 25 $(ARGS)
+test: $(DEV) $(SCHEMATHESIS) browser $(filter postgres,$(STORE)) ## Run every test but the soak tests, in two processes (ARGS="-n 0" for one, STORE=postgres)
+	@STORE=$(STORE) $(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 25 $(ARGS)
 
 .PHONY: check
 check: $(DEV) ## Format, lint, types, import directions, vendored files, OpenAPI drift
@@ -95,6 +95,20 @@ browser:
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
 			apt-get install -qq -y --no-install-recommends chromium; } >/dev/null || \
 			echo "chromium could not be installed: the browser tests will say so" >&2; \
+	fi
+
+# Tests start a PostgreSQL of their own (tests/support/postgres.py); the package's cluster is neither made nor started.
+.PHONY: postgres
+postgres:
+	@if ! ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 && ! command -v postgres >/dev/null && \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "Installing Debian's postgresql for the tests"; \
+		no_cluster=/etc/postgresql-common/createcluster.d/parley-tests.conf; \
+		mkdir -p "$${no_cluster%/*}"; echo "create_main_cluster = false" > "$$no_cluster"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+			apt-get install -qq -y --no-install-recommends postgresql; } >/dev/null || \
+			echo "postgresql could not be installed: the tests will say so" >&2; \
+		rm -f "$$no_cluster"; \
 	fi
 
 .PHONY: lock
