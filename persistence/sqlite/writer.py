@@ -14,16 +14,12 @@ import sqlite3
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import groupby
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import aiosqlite
-import orjson
 
-from persistence.store import FOREIGN_KEY, ROWS, Fenced, Params, Settled, StoreUnavailable, Unit, Write
-
-MAX_BATCH = 512
-"""The largest number of units in one transaction; bounds the wait of the first for the last."""
+from persistence.batches import MAX_BATCH, Outcome, Step, one_by_one, planned
+from persistence.store import FOREIGN_KEY, ROWS, Fenced, Settled, StoreUnavailable, Unit, Write
 
 EARLY = 24
 """Number of waiting units that starts a batch within a loop step, so that the disk works while the step goes on."""
@@ -31,7 +27,6 @@ EARLY = 24
 log = logging.getLogger("parley.writer")
 
 T = TypeVar("T")
-Outcome = Exception | None
 
 
 class _RowsRefused(Exception):
@@ -40,17 +35,6 @@ class _RowsRefused(Exception):
 
 class _TakeApart(Exception):
     """A statement for many units failed, so each must be stored by itself."""
-
-
-Statement = tuple[str, str]
-"""SQL with one parameter, a JSON array of rows."""
-
-
-class _Step(NamedTuple):
-    """Units in order of submission, and the statements that store them all; without any, each is stored by itself."""
-
-    units: list[Unit]
-    statements: list[Statement]
 
 
 class Writer:
@@ -122,7 +106,7 @@ class Writer:
         queue = self._queue
         batch = [queue.popleft() for _ in range(min(len(queue), MAX_BATCH))]
         units = [unit for unit, _ in batch]
-        steps = _one_by_one(units) if self._fenced else _planned(units)
+        steps = one_by_one(units) if self._fenced else planned(units)
         future = _on_connection_thread(self._connection, partial(self._commit, steps))
         future.add_done_callback(partial(self._ended, batch))
 
@@ -144,7 +128,7 @@ class Writer:
 
     # The methods below run in the connection's thread.
 
-    def _commit(self, steps: list[_Step]) -> list[Outcome]:
+    def _commit(self, steps: list[Step]) -> list[Outcome]:
         """Store a batch in one transaction, and return each unit's outcome."""
         connection: sqlite3.Connection = self._connection._conn  # pyright: ignore[reportPrivateUsage]
         units = [unit for step in steps for unit in step.units]
@@ -152,14 +136,14 @@ class Writer:
             try:
                 return self._transact(connection, steps)
             except _TakeApart:
-                return self._transact(connection, _one_by_one(units))
+                return self._transact(connection, one_by_one(units))
         except Exception as error:
             log.error("a batch of %d units failed: %s", len(units), error)
             for unit in units:
                 self._fenced.update(unit.incarnations)
             return [StoreUnavailable(str(error))] * len(units)
 
-    def _transact(self, connection: sqlite3.Connection, steps: list[_Step]) -> list[Outcome]:
+    def _transact(self, connection: sqlite3.Connection, steps: list[Step]) -> list[Outcome]:
         units, statements = steps[0]
         if len(steps) == 1 and len(statements) == 1:
             if self._before_commit is not None:
@@ -232,44 +216,6 @@ class Writer:
 def _is_one_statement(unit: Unit) -> bool:
     """Return whether a unit is stored by one statement whose effect need not be looked at before the commit."""
     return len(unit.writes) == 1 and unit.writes[0].rows is None and unit.then is None
-
-
-def _one_by_one(units: list[Unit]) -> list[_Step]:
-    """Plan to store each unit by itself."""
-    return [_Step([unit], []) for unit in units]
-
-
-def _planned(units: list[Unit]) -> list[_Step]:
-    """Plan to store units together where possible; most batches hold only chats and are one statement."""
-    steps: list[_Step] = []
-    for joinable, run in groupby(units, key=_can_join_others):
-        same = list(run)
-        statements = _statements_for(same) if joinable and len(same) > 1 else []
-        steps += [_Step(same, statements)] if statements else _one_by_one(same)
-    return steps
-
-
-def _can_join_others(unit: Unit) -> bool:
-    """Return whether all writes of a unit can be stored in statements for many units."""
-    if unit.constraint_errors or unit.then is not None:
-        return False
-    return all(write.many is not None and write.rows is None for write in unit.writes)
-
-
-def _statements_for(units: list[Unit]) -> list[Statement]:
-    """Make one statement per kind of write for units that can join; none if JSON can't represent their parameters."""
-    rows: dict[str, list[Params]] = {}
-    for unit in units:
-        for write in unit.writes:
-            assert write.many is not None
-            rows.setdefault(write.many, []).append(write.params)
-    try:
-        arrays = [orjson.dumps(of_kind) for of_kind in rows.values()]
-    except orjson.JSONEncodeError:
-        return []
-    if any(b"\\u0000" in array for array in arrays):  # SQLite's JSON ends a text at a NUL
-        return []
-    return [(sql, array.decode()) for sql, array in zip(rows, arrays, strict=True)]
 
 
 def _run_all(connection: sqlite3.Connection, writes: Sequence[Write]) -> int:

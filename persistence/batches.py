@@ -1,0 +1,62 @@
+"""Batches: how the units that wait become few statements in one transaction, in the writers of all stores."""
+
+from itertools import groupby
+from typing import NamedTuple
+
+import orjson
+
+from persistence.store import Params, Unit
+
+MAX_BATCH = 512
+"""The largest number of units in one transaction; bounds the wait of the first for the last."""
+
+Outcome = Exception | None
+"""What becomes of a unit: None if it is durable, else the reason why it is not stored."""
+
+Statement = tuple[str, str]
+"""SQL with one parameter, a JSON array of rows."""
+
+
+class Step(NamedTuple):
+    """Units in order of submission, and the statements that store them all; without any, each is stored by itself."""
+
+    units: list[Unit]
+    statements: list[Statement]
+
+
+def one_by_one(units: list[Unit]) -> list[Step]:
+    """Plan to store each unit by itself."""
+    return [Step([unit], []) for unit in units]
+
+
+def planned(units: list[Unit]) -> list[Step]:
+    """Plan to store units together where possible; most batches hold only chats and are one statement."""
+    steps: list[Step] = []
+    for joinable, run in groupby(units, key=_can_join_others):
+        same = list(run)
+        statements = _statements_for(same) if joinable and len(same) > 1 else []
+        steps += [Step(same, statements)] if statements else one_by_one(same)
+    return steps
+
+
+def _can_join_others(unit: Unit) -> bool:
+    """Return whether all writes of a unit can be stored in statements for many units."""
+    if unit.constraint_errors or unit.then is not None:
+        return False
+    return all(write.many is not None and write.rows is None for write in unit.writes)
+
+
+def _statements_for(units: list[Unit]) -> list[Statement]:
+    """Make one statement per kind of write for units that can join; none if JSON can't represent their parameters."""
+    rows: dict[str, list[Params]] = {}
+    for unit in units:
+        for write in unit.writes:
+            assert write.many is not None
+            rows.setdefault(write.many, []).append(write.params)
+    try:
+        arrays = [orjson.dumps(of_kind) for of_kind in rows.values()]
+    except orjson.JSONEncodeError:
+        return []
+    if any(b"\\u0000" in array for array in arrays):  # SQLite's JSON ends a text at a NUL, PostgreSQL refuses it
+        return []
+    return [(sql, array.decode()) for sql, array in zip(rows, arrays, strict=True)]
