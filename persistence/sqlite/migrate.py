@@ -7,7 +7,8 @@ from pathlib import Path
 
 import aiosqlite
 
-from persistence.store import StoreError, StoreTooNew
+from persistence.migrations import numbered
+from persistence.store import StoreTooNew
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -23,7 +24,7 @@ async def migrate(connection: aiosqlite.Connection, folder: Path = MIGRATIONS) -
         StoreTooNew: the database's version is higher than any file's.
         StoreError: two files have the same number.
     """
-    migrations = _numbered(folder)
+    migrations = numbered(folder)
     newest = max(migrations, default=0)
     row = await (await connection.execute("PRAGMA user_version")).fetchone()
     version = int(row[0]) if row is not None else 0
@@ -45,24 +46,6 @@ async def migrate(connection: aiosqlite.Connection, folder: Path = MIGRATIONS) -
     if 0 < version < newest:  # no log line for a new database
         log.info("schema brought from version %d to %d", version, newest)
     return newest
-
-
-def _numbered(folder: Path) -> dict[int, Path]:
-    """List the migrations of a folder by their numbers.
-
-    Raises:
-        StoreError: two files have the same number.
-    """
-    migrations: dict[int, Path] = {}
-    for file in sorted(folder.glob("*.sql")):
-        number = int(file.name.split("_", maxsplit=1)[0])
-        if number in migrations:
-            raise StoreError(
-                f"two migrations have the number {number}: {migrations[number].name} and {file.name}; "
-                "give the newer one the next free number"
-            )
-        migrations[number] = file
-    return migrations
 
 
 def _statements(script: str) -> Iterator[str]:
