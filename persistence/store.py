@@ -32,6 +32,10 @@ class StoreUnavailable(StoreError):
     """The unit was not stored, or could not be: disk full, I/O error, failed batch, wrong statement."""
 
 
+class InDoubt(StoreUnavailable):
+    """The store was lost within the commit and did not come back in time: the unit may be stored, or not."""
+
+
 class Fenced(StoreUnavailable):
     """An earlier unit of the same incarnation failed, so this one was refused without being tried."""
 
