@@ -12,6 +12,7 @@ from typing import IO, Self, TypeVar
 
 import aiosqlite
 
+from persistence.dialect import SQLITE
 from persistence.sqlite.migrate import migrate
 from persistence.sqlite.unusable import unusable_database, unusable_file
 from persistence.sqlite.unused_space import UnusedSpace
@@ -123,7 +124,7 @@ class SqliteStore:
     async def fetch(self, query: Query[T]) -> list[T]:
         """Run a read on one of the readers; see `Store.fetch`."""
         try:
-            rows = await next(self._readers).execute_fetchall(query.sql, query.params)
+            rows = await next(self._readers).execute_fetchall(SQLITE.text(query.sql), query.params)
         except (sqlite3.Error, ValueError) as error:
             log.error("a read failed: %s", error)
             raise StoreUnavailable(str(error)) from error
