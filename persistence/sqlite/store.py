@@ -102,6 +102,11 @@ class SqliteStore:
         """Name the file and its mode."""
         return f"sqlite {self._path}"
 
+    @property
+    def has_index_of_0_2_0(self) -> bool:
+        """Always: the file may be from that time."""
+        return True
+
     def submit(self, unit: Unit, settled: Settled) -> None:
         """Queue a unit for the next commit; see `Store.submit`."""
         self._writer.submit(unit, settled)
