@@ -23,6 +23,7 @@ from bench.recall import LARGE, MEMORY_WORDS, RANKS, WORDS, add_memories, made_u
 from bench.report import BenchError, say, table, verdict
 from bench.servers import bare_echo, gateway
 from persistence import agents, banks, conversations, search_index
+from persistence.dialect import SQLITE
 from persistence.sqlite.store import SqliteStore
 from persistence.store import Unit
 
@@ -176,7 +177,7 @@ def _wait_until_indexed(database: Path, numbers: Iterable[int]) -> None:
 
 def _is_indexed(connection: sqlite3.Connection, conversation_id: int) -> bool:
     query = search_index.of_conversation(conversation_id)
-    rows = connection.execute(query.sql, query.params).fetchall()
+    rows = connection.execute(SQLITE.text(query.sql), query.params).fetchall()
     return bool(rows) and query.build(tuple(rows[0])).reached >= LONG - 2 * SHORT
 
 

@@ -22,6 +22,7 @@ from actors.runtime.mailbox import Ask
 from actors.webhooks.outbox import Outbox
 from persistence import agents, users
 from persistence.agents import AgentRow
+from persistence.dialect import SQLITE
 from persistence.sqlite.store import SqliteStore
 from persistence.users import UserRow
 
@@ -82,8 +83,8 @@ async def populate(path: Path, count: int) -> None:
     insert_owner = users.insert(owner)
     rows = [agents.insert(_agent(number)) for number in range(count)]
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(insert_owner.sql, insert_owner.params)
-        connection.executemany(rows[0].sql, (row.params for row in rows))
+        connection.execute(SQLITE.text(insert_owner.sql), insert_owner.params)
+        connection.executemany(SQLITE.text(rows[0].sql), (row.params for row in rows))
 
 
 def _agent(number: int) -> AgentRow:

@@ -210,7 +210,7 @@ def online_members_named(domain_id: str, names: list[str]) -> Query[AgentRow]:
     return Query(
         f"{_SELECT} JOIN memberships ON memberships.agent_id = agents.id"
         " WHERE memberships.domain_id = ? AND memberships.state = 'member' AND agents.online = 1"
-        " AND agents.name_key IN (SELECT value FROM json_each(?))",
+        " AND agents.name_key IN @list_text(?)",
         (domain_id, json.dumps([name_key(name) for name in names])),
         _row,
     )

@@ -10,9 +10,10 @@ _INSERT = (
     f"INSERT INTO audit ({_COLUMNS}) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8"
     " WHERE EXISTS (SELECT 1 FROM users WHERE id = ?1)"
 )
-_INSERT_MANY = f"INSERT INTO audit ({_COLUMNS}) SELECT " + (
-    ", ".join(f"value ->> {column}" for column in range(8))
-    + " FROM json_each(?) WHERE EXISTS (SELECT 1 FROM users WHERE id = value ->> 0)"
+_INSERT_MANY = (
+    f"INSERT INTO audit ({_COLUMNS}) SELECT * FROM @rows(?, user_id text, at bigint, credential_id text, address text,"
+    " service text, target text, internal_code bigint, request_id text) AS made"
+    " WHERE EXISTS (SELECT 1 FROM users WHERE id = made.user_id)"
 )
 
 
@@ -52,7 +53,7 @@ def page(user_id: str, since: int, service: str | None, before: int, limit: int)
     """List a user's entries since a time and before a cursor, newest first."""
     return Query(
         "SELECT place, at, credential_id, address, service, target, internal_code, request_id FROM audit"
-        " WHERE user_id = :user AND place < :before AND at >= :since AND (:service IS NULL OR service = :service)"
+        " WHERE user_id = :user AND place < :before AND at >= :since AND service = coalesce(:service, service)"
         " ORDER BY place DESC LIMIT :limit",
         {"user": user_id, "before": before, "since": since, "service": service, "limit": limit},
         lambda row: AuditRow(*row),

@@ -26,8 +26,8 @@ def censor(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
     chosen = f"SELECT place FROM memories WHERE {condition} AND censored = 0"
     redactions = [
         Write(
-            f"UPDATE {messages} SET content = replace(content, json_extract(sources, '$[{source}].quote'), ?),"
-            f" sources = json_set(sources, '$[{source}].quote', ?) WHERE ({stream}, seq) IN"
+            f"UPDATE {messages} SET content = replace(content, @quote_in(sources, {source}), ?),"
+            f" sources = @with_quote_in(sources, {source}, ?) WHERE ({stream}, seq) IN"
             f" (SELECT {stream}, seq FROM {quotes} WHERE source = {source} AND whole = 0 AND memory IN ({chosen}))",
             (REDACTED, REDACTED, *params),
         )
@@ -36,8 +36,7 @@ def censor(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
     ]
     redactions += [
         Write(
-            f"UPDATE {messages} SET content = ?, sources = (SELECT json_group_array(json_set(value, '$.quote', ?))"
-            f" FROM json_each({messages}.sources)) WHERE ({stream}, seq) IN"
+            f"UPDATE {messages} SET content = ?, sources = @with_quotes(sources, ?) WHERE ({stream}, seq) IN"
             f" (SELECT {stream}, seq FROM {quotes} WHERE whole = 1 AND memory IN ({chosen}))",
             (REDACTED, REDACTED, *params),
         )
@@ -72,7 +71,7 @@ def censor(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
         Write(
             "UPDATE document_parts SET text = NULL"
             f" WHERE document_id IN (SELECT id FROM documents WHERE {whose} AND {of_its_name})"
-            f" AND EXISTS (SELECT 1 {from_one} AND instr(document_parts.text, memories.text))",
+            f" AND EXISTS (SELECT 1 {from_one} AND @contains(document_parts.text, memories.text))",
             (bank_id, *params, *params, *params),
         ),
         Write(
@@ -85,7 +84,7 @@ def censor(bank_id: str, choice: Choice, at: int) -> tuple[Write, ...]:
             "UPDATE documents SET status = 'failed', content = NULL, erased = 1, updated_at = ?,"
             " error = 'a text of it was censored meanwhile'"
             f" WHERE status IN ('queued', 'processing') AND {whose}"
-            f" AND ({of_its_name} OR EXISTS (SELECT 1 {from_one} AND instr(documents.content, memories.text)))",
+            f" AND ({of_its_name} OR EXISTS (SELECT 1 {from_one} AND @contains(documents.content, memories.text)))",
             (at, bank_id, *params, *params, *params),
         ),
         DUE,

@@ -39,8 +39,9 @@ def append(
 
 
 _APPEND = f"INSERT INTO messages (conversation_id, {_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_APPEND_MANY = f"INSERT INTO messages (conversation_id, {_COLUMNS}) SELECT " + (
-    ", ".join(f"json_extract(value, '$[{place}]')" for place in range(8)) + " FROM json_each(?)"
+_APPEND_MANY = (
+    f"INSERT INTO messages (conversation_id, {_COLUMNS}) SELECT * FROM @rows(?, conversation_id bigint, seq bigint,"
+    " id text, role text, name text, content text, sources text, at bigint) AS made"
 )
 
 
@@ -59,7 +60,7 @@ def agent_summary(agent_id: str) -> Query[tuple[int, bool, bool, bool]]:
     The links are whether it may read a bank, whether it is offered one, and whether it is a member of a domain.
     """
     return Query(
-        f"SELECT coalesce(sum({_LAST_SEQ}), 0),"
+        f"SELECT CAST(coalesce(sum({_LAST_SEQ}), 0) AS BIGINT),"
         " EXISTS (SELECT 1 FROM attachments WHERE agent_id = :agent AND permission <> 'none'),"
         " EXISTS (SELECT 1 FROM offers WHERE agent_id = :agent),"
         " EXISTS (SELECT 1 FROM memberships WHERE agent_id = :agent AND state = 'member')"
@@ -81,9 +82,9 @@ def page_before(conversation_id: int, before_seq: int, limit: int) -> Query[Mess
 def unchanged(conversation_id: int, texts: Sequence[tuple[int, str]]) -> Write:
     """Change nothing; refused as `ROWS` unless the messages with these seqs still have these texts."""
     return Write(
-        "UPDATE conversations SET user_id = user_id WHERE id = ? AND NOT EXISTS (SELECT 1 FROM json_each(?) AS given"
-        " WHERE NOT EXISTS (SELECT 1 FROM messages WHERE conversation_id = ?"
-        " AND seq = json_extract(given.value, '$[0]') AND content = json_extract(given.value, '$[1]')))",
+        "UPDATE conversations SET user_id = user_id WHERE id = ? AND NOT EXISTS (SELECT 1"
+        " FROM @rows(?, seq bigint, content text) AS given WHERE NOT EXISTS (SELECT 1 FROM messages"
+        " WHERE conversation_id = ? AND messages.seq = given.seq AND messages.content = given.content))",
         (conversation_id, json.dumps(texts, ensure_ascii=False), conversation_id),
         rows=1,
     )
@@ -92,7 +93,7 @@ def unchanged(conversation_id: int, texts: Sequence[tuple[int, str]]) -> Write:
 def at(conversation_id: int, seqs: Sequence[int]) -> Query[MessageRow]:
     """Read the messages with these seqs."""
     return Query(
-        f"SELECT {_COLUMNS} FROM messages WHERE conversation_id = ? AND seq IN (SELECT value FROM json_each(?))",
+        f"SELECT {_COLUMNS} FROM messages WHERE conversation_id = ? AND seq IN @list_int(?)",
         (conversation_id, json.dumps(seqs)),
         lambda row: MessageRow(*row),
     )

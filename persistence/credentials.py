@@ -93,7 +93,7 @@ def delete_others(user_id: str, kept_id: str) -> Write:
 def delete_several(session_ids: Sequence[str]) -> Write:
     """Remove sessions."""
     listed = orjson.dumps(session_ids).decode()
-    return Write("DELETE FROM credentials WHERE id IN (SELECT value FROM json_each(?))", (listed,))
+    return Write("DELETE FROM credentials WHERE id IN @list_text(?)", (listed,))
 
 
 def delete_unused_since(before: int) -> Write:

@@ -43,10 +43,6 @@ class ResultRow(NamedTuple):
     response: str | None
 
 
-_RANDOM_END = "substr('89ab', 1 + (random() & 3), 1) || substr(lower(hex(randomblob(8))), 2)"
-"""The last 16 digits of a UUIDv7: its variant and random bits."""
-
-
 # making deliveries
 
 
@@ -58,21 +54,20 @@ def fan_out(event_id: str, id_start: str, pattern: str, at: int) -> Write:
     return Write(_FAN_OUT, (event_id, id_start, pattern, at), None, _FAN_OUT_MANY)
 
 
-_FAN_OUT = f"""
+_FAN_OUT = """
     INSERT INTO deliveries (id, user_id, endpoint, event, state, due, created_at)
-    SELECT ?2 || {_RANDOM_END}, events.user_id, endpoints.number, events.place, 'pending', ?4, ?4
+    SELECT ?2 || @random_end, events.user_id, endpoints.number, events.place, 'pending', ?4, ?4
     FROM events JOIN endpoints ON endpoints.user_id = events.user_id
-    WHERE events.id = ?1 AND endpoints.active AND (endpoints.events = '[]' OR EXISTS
-        (SELECT 1 FROM json_each(endpoints.events) AS wanted WHERE wanted.value IN (events.type, ?3)))
+    WHERE events.id = ?1 AND endpoints.active = 1 AND (endpoints.events = '[]' OR EXISTS
+        (SELECT 1 FROM @list_text(endpoints.events) AS wanted WHERE wanted.value IN (events.type, ?3)))
 """
-_FAN_OUT_MANY = f"""
+_FAN_OUT_MANY = """
     INSERT INTO deliveries (id, user_id, endpoint, event, state, due, created_at)
-    SELECT (made.value ->> 1) || {_RANDOM_END}, events.user_id, endpoints.number, events.place, 'pending',
-           made.value ->> 3, made.value ->> 3
-    FROM json_each(?1) AS made JOIN events ON events.id = made.value ->> 0
+    SELECT made.id_start || @random_end, events.user_id, endpoints.number, events.place, 'pending', made.at, made.at
+    FROM @rows(?, event text, id_start text, pattern text, at bigint) AS made JOIN events ON events.id = made.event
     JOIN endpoints ON endpoints.user_id = events.user_id
-    WHERE endpoints.active AND (endpoints.events = '[]' OR EXISTS
-        (SELECT 1 FROM json_each(endpoints.events) AS wanted WHERE wanted.value IN (events.type, made.value ->> 2)))
+    WHERE endpoints.active = 1 AND (endpoints.events = '[]' OR EXISTS
+        (SELECT 1 FROM @list_text(endpoints.events) AS wanted WHERE wanted.value IN (events.type, made.pattern)))
 """
 
 
@@ -81,7 +76,7 @@ def repeat(delivery_id: str, new_id: str, at: int) -> Write:
     return Write(
         "INSERT INTO deliveries (id, user_id, endpoint, event, state, due, created_at)"
         " SELECT ?2, old.user_id, old.endpoint, old.event, 'pending', ?3, ?3 FROM deliveries AS old"
-        " JOIN endpoints ON endpoints.number = old.endpoint WHERE old.id = ?1 AND endpoints.active",
+        " JOIN endpoints ON endpoints.number = old.endpoint WHERE old.id = ?1 AND endpoints.active = 1",
         (delivery_id, new_id, at),
         rows=1,
     )
@@ -91,9 +86,9 @@ def repeat_all(positions: Iterable[int], id_start: str, at: int) -> Write:
     """Make a new delivery for each of these, as `repeat` does; those of inactive endpoints are left out."""
     return Write(
         "INSERT INTO deliveries (id, user_id, endpoint, event, state, due, created_at)"
-        f" SELECT ?2 || {_RANDOM_END}, old.user_id, old.endpoint, old.event, 'pending', ?3, ?3"
-        " FROM json_each(?1) AS chosen JOIN deliveries AS old ON old.place = chosen.value"
-        " JOIN endpoints ON endpoints.number = old.endpoint WHERE endpoints.active ORDER BY old.place",
+        " SELECT ?2 || @random_end, old.user_id, old.endpoint, old.event, 'pending', ?3, ?3"
+        " FROM @list_int(?1) AS chosen JOIN deliveries AS old ON old.place = chosen.value"
+        " JOIN endpoints ON endpoints.number = old.endpoint WHERE endpoints.active = 1 ORDER BY old.place",
         (orjson.dumps(list(positions)).decode(), id_start, at),
     )
 
@@ -126,7 +121,7 @@ LAST_POSITION: Query[int] = Query("SELECT coalesce(max(place), 0) FROM deliverie
 def made_after(position: int) -> Query[tuple[int, int, int]]:
     """Find the new deliveries of each endpoint: its number, when its first is due, and its greatest position."""
     return Query(
-        "SELECT endpoint, min(due), max(place) FROM deliveries NOT INDEXED WHERE place > ? AND due IS NOT NULL"
+        "SELECT endpoint, min(due), max(place) FROM deliveries @hint(NOT INDEXED) WHERE place > ? AND due IS NOT NULL"
         " GROUP BY endpoint",
         (position,),
         lambda row: (row[0], row[1], row[2]),
@@ -138,18 +133,21 @@ def due_first(endpoints: Sequence[int], limit: int) -> Query[list[DueRow]]:
 
     One row holds all of them as JSON, because each row from SQLite costs the loop a turn at the interpreter lock.
     """
+    columns = f"""
+        deliveries.endpoint, deliveries.place, deliveries.id, deliveries.attempts, deliveries.due,
+        events.place, events.id, events.type, events.created_at,
+        CASE WHEN length(events.data) <= {INLINE_CHARS} THEN events.data END
+    """
+    first = "(SELECT {} FROM deliveries WHERE endpoint = wanted.value AND due IS NOT NULL ORDER BY due, place LIMIT ?)"
     return Query(
         f"""
-        SELECT json_group_array(json(found)) FROM (
-            SELECT json_array(deliveries.endpoint, deliveries.place, deliveries.id, deliveries.attempts, deliveries.due,
-                   events.place, events.id, events.type, events.created_at,
-                   CASE WHEN length(events.data) <= {INLINE_CHARS} THEN events.data END) AS found
-            FROM json_each(?) AS wanted
-            CROSS JOIN deliveries ON deliveries.place IN (
-                SELECT place FROM deliveries WHERE endpoint = wanted.value AND due IS NOT NULL
-                ORDER BY due, place LIMIT ?)
-            CROSS JOIN events ON events.place = deliveries.event
-            ORDER BY deliveries.endpoint, deliveries.due, deliveries.place)
+        SELECT @sqlite(json_group_array(json(found)))@postgres(CAST(coalesce(json_agg(found), '[]') AS text)) FROM (
+            SELECT @sqlite(json_array({columns}))@postgres(json_build_array({columns})) AS found
+            FROM @list_int(?) AS wanted
+            @sqlite(CROSS JOIN deliveries ON deliveries.place IN {first.format("place")})
+            @postgres(CROSS JOIN LATERAL {first.format("*")} AS deliveries)
+            @hint(CROSS) JOIN events ON events.place = deliveries.event
+            ORDER BY deliveries.endpoint, deliveries.due, deliveries.place) AS ordered
         """,
         (orjson.dumps(endpoints).decode(), limit),
         lambda row: [DueRow(*found) for found in orjson.loads(row[0])],
@@ -167,20 +165,23 @@ def record(results: Sequence[ResultRow]) -> tuple[Write, ...]:
     A delivery that was cancelled meanwhile stays so unless the attempt succeeded; one that is gone stays gone.
     """
     rows = orjson.dumps([tuple(result) for result in results]).decode()
-    stays = "deliveries.state = 'cancelled' AND done.value ->> 1 <> 'succeeded'"
+    done = (
+        "@rows(?, delivery bigint, state text, due bigint, number bigint, at bigint, status bigint, latency_ms bigint,"
+        " error text, response text) AS done"
+    )
+    stays = "deliveries.state = 'cancelled' AND done.state <> 'succeeded'"
     return (
         Write(
-            "UPDATE deliveries SET attempts = done.value ->> 3,"
-            f" state = CASE WHEN {stays} THEN 'cancelled' ELSE done.value ->> 1 END,"
-            f" due = CASE WHEN {stays} THEN NULL ELSE done.value ->> 2 END"
-            " FROM json_each(?) AS done WHERE deliveries.place = done.value ->> 0",
+            "UPDATE deliveries SET attempts = done.number,"
+            f" state = CASE WHEN {stays} THEN 'cancelled' ELSE done.state END,"
+            f" due = CASE WHEN {stays} THEN NULL ELSE done.due END"
+            f" FROM {done} WHERE deliveries.place = done.delivery",
             (rows,),
         ),
         Write(
             "INSERT INTO attempts (delivery, number, at, status, latency_ms, error, response)"
-            " SELECT done.value ->> 0, done.value ->> 3, done.value ->> 4, done.value ->> 5, done.value ->> 6,"
-            " done.value ->> 7, done.value ->> 8 FROM json_each(?) AS done"
-            " WHERE EXISTS (SELECT 1 FROM deliveries WHERE place = done.value ->> 0)",
+            f" SELECT delivery, number, at, status, latency_ms, error, response FROM {done}"
+            " WHERE EXISTS (SELECT 1 FROM deliveries WHERE place = done.delivery)",
             (rows,),
         ),
     )
@@ -209,7 +210,7 @@ class Recovery(NamedTuple):
 
 
 _FAILED_SINCE = """
-    FROM deliveries AS failed INDEXED BY deliveries_failed
+    FROM deliveries AS failed @hint(INDEXED BY deliveries_failed)
     WHERE failed.endpoint = :endpoint AND failed.state IN ('exhausted', 'cancelled')
     AND failed.created_at >= :since AND failed.place > :cursor AND failed.place <= :upto
     AND NOT EXISTS (SELECT 1 FROM deliveries AS later WHERE later.event = failed.event

@@ -46,7 +46,7 @@ def listed_for(
 ) -> Query[DeliveryRow]:
     """List a user's deliveries before a position, newest first, as far as they match."""
     conditions = ["deliveries.place < :before"]
-    conditions.append("+deliveries.user_id = :user" if endpoint is not None else "deliveries.user_id = :user")
+    conditions.append("@hint(+)deliveries.user_id = :user" if endpoint is not None else "deliveries.user_id = :user")
     if endpoint is not None:
         conditions.append("deliveries.endpoint = :endpoint")
     if event_type is not None:
@@ -74,7 +74,7 @@ def attempts_of(positions: Sequence[int]) -> Query[AttemptRow]:
     """Read the attempts of some deliveries, in order."""
     return Query(
         "SELECT delivery, at, status, latency_ms, error, response FROM attempts"
-        " WHERE delivery IN (SELECT value FROM json_each(?)) ORDER BY delivery, number",
+        " WHERE delivery IN @list_int(?) ORDER BY delivery, number",
         (orjson.dumps(positions).decode(),),
         lambda row: AttemptRow(*row),
     )
@@ -92,7 +92,7 @@ def old_events(after: int, limit: int) -> Query[tuple[int, int]]:
 def forget_events(positions: Sequence[int], before: int) -> Write:
     """Remove events with their deliveries and attempts, except those with a delivery that waits or is younger."""
     return Write(
-        "DELETE FROM events WHERE place IN (SELECT value FROM json_each(?)) AND NOT EXISTS (SELECT 1 FROM deliveries"
+        "DELETE FROM events WHERE place IN @list_int(?) AND NOT EXISTS (SELECT 1 FROM deliveries"
         " WHERE deliveries.event = events.place AND (deliveries.due IS NOT NULL OR deliveries.created_at >= ?))",
         (orjson.dumps(positions).decode(), before),
     )

@@ -111,8 +111,9 @@ def finish(document_id: str, parts: list[str], at: int) -> tuple[Write, ...]:
             rows=1,
         ),
         Write(
-            "INSERT INTO document_parts (document_id, number, text) SELECT ?, key + 1, value FROM json_each(?)",
-            (document_id, json.dumps(parts)),
+            "INSERT INTO document_parts (document_id, number, text) SELECT ?, number, text"
+            " FROM @rows(?, number bigint, text text) AS made",
+            (document_id, json.dumps(list(enumerate(parts, 1)))),
         ),
     )
 

@@ -154,7 +154,7 @@ def put_membership(domain_id: str, agent_id: str, state: str, since: int) -> Wri
     return Write(
         "INSERT INTO memberships (domain_id, agent_id, state, since)"
         " SELECT ?, id, ?, ? FROM agents WHERE id = ? AND destroyed_at IS NULL"
-        " ON CONFLICT DO UPDATE SET state = excluded.state, since = excluded.since",
+        " ON CONFLICT (domain_id, agent_id) DO UPDATE SET state = excluded.state, since = excluded.since",
         (domain_id, state, since, agent_id),
     )
 

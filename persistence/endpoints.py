@@ -47,7 +47,7 @@ def insert(endpoint: EndpointRow, most: int) -> Write:
     """
     return Write(
         f"INSERT INTO endpoints ({_COLUMNS}) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
-        " WHERE (SELECT count(*) FROM endpoints WHERE user_id = ? AND NOT deleted) < ?",
+        " WHERE (SELECT count(*) FROM endpoints WHERE user_id = ? AND deleted = 0) < ?",
         (
             endpoint.number,
             endpoint.id,
@@ -76,8 +76,8 @@ def update(endpoint: EndpointRow, *, active_too: bool) -> Write:
     """
     return Write(
         "UPDATE endpoints SET url = ?1, events = ?2, description = ?3, secrets = ?4, updated_at = ?5,"
-        " failing_since = NULL, active = CASE WHEN ?6 THEN ?7 ELSE active END,"
-        " disabled_reason = CASE WHEN ?6 THEN ?8 ELSE disabled_reason END WHERE number = ?9 AND NOT deleted",
+        " failing_since = NULL, active = CASE WHEN ?6 = 1 THEN ?7 ELSE active END,"
+        " disabled_reason = CASE WHEN ?6 = 1 THEN ?8 ELSE disabled_reason END WHERE number = ?9 AND deleted = 0",
         (
             endpoint.url,
             orjson.dumps(endpoint.events).decode(),
@@ -96,9 +96,9 @@ def update(endpoint: EndpointRow, *, active_too: bool) -> Write:
 def delete(number: int, at: int) -> Write:
     """Delete an endpoint for good: URL, description and secrets are erased."""
     return Write(
-        "UPDATE endpoints SET deleted = 1, active = 0, url = '', events = '[]', description = NULL, secrets = x'',"
-        " updated_at = ? WHERE number = ? AND NOT deleted",
-        (at, number),
+        "UPDATE endpoints SET deleted = 1, active = 0, url = '', events = '[]', description = NULL, secrets = ?,"
+        " updated_at = ? WHERE number = ? AND deleted = 0",
+        (b"", at, number),
         rows=1,
     )
 
@@ -106,7 +106,8 @@ def delete(number: int, at: int) -> Write:
 def disable(number: int, url: str, reason: str, at: int) -> Write:
     """Disable an endpoint because of its receiver; refused as `ROWS` if it is not active at that URL."""
     return Write(
-        "UPDATE endpoints SET active = 0, disabled_reason = ?, updated_at = ? WHERE number = ? AND url = ? AND active",
+        "UPDATE endpoints SET active = 0, disabled_reason = ?, updated_at = ?"
+        " WHERE number = ? AND url = ? AND active = 1",
         (reason, at, number, url),
         rows=1,
     )
@@ -120,7 +121,7 @@ def set_failing_since(number: int, url: str, since: int | None) -> Write:
 def drop_deleted() -> Write:
     """Remove the rows of deleted endpoints that no delivery refers to."""
     return Write(
-        "DELETE FROM endpoints WHERE deleted AND NOT EXISTS"
+        "DELETE FROM endpoints WHERE deleted = 1 AND NOT EXISTS"
         " (SELECT 1 FROM deliveries WHERE deliveries.endpoint = endpoints.number)",
         (),
     )
@@ -129,14 +130,14 @@ def drop_deleted() -> Write:
 def of_user(user_id: str) -> Query[EndpointRow]:
     """List a user's endpoints that are not deleted, oldest first."""
     return Query(
-        f"SELECT {_COLUMNS} FROM endpoints WHERE user_id = ? AND NOT deleted ORDER BY number", (user_id,), _row
+        f"SELECT {_COLUMNS} FROM endpoints WHERE user_id = ? AND deleted = 0 ORDER BY number", (user_id,), _row
     )
 
 
 def numbered(numbers: list[int]) -> Query[EndpointRow]:
     """Read the endpoints of these numbers, deleted ones too."""
     return Query(
-        f"SELECT {_COLUMNS} FROM endpoints WHERE number IN (SELECT value FROM json_each(?))",
+        f"SELECT {_COLUMNS} FROM endpoints WHERE number IN @list_int(?)",
         (orjson.dumps(numbers).decode(),),
         _row,
     )

@@ -31,6 +31,6 @@ _INSERT = (
 )
 _INSERT_MANY = (
     "INSERT INTO events (id, user_id, type, data, created_at)"
-    " SELECT value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4 FROM json_each(?)"
-    " WHERE EXISTS (SELECT 1 FROM users WHERE id = value ->> 1)"
+    " SELECT * FROM @rows(?, id text, user_id text, type text, data text, created_at bigint) AS made"
+    " WHERE EXISTS (SELECT 1 FROM users WHERE users.id = made.user_id)"
 )

@@ -49,7 +49,7 @@ def begin(
 ) -> Write:
     """Note that a command is under way; refused if the key has an answer, or another execution's message."""
     params = (credential_id, key_hash, user_id, kept.fingerprint, at, None, None, kept.message_id, since, seen)
-    mine = "kept_answers.message_id IS ?10 OR kept_answers.message_id = excluded.message_id"
+    mine = "kept_answers.message_id IS NOT DISTINCT FROM ?10 OR kept_answers.message_id = excluded.message_id"
     return Write(f"{_PUT} AND ({mine}))", params, rows=1)
 
 
@@ -72,9 +72,10 @@ def quote_alike(said_in: Talk, stream: int | str, seq: int, credential_id: str, 
     """Note that the answer of a key, if there is one, quotes the same memories as a message."""
     table, of = NOTED_IN[said_in]
     return Write(
-        "INSERT OR IGNORE INTO kept_quotes (memory, credential_id, key_hash)"
+        "INSERT INTO kept_quotes (memory, credential_id, key_hash)"
         f" SELECT memory, ?1, ?2 FROM {table} WHERE {of} = ?3 AND seq = ?4"
-        " AND EXISTS (SELECT 1 FROM kept_answers WHERE credential_id = ?1 AND key_hash = ?2)",
+        " AND EXISTS (SELECT 1 FROM kept_answers WHERE credential_id = ?1 AND key_hash = ?2)"
+        " ON CONFLICT DO NOTHING",
         (credential_id, key_hash, stream, seq),
     )
 
@@ -82,8 +83,8 @@ def quote_alike(said_in: Talk, stream: int | str, seq: int, credential_id: str, 
 def quote(memory: int, credential_id: str, key_hash: bytes) -> Write:
     """Note that the answer of a key quotes a memory, if the memory still exists."""
     return Write(
-        "INSERT OR IGNORE INTO kept_quotes (memory, credential_id, key_hash)"
-        " SELECT place, ?2, ?3 FROM memories WHERE place = ?1 AND censored = 0",
+        "INSERT INTO kept_quotes (memory, credential_id, key_hash)"
+        " SELECT place, ?2, ?3 FROM memories WHERE place = ?1 AND censored = 0 ON CONFLICT DO NOTHING",
         (memory, credential_id, key_hash),
     )
 

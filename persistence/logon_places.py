@@ -15,8 +15,8 @@ def put(user_id: str, place: bytes, at: int) -> tuple[Write, ...]:
             (user_id, place, at),
         ),
         Write(
-            "DELETE FROM logon_places WHERE user_id = ?1 AND place IN (SELECT place FROM logon_places"
-            " WHERE user_id = ?1 ORDER BY last_at DESC, place = ?2 DESC LIMIT -1 OFFSET ?3)",
+            "DELETE FROM logon_places WHERE user_id = ?1 AND place NOT IN (SELECT place FROM logon_places"
+            " WHERE user_id = ?1 ORDER BY last_at DESC, place = ?2 DESC LIMIT ?3)",
             (user_id, place, MAX_PLACES),
         ),
     )

@@ -108,7 +108,7 @@ def are_replaced(bank_id: str, name: str, named: Sequence[str], count: int) -> W
 def _replaced(bank_id: str, name: str, named: Sequence[str]) -> tuple[str, Params]:
     # two look-ups, each in an index, because SQLite would read the whole bank for an OR
     condition = (
-        "memories.place IN (SELECT place FROM memories WHERE bank_id = ? AND name IN (SELECT value FROM json_each(?))"
+        "memories.place IN (SELECT place FROM memories WHERE bank_id = ? AND name IN @list_text(?)"
         " UNION SELECT place FROM memories WHERE bank_id = ? AND part_of = ?)"
     )
     return condition, (bank_id, json.dumps([name, *named]), bank_id, name)
@@ -168,7 +168,7 @@ def wrote_in(bank_id: str, agent_name: str) -> Query[str]:
 def at_positions(positions: Sequence[int]) -> Query[MemoryRow]:
     """Read the memories at these positions that are not censored."""
     return Query(
-        f"{_MEMORY} WHERE memories.place IN (SELECT value FROM json_each(?)) AND memories.censored = 0",
+        f"{_MEMORY} WHERE memories.place IN @list_int(?) AND memories.censored = 0",
         (json.dumps(positions),),
         _memory,
     )

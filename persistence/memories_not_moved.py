@@ -1,7 +1,8 @@
 """The full-text index of 0.2.0, for memories that are not in today's (persistence/search_index.py) yet.
 
-Nothing is added to it; actors/jobs/indexing.py moves its memories. Once no database has any in it, this module can go,
-and with it actors/retrieval/not_moved.py and the tables `memory_terms` and `memory_vocabulary`.
+Only a store with `has_index_of_0_2_0` runs these statements, which are in the SQL of SQLite. Nothing is added to that
+index; actors/jobs/indexing.py moves its memories. Once no database has any in it, this module can go, and with it
+actors/retrieval/not_moved.py and the tables `memory_terms` and `memory_vocabulary`.
 """
 
 import json

@@ -24,9 +24,9 @@ def put(bank_id: str, agent_id: str, permission: str, since: int, unless_held: S
         "INSERT INTO offers (bank_id, agent_id, permission, since)"
         " SELECT ?, id, ?, ? FROM agents WHERE id = ? AND destroyed_at IS NULL AND NOT EXISTS"
         " (SELECT 1 FROM attachments WHERE bank_id = ? AND agent_id = agents.id"
-        " AND permission IN (SELECT value FROM json_each(?)))"
+        " AND permission IN @list_text(?))"
         " ON CONFLICT (bank_id, agent_id) DO UPDATE SET permission = excluded.permission, since = excluded.since"
-        " WHERE permission <> excluded.permission",
+        " WHERE offers.permission <> excluded.permission",
         (bank_id, permission, since, agent_id, bank_id, json.dumps(unless_held)),
     )
 
@@ -34,7 +34,7 @@ def put(bank_id: str, agent_id: str, permission: str, since: int, unless_held: S
 def withdraw(bank_id: str, agent_id: str, permissions: Sequence[str]) -> Write:
     """Withdraw an agent's offer, if it is of one of these permissions."""
     return Write(
-        "DELETE FROM offers WHERE bank_id = ? AND agent_id = ? AND permission IN (SELECT value FROM json_each(?))",
+        "DELETE FROM offers WHERE bank_id = ? AND agent_id = ? AND permission IN @list_text(?)",
         (bank_id, agent_id, json.dumps(permissions)),
     )
 
@@ -42,8 +42,7 @@ def withdraw(bank_id: str, agent_id: str, permissions: Sequence[str]) -> Write:
 def lower(bank_id: str, agent_id: str, permission: str, above: Sequence[str]) -> Write:
     """Lower an attached agent's permission, if it has one of those above."""
     return Write(
-        "UPDATE attachments SET permission = ? WHERE bank_id = ? AND agent_id = ?"
-        " AND permission IN (SELECT value FROM json_each(?))",
+        "UPDATE attachments SET permission = ? WHERE bank_id = ? AND agent_id = ? AND permission IN @list_text(?)",
         (permission, bank_id, agent_id, json.dumps(above)),
     )
 

@@ -38,5 +38,5 @@ _UPSERT = (
 )
 _RESERVE = _UPSERT.format("?1, ?2, ?3, ?4", "?1")
 _RESERVE_MANY = _UPSERT.format(
-    ", ".join(f"value ->> {column}" for column in range(4)) + " FROM json_each(?)", "value ->> 0"
+    "* FROM @rows(?, user_id text, day bigint, reserved bigint, told bigint) AS made", "made.user_id"
 )

@@ -55,8 +55,8 @@ def _echo(said_in: Talk, id: int | str, seqs: Sequence[int], seq: int, since: in
     # a null where the engine may have read what is redacted now, which the column refuses
     return Write(
         f"INSERT INTO {table} (memory, {stream}, seq, source, whole) SELECT DISTINCT"
-        f" CASE WHEN censored = 1 AND updated_at >= ? THEN NULL ELSE memory END, {stream}, ?, 0, 1"
-        f" FROM {table} JOIN memories ON place = memory WHERE {stream} = ? AND seq IN (SELECT value FROM json_each(?))"
+        f" CASE WHEN censored = 1 AND updated_at >= ? THEN NULL ELSE memory END, {stream}, @typed(?, bigint), 0, 1"
+        f" FROM {table} JOIN memories ON place = memory WHERE {stream} = ? AND seq IN @list_int(?)"
         f" ON CONFLICT (memory, {stream}, seq, source) DO UPDATE SET whole = 1",
         (since, seq, id, json.dumps(seqs)),
     )

@@ -27,10 +27,10 @@ def banks_to_do(version: str) -> Query[tuple[str, Collection]]:
 
 def are_as_read(bank_id: str, texts: Sequence[tuple[int, str]]) -> Write:
     """Require that the memories at these positions have these texts; else refused as `ROWS`."""
-    given = ", ".join("(?, ?)" for _ in texts)
+    given = ", ".join("(@typed(?, bigint), @typed(?, text))" for _ in texts)
     return Write(
         f"UPDATE banks SET name = name WHERE id = ? AND ? = (WITH given (place, text) AS (VALUES {given})"
-        " SELECT count(*) FROM given CROSS JOIN memories"
+        " SELECT count(*) FROM given @hint(CROSS) JOIN memories"
         " ON memories.place = given.place AND memories.text = given.text)",
         (bank_id, len(texts), *(value for pair in texts for value in pair)),
         rows=1,

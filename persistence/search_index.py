@@ -154,9 +154,8 @@ def advance(collection: int, reached: int, to: int) -> Write:
 
 # each text is taken apart once, and not for each of its terms
 _TEXTS = (
-    "WITH texts (document, length, whole, part, terms) AS MATERIALIZED (SELECT "
-    + ", ".join(f"json_extract(value, '$[{place}]')" for place in range(5))
-    + " FROM json_each(?))"
+    "WITH texts AS MATERIALIZED (SELECT *"
+    " FROM @rows(?, document bigint, length bigint, whole text, part bigint, terms json) AS given)"
 )
 
 
@@ -171,7 +170,7 @@ def add(collection: int, texts: Sequence[IndexedText]) -> tuple[Write, ...]:
         if length:
             rows.append((document, length, whole, part, times))
     earlier = Write(
-        "DELETE FROM indexed_texts WHERE collection = ? AND document IN (SELECT value FROM json_each(?))",
+        "DELETE FROM indexed_texts WHERE collection = ? AND document IN @list_int(?)",
         (collection, _json([text.document for text in texts])),
     )
     if not rows:
@@ -181,21 +180,23 @@ def add(collection: int, texts: Sequence[IndexedText]) -> tuple[Write, ...]:
         earlier,
         Write(
             f"INSERT INTO vocabulary (collection, term, documents) {_TEXTS}"
-            " SELECT ?, terms.key, count(*) FROM texts CROSS JOIN json_each(texts.terms) AS terms WHERE true"
+            " SELECT ?, terms.key, count(*) FROM texts CROSS JOIN @members_int(texts.terms) AS terms WHERE true"
             " GROUP BY terms.key"
-            " ON CONFLICT (collection, term) DO UPDATE SET documents = documents + excluded.documents",
+            " ON CONFLICT (collection, term) DO UPDATE SET documents = vocabulary.documents + excluded.documents",
             (given, collection),
         ),
         Write(
             f"INSERT INTO postings (term, document, times, length) {_TEXTS}"
             " SELECT number, texts.document, terms.value, texts.length FROM texts"
-            " CROSS JOIN json_each(texts.terms) AS terms CROSS JOIN vocabulary ON collection = ? AND term = terms.key",
+            " CROSS JOIN @members_int(texts.terms) AS terms"
+            " @hint(CROSS) JOIN vocabulary ON collection = ? AND term = terms.key",
             (given, collection),
         ),
         Write(
             f"INSERT INTO indexed_texts (collection, document, length, whole, part, terms) {_TEXTS}"
-            " SELECT ?, document, length, whole, part, (SELECT json_group_array(number) FROM json_each(texts.terms)"
-            " CROSS JOIN vocabulary ON collection = ? AND term = key) FROM texts",
+            " SELECT ?, document, length, whole, part, (SELECT @json_array(number)"
+            " FROM @members_int(texts.terms) AS terms"
+            " @hint(CROSS) JOIN vocabulary ON collection = ? AND term = terms.key) FROM texts",
             (given, collection, collection),
         ),
         Write(
@@ -234,8 +235,8 @@ def _json(rows: Sequence[object]) -> str:
 def frequencies(collection: int, terms: Sequence[str]) -> Query[Frequency]:
     """Look up these distinct terms, without those that no text has."""
     return Query(
-        "SELECT term, number, documents FROM json_each(?) AS given"
-        " CROSS JOIN vocabulary ON collection = ? AND term = given.value",
+        "SELECT term, number, documents FROM @list_text(?) AS given"
+        " @hint(CROSS) JOIN vocabulary ON collection = ? AND term = given.value",
         (_json(terms), collection),
         lambda row: Frequency(*row),
     )
@@ -244,31 +245,31 @@ def frequencies(collection: int, terms: Sequence[str]) -> Query[Frequency]:
 def relatives(collection: int, beginnings: Sequence[str], limit: int) -> Query[tuple[str, Frequency]]:
     """List up to `limit` terms that begin with each of these: the beginning and the term's frequency."""
     return Query(
-        "SELECT given.value, term, number, documents FROM json_each(?) AS given"
-        " CROSS JOIN vocabulary ON collection = ? AND term >= given.value AND term < given.value || ? LIMIT ?",
+        "SELECT given.value, term, number, documents FROM @list_text(?) AS given"
+        " @hint(CROSS) JOIN vocabulary ON collection = ? AND term >= given.value AND term < given.value || ? LIMIT ?",
         (_json(beginnings), collection, _AFTER_ALL, limit),
         lambda row: (row[0], Frequency(*row[1:])),
     )
 
 
-_WEIGHTED = "weight * times / (times + :fixed + :by_length * length)"
-_ALL = "weights CROSS JOIN postings ON postings.term = weights.term"
+_WEIGHTED = "weight * times / (times + @typed(:fixed, real) + @typed(:by_length, real) * length)"
+_ALL = "weights @hint(CROSS) JOIN postings ON postings.term = weights.term"
 
 
 def _best(matches: str) -> str:
     return f"""
-    WITH weights (term, weight) AS MATERIALIZED (
-        SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:weights)
-    ), others (term, weight) AS MATERIALIZED (
-        SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:others)
+    WITH weights AS MATERIALIZED (
+        SELECT * FROM @rows(:weights, term bigint, weight real) AS given
+    ), others AS MATERIALIZED (
+        SELECT * FROM @rows(:others, term bigint, weight real) AS given
     ), found (document, score) AS MATERIALIZED (
         SELECT document, sum({_WEIGHTED}) AS score FROM {matches}
         GROUP BY document ORDER BY score DESC, document DESC LIMIT :limit
     )
     SELECT found.document, whole, part, score + coalesce(
-        (SELECT sum({_WEIGHTED}) FROM others CROSS JOIN postings
+        (SELECT sum({_WEIGHTED}) FROM others @hint(CROSS) JOIN postings
          ON postings.term = others.term AND postings.document = found.document), 0.0) AS total
-    FROM found CROSS JOIN indexed_texts
+    FROM found @hint(CROSS) JOIN indexed_texts
         ON indexed_texts.collection = :collection AND indexed_texts.document = found.document
     ORDER BY total DESC, found.document DESC
     """
@@ -308,13 +309,13 @@ def best(
     if newest is None:
         return Query(_BEST, params, lambda row: Hit(*row))
     matches = " UNION ALL ".join(
-        f"SELECT * FROM (SELECT document, times, length, :weight{place} AS weight FROM postings"
-        f" WHERE term = :term{place} ORDER BY document DESC LIMIT :count{place})"
+        f"SELECT * FROM (SELECT document, times, length, @typed(:weight{place}, real) AS weight FROM postings"
+        f" WHERE term = :term{place} ORDER BY document DESC LIMIT :count{place}) AS newest"
         for place in range(len(weights))
     )
     for place, ((term, weight), count) in enumerate(zip(weights, newest, strict=True)):
         params |= {f"term{place}": term, f"weight{place}": weight, f"count{place}": count}
-    return Query(_best(f"({matches})"), params, lambda row: Hit(*row))
+    return Query(_best(f"({matches}) AS newest"), params, lambda row: Hit(*row))
 
 
 class Occurrence(NamedTuple):
@@ -329,8 +330,8 @@ class Occurrence(NamedTuple):
 def occurrences(terms: Sequence[int], documents: Sequence[int]) -> Query[Occurrence]:
     """Look up where these terms, by number, occur in these texts of their collection."""
     return Query(
-        "SELECT term, document, times, length FROM json_each(?) AS terms CROSS JOIN json_each(?) AS texts"
-        " CROSS JOIN postings ON term = terms.value AND document = texts.value",
+        "SELECT term, document, times, length FROM @list_int(?) AS terms CROSS JOIN @list_int(?) AS texts"
+        " @hint(CROSS) JOIN postings ON term = terms.value AND document = texts.value",
         (_json(terms), _json(documents)),
         lambda row: Occurrence(*row),
     )
@@ -339,8 +340,9 @@ def occurrences(terms: Sequence[int], documents: Sequence[int]) -> Query[Occurre
 def at(collection: int, parts: Sequence[tuple[str, int]]) -> Query[Hit]:
     """Find the texts with these wholes and parts, each with the score 0.0."""
     return Query(
-        "SELECT document, whole, part, 0.0 FROM json_each(?) AS given CROSS JOIN indexed_texts"
-        " ON collection = ? AND whole = json_extract(given.value, '$[0]') AND part = json_extract(given.value, '$[1]')",
+        "SELECT document, indexed_texts.whole, indexed_texts.part, CAST(0.0 AS DOUBLE PRECISION)"
+        " FROM @rows(?, whole text, part bigint) AS given @hint(CROSS) JOIN indexed_texts"
+        " ON collection = ? AND indexed_texts.whole = given.whole AND indexed_texts.part = given.part",
         (_json(parts), collection),
         lambda row: Hit(*row),
     )

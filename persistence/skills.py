@@ -67,8 +67,8 @@ def of_user(user_id: str) -> Query[SkillRow]:
     """List a user's skills, by name."""
     return Query(
         "SELECT name, description, license, compatibility, metadata, allowed_tools,"
-        " (SELECT json_group_array(path) FROM (SELECT path FROM skill_files"
-        " WHERE user_id = skills.user_id AND skill = skills.name ORDER BY path)), installed_at"
+        " (SELECT @json_array(path) FROM (SELECT path FROM skill_files"
+        " WHERE user_id = skills.user_id AND skill = skills.name ORDER BY path) AS paths), installed_at"
         " FROM skills WHERE user_id = ? ORDER BY name",
         (user_id,),
         _row,

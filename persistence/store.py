@@ -109,6 +109,11 @@ class Store(Protocol):
         """Name the place of the state, for people."""
         ...
 
+    @property
+    def has_index_of_0_2_0(self) -> bool:
+        """Whether memories may be in the full-text index of 0.2.0 (persistence/memories_not_moved.py)."""
+        ...
+
     def submit(self, unit: Unit, settled: Settled) -> None:
         """Queue a unit for the next commit and return at once; `settled` is called with its outcome."""
         ...

@@ -113,8 +113,8 @@ def id_by_name(name: str) -> Query[str]:
 def on_development_plan(names: int) -> Query[OnDevelopmentPlan]:
     """Count the users with a plan from a development start; list up to `names` of them, oldest first."""
     return Query(
-        "SELECT (SELECT count(*) FROM users WHERE development_plan = 1), (SELECT json_group_array(name) FROM"
-        " (SELECT name FROM users WHERE development_plan = 1 ORDER BY created_at, id LIMIT ?))",
+        "SELECT (SELECT count(*) FROM users WHERE development_plan = 1), (SELECT @json_array(name) FROM"
+        " (SELECT name FROM users WHERE development_plan = 1 ORDER BY created_at, id LIMIT ?) AS oldest)",
         (names,),
         lambda row: OnDevelopmentPlan(row[0], tuple(json.loads(row[1]))),
     )

@@ -10,8 +10,9 @@ from persistence.store import Query, Write
 _COLUMNS = "seq, id, role, name, content, sources, at"
 _INTO = "INSERT INTO zone_messages (zone_id, number, seq, id, role, name, content, sources, at)"
 _APPEND = f"{_INTO} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_APPEND_MANY = f"{_INTO} SELECT " + (
-    ", ".join(f"json_extract(value, '$[{place}]')" for place in range(9)) + " FROM json_each(?)"
+_APPEND_MANY = (
+    f"{_INTO} SELECT * FROM @rows(?, zone_id text, number bigint, seq bigint, id text, role text, name text,"
+    " content text, sources text, at bigint) AS made"
 )
 
 
@@ -43,9 +44,9 @@ def page_after(zone_id: str, after_seq: int, limit: int) -> Query[MessageRow]:
 def unchanged(zone_id: str, texts: Sequence[tuple[int, str]]) -> Write:
     """Change nothing; refused as `ROWS` unless the messages with these seqs still have these texts."""
     return Write(
-        "UPDATE zones SET name = name WHERE id = ? AND NOT EXISTS (SELECT 1 FROM json_each(?) AS given WHERE"
-        " NOT EXISTS (SELECT 1 FROM zone_messages WHERE zone_id = ? AND seq = json_extract(given.value, '$[0]')"
-        " AND content = json_extract(given.value, '$[1]')))",
+        "UPDATE zones SET name = name WHERE id = ? AND NOT EXISTS (SELECT 1"
+        " FROM @rows(?, seq bigint, content text) AS given WHERE NOT EXISTS (SELECT 1 FROM zone_messages"
+        " WHERE zone_id = ? AND zone_messages.seq = given.seq AND zone_messages.content = given.content))",
         (zone_id, json.dumps(texts, ensure_ascii=False), zone_id),
         rows=1,
     )
@@ -54,7 +55,7 @@ def unchanged(zone_id: str, texts: Sequence[tuple[int, str]]) -> Write:
 def at(zone_id: str, seqs: Sequence[int]) -> Query[MessageRow]:
     """Read the messages with these seqs."""
     return Query(
-        f"SELECT {_COLUMNS} FROM zone_messages WHERE zone_id = ? AND seq IN (SELECT value FROM json_each(?))",
+        f"SELECT {_COLUMNS} FROM zone_messages WHERE zone_id = ? AND seq IN @list_int(?)",
         (zone_id, json.dumps(seqs)),
         lambda row: MessageRow(*row),
     )
@@ -72,10 +73,10 @@ def message(zone_id: str, message_id: str) -> Query[MessageRow]:
 def last_number(domain_id: str) -> Query[int]:
     """Find the last number of a domain's sequence, 0 before the first event; destroyed zones count, too."""
     return Query(
-        "SELECT max(coalesce((SELECT numbered FROM domains WHERE id = :domain), 0),"
+        "SELECT @greatest(coalesce((SELECT numbered FROM domains WHERE id = :domain), 0),"
         " coalesce((SELECT max(number) FROM membership_events WHERE domain_id = :domain), 0),"
         " coalesce((SELECT max(last) FROM (SELECT (SELECT number FROM zone_messages WHERE zone_id = zones.id"
-        " ORDER BY seq DESC LIMIT 1) AS last FROM zones WHERE domain_id = :domain)), 0))",
+        " ORDER BY seq DESC LIMIT 1) AS last FROM zones WHERE domain_id = :domain) AS lasts), 0))",
         {"domain": domain_id},
         lambda row: row[0],
     )

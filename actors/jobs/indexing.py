@@ -139,7 +139,8 @@ async def _index_some(store: Store, bank_id: str, collection: Collection) -> boo
         read = [(row.position, row.text) for row in rows if row.text is not None]
         writes.append(reindexing.are_as_read(bank_id, read))
         writes += search_index.add(number, texts)
-        writes.append(memories_not_moved.remove([text.document for text in texts]))
+        if store.has_index_of_0_2_0:
+            writes.append(memories_not_moved.remove([text.document for text in texts]))
     await _commit(store, *writes)
     return False
 

@@ -41,7 +41,7 @@ async def search_both(
         StoreUnavailable: the store can't be read.
     """
     # The old index first: a memory that moves in between is then found twice, and never missed.
-    tokens = await sliced(_tokens_of(question, bank.number))
+    tokens = await sliced(_tokens_of(question, bank.number)) if store.has_index_of_0_2_0 else {}
     here = dict(await store.fetch(memories_not_moved.frequencies(list(tokens))) if tokens else [])
     known = await store.fetch(search_index.frequencies(collection.number, asked[:MAX_LOOKED_UP]))
     moved = {frequency.term: frequency.documents for frequency in known}

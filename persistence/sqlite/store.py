@@ -12,6 +12,7 @@ from typing import IO, Self, TypeVar
 
 import aiosqlite
 
+from persistence.dialect import SQLITE
 from persistence.sqlite.migrate import migrate
 from persistence.sqlite.unusable import unusable_database, unusable_file
 from persistence.sqlite.unused_space import UnusedSpace
@@ -101,6 +102,11 @@ class SqliteStore:
         """Name the file and its mode."""
         return f"sqlite {self._path}"
 
+    @property
+    def has_index_of_0_2_0(self) -> bool:
+        """Always: the file may be from that time."""
+        return True
+
     def submit(self, unit: Unit, settled: Settled) -> None:
         """Queue a unit for the next commit; see `Store.submit`."""
         self._writer.submit(unit, settled)
@@ -123,7 +129,7 @@ class SqliteStore:
     async def fetch(self, query: Query[T]) -> list[T]:
         """Run a read on one of the readers; see `Store.fetch`."""
         try:
-            rows = await next(self._readers).execute_fetchall(query.sql, query.params)
+            rows = await next(self._readers).execute_fetchall(SQLITE.text(query.sql), query.params)
         except (sqlite3.Error, ValueError) as error:
             log.error("a read failed: %s", error)
             raise StoreUnavailable(str(error)) from error

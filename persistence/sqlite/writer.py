@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import aiosqlite
 
 from persistence.batches import MAX_BATCH, Outcome, Step, one_by_one, planned
+from persistence.dialect import SQLITE
 from persistence.store import FOREIGN_KEY, ROWS, Fenced, Settled, StoreUnavailable, Unit, Write
 
 EARLY = 24
@@ -176,7 +177,7 @@ class Writer:
         """Store a lone unit of one statement, which is a transaction by itself: one call instead of three."""
         (write,) = unit.writes
         try:
-            connection.execute(write.sql, write.params)
+            connection.execute(SQLITE.text(write.sql), write.params)
         except sqlite3.IntegrityError as error:
             return self._refused(unit, error)
         return None
@@ -226,7 +227,7 @@ def _run_all(connection: sqlite3.Connection, writes: Sequence[Write]) -> int:
     """
     touched = 0
     for write in writes:
-        touched = connection.execute(write.sql, write.params).rowcount
+        touched = connection.execute(SQLITE.text(write.sql), write.params).rowcount
         if write.rows is not None and touched != write.rows:
             raise _RowsRefused
     return touched
@@ -239,7 +240,7 @@ def _run_for_many(connection: sqlite3.Connection, sql: str, array: str) -> None:
         _TakeApart: a row was refused.
     """
     try:
-        connection.executemany(sql, [(array,)])  # unlike execute, it doesn't wait once more for a row id
+        connection.executemany(SQLITE.text(sql), [(array,)])  # unlike execute, it doesn't wait once more for a row id
     except Exception as error:
         raise _TakeApart from error
 

@@ -17,6 +17,7 @@ from actors.text import tokenizer
 from persistence import agents, banks, censoring, conversations, memories, quotes, search_index, users
 from persistence.agents import AgentRow
 from persistence.banks import BankRow
+from persistence.dialect import SQLITE
 from persistence.memories import Choice, MemoryRow
 from persistence.sqlite.store import SqliteStore
 from persistence.store import StoreUnavailable, Unit, Write
@@ -165,7 +166,7 @@ def test_what_a_name_means_is_found_without_reading_the_whole_bank(tmp_path: Pat
     with closing(sqlite3.connect(tmp_path / "test.db")) as database:
         database.execute("SELECT * FROM memory_terms").fetchall()  # a virtual table is connected at its first use
         for statement in statements:
-            plan = database.execute(f"EXPLAIN QUERY PLAN {statement.sql}", statement.params).fetchall()
+            plan = database.execute(f"EXPLAIN QUERY PLAN {SQLITE.text(statement.sql)}", statement.params).fetchall()
             read = [step for *_, step in plan if re.match("(SCAN|SEARCH) memories ", step)]
             assert not any("SCAN" in step or "(bank_id=?)" in step for step in read), (statement.sql, read)
 

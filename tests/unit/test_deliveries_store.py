@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from persistence import deliveries, delivery_log
+from persistence.dialect import SQLITE
 from persistence.sqlite.migrate import MIGRATIONS
 from persistence.store import Query, Write
 
@@ -46,15 +47,15 @@ def database() -> Iterator[sqlite3.Connection]:
 
 
 def run(database: sqlite3.Connection, *writes: Write) -> int:
-    return [database.execute(write.sql, write.params).rowcount for write in writes][-1]
+    return [database.execute(SQLITE.text(write.sql), write.params).rowcount for write in writes][-1]
 
 
 def fetch(database: sqlite3.Connection, query: Query[Any]) -> list[Any]:
-    return [query.build(tuple(row)) for row in database.execute(query.sql, query.params)]
+    return [query.build(tuple(row)) for row in database.execute(SQLITE.text(query.sql), query.params)]
 
 
 def plan(database: sqlite3.Connection, query: Query[Any] | Write) -> str:
-    rows = database.execute(f"EXPLAIN QUERY PLAN {query.sql}", query.params)
+    rows = database.execute(f"EXPLAIN QUERY PLAN {SQLITE.text(query.sql)}", query.params)
     return "\n".join(row[3] for row in rows)
 
 
