@@ -5,6 +5,7 @@ root, so root runs it as the package's user `postgres`. Nothing of the machine's
 """
 
 import asyncio
+import atexit
 import os
 import re
 import shutil
@@ -28,6 +29,7 @@ SETTINGS = {
     "listen_addresses": "''",
     "port": "5432",
     "fsync": "on",
+    "recovery_init_sync_method": "syncfs",  # a start after a crash in less than a second
     "max_connections": "200",
     "shared_buffers": "64MB",
     "max_wal_size": "256MB",
@@ -187,3 +189,14 @@ class Cluster:
             cwd=self.folder,
             start_new_session=True,  # Ctrl-C is for pytest
         )
+
+
+_shared: list[Cluster] = []
+
+
+async def shared() -> Cluster:
+    """Return this process's cluster, started when the first test needs it; it ends with the process."""
+    if not _shared:
+        _shared.append(await Cluster.start())
+        atexit.register(_shared[0].stop)
+    return _shared[0]

@@ -32,6 +32,7 @@ KEPT_TO = {
     "sanic_routing": ("routes/",),
     "pykka": ("actors/runtime/",),
     "aiosqlite": ("persistence/",),
+    "asyncpg": ("persistence/",),
     "sqlite3": ("persistence/",),
 }
 SQL = re.compile(

@@ -1,0 +1,122 @@
+"""The `Store` on PostgreSQL: one database, one writer and a few readers, all on the event loop."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Self, TypeVar
+
+from persistence.dialect import POSTGRES
+from persistence.postgres.connecting import check, connect, described, unusable
+from persistence.postgres.erasing import erase_deleted
+from persistence.postgres.migrate import migrate
+from persistence.postgres.readers import Readers
+from persistence.postgres.writer import Writer
+from persistence.store import Query, Settled, StoreError, StoreStats, StoreUnavailable, Unit
+
+T = TypeVar("T")
+
+NOTHING = Unit(())
+"""A unit without a write: its transaction still stores the number of its batch."""
+
+log = logging.getLogger("parley.store")
+
+
+class PostgresStore:
+    """A `Store` in a PostgreSQL database, for one gateway: a commit that returned is on the server's disk.
+
+    Use `await PostgresStore.open(url)`; the database must exist, its schema is made.
+    """
+
+    def __init__(self, url: str, writer: Writer, readers: Readers) -> None:
+        self._url = url
+        self._writer = writer
+        self._readers = readers
+        self._loop = asyncio.get_running_loop()
+
+    @classmethod
+    async def open(cls, url: str, *, before_commit: Callable[[], None] | None = None) -> Self:
+        """Connect, check the server's settings, bring the schema up to date and start the writer.
+
+        Raises:
+            StoreLocked: another gateway has the database.
+            StoreTooNew: a newer version of the code wrote it.
+            StoreError: the database can't be used; the message gives the reason and the remedy.
+        """
+        try:
+            connection = await connect(url, "parley start")
+            try:
+                await check(connection, url)
+                await migrate(connection)
+            finally:
+                await connection.close(timeout=5)
+            writer = Writer(url, before_commit)
+            await writer.start()
+        except StoreError:
+            raise
+        except Exception as error:
+            raise StoreError(unusable(url, error)) from error
+        return cls(url, writer, Readers(url, writer.certain))
+
+    @property
+    def description(self) -> str:
+        """Name the server and the database."""
+        return described(self._url)
+
+    @property
+    def has_index_of_0_2_0(self) -> bool:
+        """Whether memories may be in the full-text index of 0.2.0: no PostgreSQL database ever had it."""
+        return False
+
+    def submit(self, unit: Unit, settled: Settled) -> None:
+        """Queue a unit for the next commit; see `Store.submit`."""
+        self._writer.submit(unit, settled)
+
+    async def commit(self, unit: Unit) -> None:
+        """Submit a unit and wait until it is durable; see `Store.commit`."""
+        future: asyncio.Future[None] = self._loop.create_future()
+
+        def settled(error: Exception | None) -> None:
+            if future.done():
+                return
+            if error is None:
+                future.set_result(None)
+            else:
+                future.set_exception(error)
+
+        self._writer.submit(unit, settled)
+        await future
+
+    async def fetch(self, query: Query[T]) -> list[T]:
+        """Run a read on one of the readers; see `Store.fetch`."""
+        statement = POSTGRES.statement(query.sql)
+        rows = await self._readers.fetch(statement.sql, statement.ordered(query.params))
+        return [query.build(tuple(row)) for row in rows]
+
+    def forget(self, incarnation: int) -> None:
+        """Drop the fence of a stopped incarnation; see `Store.forget`."""
+        self._writer.forget(incarnation)
+
+    def stats(self) -> StoreStats:
+        """Report the counts of the writer; see `Store.stats`."""
+        return StoreStats(self._writer.depth, self._writer.units, self._writer.batches)
+
+    async def writable(self) -> bool:
+        """Commit a transaction for this purpose, and return whether that succeeded."""
+        try:
+            await self.commit(NOTHING)
+        except StoreUnavailable:
+            return False
+        return True
+
+    async def erase_deleted(self) -> bool:
+        """Take deleted and overwritten rows out of reach of every statement; see `Store`.
+
+        Not out of the server's files: free space inside pages, the log, archives, replicas and backups keep them
+        (docs/operations.md). Return False while a transaction may still see them.
+        """
+        return await erase_deleted(self._url)
+
+    async def close(self) -> None:
+        """Commit the waiting units and close every connection."""
+        await self._writer.close()
+        await self._readers.close()

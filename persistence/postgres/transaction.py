@@ -1,0 +1,213 @@
+"""One batch as one transaction: joined statements, savepoints for units that may be refused, and the commit."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Sequence
+
+import asyncpg
+
+from persistence.batches import Outcome, one_by_one, planned
+from persistence.dialect import POSTGRES
+from persistence.postgres.connecting import is_statements_own
+from persistence.postgres.constraints import Constraints
+from persistence.store import ROWS, Fenced, StoreUnavailable, Unit, Write
+
+FENCED = "PF001"
+"""The SQLSTATE of `parley_begin` for a writer whose place another gateway has taken."""
+
+log = logging.getLogger("parley.writer")
+
+
+class ConnectionLost(Exception):
+    """The connection was lost within a batch; whether that committed is not known yet."""
+
+
+class TakenOver(Exception):
+    """Another gateway has taken over the database."""
+
+
+class BatchFailed(Exception):
+    """The transaction failed as a whole and is not stored."""
+
+
+class _Refused(Exception):
+    """A statement was refused; the cause tells why."""
+
+
+class _RowsRefused(Exception):
+    """A write touched another number of rows than it named."""
+
+
+class _TakeApart(Exception):
+    """A write failed that has no savepoint, so the batch must be tried again with one for each unit."""
+
+
+class Transaction:
+    """One try to store a batch, under its number.
+
+    `fenced`: the incarnations that are refused; those that this batch adds are in `newly_fenced` and count only if it
+    commits. `outcomes` is complete once `commit_sent` is true.
+    """
+
+    def __init__(
+        self,
+        connection: asyncpg.Connection,
+        constraints: Constraints,
+        fenced: set[int],
+        before_commit: Callable[[], None] | None,
+    ) -> None:
+        self._connection = connection
+        self._constraints = constraints
+        self._fenced = fenced
+        self._before_commit = before_commit
+        self.newly_fenced: set[int] = set()
+        self.outcomes: list[Outcome] = []
+        self.commit_sent = False
+
+    async def store(self, node: str, number: int, units: list[Unit]) -> bool:
+        """Store units in one transaction; return False if they must be stored with `apart` instead.
+
+        Raises:
+            ConnectionLost: it is not known whether they are stored.
+            BatchFailed: they are not.
+            TakenOver: they are not, nor will any other be.
+        """
+        steps = one_by_one(units) if self._fenced else planned(units)
+        await self._begin(node, number, shared=all(_commutes(unit) for unit in units))
+        try:
+            for units_of_step, statements in steps:
+                if statements:
+                    for sql, array in statements:
+                        await self._run_joined(sql, array)
+                    self.outcomes += [None] * len(units_of_step)
+                else:
+                    (unit,) = units_of_step
+                    self.outcomes.append(await self._apply(unit, savepoint=_may_be_refused(unit)))
+        except _TakeApart:
+            await self._execute("ROLLBACK")
+            return False
+        await self._commit()
+        return True
+
+    async def store_apart(self, node: str, number: int, units: list[Unit]) -> None:
+        """Store units as `store` does, alone in the database, with a savepoint for each."""
+        await self._begin(node, number, shared=False)
+        for unit in units:
+            self.outcomes.append(await self._apply(unit, savepoint=True))
+        await self._commit()
+
+    async def _begin(self, node: str, number: int, *, shared: bool) -> None:
+        begin = f"BEGIN; SELECT parley_begin('{node}', {number}, {str(shared).lower()})"  # one message
+        try:
+            await self._execute(begin)
+        except _Refused as refused:
+            await self._execute("ROLLBACK")
+            if getattr(refused.__cause__, "sqlstate", None) == FENCED:
+                raise TakenOver from refused
+            raise BatchFailed(str(refused.__cause__)) from refused
+
+    async def _commit(self) -> None:
+        if self._before_commit is not None:
+            try:
+                await asyncio.to_thread(self._before_commit)
+            except Exception as error:
+                await self._execute("ROLLBACK")
+                raise BatchFailed(str(error)) from error
+        self.commit_sent = True
+        try:
+            done = await self._execute("COMMIT")
+        except _Refused as refused:
+            raise BatchFailed(str(refused.__cause__)) from refused
+        if done != "COMMIT":  # the server rolls back a transaction with a failed statement, and says so
+            raise BatchFailed(f"the transaction ended with {done}")
+
+    async def _apply(self, unit: Unit, *, savepoint: bool) -> Outcome:
+        if not (self._fenced.isdisjoint(unit.incarnations) and self.newly_fenced.isdisjoint(unit.incarnations)):
+            self.newly_fenced.update(unit.incarnations)  # its other incarnations also have state that is not stored
+            return Fenced("an earlier write of this actor failed")
+        if savepoint:
+            await self._execute("SAVEPOINT unit")
+        try:
+            touched = await self._run_all(unit.writes)
+            if unit.then is not None:
+                await self._run_all(unit.then(touched))
+        except ConnectionLost:
+            raise
+        except Exception as error:
+            if not savepoint:
+                raise _TakeApart from error
+            await self._execute("ROLLBACK TO SAVEPOINT unit; RELEASE SAVEPOINT unit")
+            return await self._refused(unit, error)
+        if savepoint:
+            await self._execute("RELEASE SAVEPOINT unit")
+        return None
+
+    async def _refused(self, unit: Unit, error: Exception) -> Outcome:
+        cause = error.__cause__ if isinstance(error, _Refused) else error
+        constraint = ""
+        if isinstance(error, _RowsRefused):
+            constraint = ROWS
+        elif isinstance(cause, asyncpg.PostgresError) and unit.constraint_errors:
+            constraint = await self._constraints.refused_by(cause, self._fetch)
+        make = unit.constraint_errors.get(constraint)
+        if make is not None:
+            return make()
+        log.error("a unit failed: %s", cause)
+        self.newly_fenced.update(unit.incarnations)
+        return StoreUnavailable(str(cause))
+
+    async def _run_all(self, writes: Iterable[Write]) -> int:
+        """Run writes one after another; return the number of rows that the last one touched.
+
+        Raises:
+            _RowsRefused: one touched another number of rows than it named.
+        """
+        touched = 0
+        for write in writes:
+            statement = POSTGRES.statement(write.sql)
+            done = await self._execute(statement.sql, *statement.ordered(write.params))
+            touched = _rows_touched(done)
+            if write.rows is not None and touched != write.rows:
+                raise _RowsRefused
+        return touched
+
+    async def _run_joined(self, sql: str, array: str) -> None:
+        try:
+            await self._execute(POSTGRES.statement(sql).sql, array)
+        except _Refused as refused:
+            raise _TakeApart from refused
+
+    async def _execute(self, sql: str, *params: object) -> str:
+        """Run a statement; return the server's word on what it did.
+
+        Raises:
+            _Refused: the server refused it, and the connection can be used.
+            ConnectionLost: it can't.
+        """
+        try:
+            return await self._connection.execute(sql, *params)
+        except Exception as error:
+            if is_statements_own(self._connection, error):
+                raise _Refused(str(error)) from error
+            raise ConnectionLost(str(error)) from error
+
+    async def _fetch(self, sql: str) -> Sequence[asyncpg.Record]:
+        try:
+            return await self._connection.fetch(sql)
+        except Exception as error:
+            raise ConnectionLost(str(error)) from error
+
+
+def _commutes(unit: Unit) -> bool:
+    """Return whether the writes of a unit and those of others may be stored in any order, by several writers."""
+    return all(write.many is not None for write in unit.writes)
+
+
+def _may_be_refused(unit: Unit) -> bool:
+    return bool(unit.constraint_errors) or unit.then is not None or any(write.rows is not None for write in unit.writes)
+
+
+def _rows_touched(done: str) -> int:
+    """Return the number of rows of a command's tag, such as `INSERT 0 3` or `UPDATE 1`; 0 if it has none."""
+    number = done.rpartition(" ")[2]
+    return int(number) if number.isdecimal() else 0

@@ -1,0 +1,242 @@
+"""The one writer: group commit on the event loop, fencing of incarnations, and commits in doubt told right.
+
+All waiting units become one transaction; then every caller is answered, in order. The bound is the batch, not a timer.
+Each transaction stores its number beside what it changes (`parley_begin`). When the connection is lost within a
+batch, a new one reads that number and so learns whether the batch is stored. If it is not, it is tried again.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from itertools import takewhile
+from typing import NamedTuple
+
+from persistence.batches import MAX_BATCH, Outcome
+from persistence.postgres.constraints import Constraints
+from persistence.postgres.session import RETRY_S, FencedForEver, Unreachable, WriterSession
+from persistence.postgres.transaction import BatchFailed, ConnectionLost, TakenOver, Transaction
+from persistence.store import InDoubt, Settled, StoreUnavailable, Unit
+
+PATIENCE_S = 5.0
+"""How long a unit waits for a lost connection, in seconds."""
+
+TRIES = 3
+"""How often a batch is tried whose connection is lost each time."""
+
+UNREACHABLE = "the database can't be reached"
+TAKEN_OVER = "another gateway has taken over the database"
+MAY_BE_STORED = "the connection was lost within the commit, so this may be stored"
+LOST_COMMITS = "the database has lost commits that were acknowledged"
+
+log = logging.getLogger("parley.writer")
+
+
+class _Waiting(NamedTuple):
+    unit: Unit
+    settled: Settled
+    since: float
+
+
+class Writer:
+    """Commits units in the order of `submit`, many in one transaction. `start` it with an open session.
+
+    `before_commit` runs in a thread just before each COMMIT; an exception from it fails the batch. Tests of failures
+    inject their faults there.
+
+    Attributes:
+        certain: set while the connection is there and no commit is in doubt, so that reads see all that is stored.
+    """
+
+    def __init__(self, url: str, before_commit: Callable[[], None] | None = None) -> None:
+        self.session = WriterSession(url, self._connection_ended)
+        self.constraints = Constraints()
+        self.certain = asyncio.Event()
+        self.batches = 0
+        self.units = 0
+        self._before_commit = before_commit
+        self._queue: deque[_Waiting] = deque()
+        self._fenced: set[int] = set()
+        self._number = 0
+        self._transaction: Transaction | None = None
+        self._acknowledged = 0
+        self._over: str | None = None
+        self._closing = False
+        self._woken: asyncio.Future[None] | None = None
+        self._loop = asyncio.get_running_loop()
+        self._work: asyncio.Task[None] | None = None
+
+    @property
+    def depth(self) -> int:
+        """The number of units that wait for a commit."""
+        return len(self._queue)
+
+    async def start(self) -> None:
+        """Take the database and begin to work.
+
+        Raises:
+            StoreLocked: another gateway has it.
+        """
+        await self.session.open()
+        assert self.session.connection is not None
+        await self.constraints.read(self.session.connection.fetch)
+        self.certain.set()
+        self._work = asyncio.create_task(self._run(), name="writer")
+
+    def submit(self, unit: Unit, settled: Settled) -> None:
+        """Queue a unit; `settled` is called on the event loop when its batch has ended."""
+        if self._closing:
+            settled(StoreUnavailable("the store is closed"))
+            return
+        self._queue.append(_Waiting(unit, settled, self._loop.time()))
+        self._wake()
+
+    def forget(self, incarnation: int) -> None:
+        """Drop the fence of an incarnation that can submit no more."""
+        self._fenced.discard(incarnation)
+
+    async def close(self) -> None:
+        """Commit all waiting units and take no more; those that can't be stored within `PATIENCE_S` are refused."""
+        self._closing = True
+        self._wake()
+        if self._work is not None:
+            await asyncio.shield(self._work)
+        await self.session.close()
+
+    def _wake(self) -> None:
+        if self._woken is not None and not self._woken.done():
+            self._woken.set_result(None)
+
+    def _connection_ended(self) -> None:
+        """Have a lost connection replaced at once, whether units wait or not."""
+        self.certain.clear()
+        self._wake()
+
+    async def _run(self) -> None:
+        while not (self._closing and not self._queue):
+            if self.session.connection is None and self._over is None:
+                await self._try_to_reconnect()
+            elif self._over is not None and self._queue:
+                self._refuse(len(self._queue), StoreUnavailable(self._over))
+            elif self._queue:
+                batch = [self._queue.popleft() for _ in range(min(len(self._queue), MAX_BATCH))]
+                outcomes = await self._outcomes([waiting.unit for waiting in batch])
+                self.batches += 1
+                self.units += len(batch)
+                # after the next batch has begun, so that the database works meanwhile
+                self._loop.call_soon(_answer, batch, outcomes)
+            else:
+                self._woken = self._loop.create_future()
+                await self._woken
+        await asyncio.sleep(0)  # until the last callers have been answered
+
+    async def _try_to_reconnect(self) -> None:
+        """Try once to replace the lost connection; refuse the units that have waited too long for it."""
+        try:
+            await self._reconnect()
+        except Unreachable:
+            longest = self._loop.time() - PATIENCE_S
+            expired = sum(1 for _ in takewhile(lambda waiting: waiting.since < longest, self._queue))
+            self._refuse(expired, StoreUnavailable(UNREACHABLE))
+            await asyncio.sleep(RETRY_S)
+        except FencedForEver:
+            pass  # it has been said; what waits is refused next
+
+    def _refuse(self, count: int, error: StoreUnavailable) -> None:
+        """Refuse the units that have waited longest."""
+        refused = [self._queue.popleft() for _ in range(count)]
+        _answer(refused, self._failed([waiting.unit for waiting in refused], error))
+
+    async def _reconnect(self) -> int:
+        """Replace the lost connection; return the number of the last batch that is stored.
+
+        Raises:
+            Unreachable: that is not possible now.
+            FencedForEver: this gateway may store no more.
+        """
+        self.certain.clear()
+        try:
+            number = await self.session.reopen()
+            if number < self._acknowledged:
+                raise FencedForEver(LOST_COMMITS)
+        except FencedForEver as over:
+            self._end(str(over))
+            raise
+        self.certain.set()
+        log.info("connected to the database again")
+        return number
+
+    def _end(self, reason: str) -> None:
+        """Refuse everything from now on, because what actors have in memory may not be what is stored."""
+        log.critical("%s: this gateway stores nothing any more; restart it", reason)
+        self._over = reason
+        self.session.drop()
+        self.certain.clear()
+
+    async def _outcomes(self, units: list[Unit]) -> list[Outcome]:
+        """Store a batch; return each unit's outcome."""
+        for _ in range(TRIES):
+            self._transaction = None
+            try:
+                return await self._try(units)
+            except BatchFailed as failed:
+                log.error("a batch of %d units failed: %s", len(units), failed)
+                return self._failed(units, StoreUnavailable(str(failed)))
+            except TakenOver:
+                self._end(TAKEN_OVER)
+                return self._failed(units, StoreUnavailable(TAKEN_OVER))
+            except ConnectionLost as lost:
+                log.error("the connection was lost with a batch of %d units: %s", len(units), lost)
+            try:
+                number = await self._reconnect_within(PATIENCE_S)
+            except (Unreachable, FencedForEver) as error:
+                sent = self._transaction is not None and self._transaction.commit_sent
+                return self._failed(units, InDoubt(MAY_BE_STORED) if sent else StoreUnavailable(str(error)))
+            if self._transaction is not None and number == self._number:
+                log.info("the batch of %d units had been stored", len(units))
+                return self._stored(self._transaction)
+        return self._failed(units, StoreUnavailable("the connection was lost each time"))
+
+    async def _try(self, units: list[Unit]) -> list[Outcome]:
+        transaction = self._begin()
+        if not await transaction.store(self.session.node, self._number, units):
+            transaction = self._begin()
+            await transaction.store_apart(self.session.node, self._number, units)
+        return self._stored(transaction)
+
+    def _begin(self) -> Transaction:
+        if self.session.connection is None:
+            raise ConnectionLost("it ended")
+        self._number += 1
+        self._transaction = Transaction(self.session.connection, self.constraints, self._fenced, self._before_commit)
+        return self._transaction
+
+    async def _reconnect_within(self, seconds: float) -> int:
+        """Replace the lost connection as `_reconnect` does, with many tries."""
+        until = self._loop.time() + seconds
+        self.session.drop()
+        while True:
+            try:
+                return await self._reconnect()
+            except Unreachable:
+                if self._loop.time() > until:
+                    raise
+                await asyncio.sleep(RETRY_S)
+
+    def _stored(self, transaction: Transaction) -> list[Outcome]:
+        self._acknowledged = self._number
+        self._fenced |= transaction.newly_fenced
+        return transaction.outcomes
+
+    def _failed(self, units: list[Unit], error: StoreUnavailable) -> list[Outcome]:
+        for unit in units:
+            self._fenced.update(unit.incarnations)
+        return [error] * len(units)
+
+
+def _answer(batch: list[_Waiting], outcomes: list[Outcome]) -> None:
+    for waiting, outcome in zip(batch, outcomes, strict=True):
+        try:
+            waiting.settled(outcome)
+        except Exception:
+            log.exception("a unit's caller failed on its outcome")

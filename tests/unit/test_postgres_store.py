@@ -1,0 +1,463 @@
+"""The store on PostgreSQL where it differs from SQLite's: the server's settings, its losses, its locks, erasing."""
+
+import asyncio
+import logging
+import random
+import socket
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+
+from persistence import users
+from persistence.postgres import readers, writer
+from persistence.postgres.connecting import described
+from persistence.postgres.migrate import MIGRATIONS, migrate
+from persistence.postgres.store import PostgresStore
+from persistence.store import (
+    FOREIGN_KEY,
+    Fenced,
+    InDoubt,
+    Query,
+    StoreError,
+    StoreLocked,
+    StoreTooNew,
+    StoreUnavailable,
+    Unit,
+    Write,
+)
+from persistence.users import UserRow
+from tests.support.disk import rows, value
+from tests.support.postgres import Cluster, shared
+from tests.support.relay import relayed
+from tests.support.stores import postgres_only
+
+pytestmark = postgres_only
+
+COUNT = "INSERT INTO counted (n) VALUES (?)"
+COUNT_MANY = "INSERT INTO counted (n) SELECT CAST(value ->> 0 AS bigint) FROM jsonb_array_elements(CAST(? AS jsonb))"
+
+
+@pytest.fixture(scope="module")
+async def own() -> AsyncIterator[Cluster]:
+    """A server that tests may stop and change."""
+    cluster = await Cluster.start()
+    yield cluster
+    cluster.stop()
+
+
+@pytest.fixture
+async def url(own: Cluster, tmp_path: Path) -> str:
+    return await own.database(tmp_path.name)
+
+
+@pytest.fixture
+async def store(url: str) -> AsyncIterator[PostgresStore]:
+    store = await PostgresStore.open(url)
+    await store.commit(Unit((Write("CREATE TABLE counted (n bigint PRIMARY KEY)", ()),)))
+    yield store
+    await store.close()
+
+
+def named(url: str) -> str:
+    """Return the name of a database."""
+    return urlsplit(url).path.removeprefix("/")
+
+
+def count(n: int, *, by: int | None = None, many: bool = True) -> Unit:
+    return Unit((Write(COUNT, (n,), many=COUNT_MANY if many else None),), () if by is None else (by,))
+
+
+async def counted(store: PostgresStore) -> set[int]:
+    return {n for (n,) in await rows(store, "SELECT n FROM counted")}
+
+
+# Settings of the server
+
+
+@pytest.mark.parametrize(
+    ("setting", "remedy"),
+    [
+        ("fsync = off", "set fsync = on in postgresql.conf"),
+        ("synchronous_commit = off", "set it to on for this server, database and user"),
+    ],
+)
+async def test_a_server_that_may_lose_commits_is_refused(own: Cluster, url: str, setting: str, remedy: str):
+    key = setting.split(maxsplit=1)[0]
+    await own.execute(f"ALTER SYSTEM SET {setting}")
+    await own.execute("SELECT pg_reload_conf()")
+    try:
+        await asyncio.sleep(0.3)
+        with pytest.raises(StoreError, match=remedy):
+            await PostgresStore.open(url)
+    finally:
+        await own.execute(f"ALTER SYSTEM RESET {key}")
+        await own.execute("SELECT pg_reload_conf()")
+        await asyncio.sleep(0.3)
+    await (await PostgresStore.open(url)).close()
+
+
+async def test_a_database_of_another_encoding_is_refused(own: Cluster):
+    await own.execute("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
+    with pytest.raises(StoreError, match="ENCODING 'UTF8'"):
+        await PostgresStore.open(own.url("latin"))
+
+
+async def test_a_database_that_is_not_there_is_told(own: Cluster):
+    with pytest.raises(StoreError, match="no such database: make it with createdb"):
+        await PostgresStore.open(own.url("nowhere"))
+
+
+async def test_a_server_that_is_not_there_is_told():
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    with pytest.raises(StoreError, match=r"127\.0\.0\.1:\d+/parley can't be reached .*: start the server"):
+        await PostgresStore.open(f"postgresql://me@127.0.0.1:{port}/parley")
+
+
+def test_a_description_has_no_password():
+    assert described("postgresql://me:secret@db:5433/parley?password=secret") == "postgresql db:5433/parley"
+    assert described("postgresql://me@/parley?host=%2Frun%2Fpg") == "postgresql /run/pg/parley"
+
+
+# Schema
+
+
+async def test_the_schema_is_made_once(url: str):
+    connection = await asyncpg.connect(url)
+    newest = await migrate(connection)
+    assert newest == len(list(MIGRATIONS.glob("*.sql")))
+    assert await migrate(connection) == newest
+    assert await connection.fetchval("SELECT version FROM schema_version") == newest
+    await connection.close()
+
+
+async def test_many_that_migrate_at_once_make_it_once(url: str):
+    connections = [await asyncpg.connect(url) for _ in range(5)]
+    assert len(set(await asyncio.gather(*map(migrate, connections)))) == 1
+    for connection in connections:
+        await connection.close()
+
+
+async def test_a_newer_schema_is_refused(url: str):
+    await (await PostgresStore.open(url)).close()
+    connection = await asyncpg.connect(url)
+    await connection.execute("UPDATE schema_version SET version = 10000")
+    await connection.close()
+    with pytest.raises(StoreTooNew, match="schema version 10000"):
+        await PostgresStore.open(url)
+
+
+async def test_a_failing_migration_leaves_the_version_before_it(url: str, tmp_path: Path):
+    (tmp_path / "0001_first.sql").write_text("CREATE TABLE a (n bigint);")
+    (tmp_path / "0002_second.sql").write_text("CREATE TABLE b (n bigint); INSERT INTO nowhere VALUES (1);")
+    connection = await asyncpg.connect(url)
+    with pytest.raises(asyncpg.PostgresError):
+        await migrate(connection, tmp_path)
+    assert await connection.fetchval("SELECT version FROM schema_version") == 1
+    assert await connection.fetchval("SELECT to_regclass('b')") is None
+    await connection.close()
+
+
+async def test_every_text_compares_by_bytes(store: PostgresStore):
+    other = "SELECT table_name || '.' || column_name FROM information_schema.columns"
+    other += " WHERE table_schema = 'public' AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C'"
+    assert await rows(store, other) == []
+
+
+# Constraints
+
+
+async def test_constraints_have_the_names_of_the_modules(store: PostgresStore):
+    def user(id: str, name: str) -> Write:
+        return users.insert(UserRow(id, name, None, None, "hash", "free", None, 0))
+
+    class Taken(Exception):
+        pass
+
+    class Gone(Exception):
+        pass
+
+    errors: dict[str, Callable[[], Exception]] = {users.NAME_TAKEN: Taken, FOREIGN_KEY: Gone}
+    await store.commit(Unit((user("u1", "Ann"),)))
+    with pytest.raises(Taken):
+        await store.commit(Unit((user("u2", "ann"),), (), errors))
+    with pytest.raises(Gone):
+        await store.commit(Unit((users.add_to_roster("u1", "nobody", 0),), (), errors))
+
+
+# Lost connections
+
+
+async def test_a_unit_waits_for_a_database_that_comes_back(own: Cluster, store: PostgresStore):
+    await own.down()
+    waiting = asyncio.gather(*(store.commit(count(n)) for n in range(20)))
+    reading = asyncio.ensure_future(value(store, "SELECT 1"))
+    await asyncio.sleep(0.5)
+    assert not waiting.done()
+    await own.up()
+    await asyncio.wait_for(waiting, 5)
+    assert await reading == 1
+    assert await counted(store) == set(range(20))
+
+
+async def test_a_unit_is_refused_when_the_database_stays_away(
+    own: Cluster, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(writer, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(readers, "PATIENCE_S", 0.5)
+    await own.down()
+    try:
+        with pytest.raises(StoreUnavailable):
+            await store.commit(count(1, by=7))
+        with pytest.raises(StoreUnavailable):
+            await counted(store)
+        assert not await store.writable()
+    finally:
+        await own.up()
+    await asyncio.sleep(0.5)
+    with pytest.raises(Fenced):
+        await store.commit(count(2, by=7))
+    await store.commit(count(3, by=8))
+    assert await counted(store) == {3}
+
+
+async def test_the_connection_is_there_again_without_a_unit(own: Cluster, store: PostgresStore, url: str):
+    assert await own.kill_backends(named(url), "parley writer%") == 1
+    await asyncio.sleep(0.5)
+    started = time.monotonic()
+    await store.commit(count(1))
+    assert time.monotonic() - started < 0.3
+    assert await counted(store) == {1}
+
+
+async def test_a_unit_with_wrong_parameters_hurts_no_other(store: PostgresStore):
+    wrong = Unit((Write(COUNT, (1, 2)),))
+    text = Unit((Write(COUNT, ("no number",)),))
+    outcomes = await asyncio.gather(
+        *map(store.commit, (count(1), wrong, count(2), text, count(3))), return_exceptions=True
+    )
+    assert [type(outcome) for outcome in outcomes] == [
+        type(None),
+        StoreUnavailable,
+        type(None),
+        StoreUnavailable,
+        type(None),
+    ]
+    assert await counted(store) == {1, 2, 3}
+    nul = Unit((Write("UPDATE users SET name = ?", ("a\0b",)),))
+    with pytest.raises(StoreUnavailable):
+        await store.commit(nul)
+    await store.commit(count(4))
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_nothing_acknowledged_is_lost_and_nothing_refused_is_there(
+    own: Cluster, store: PostgresStore, url: str, seed: int, caplog: pytest.LogCaptureFixture
+):
+    """Connections are killed and the server restarted under load; each unit's outcome is compared with the rows."""
+    caplog.set_level(logging.CRITICAL, "parley")
+    rng = random.Random(seed)
+    database = named(url)
+    numbers = iter(range(10_000_000))
+    stored: set[int] = set()
+    refused: set[int] = set()
+    doubtful: set[int] = set()
+    until = time.monotonic() + 8
+
+    async def work() -> None:
+        while time.monotonic() < until:
+            n = next(numbers)
+            try:
+                await store.commit(count(n, many=rng.random() < 0.8))
+            except InDoubt:
+                doubtful.add(n)
+            except StoreUnavailable:
+                refused.add(n)
+            else:
+                stored.add(n)
+
+    async def harm() -> int:
+        harms = 0
+        while time.monotonic() < until - 1:
+            await asyncio.sleep(rng.random() * 0.3)
+            harms += 1
+            if harms % 8 == 4:
+                await own.restart(rng.choice(["fast", "immediate"]))
+            else:
+                await own.kill_backends(database, "parley writer%")
+        return harms
+
+    harming = asyncio.create_task(harm())
+    await asyncio.gather(*(work() for _ in range(40)))
+    found = await counted(store)
+    assert stored - found == set()
+    assert refused & found == set()
+    assert found <= stored | doubtful
+    assert await harming >= 5
+    assert len(stored) > 200
+
+
+@asynccontextmanager
+async def committing(url: str, n: int) -> AsyncIterator[tuple[PostgresStore, "asyncio.Task[None]"]]:
+    """Open a store with a commit under way, which the server goes on with when this asks it to, or ends."""
+    store = await PostgresStore.open(url)
+    locker = await asyncpg.connect(url, server_settings={"application_name": "psql"})
+    # a deferred trigger makes COMMIT itself wait for a lock
+    await locker.execute(
+        "CREATE TABLE counted (n bigint PRIMARY KEY);"
+        "CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS"
+        " 'BEGIN PERFORM pg_advisory_xact_lock(99); RETURN NULL; END';"
+        "CREATE CONSTRAINT TRIGGER waits AFTER INSERT ON counted DEFERRABLE INITIALLY DEFERRED"
+        " FOR EACH ROW EXECUTE FUNCTION wait()"
+    )
+    await locker.execute("SELECT pg_advisory_lock(99)")
+    commit = asyncio.create_task(store.commit(count(n, by=7)))
+    while not await locker.fetchval("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"):
+        await asyncio.sleep(0.02)
+    yield store, commit
+    await store.close()
+    locker.terminate()
+
+
+async def test_a_commit_that_was_cut_off_is_tried_again(own: Cluster, url: str):
+    async with committing(url, 1) as (store, commit):
+        assert await own.kill_backends(named(url), "parley writer%") == 1
+        await asyncio.sleep(0.3)
+        assert not commit.done()
+        await own.kill_backends(named(url), "psql%")  # no more locks
+        await asyncio.wait_for(commit, 10)
+        assert await counted(store) == {1}
+        await store.commit(count(2, by=7))
+
+
+async def test_a_commit_whose_answer_was_lost_is_told_as_done_and_not_done_twice(own: Cluster, url: str):
+    with tempfile.TemporaryDirectory(prefix="relay-") as folder:
+        async with relayed(own, named(url), Path(folder)) as (relay, by_relay):
+            store = await PostgresStore.open(by_relay)
+            await store.commit(Unit((Write("CREATE TABLE counted (n bigint)", ()),)))
+            for n in range(5):
+                relay.loses = True
+                await asyncio.wait_for(store.commit(count(n, by=7)), 10)
+            assert relay.lost == 5
+            assert sorted(await rows(store, "SELECT n FROM counted")) == [(n,) for n in range(5)]
+            await store.close()
+
+
+async def test_a_commit_that_stays_in_doubt_is_not_told_as_refused(
+    own: Cluster, url: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(writer, "PATIENCE_S", 0.5)
+    async with committing(url, 1) as (store, commit):
+        await own.down("immediate")
+        with pytest.raises(InDoubt):
+            await commit
+        await own.up()
+        await asyncio.sleep(0.5)
+        with pytest.raises(Fenced):
+            await store.commit(count(2, by=7))
+        assert await counted(store) == set()
+
+
+# One gateway
+
+
+async def test_a_second_gateway_is_refused(store: PostgresStore, url: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("persistence.postgres.session.START_S", 0.3)
+    with pytest.raises(StoreLocked, match="in use by another gateway"):
+        await PostgresStore.open(url)
+    await store.commit(count(1))
+
+
+async def test_a_gateway_that_was_replaced_stores_nothing_more(own: Cluster, url: str):
+    first = await PostgresStore.open(url)
+    await first.commit(Unit((Write("CREATE TABLE counted (n bigint PRIMARY KEY)", ()),)))
+    await first.commit(count(1))
+    # the session's lock goes with the connection, and another gateway is quicker to take it
+    connection = await asyncpg.connect(url)
+    await connection.execute("DELETE FROM fences")
+    await connection.close()
+    with pytest.raises(StoreUnavailable, match="taken over"):
+        await first.commit(count(2))
+    with pytest.raises(StoreUnavailable, match="taken over"):
+        await first.commit(count(3))
+    await first.close()
+    second = await PostgresStore.open(url)
+    assert await counted(second) == {1}
+    await second.close()
+
+
+async def test_a_database_that_lost_acknowledged_commits_is_not_used_on(own: Cluster, store: PostgresStore, url: str):
+    """As a replica does that is promoted without the last commits."""
+    for n in range(3):
+        await store.commit(count(n))
+    await own.execute("UPDATE fences SET batch = 1", named(url))
+    await own.kill_backends(named(url), "parley writer%")
+    with pytest.raises(StoreUnavailable, match="lost commits"):
+        await store.commit(count(10))
+
+
+async def test_reads_run_outside_of_tasks(store: PostgresStore):
+    """As the gateway's fast path runs them: a coroutine driven by hand until its first future."""
+    read = store.fetch(Query("SELECT 1", (), lambda row: row[0]))
+    waits = read.send(None)
+    assert asyncio.isfuture(waits)
+    while not waits.done():
+        await asyncio.sleep(0.01)
+    with pytest.raises(StopIteration) as ended:
+        read.send(None)
+    assert ended.value.value == [1]
+
+
+# Erasing
+
+
+async def test_deleted_rows_are_out_of_reach_of_every_statement(store: PostgresStore, url: str):
+    await store.commit(Unit((users.insert(UserRow("u", "u", None, None, "", "free", None, 0)),)))
+    document = (
+        "INSERT INTO documents (place, id, user_id, name, media_type, content, size, status, created_at, updated_at)"
+    )
+    await store.commit(
+        Unit(
+            tuple(
+                Write(
+                    f"{document} VALUES ({n}, 'd{n}', 'u', 'd{n}', 'text/plain', 'secret', 6, 'queued', 0, 0)",
+                    (),
+                )
+                for n in range(100)
+            )
+        )
+    )
+    await store.commit(Unit((Write("DELETE FROM documents", ()),)))
+    reader = await asyncpg.connect(url)
+    await reader.execute("CREATE EXTENSION pgstattuple")
+    dead = "SELECT dead_tuple_count FROM pgstattuple('documents')"
+    assert await reader.fetchval(dead) == 100
+    assert await store.erase_deleted()
+    assert await reader.fetchval(dead) == 0
+    await reader.close()
+
+
+async def test_erasing_waits_for_transactions_that_may_see_what_was_deleted(
+    store: PostgresStore, url: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("persistence.postgres.erasing.WAIT_S", 0.2)
+    reader = await asyncpg.connect(url)
+    await reader.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+    await reader.fetchval("SELECT count(*) FROM counted")
+    await store.commit(count(1))
+    await store.commit(Unit((Write("DELETE FROM counted", ()),)))
+    assert not await store.erase_deleted()
+    await reader.execute("COMMIT")
+    assert await store.erase_deleted()
+    await reader.close()
+
+
+async def test_the_shared_server_is_this_process_s(tmp_path: Path):
+    assert await shared() is await shared()
