@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from actors.errors import InternalError, ServiceError, StorageUnavailable
+from actors.errors import InternalError, Overloaded, ServiceError, StorageUnavailable
 from actors.idempotency.records import Receipt
 from actors.runtime.actor import Actor
 from actors.runtime.future import AsyncFuture
 from actors.runtime.notices import Notice
-from persistence.store import NO_CONSTRAINT_ERRORS, Store, StoreUnavailable, Unit, Write
+from persistence.store import NO_CONSTRAINT_ERRORS, InDoubt, Store, StoreUnavailable, Unit, Write
 
 log = logging.getLogger("parley.actors")
 
@@ -136,7 +136,7 @@ class DurableActor(Actor):
                     outcome.fail(error)
                 else:
                     self.fail(error)
-                    outcome.fail(not_stored())
+                    outcome.fail(may_be_stored() if isinstance(error, InDoubt) else not_stored())
             except Exception as fault:
                 log.exception("%s failed after a commit", self.actor_urn)
                 self.fail(fault)
@@ -168,3 +168,10 @@ def _count(counts: RowCount, receipt: Receipt | None, preview: Callable[[], Any]
 def not_stored() -> StorageUnavailable:
     """Make the error for a command whose unit was not stored."""
     return StorageUnavailable("The gateway could not store this, so it was not done; try again.")
+
+
+def may_be_stored() -> Overloaded:
+    """Make the error for a command whose unit may be stored or not."""
+    return Overloaded(
+        "The database was lost while it stored this; it may have been carried out, so look before you send it again."
+    )

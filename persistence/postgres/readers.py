@@ -73,19 +73,21 @@ class Readers:
 
     async def _serve(self, place: int) -> None:
         while True:
-            if self._waiting:
-                read = self._waiting.popleft()
-            else:
-                idle: asyncio.Future[_Read] = self._loop.create_future()
-                self._idle.append(idle)
-                read = await idle
-            if read.found.done():
-                continue  # its caller has gone
-            try:
+            await self._serve_next(place)
+
+    async def _serve_next(self, place: int) -> None:
+        if self._waiting:
+            read = self._waiting.popleft()
+        else:
+            idle: asyncio.Future[_Read] = self._loop.create_future()
+            self._idle.append(idle)
+            read = await idle
+        try:
+            if not read.found.done():  # else its caller has gone
                 await self._read(place, read)
-            except asyncio.CancelledError:
-                _fail(read, "the store is closed")
-                raise
+        except asyncio.CancelledError:
+            _fail(read, "the store is closed")
+            raise
 
     async def _read(self, place: int, read: _Read) -> None:
         while True:

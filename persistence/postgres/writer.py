@@ -119,16 +119,20 @@ class Writer:
             elif self._over is not None and self._queue:
                 self._refuse(len(self._queue), StoreUnavailable(self._over))
             elif self._queue:
-                batch = [self._queue.popleft() for _ in range(min(len(self._queue), MAX_BATCH))]
-                outcomes = await self._outcomes([waiting.unit for waiting in batch])
-                self.batches += 1
-                self.units += len(batch)
-                # after the next batch has begun, so that the database works meanwhile
-                self._loop.call_soon(_answer, batch, outcomes)
+                await self._store_a_batch()
             else:
                 self._woken = self._loop.create_future()
                 await self._woken
         await asyncio.sleep(0)  # until the last callers have been answered
+
+    async def _store_a_batch(self) -> None:
+        batch = [self._queue.popleft() for _ in range(min(len(self._queue), MAX_BATCH))]
+        outcomes = await self._outcomes([waiting.unit for waiting in batch])
+        self._transaction = None
+        self.batches += 1
+        self.units += len(batch)
+        # after the next batch has begun, so that the database works meanwhile
+        self._loop.call_soon(_answer, batch, outcomes)
 
     async def _try_to_reconnect(self) -> None:
         """Try once to replace the lost connection; refuse the units that have waited too long for it."""

@@ -14,7 +14,8 @@ from sanic.exceptions import (
 )
 
 from actors import errors
-from persistence.store import StoreUnavailable
+from actors.runtime.durable import may_be_stored
+from persistence.store import InDoubt, StoreUnavailable
 from routes.http.answers import bus_error, error_answer, request_id_of
 
 log = logging.getLogger("parley.http")
@@ -43,6 +44,8 @@ def as_service_error(exception: BaseException) -> errors.ServiceError:
     match exception:
         case errors.ServiceError():
             return exception
+        case InDoubt():
+            return may_be_stored()
         case StoreUnavailable():
             return errors.StorageUnavailable("The gateway's storage is unavailable, so nothing was done; try again.")
         case NotFound():

@@ -13,8 +13,8 @@ from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Ask
-from persistence.sqlite.store import SqliteStore
 from persistence.store import Query, Store, Unit, Write
+from tests.support.stores import opened
 
 
 class DiskFull(OSError):
@@ -63,17 +63,17 @@ class Disk:
 
 
 TABLES = (
-    "CREATE TABLE counters (key TEXT PRIMARY KEY, n INTEGER NOT NULL) STRICT",
-    "CREATE TABLE increments (key TEXT NOT NULL, by_n INTEGER NOT NULL CHECK (by_n > 0)) STRICT",
-    "CREATE TABLE names (name TEXT PRIMARY KEY, key TEXT NOT NULL REFERENCES counters (key)) STRICT",
+    "CREATE TABLE counters (key TEXT PRIMARY KEY, n INTEGER NOT NULL) @sqlite(STRICT)",
+    "CREATE TABLE increments (key TEXT NOT NULL, by_n INTEGER NOT NULL CHECK (by_n > 0)) @sqlite(STRICT)",
+    "CREATE TABLE names (name TEXT PRIMARY KEY, key TEXT NOT NULL REFERENCES counters (key)) @sqlite(STRICT)",
 )
 
 
 @asynccontextmanager
-async def open_store(folder: Path, disk: Disk | None = None, name: str = "test.db") -> AsyncIterator[SqliteStore]:
+async def open_store(folder: Path, disk: Disk | None = None, name: str = "test.db") -> AsyncIterator[Store]:
     """Open a store with the tables of the counters beside the gateway's own."""
-    store = await SqliteStore.open(folder / name, before_commit=disk.before_commit if disk else None)
-    if not await rows(store, "SELECT 1 FROM sqlite_schema WHERE name = 'counters'"):
+    store = await opened(folder / name, before_commit=disk.before_commit if disk else None)
+    if not await has_table(store, "counters"):
         await store.commit(Unit(tuple(Write(sql, ()) for sql in TABLES)))
     try:
         yield store
@@ -81,6 +81,12 @@ async def open_store(folder: Path, disk: Disk | None = None, name: str = "test.d
         if disk:
             disk.let_go()
         await store.close()
+
+
+async def has_table(store: Store, name: str) -> bool:
+    """Return whether a store has a table of this name."""
+    tables = "@sqlite(SELECT 1 FROM sqlite_schema WHERE name = ?)@postgres(SELECT 1 FROM pg_tables WHERE tablename = ?)"
+    return bool(await rows(store, tables, name))
 
 
 async def rows(store: Store, sql: str, *params: Any) -> list[tuple[Any, ...]]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from persistence.sqlite.store import SqliteStore
+from persistence.store import Store
 from tests.support.disk import Disk, open_store
 
 
@@ -15,6 +15,6 @@ def disk() -> Disk:
 
 
 @pytest.fixture
-async def store(tmp_path: Path, disk: Disk) -> AsyncIterator[SqliteStore]:
+async def store(tmp_path: Path, disk: Disk) -> AsyncIterator[Store]:
     async with open_store(tmp_path, disk) as store:
         yield store

@@ -19,10 +19,10 @@ from persistence.agents import AgentRow
 from persistence.banks import BankRow
 from persistence.dialect import SQLITE
 from persistence.memories import Choice, MemoryRow
-from persistence.sqlite.store import SqliteStore
-from persistence.store import StoreUnavailable, Unit, Write
+from persistence.store import Store, StoreUnavailable, Unit, Write
 from persistence.users import UserRow
 from tests.support.disk import open_store, rows, traces, value
+from tests.support.stores import sqlite_only
 
 USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
 AGENT = AgentRow("agt_1", "usr_1", "ada", "scout", "", None, "agent", True, 0, 0)
@@ -30,7 +30,7 @@ BANK = BankRow(1, "bnk_1", "usr_1", "ada", "notes", None, "agent", 0, 0, 0, 1)
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
     """A store with a user, its agent and its bank."""
     async with open_store(tmp_path) as store:
         await store.commit(Unit((users.insert(USER), agents.insert(AGENT), *banks.insert(BANK, tokenizer.VERSION))))
@@ -38,25 +38,25 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
         yield store
 
 
-async def keep(store: SqliteStore, place: int, name: str, text: str) -> None:
+async def keep(store: Store, place: int, name: str, text: str) -> None:
     memory = MemoryRow(place, f"mem_{place}", name, text, "agt_1", "scout", "usr_1", 0, 0, 0)
     index = search_index.add(1, [indexed(memory, whole(memory_terms(name, text)))])
     await store.commit(Unit((memories.add("bnk_1", memory), *index)))
 
 
-async def found(store: SqliteStore, query: str) -> list[str]:
+async def found(store: Store, query: str) -> list[str]:
     (bank,) = await store.fetch(banks.by_id("bnk_1"))
     return [recalled.memory.name for recalled in await recall(store, bank, query, 5)]
 
 
-async def test_a_bank_counts_its_memories(store: SqliteStore):
+async def test_a_bank_counts_its_memories(store: Store):
     for place in range(1, 4):
         await keep(store, place, f"memory {place}", "text")
     await store.commit(Unit(memories.remove("bnk_1", Choice(name="memory 2"))))
     assert await value(store, "SELECT memories FROM banks") == 2
 
 
-async def test_the_index_goes_with_the_rows_by_every_path(store: SqliteStore):
+async def test_the_index_goes_with_the_rows_by_every_path(store: Store):
     for remove in (
         memories.remove("bnk_1", Choice())[-1],
         censoring.censor("bnk_1", Choice(), 1)[-1],
@@ -76,21 +76,21 @@ async def test_the_index_goes_with_the_rows_by_every_path(store: SqliteStore):
             assert await rows(store, f"SELECT * FROM {table}") == []
 
 
-async def test_a_word_that_no_memory_has_finds_its_relatives(store: SqliteStore):
+async def test_a_word_that_no_memory_has_finds_its_relatives(store: Store):
     await keep(store, 1, "station", "Die Bahnhofsuhr geht vor.")
     await keep(store, 2, "harbour", "Der Hafen ist zu.")
     assert await found(store, "Bahnhofsuhren") == ["station"]
     assert await found(store, "Hafenrundfahrt") == ["harbour"]
 
 
-async def test_common_terms_that_never_meet_still_find_something(store: SqliteStore, monkeypatch: pytest.MonkeyPatch):
+async def test_common_terms_that_never_meet_still_find_something(store: Store, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("actors.retrieval.stored.MAX_MATCHED", 1)
     for place in range(1, 7):
         await keep(store, place, f"note {place}", "apples" if place % 2 else "pears")
     assert await found(store, "apples pears") != []
 
 
-async def test_a_message_can_t_quote_what_was_censored_meanwhile(store: SqliteStore):
+async def test_a_message_can_t_quote_what_was_censored_meanwhile(store: Store):
     await keep(store, 1, "moon", "384,400 km")
     said = conversations.append(7, 1, "msg_1", "agent", "scout", "384,400 km", None, 0)
     await store.commit(Unit(censoring.censor("bnk_1", Choice(name="moon"), 1)))
@@ -99,7 +99,7 @@ async def test_a_message_can_t_quote_what_was_censored_meanwhile(store: SqliteSt
     assert await rows(store, "SELECT * FROM messages") == []
 
 
-async def test_a_message_may_quote_what_was_removed_meanwhile(store: SqliteStore):
+async def test_a_message_may_quote_what_was_removed_meanwhile(store: Store):
     await keep(store, 1, "moon", "384,400 km")
     said = conversations.append(7, 1, "msg_1", "agent", "scout", "384,400 km", None, 0)
     await store.commit(Unit(memories.remove("bnk_1", Choice(name="moon"))))
@@ -107,7 +107,7 @@ async def test_a_message_may_quote_what_was_removed_meanwhile(store: SqliteStore
     assert await rows(store, "SELECT content FROM messages") == [("384,400 km",)]
 
 
-async def test_an_answer_isn_t_kept_with_what_was_censored_while_it_was_made(store: SqliteStore):
+async def test_an_answer_isn_t_kept_with_what_was_censored_while_it_was_made(store: Store):
     for place, name in ((1, "moon"), (2, "sun"), (3, "star")):
         await keep(store, place, name, f"The {name} is far away.")
     await store.commit(Unit(censoring.censor("bnk_1", Choice(name="moon"), 1)))
@@ -119,7 +119,7 @@ async def test_an_answer_isn_t_kept_with_what_was_censored_while_it_was_made(sto
     assert kept == [(200, 1), (200, 1), (200, 0)]
 
 
-async def test_every_quote_of_a_message_is_redacted(store: SqliteStore):
+async def test_every_quote_of_a_message_is_redacted(store: Store):
     await keep(store, 1, "moon", "384,400 km")
     await keep(store, 2, "sun", "150 million km")
     sources = (
@@ -136,7 +136,7 @@ async def test_every_quote_of_a_message_is_redacted(store: SqliteStore):
     assert await value(store, "SELECT due FROM erasure") == 1
 
 
-async def test_the_last_write_of_a_censoring_touches_the_memories_that_it_takes(store: SqliteStore):
+async def test_the_last_write_of_a_censoring_touches_the_memories_that_it_takes(store: Store):
     for place in (1, 2, 3):
         await keep(store, place, f"memory {place}", "text")
     await store.commit(Unit(censoring.censor("bnk_1", Choice("memory 1"), 1)))
@@ -151,6 +151,7 @@ async def test_the_last_write_of_a_censoring_touches_the_memories_that_it_takes(
     assert counts == [0, 2, 0]
 
 
+@sqlite_only
 @pytest.mark.parametrize(
     "choice", [Choice("memory 1"), Choice("memory 1", "agt_1"), Choice("memory 1", "agt_1", "usr_1")]
 )
@@ -171,7 +172,8 @@ def test_what_a_name_means_is_found_without_reading_the_whole_bank(tmp_path: Pat
             assert not any("SCAN" in step or "(bank_id=?)" in step for step in read), (statement.sql, read)
 
 
-async def test_deleted_memories_are_erased_from_all_files_of_the_store(store: SqliteStore, tmp_path: Path):
+@sqlite_only
+async def test_deleted_memories_are_erased_from_all_files_of_the_store(store: Store, tmp_path: Path):
     await keep(store, 1, "moon", "The xylophone is far away.")
     await keep(store, 2, "sun", "The glockenspiel is near.")
     assert traces(tmp_path, "xylophone")

@@ -17,7 +17,6 @@ from actors.runtime.future import AsyncFuture
 from actors.runtime.local_directory import LocalDirectory
 from actors.runtime.mailbox import MAILBOX_LIMIT, Ask, Tell
 from actors.runtime.notices import Reload, ReloadConcerning
-from persistence.sqlite.store import SqliteStore
 from tests.support.disk import Counter, Disk, Increment, ReadCount, open_store, spin, value
 
 
@@ -617,5 +616,4 @@ class Unreadable(Counter):
     table = "missing"
 
     async def on_begin(self) -> None:
-        assert isinstance(self.store, SqliteStore)
         await value(self.store, f"SELECT count(*) FROM {self.table}")

@@ -18,9 +18,9 @@ from actors.runtime.local_directory import LocalDirectory
 from actors.sealing import Sealer
 from actors.users.messages import CreateAgent, CreateDomain
 from persistence import users
-from persistence.sqlite.store import SqliteStore
 from persistence.store import Unit
 from persistence.users import UserRow
+from tests.support.stores import opened
 
 
 def alive() -> list[str]:
@@ -29,7 +29,7 @@ def alive() -> list[str]:
 
 
 async def test_an_agent_and_a_domain_that_were_spoken_to_leave_nothing_for_the_garbage_collector(tmp_path: Path):
-    store = await SqliteStore.open(tmp_path / "test.db")
+    store = await opened(tmp_path / "test.db")
     core = Core(store, RecallEngine(), Sealer(bytes(32)), CoreOptions(idle_s=0))
     user = UserRow(new_id("usr"), "owner", None, None, "hash", "enterprise", None, 0)
     await store.commit(Unit((users.insert(user),)))

@@ -15,8 +15,7 @@ from actors.idempotency.once import Done, Execution, Idempotency
 from actors.idempotency.records import KEPT_MS, IdempotencyKey, Receipt, Rendered
 from actors.sealing import Sealer
 from persistence import audit, users
-from persistence.sqlite.store import SqliteStore
-from persistence.store import StoreUnavailable, Unit
+from persistence.store import Store, StoreUnavailable, Unit
 from persistence.users import UserRow
 from routes.bus.bus import BusRequest, CommandBus
 from routes.http.access_log import AccessLog
@@ -33,7 +32,7 @@ USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
 class Node:
     """One of several stores of idempotency records over the same database."""
 
-    def __init__(self, store: SqliteStore, now: int = NOW) -> None:
+    def __init__(self, store: Store, now: int = NOW) -> None:
         self.store = store
         self.idempotency = Idempotency(store, Sealer(bytes(32)), lambda: now)
 
@@ -71,16 +70,16 @@ def redacted() -> Rendered:
 
 
 @pytest.fixture
-async def store(store: SqliteStore) -> SqliteStore:
+async def store(store: Store) -> Store:
     await store.commit(Unit((users.insert(USER),)))
     return store
 
 
-async def changes(store: SqliteStore) -> list[str]:
+async def changes(store: Store) -> list[str]:
     return [row[0] for row in await rows(store, "SELECT service FROM audit ORDER BY place")]
 
 
-async def test_two_executions_at_the_same_time_store_one_change_and_answer_alike(store: SqliteStore):
+async def test_two_executions_at_the_same_time_store_one_change_and_answer_alike(store: Store):
     both_run = asyncio.Barrier(2)
 
     async def carried_out_on(name: str) -> Done:
@@ -98,7 +97,7 @@ async def test_two_executions_at_the_same_time_store_one_change_and_answer_alike
     assert {first.replayed, second.replayed} == {True, False}
 
 
-async def test_an_answer_kept_after_its_change_is_the_first_one_s(store: SqliteStore):
+async def test_an_answer_kept_after_its_change_is_the_first_one_s(store: Store):
     both_run = asyncio.Barrier(2)
 
     async def refused_on(note: str) -> Done:
@@ -115,7 +114,7 @@ async def test_an_answer_kept_after_its_change_is_the_first_one_s(store: SqliteS
     assert await value(store, "SELECT count(*) FROM kept_answers") == 1
 
 
-async def test_another_request_with_the_key_is_refused_however_close_it_comes(store: SqliteStore):
+async def test_another_request_with_the_key_is_refused_however_close_it_comes(store: Store):
     both_run = asyncio.Barrier(2)
 
     async def carried_out_on(name: str, sent: bytes) -> Done:
@@ -134,7 +133,7 @@ async def test_another_request_with_the_key_is_refused_however_close_it_comes(st
     assert [type(end) for end in ended if not isinstance(end, Done)] == [StateConflict]
 
 
-async def test_a_chat_that_two_begin_stores_one_message(store: SqliteStore):
+async def test_a_chat_that_two_begin_stores_one_message(store: Store):
     keys = [Node(store).key(), Node(store).key()]
     ended: list[Exception | None] = []
     for name, key in zip(("one", "two"), keys, strict=True):
@@ -148,7 +147,7 @@ async def test_a_chat_that_two_begin_stores_one_message(store: SqliteStore):
     assert await changes(store) == ["one"]
 
 
-async def test_an_answer_of_yesterday_gives_way(store: SqliteStore):
+async def test_an_answer_of_yesterday_gives_way(store: Store):
     for now in (NOW, NOW + KEPT_MS + 1):
         node = Node(store, now)
         done = await node.once(lambda receipt, node=node: node.store_change(receipt, "again"))
@@ -159,7 +158,7 @@ async def test_an_answer_of_yesterday_gives_way(store: SqliteStore):
 class Gateway:
     """A core with its command bus, one of two over the same store."""
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: Store) -> None:
         self.core = Core(store, RecallEngine(), Sealer(bytes(32)), CoreOptions())
         exchange = Exchange(self.core, RequestMetrics(), AccessLog(None), (), 1_000_000, BackgroundTasks())
         self.bus = CommandBus(exchange)
@@ -174,7 +173,7 @@ class Gateway:
 
 
 @asynccontextmanager
-async def two_gateways(store: SqliteStore) -> AsyncIterator[tuple[Gateway, Gateway]]:
+async def two_gateways(store: Store) -> AsyncIterator[tuple[Gateway, Gateway]]:
     gateways = Gateway(store), Gateway(store)
     yield gateways
     for gateway in gateways:
@@ -182,7 +181,7 @@ async def two_gateways(store: SqliteStore) -> AsyncIterator[tuple[Gateway, Gatew
         gateway.core.hasher.close()
 
 
-async def test_a_chat_with_a_key_at_two_gateways_is_stored_once(store: SqliteStore, disk: Disk):
+async def test_a_chat_with_a_key_at_two_gateways_is_stored_once(store: Store, disk: Disk):
     async with two_gateways(store) as (one, two):
         name, secret = "lovelace", "correct horse battery"
         await one.send("US_Create", vx={"name": name, "secret": secret})

@@ -15,10 +15,10 @@ from persistence import agents, banks, offers, users
 from persistence.agents import AgentRow
 from persistence.banks import AttachmentRow, BankRow
 from persistence.sqlite.migrate import MIGRATIONS
-from persistence.sqlite.store import SqliteStore
-from persistence.store import StoreUnavailable, Unit
+from persistence.store import Store, StoreUnavailable, Unit
 from persistence.users import UserRow
 from tests.support.disk import open_store, rows
+from tests.support.stores import sqlite_only
 
 OFFERS = int(next(MIGRATIONS.glob("*_offers.sql")).name[:4])
 """The number of the migration that made offers of attachments."""
@@ -38,7 +38,7 @@ def bank(number: int, owner: int, name: str) -> BankRow:
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
     """A store with a bank of user 1's, and an agent of each of two users."""
     async with open_store(tmp_path) as store:
         await store.commit(Unit((users.insert(user(1)), users.insert(user(2)))))
@@ -52,7 +52,7 @@ def states(found: list[AttachmentRow]) -> dict[tuple[str, str], AttachmentRow]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_memory_and_rows_are_the_same_after_any_changes(store: SqliteStore, seed: int):
+async def test_memory_and_rows_are_the_same_after_any_changes(store: Store, seed: int):
     random = Random(seed)
     kept = Attachments()
     for now in range(1, 150):
@@ -83,7 +83,7 @@ async def test_memory_and_rows_are_the_same_after_any_changes(store: SqliteStore
             assert LEVELS[offered.permission] > LEVELS[held.permission if held else "none"]
 
 
-async def test_what_is_accepted_is_just_what_was_offered(store: SqliteStore):
+async def test_what_is_accepted_is_just_what_was_offered(store: Store):
     await store.commit(Unit((offers.put("bnk_1", "agt_2", "read", 1, []),)))
     with pytest.raises(StoreUnavailable):
         await store.commit(Unit(offers.accept("bnk_1", "agt_2", "admin", 2)))
@@ -93,7 +93,7 @@ async def test_what_is_accepted_is_just_what_was_offered(store: SqliteStore):
     assert await rows(store, "SELECT * FROM offers") == []
 
 
-async def test_a_destroyed_agent_is_offered_nothing(store: SqliteStore):
+async def test_a_destroyed_agent_is_offered_nothing(store: Store):
     grant = Grant(BankViewer("usr_1"), "agt_2", "usr_2", "agent-2", "read", None)
     await store.commit(Unit(tuple(Attachments().writes("bnk_1", grant, 1))))
     await store.commit(Unit(agents.destroy("agt_2", 2)))
@@ -103,7 +103,7 @@ async def test_a_destroyed_agent_is_offered_nothing(store: SqliteStore):
     assert await rows(store, "SELECT * FROM offers") == []
 
 
-async def test_banks_are_looked_at_the_owner_s_first_then_by_the_age_of_the_attachment(store: SqliteStore):
+async def test_banks_are_looked_at_the_owner_s_first_then_by_the_age_of_the_attachment(store: Store):
     since = {"c-own": (2, 9), "a-own": (2, 8), "b-young": (1, 7), "d-old": (1, 3), "e-older": (1, 1)}
     for number, (name, (owner, at)) in enumerate(since.items(), 2):
         await store.commit(Unit(banks.insert(bank(number, owner, name), tokenizer.VERSION)))
@@ -134,6 +134,7 @@ INSERT INTO memories (place, bank_id, id, name, text, author_id, censored, creat
 """
 
 
+@sqlite_only
 async def test_attachments_that_nobody_consented_to_become_offers(tmp_path: Path):
     with closing(sqlite3.connect(tmp_path / "test.db")) as old:
         for file in sorted(MIGRATIONS.glob("*.sql")):

@@ -13,8 +13,7 @@ from actors.text import tokenizer
 from persistence import banks, search_index, users
 from persistence.banks import BankRow
 from persistence.search_index import IndexedText
-from persistence.sqlite.store import SqliteStore
-from persistence.store import Unit
+from persistence.store import Store, Unit
 from persistence.users import UserRow
 from tests.support.disk import open_store
 
@@ -26,7 +25,7 @@ WORDS = [
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
     async with open_store(tmp_path) as store:
         await store.commit(Unit((users.insert(USER), *banks.insert(BANK, tokenizer.VERSION))))
         yield store
@@ -43,7 +42,7 @@ def texts_of(chance: random.Random, count: int) -> list[IndexedText]:
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_both_give_the_same_texts_scores_and_judgements(store: SqliteStore, seed: int):
+async def test_both_give_the_same_texts_scores_and_judgements(store: Store, seed: int):
     chance = random.Random(seed)
     texts = texts_of(chance, 40 * (seed + 1))
     index = Index()
@@ -62,7 +61,7 @@ async def test_both_give_the_same_texts_scores_and_judgements(store: SqliteStore
             assert there == pytest.approx(here)
 
 
-async def test_a_question_without_known_terms_finds_nothing(store: SqliteStore):
+async def test_a_question_without_known_terms_finds_nothing(store: Store):
     (collection,) = await store.fetch(search_index.of_bank(BANK.id))
     assert await stored.ranked(store, collection, Question([]), 5) == []
     assert await stored.ranked(store, collection, Question(["moden"]), 5) == []

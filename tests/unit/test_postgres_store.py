@@ -14,6 +14,9 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
+from actors.errors import Overloaded
+from actors.runtime.directory import Kind
+from actors.runtime.local_directory import LocalDirectory
 from persistence import users
 from persistence.postgres import readers, writer
 from persistence.postgres.connecting import described
@@ -32,7 +35,7 @@ from persistence.store import (
     Write,
 )
 from persistence.users import UserRow
-from tests.support.disk import rows, value
+from tests.support.disk import TABLES, Counter, Increment, rows, value
 from tests.support.postgres import Cluster, shared
 from tests.support.relay import relayed
 from tests.support.stores import postgres_only
@@ -305,36 +308,79 @@ async def test_nothing_acknowledged_is_lost_and_nothing_refused_is_there(
 
 
 @asynccontextmanager
-async def committing(url: str, n: int) -> AsyncIterator[tuple[PostgresStore, "asyncio.Task[None]"]]:
-    """Open a store with a commit under way, which the server goes on with when this asks it to, or ends."""
+async def stalled(url: str, table: str) -> AsyncIterator[PostgresStore]:
+    """Open a store whose commits stand still if they have added to a table, until the connection `psql` is gone."""
     store = await PostgresStore.open(url)
+    await store.commit(
+        Unit((Write("CREATE TABLE counted (n bigint PRIMARY KEY)", ()), *(Write(sql, ()) for sql in TABLES)))
+    )
     locker = await asyncpg.connect(url, server_settings={"application_name": "psql"})
     # a deferred trigger makes COMMIT itself wait for a lock
     await locker.execute(
-        "CREATE TABLE counted (n bigint PRIMARY KEY);"
         "CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS"
         " 'BEGIN PERFORM pg_advisory_xact_lock(99); RETURN NULL; END';"
-        "CREATE CONSTRAINT TRIGGER waits AFTER INSERT ON counted DEFERRABLE INITIALLY DEFERRED"
+        f"CREATE CONSTRAINT TRIGGER waits AFTER INSERT ON {table} DEFERRABLE INITIALLY DEFERRED"
         " FOR EACH ROW EXECUTE FUNCTION wait()"
     )
     await locker.execute("SELECT pg_advisory_lock(99)")
-    commit = asyncio.create_task(store.commit(count(n, by=7)))
-    while not await locker.fetchval("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"):
-        await asyncio.sleep(0.02)
-    yield store, commit
+    yield store
     await store.close()
     locker.terminate()
 
 
+async def stands_still(cluster: Cluster) -> None:
+    """Wait until a commit waits for the lock."""
+    connection = await cluster.connect()
+    while not await connection.fetchval("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"):
+        await asyncio.sleep(0.02)
+    await connection.close()
+
+
 async def test_a_commit_that_was_cut_off_is_tried_again(own: Cluster, url: str):
-    async with committing(url, 1) as (store, commit):
+    async with stalled(url, "counted") as store:
+        commit = asyncio.create_task(store.commit(count(1, by=7)))
+        await stands_still(own)
         assert await own.kill_backends(named(url), "parley writer%") == 1
         await asyncio.sleep(0.3)
         assert not commit.done()
-        await own.kill_backends(named(url), "psql%")  # no more locks
+        await own.kill_backends(named(url), "psql")
         await asyncio.wait_for(commit, 10)
         assert await counted(store) == {1}
         await store.commit(count(2, by=7))
+
+
+async def test_a_commit_that_stays_in_doubt_is_not_told_as_refused(
+    own: Cluster, url: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(writer, "PATIENCE_S", 0.5)
+    async with stalled(url, "counted") as store:
+        commit = asyncio.create_task(store.commit(count(1, by=7)))
+        await stands_still(own)
+        await own.down("immediate")
+        with pytest.raises(InDoubt):
+            await commit
+        await own.up()
+        await asyncio.sleep(0.5)
+        with pytest.raises(Fenced):
+            await store.commit(count(2, by=7))
+        assert await counted(store) == set()
+
+
+async def test_an_actor_says_that_a_commit_in_doubt_may_be_stored(
+    own: Cluster, url: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(writer, "PATIENCE_S", 0.5)
+    async with stalled(url, "increments") as store:
+        directory = LocalDirectory({"counter": Kind(lambda key: Counter(key, store))}, idle_s=0)
+        asked = asyncio.ensure_future(directory.ask("counter", "a", Increment()))
+        await stands_still(own)
+        await own.down("immediate")
+        with pytest.raises(Overloaded, match="may have been carried out"):
+            await asked
+        await own.up()
+        await asyncio.sleep(0.5)
+        assert await directory.ask("counter", "a", Increment()) == 1
+        await directory.close(5)
 
 
 async def test_a_commit_whose_answer_was_lost_is_told_as_done_and_not_done_twice(own: Cluster, url: str):
@@ -348,21 +394,6 @@ async def test_a_commit_whose_answer_was_lost_is_told_as_done_and_not_done_twice
             assert relay.lost == 5
             assert sorted(await rows(store, "SELECT n FROM counted")) == [(n,) for n in range(5)]
             await store.close()
-
-
-async def test_a_commit_that_stays_in_doubt_is_not_told_as_refused(
-    own: Cluster, url: str, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(writer, "PATIENCE_S", 0.5)
-    async with committing(url, 1) as (store, commit):
-        await own.down("immediate")
-        with pytest.raises(InDoubt):
-            await commit
-        await own.up()
-        await asyncio.sleep(0.5)
-        with pytest.raises(Fenced):
-            await store.commit(count(2, by=7))
-        assert await counted(store) == set()
 
 
 # One gateway

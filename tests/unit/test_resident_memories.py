@@ -22,7 +22,6 @@ from persistence import agents, banks, censoring, memories, search_index, users
 from persistence.agents import AgentRow
 from persistence.banks import BankRow
 from persistence.memories import Choice, MemoryRow
-from persistence.sqlite.store import SqliteStore
 from persistence.store import Query, Store, StoreUnavailable, Unit
 from persistence.users import UserRow
 from tests.support.disk import open_store
@@ -58,7 +57,7 @@ class Reads:
 class Bank:
     """A stored bank, and its memories in memory; changes are reported as the bank's actor does, after their commit."""
 
-    def __init__(self, store: SqliteStore, residents: Residents, number: int = 1) -> None:
+    def __init__(self, store: Store, residents: Residents, number: int = 1) -> None:
         self.store, self.residents = store, residents
         self.reads = Reads(store)
         self.id, self.collection = f"bnk_{number}", number
@@ -129,7 +128,7 @@ class Bank:
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
     async with open_store(tmp_path) as store:
         await store.commit(Unit((users.insert(USER), agents.insert(AGENT))))
         yield store
@@ -143,7 +142,7 @@ async def residents() -> AsyncIterator[Residents]:
 
 
 @pytest.fixture
-async def bank(store: SqliteStore, residents: Residents) -> Bank:
+async def bank(store: Store, residents: Residents) -> Bank:
     return await Bank(store, residents).begin()
 
 
@@ -277,7 +276,7 @@ async def test_a_bank_of_long_texts_stays_in_the_store(bank: Bank):
     await bank.settled()
 
 
-async def test_memories_are_dropped_when_nobody_recalls(store: SqliteStore):
+async def test_memories_are_dropped_when_nobody_recalls(store: Store):
     now = 0.0
     residents = Residents(ticks=lambda: now)
     used, idle = [await (await Bank(store, residents, number).begin()).kept() for number in (1, 2)]
@@ -297,7 +296,7 @@ async def test_memories_are_dropped_when_nobody_recalls(store: SqliteStore):
     residents.close()
 
 
-async def test_a_timer_drops_them(store: SqliteStore):
+async def test_a_timer_drops_them(store: Store):
     residents = Residents(idle_s=0.05)
     bank = await (await Bank(store, residents).begin()).kept()
     await bank.load("moon", "The moon is far.")
@@ -308,7 +307,7 @@ async def test_a_timer_drops_them(store: SqliteStore):
     assert len(bank.resident) == 0
 
 
-async def test_all_banks_share_a_budget_and_the_one_not_used_for_longest_goes_first(store: SqliteStore):
+async def test_all_banks_share_a_budget_and_the_one_not_used_for_longest_goes_first(store: Store):
     residents = Residents(limit_bytes=250_000)
     made: list[Bank] = []
     for number in (1, 2, 3):
@@ -322,7 +321,7 @@ async def test_all_banks_share_a_budget_and_the_one_not_used_for_longest_goes_fi
     residents.close()
 
 
-async def test_a_bank_beyond_the_budget_is_answered_by_the_store(store: SqliteStore):
+async def test_a_bank_beyond_the_budget_is_answered_by_the_store(store: Store):
     residents = Residents(limit_bytes=1_000)
     bank = await Bank(store, residents).begin()
     await bank.load_all(["The moon is far."] * 100)

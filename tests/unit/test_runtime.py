@@ -15,7 +15,7 @@ from actors.runtime.future import AsyncFuture
 from actors.runtime.local_directory import LocalDirectory
 from actors.runtime.mailbox import MAILBOX_LIMIT, Ask, Envelope, Tell
 from actors.runtime.notices import Reload
-from persistence.sqlite.store import SqliteStore
+from persistence.store import Store
 from tests.support.disk import (
     Counter,
     Disk,
@@ -193,7 +193,7 @@ async def slow_scribes(gate: asyncio.Event) -> AsyncIterator[Troupe]:
 
 
 @pytest.fixture
-async def counters(store: SqliteStore, disk: Disk) -> AsyncIterator[Troupe]:
+async def counters(store: Store, disk: Disk) -> AsyncIterator[Troupe]:
     troupe = Troupe(lambda key: Counter(key, store))
     troupe.kind = "counter"
     yield troupe
@@ -571,7 +571,7 @@ async def test_pykka_s_own_reference_refuses_a_dead_actor():
 # Durable actors
 
 
-async def test_a_change_is_answered_when_it_is_stored(counters: Troupe, store: SqliteStore, disk: Disk):
+async def test_a_change_is_answered_when_it_is_stored(counters: Troupe, store: Store, disk: Disk):
     await counters.ask(ReadCount())
     disk.hold()
     change = counters.asking(Increment())
@@ -600,7 +600,7 @@ async def test_a_read_that_saw_unstored_state_is_answered_after_the_commit(count
     assert change.done()
 
 
-async def test_a_read_of_what_a_later_batch_holds_waits_for_that_one(counters: Troupe, store: SqliteStore, disk: Disk):
+async def test_a_read_of_what_a_later_batch_holds_waits_for_that_one(counters: Troupe, store: Store, disk: Disk):
     await counters.ask(ReadCount())
     disk.hold()
     first = counters.asking(Increment())
@@ -615,7 +615,7 @@ async def test_a_read_of_what_a_later_batch_holds_waits_for_that_one(counters: T
     assert stored_then == [True]
 
 
-async def test_a_read_that_saw_unstored_state_fails_with_the_commit(counters: Troupe, store: SqliteStore, disk: Disk):
+async def test_a_read_that_saw_unstored_state_fails_with_the_commit(counters: Troupe, store: Store, disk: Disk):
     assert await counters.ask(Increment()) == 1
     disk.hold()
     change = counters.asking(Increment())
@@ -630,7 +630,7 @@ async def test_a_read_that_saw_unstored_state_fails_with_the_commit(counters: Tr
 
 
 async def test_changes_queued_behind_a_failed_one_fail_too_and_the_next_incarnation_starts_from_the_store(
-    counters: Troupe, store: SqliteStore, disk: Disk
+    counters: Troupe, store: Store, disk: Disk
 ):
     assert await counters.ask(Increment()) == 1
     disk.hold()
@@ -646,7 +646,7 @@ async def test_changes_queued_behind_a_failed_one_fail_too_and_the_next_incarnat
 
 
 async def test_a_change_that_comes_while_a_failed_incarnation_ends_is_made_by_the_next(
-    counters: Troupe, store: SqliteStore, disk: Disk
+    counters: Troupe, store: Store, disk: Disk
 ):
     await counters.ask(Increment())
     disk.hold()
@@ -661,7 +661,7 @@ async def test_a_change_that_comes_while_a_failed_incarnation_ends_is_made_by_th
     assert await value(store, "SELECT count(*) FROM increments") == 2
 
 
-async def test_a_refused_name_is_answered_with_its_error_and_the_actor_goes_on(counters: Troupe, store: SqliteStore):
+async def test_a_refused_name_is_answered_with_its_error_and_the_actor_goes_on(counters: Troupe, store: Store):
     await counters.ask(Increment(), "a")
     await counters.ask(Increment(), "b")
     await counters.ask(TakeName("rex"), "a")
@@ -674,7 +674,7 @@ async def test_a_refused_name_is_answered_with_its_error_and_the_actor_goes_on(c
 
 
 async def test_the_answer_of_a_change_that_may_be_refused_does_not_show_what_an_earlier_unit_failed_to_store(
-    counters: Troupe, store: SqliteStore, disk: Disk
+    counters: Troupe, store: Store, disk: Disk
 ):
     await counters.ask(Increment())
     disk.hold()
@@ -692,7 +692,7 @@ async def test_the_answer_of_a_change_that_may_be_refused_does_not_show_what_an_
 
 
 async def test_the_answer_of_a_change_that_may_be_refused_does_not_show_what_a_later_unit_fails_to_store(
-    counters: Troupe, store: SqliteStore, disk: Disk
+    counters: Troupe, store: Store, disk: Disk
 ):
     await counters.ask(Increment())
     disk.hold()
@@ -713,7 +713,7 @@ async def test_the_answer_of_a_change_that_may_be_refused_does_not_show_what_a_l
 
 @pytest.mark.parametrize("where", ["applied", "reply"])
 async def test_a_fault_after_the_commit_is_answered_and_leaves_no_actor_that_never_answers(
-    counters: Troupe, store: SqliteStore, where: str
+    counters: Troupe, store: Store, where: str
 ):
     @dataclass(frozen=True, slots=True)
     class Trip(Ask[None]):

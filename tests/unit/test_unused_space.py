@@ -13,6 +13,9 @@ from persistence.sqlite.store import SqliteStore
 from persistence.sqlite.unused_space import UnusedSpace
 from persistence.store import Unit, Write
 from tests.support.disk import open_store, rows, traces
+from tests.support.stores import sqlite_only
+
+pytestmark = sqlite_only
 
 WORD = "xylophone"
 
@@ -31,6 +34,7 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
             ]
             writes = [Write("INSERT INTO texts (text) VALUES (?)", (text,)) for text in some]
             await store.commit(Unit((*writes, Write("DELETE FROM texts WHERE text LIKE ?", (f"%{WORD}%",)))))
+        assert isinstance(store, SqliteStore)
         yield store
 
 
