@@ -22,7 +22,6 @@ from persistence.agents import AgentRow
 from persistence.banks import BankRow
 from persistence.memories import Choice, MemoryRow
 from persistence.search_index import DONE
-from persistence.sqlite.store import SqliteStore
 from persistence.store import Store, StoreUnavailable, Unit, Write
 from persistence.users import UserRow
 from tests.support.disk import Disk, open_store, rows, traces, value
@@ -67,7 +66,7 @@ def fast(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
     """A store of 0.2.0's time: a bank of memories in the old index, a long conversation and a long zone in none."""
     async with open_store(tmp_path) as store:
         await before(store)
@@ -107,7 +106,7 @@ async def is_in_one_index(store: Store) -> bool:
     return await value(store, query) == 0
 
 
-async def test_memories_are_found_while_they_move_and_after_a_crash(store: SqliteStore):
+async def test_memories_are_found_while_they_move_and_after_a_crash(store: Store):
     assert await in_both_indexes(store) == (MEMORIES, 0)
     moving = asyncio.create_task(index_banks(store))
     looked, place = 0, 0
@@ -135,7 +134,7 @@ async def test_memories_are_found_while_they_move_and_after_a_crash(store: Sqlit
         assert (await found(store, f"Where does the {animal(place)} live?"))[0] == place
 
 
-async def test_both_indexes_rank_alike_while_a_bank_moves(store: SqliteStore):
+async def test_both_indexes_rank_alike_while_a_bank_moves(store: Store):
     """A memory that has more of the question's words is first, whichever index has it."""
     await store.commit(Unit((Write("UPDATE collections SET version = ?", (tokenizer.VERSION,)),)))
     (collection,) = await store.fetch(search_index.of_bank("bnk_1"))
@@ -149,7 +148,7 @@ async def test_both_indexes_rank_alike_while_a_bank_moves(store: SqliteStore):
 
 
 async def test_what_changes_while_a_bank_moves_is_found_by_its_new_words_only(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ):
     real = indexing.sliced
     changes = [
@@ -181,9 +180,7 @@ def _index(row: MemoryRow) -> tuple[Write, ...]:
 
 
 @pytest.mark.parametrize("moved", [False, True])
-async def test_words_of_memories_stored_before_are_erased_from_both_indexes(
-    store: SqliteStore, tmp_path: Path, moved: bool
-):
+async def test_words_of_memories_stored_before_are_erased_from_both_indexes(store: Store, tmp_path: Path, moved: bool):
     if moved:
         await index_banks(store)
     assert traces(tmp_path, text_of(1))
@@ -196,9 +193,7 @@ async def test_words_of_memories_stored_before_are_erased_from_both_indexes(
 
 
 @pytest.mark.usefixtures("fast")
-async def test_another_version_of_the_tokenizer_has_all_indexed_anew(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
-):
+async def test_another_version_of_the_tokenizer_has_all_indexed_anew(store: Store, monkeypatch: pytest.MonkeyPatch):
     await index_banks(store)
     await index_talks(store)
     before = await value(store, "SELECT count(*) FROM postings")
@@ -221,7 +216,7 @@ def _shouted(text: str):  # pyright: ignore[reportUnknownParameterType]
 
 @pytest.mark.usefixtures("fast")
 @pytest.mark.parametrize("of", [search_index.of_conversation(CHAT), search_index.of_zone(ZONE)])
-async def test_a_long_conversation_stored_before_gets_its_index(store: SqliteStore, of):  # pyright: ignore[reportUnknownParameterType, reportMissingParameterType]
+async def test_a_long_conversation_stored_before_gets_its_index(store: Store, of):  # pyright: ignore[reportUnknownParameterType, reportMissingParameterType]
     job = asyncio.create_task(index_talks(store))
     while not (known := await store.fetch(of)) or known[0].reached < 500:  # pyright: ignore[reportUnknownArgumentType]
         await asyncio.sleep(0.005)
@@ -242,7 +237,7 @@ async def test_a_long_conversation_stored_before_gets_its_index(store: SqliteSto
 
 
 @pytest.mark.usefixtures("fast")
-async def test_the_job_and_the_actor_never_index_a_message_twice(store: SqliteStore):
+async def test_the_job_and_the_actor_never_index_a_message_twice(store: Store):
     """The actor moves the mark while the job has read its messages."""
     job = asyncio.create_task(index_talks(store))
     moved = 0
@@ -267,7 +262,7 @@ async def test_the_job_and_the_actor_never_index_a_message_twice(store: SqliteSt
 
 @pytest.mark.usefixtures("fast")
 async def test_an_actor_goes_on_where_the_job_has_indexed_all_that_left_its_window(
-    store: SqliteStore, caplog: pytest.LogCaptureFixture
+    store: Store, caplog: pytest.LogCaptureFixture
 ):
     newest = await read_window(store, CONVERSATION, CHAT, MESSAGES)
     window = Window(newest.messages, keeps_left=True, a_turn=A_PRIVATE_TURN)

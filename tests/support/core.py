@@ -11,9 +11,9 @@ from actors.ids import Clock, new_id, system_clock
 from actors.sealing import Sealer
 from actors.users.passwords import HashCost, PasswordHasher
 from persistence import users
-from persistence.sqlite.store import SqliteStore
 from persistence.store import Unit
 from persistence.users import UserRow
+from tests.support.stores import opened
 
 CHEAP = HashCost(memory_kib=8, iterations=1)
 """Minimal parameters of Argon2id, because OWASP's cost 20 ms of processor time each and few tests concern hashing."""
@@ -29,7 +29,7 @@ async def open_core(
     hasher: PasswordHasher | None = None,
 ) -> AsyncIterator[Core]:
     """Run a core with its database in a folder."""
-    store = await SqliteStore.open(folder / "parley.db", before_commit=before_commit)
+    store = await opened(folder / "parley.db", before_commit=before_commit)
     hasher = hasher or PasswordHasher(cost=CHEAP)
     core = Core(store, engine or RecallEngine(), Sealer(bytes(32)), options or CoreOptions(), clock, hasher=hasher)
     try:
