@@ -42,7 +42,7 @@ from config.settings import Settings, SettingsError, load_settings, variable
 from config.tuning import allow_many_connections, tune
 from config.version import VERSION
 from persistence import master_key, users
-from persistence.sqlite.store import SqliteStore
+from persistence.opening import open_store
 from persistence.store import Store, StoreError, Unit
 from routes.app import HttpOptions, build_app
 from routes.http.access_log import AccessLog, JsonFormatter, log_what_nobody_catches, refuse, tell
@@ -104,7 +104,7 @@ class Gateway:
         settings, parts = self.settings, self.parts
         options = core_options(settings, development_plan="default_plan" in (self.developed or ()))
         options = replace(options, idle_s=parts.idle_s)
-        self.store = await SqliteStore.open(settings.database_path, before_commit=parts.before_commit)
+        self.store = await open_store(settings.postgres_url, settings.database_path, parts.before_commit)
         try:
             sealer = await prepare_sealer(self.store, settings)
             (self.on_development_plan,) = await self.store.fetch(users.on_development_plan(NAMES_TOLD))

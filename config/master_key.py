@@ -27,6 +27,11 @@ def load_master_key(settings: Settings, *, first_start: bool) -> bytes:
     """
     if settings.master_key is not None:
         return settings.master_key.get_secret_value()
+    if settings.postgres_url is not None:
+        raise MasterKeyError(
+            "the master key has to be set with PostgreSQL, because the database may outlive this machine's files: make "
+            "one with 'openssl rand -base64 32', keep it safe and set it as PARLEY_MASTER_KEY."
+        )
     path = settings.data_dir / FILE
     with suppress(FileNotFoundError):
         return _read(path)

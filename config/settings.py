@@ -8,13 +8,14 @@ unit; a field's ``description`` names the allowed values in error messages.
 import difflib
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from config.values import (
+    POSTGRES_URL,
     SQLITE_URL,
     BaseUrl,
     Catalog,
@@ -134,7 +135,7 @@ class Settings(BaseModel):
     log_format: Literal["console", "json"] = Field("console", description="console or json")
     store_url: StoreUrl | None = Field(
         None,
-        description="sqlite:///relative.db or sqlite:////absolute.db; only sqlite is available in this version",
+        description="sqlite:///relative.db, sqlite:////absolute.db or postgresql://user:password@host:port/database",
     )
 
     @field_validator("openai_base_url", "openai_model")
@@ -150,6 +151,16 @@ class Settings(BaseModel):
         if self.store_url is None:
             return self.data_dir / "parley.db"
         return Path(self.store_url.removeprefix(SQLITE_URL))
+
+    @property
+    def postgres_url(self) -> str | None:
+        """The ``store_url`` if it names a PostgreSQL database."""
+        return self.store_url if (self.store_url or "").startswith(POSTGRES_URL) else None
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, object]]:
+        """Hide the password in ``store_url``."""
+        for name, value in super().__repr_args__():
+            yield name, _without_secrets(value) if name == "store_url" and isinstance(value, str) else value
 
 
 def variable(key: str) -> str:
@@ -248,11 +259,14 @@ def _nearest(name: str, known: Mapping[str, str]) -> str | None:
 
 def _shown(value: object) -> str:
     """Return a value as one short line, without a password or token in a URL."""
-    text = value if isinstance(value, str) else repr(value)
-    text = re.sub(r"(?s)(:/*).*@", r"\1(hidden)@", text)
-    text = re.sub(r"(?s)(://[^?]*\?).*", r"\1(hidden)", text)
+    text = _without_secrets(value if isinstance(value, str) else repr(value))
     text = text if len(text) <= 100 else f"{text[:100]}..."
     return repr(text) if isinstance(value, str) else text
+
+
+def _without_secrets(text: str) -> str:
+    text = re.sub(r"(?s)(:/*).*@", r"\1(hidden)@", text)
+    return re.sub(r"(?s)(://[^?]*\?).*", r"\1(hidden)", text)
 
 
 def _one_line(text: str) -> str:

@@ -8,11 +8,13 @@ import ssl
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, cast
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, AnyHttpUrl, BeforeValidator, Field, SecretBytes, SecretStr
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 SQLITE_URL = "sqlite:///"
+POSTGRES_URL = "postgresql://"
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?"
 _HOST_NAME = re.compile(rf"(?=.{{1,253}}\Z)(?:{_LABEL}\.)*(?![0-9]+\Z){_LABEL}")
 _HEADER_TEXT = re.compile(r"[!-~](?:[ -~]*[!-~])?")
@@ -95,9 +97,19 @@ def _base_url(text: str) -> str:
 
 
 def _store_url(text: str) -> str:
+    if text.startswith(POSTGRES_URL):
+        return _postgres_url(text)
     path = text.removeprefix(SQLITE_URL)
     if path in {text, ":memory:"} or not re.fullmatch(r"[^?#\0]*[^?#/\0]", path):
         raise ValueError("not a sqlite URL with the path of a file")
+    return text
+
+
+def _postgres_url(text: str) -> str:
+    parts = urlsplit(text)
+    _ = parts.port  # raises ValueError for what is no port
+    if not re.fullmatch(r"/[^/\s]+", parts.path) or parts.fragment or not text.isprintable():
+        raise ValueError("not a postgresql URL with the name of a database")
     return text
 
 

@@ -22,6 +22,7 @@ STATEMENTS = 1_024
 
 _LOST_SEVERITIES = ("FATAL", "PANIC")
 _CONNECTION_EXCEPTION = "08"
+_DATA_EXCEPTION = "22"
 
 _SESSION = {
     "jit": "off",  # it costs more than these short statements
@@ -79,6 +80,14 @@ def is_statements_own(connection: asyncpg.Connection, error: Exception) -> bool:
         state = error.sqlstate or ""
         return error.severity_en not in _LOST_SEVERITIES and not state.startswith(_CONNECTION_EXCEPTION)
     return isinstance(error, asyncpg.InterfaceError)  # the statement takes other parameters: nothing was sent
+
+
+def reason(error: BaseException | None) -> str:
+    """Return the reason of an error without any value of a row, because it goes to the log."""
+    if not isinstance(error, asyncpg.PostgresError):
+        return str(error)
+    message = error.message or str(error.args[0] if error.args else error)  # its text has the failing row
+    return message.partition(":")[0] if (error.sqlstate or "").startswith(_DATA_EXCEPTION) else message
 
 
 async def check(connection: asyncpg.Connection, url: str) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import asyncpg
 
-from persistence.postgres.connecting import connect, is_statements_own
+from persistence.postgres.connecting import connect, is_statements_own, reason
 from persistence.postgres.session import RETRY_S
 from persistence.store import StoreUnavailable
 
@@ -99,7 +99,7 @@ class Readers:
                 rows = await connection.fetch(read.sql, *read.params)
             except Exception as error:
                 if connection is not None and is_statements_own(connection, error):
-                    return _fail(read, str(error))
+                    return _fail(read, reason(error))
                 if connection is not None:
                     connection.terminate()
                     self._connections[place] = None

@@ -8,7 +8,7 @@ import asyncpg
 
 from persistence.batches import Outcome, one_by_one, planned
 from persistence.dialect import POSTGRES
-from persistence.postgres.connecting import is_statements_own
+from persistence.postgres.connecting import is_statements_own, reason
 from persistence.postgres.constraints import Constraints
 from persistence.store import ROWS, Fenced, StoreUnavailable, Unit, Write
 
@@ -104,7 +104,7 @@ class Transaction:
             await self._execute("ROLLBACK")
             if getattr(refused.__cause__, "sqlstate", None) == FENCED:
                 raise TakenOver from refused
-            raise BatchFailed(str(refused.__cause__)) from refused
+            raise BatchFailed(reason(refused.__cause__)) from refused
 
     async def _commit(self) -> None:
         if self._before_commit is not None:
@@ -117,7 +117,7 @@ class Transaction:
         try:
             done = await self._execute("COMMIT")
         except _Refused as refused:
-            raise BatchFailed(str(refused.__cause__)) from refused
+            raise BatchFailed(reason(refused.__cause__)) from refused
         if done != "COMMIT":  # the server rolls back a transaction with a failed statement, and says so
             raise BatchFailed(f"the transaction ended with {done}")
 
@@ -152,9 +152,9 @@ class Transaction:
         make = unit.constraint_errors.get(constraint)
         if make is not None:
             return make()
-        log.error("a unit failed: %s", cause)
+        log.error("a unit failed: %s", reason(cause))
         self.newly_fenced.update(unit.incarnations)
-        return StoreUnavailable(str(cause))
+        return StoreUnavailable(reason(cause))
 
     async def _run_all(self, writes: Iterable[Write]) -> int:
         """Run writes one after another; return the number of rows that the last one touched.
@@ -188,7 +188,7 @@ class Transaction:
             return await self._connection.execute(sql, *params)
         except Exception as error:
             if is_statements_own(self._connection, error):
-                raise _Refused(str(error)) from error
+                raise _Refused from error
             raise ConnectionLost(str(error)) from error
 
     async def _fetch(self, sql: str) -> Sequence[asyncpg.Record]:

@@ -16,8 +16,10 @@ import aiohttp
 
 from tests.support.fork_server import Start
 from tests.support.forked import ForkedProcess, Process
+from tests.support.stores import ON_POSTGRES, database_for
 
 CHECKOUT = Path(__file__).resolve().parents[2]
+MASTER_KEY = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 INTERNAL_SECRET = "internal-secret-of-the-tests"
 MAKE_RUN = ("make", "--no-print-directory", "run", "RUNTIME=", f"PY={sys.executable}")
 """`make run` with the Python of the tests, so that no environment has to be set up."""
@@ -173,6 +175,9 @@ class GatewayProcess:
             "PYTHONPATH": str(CHECKOUT),
             "PYTHONUNBUFFERED": "1",
         } | self.settings
+        if ON_POSTGRES and "PARLEY_STORE_URL" not in self.settings:
+            environment["PARLEY_STORE_URL"] = await database_for(self.data / "parley.db")
+            environment.setdefault("PARLEY_MASTER_KEY", MASTER_KEY)
         with self.log.open("ab") as log:
             start = log.tell()
             self.process = await self._begin(environment, log)

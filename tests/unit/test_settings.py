@@ -110,6 +110,8 @@ GOOD: list[tuple[str, str, object]] = [
     ("PARLEY_LOG_LEVEL", "error", "error"),
     ("PARLEY_LOG_FORMAT", "json", "json"),
     ("PARLEY_STORE_URL", "sqlite:////var/lib/p.db", "sqlite:////var/lib/p.db"),
+    ("PARLEY_STORE_URL", "postgresql://me:pw@db:5433/parley", "postgresql://me:pw@db:5433/parley"),
+    ("PARLEY_STORE_URL", "postgresql:///parley?host=%2Frun%2Fpg", "postgresql:///parley?host=%2Frun%2Fpg"),
 ]
 
 BAD: list[tuple[str, str, str]] = [
@@ -172,7 +174,10 @@ BAD: list[tuple[str, str, str]] = [
     ("PARLEY_SKILLS_DIR", "a\0b", "a path"),
     ("PARLEY_LOG_LEVEL", "loud", "debug, info, warning or error"),
     ("PARLEY_LOG_FORMAT", "xml", "console or json"),
-    ("PARLEY_STORE_URL", "postgresql://db/parley", "only sqlite is available in this version"),
+    ("PARLEY_STORE_URL", "mysql://db/parley", "sqlite:///relative.db"),
+    ("PARLEY_STORE_URL", "postgresql://db", "postgresql://user:password@host:port/database"),
+    ("PARLEY_STORE_URL", "postgresql://db:port/parley", "postgresql://user:password@host:port/database"),
+    ("PARLEY_STORE_URL", "postgresql://db/par/ley", "postgresql://user:password@host:port/database"),
     ("PARLEY_STORE_URL", "sqlite:///", "sqlite:///relative.db"),
     ("PARLEY_STORE_URL", "sqlite:///:memory:", "sqlite:///relative.db"),
     ("PARLEY_STORE_URL", "sqlite:///p.db?mode=ro", "sqlite:///relative.db"),
@@ -429,7 +434,7 @@ def test_no_secret_shows_in_an_error_or_its_traceback(toml: Path):
         "PARLEY_MASTER_KEY": "leak-key",
         "INTERNAL_SECRET": "leak\x01secret",
         "PARLEY_MASTER_KEI": "leak-mistyped",
-        "PARLEY_STORE_URL": "postgresql://me:leak@db/parley?password=leak",
+        "PARLEY_STORE_URL": "postgresql://me:leak@db/par/ley?password=leak",
         "PARLEY_OPENAI_BASE_URL": "https://me:leak@h/v1?key=leak",
     }
     with pytest.raises(SettingsError) as caught:
@@ -449,6 +454,17 @@ def test_settings_made_directly_hide_a_wrong_value_and_refuse_an_unknown_one():
 def test_the_password_in_a_store_url_is_hidden_and_the_rest_is_told():
     (problem,) = problems({"PARLEY_STORE_URL": "postgresql://me:p?w/@x@db/parley?password=pw"})
     assert problem.startswith("PARLEY_STORE_URL is 'postgresql://(hidden)@db/parley?(hidden)'; ")
+
+
+def test_the_password_in_a_right_store_url_is_not_in_the_settings_as_text():
+    settings = load_settings({"PARLEY_STORE_URL": "postgresql://me:leak@db/parley?password=leak"})
+    assert "leak" not in repr(settings) + str(settings)
+    assert settings.postgres_url == "postgresql://me:leak@db/parley?password=leak"
+
+
+def test_a_sqlite_store_has_no_postgres_url():
+    assert load_settings({}).postgres_url is None
+    assert load_settings({"PARLEY_STORE_URL": "sqlite:///p.db"}).postgres_url is None
 
 
 def test_a_long_value_is_shortened():
