@@ -1,11 +1,11 @@
 """API keys and users of sandbox keys end at their time, by a clock that the test moves, over restarts."""
 
 import asyncio
-import sqlite3
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, closing
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,12 @@ import pytest
 
 from actors.core import CoreOptions
 from actors.jobs.expiry import keep_house
+from persistence.store import Unit, Write
 from tests.support.clock import DAY_MS, MovableClock
 from tests.support.gateway import Client
 from tests.support.in_process import CommandClient, CoreGateway, commanded
 from tests.support.operator import SECRET, on_plan, set_plan
+from tests.support.stores import opened
 
 KEYS = "/api/api-keys"
 SANDBOX = "/api/dev/sandbox-key"
@@ -38,9 +40,10 @@ class Clocked:
         housekeeping = asyncio.create_task(keep_house(self.gateway.core))
         self.running.callback(housekeeping.cancel)
 
-    async def restart(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+    async def restart(self, meanwhile: Callable[[Path], Awaitable[None]] | None = None) -> None:
         await self.running.aclose()
-        meanwhile()
+        if meanwhile is not None:
+            await meanwhile(self.folder / "parley.db")
         await self.start()
 
     def use(self, client: Client) -> Client:
@@ -105,7 +108,7 @@ async def test_users_of_sandbox_keys_are_removed_after_30_days_without_use_or_wh
     clocked.clock.now += 10 * DAY_MS + 60_000
     path = f"{KEYS}/{await _id_of(revoked)}"
     assert (await revoked.request("DELETE", path)).http == 204
-    await clocked.restart(lambda: rename(clocked.folder, "an-imitator", "sandbox-imitator"))
+    await clocked.restart(partial(rename, "an-imitator", "sandbox-imitator"))
     unused, used, revoked = (clocked.use(key) for key in keys)
     lovelace = await clocked.nobody.log_on("lovelace")
     for _ in range(100):
@@ -121,10 +124,12 @@ async def test_users_of_sandbox_keys_are_removed_after_30_days_without_use_or_wh
     await clocked.nobody.log_on("sandbox-imitator")
 
 
-def rename(folder: Path, name: str, to: str) -> None:
+async def rename(name: str, to: str, path: Path) -> None:
     """Give a user a name that was allowed before it was reserved."""
-    with closing(sqlite3.connect(folder / "parley.db")) as database, database:
-        assert database.execute("UPDATE users SET name = ?1, name_key = ?1 WHERE name = ?2", (to, name)).rowcount == 1
+    store = await opened(path)
+    rename = Write("UPDATE users SET name = ?1, name_key = ?1 WHERE name = ?2", (to, name), rows=1)
+    await store.commit(Unit((rename,)))
+    await store.close()
 
 
 async def _id_of(key: Client) -> str:

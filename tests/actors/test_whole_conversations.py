@@ -16,6 +16,7 @@ from tests.support.disk import rows, value
 from tests.support.in_process import CommandClient, CoreGateway
 from tests.support.long_talk import FACT, QUESTION, QUOTE, answering, gateway_in, reply_to, talk, until_reached
 from tests.support.provider import says
+from tests.support.stores import ON_POSTGRES
 
 
 def sent(number: int) -> str:
@@ -37,7 +38,7 @@ async def test_keeping_indexed_messages_in_memory_saves_their_look_up(tmp_path: 
         await reply_to(user, FACT)
         await talk(user, 300)
         await until_reached(gateway, (2 * 301 - 200) // 64 * 64)
-        await rows_of(gateway, "ALTER TABLE vocabulary RENAME TO elsewhere")
+        await commit(gateway, "ALTER TABLE vocabulary RENAME TO elsewhere")
         assert await reply_to(user, QUESTION) == QUOTE
         assert await reply_to(user, "What is my aunt's hobby?") == dialogue_acts.UNKNOWN
 
@@ -107,23 +108,33 @@ async def test_what_left_the_window_is_found_before_and_after_it_is_indexed_and_
             assert await reply_to(user, f"Where did parcel p{number} go?", agent="scout") == sent(number)
 
 
+BREAK = (
+    (
+        "CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no''; END'",
+        "CREATE TRIGGER broken BEFORE INSERT ON collections FOR EACH ROW EXECUTE FUNCTION broken()",
+    )
+    if ON_POSTGRES
+    else ("CREATE TRIGGER broken BEFORE INSERT ON collections BEGIN SELECT raise(FAIL, 'no'); END",)
+)
+
+
 async def test_an_index_that_can_not_be_stored_costs_no_chat_and_is_made_up_for(tmp_path: Path):
     async with gateway_in(tmp_path) as gateway:
         user = await CommandClient(gateway).register("ada")
         await user.agent("scout")
         await reply_to(user, FACT)
-        await rows_of(gateway, "CREATE TRIGGER broken BEFORE INSERT ON collections BEGIN SELECT raise(FAIL, 'no'); END")
+        await commit(gateway, *BREAK)
         await talk(user, 150)
         assert await reply_to(user, QUESTION) == QUOTE
         assert await value(gateway.core.store, "SELECT count(*) FROM collections") == 0
-        await rows_of(gateway, "DROP TRIGGER broken")
+        await commit(gateway, "DROP TRIGGER broken@postgres( ON collections)")
         await talk(user, 60, first=150)
         await until_reached(gateway, 192)
         assert await reply_to(user, QUESTION) == QUOTE
 
 
-async def rows_of(gateway: CoreGateway, sql: str) -> None:
-    await gateway.core.store.commit(Unit((Write(sql, ()),)))
+async def commit(gateway: CoreGateway, *statements: str) -> None:
+    await gateway.core.store.commit(Unit(tuple(Write(sql, ()) for sql in statements)))
 
 
 async def test_a_conversation_is_searched_for_its_own_user_only(tmp_path: Path):
@@ -208,9 +219,9 @@ async def test_a_search_that_fails_leaves_the_answer_of_the_window(tmp_path: Pat
         await user.agent("scout")
         await reply_to(user, FACT)
         await talk(user, 150)
-        await rows_of(gateway, "ALTER TABLE vocabulary RENAME TO elsewhere")
+        await commit(gateway, "ALTER TABLE vocabulary RENAME TO elsewhere")
         assert await reply_to(user, QUESTION) == dialogue_acts.UNKNOWN
-        await rows_of(gateway, "ALTER TABLE elsewhere RENAME TO vocabulary")
+        await commit(gateway, "ALTER TABLE elsewhere RENAME TO vocabulary")
         assert await reply_to(user, QUESTION) == QUOTE
 
 
@@ -221,7 +232,7 @@ async def test_an_actor_finds_what_the_job_has_indexed_meanwhile(tmp_path: Path)
         await reply_to(user, FACT)
         await talk(user, 800)
     async with gateway_in(tmp_path) as gateway:
-        await rows_of(gateway, "DELETE FROM collections")  # as stored by 0.2.0
+        await commit(gateway, "DELETE FROM collections")  # as stored by 0.2.0
         user = await CommandClient(gateway).log_on("ada")
         assert await reply_to(user, QUESTION, agent="scout") == dialogue_acts.UNKNOWN
         assert await reply_to(user, "Where did parcel p510 go?", agent="scout") == sent(510)
@@ -239,7 +250,7 @@ async def test_a_job_and_an_actor_that_index_at_the_same_time_index_each_message
         await user.agent("scout")
         await talk(user, 250)
         for first in range(250, 1_000, 250):
-            await rows_of(gateway, "DELETE FROM collections")
+            await commit(gateway, "DELETE FROM collections")
             await asyncio.gather(talk(user, 250, first=first), index_talks(store), index_talks(store))
         await index_talks(store)
         reached = await value(store, "SELECT reached FROM collections")
