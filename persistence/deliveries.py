@@ -146,7 +146,7 @@ def due_first(endpoints: Sequence[int], limit: int) -> Query[list[DueRow]]:
             FROM @list_int(?) AS wanted
             @sqlite(CROSS JOIN deliveries ON deliveries.place IN {first.format("place")})
             @postgres(CROSS JOIN LATERAL {first.format("*")} AS deliveries)
-            @hint(CROSS) JOIN events ON events.place = deliveries.event
+            @seek(events, events.place = deliveries.event)
             ORDER BY deliveries.endpoint, deliveries.due, deliveries.place) AS ordered
         """,
         (orjson.dumps(endpoints).decode(), limit),

@@ -4,7 +4,8 @@ A macro is `@name` or `@name(arguments)`. Parameters are written as SQLite has t
 statement. The macros of both databases stand side by side in `_MACROS`:
 
 - `@sqlite(text)`, `@postgres(text)`: text for this database alone, where nothing can be shared
-- `@hint(text)`: a hint for SQLite's planner, as in `@hint(CROSS) JOIN`
+- `@hint(text)`: a hint for SQLite's planner
+- `@seek(table, condition)`: joins a table that is searched anew for each row before it
 - `@list_text(json)`, `@list_int(json)`: the subquery of a JSON array's elements, in the column `value`
 - `@rows(json, name type, ...)`: the subquery of a JSON array of rows; a type is bigint, real, text or json
 - `@members_int(json)`: the members of a JSON object of numbers, in the columns `key` and `value`, as part of a join
@@ -193,6 +194,11 @@ _TYPES = {"bigint": "bigint", "real": "double precision", "text": "text"}
 
 # each macro of SQLite, then of PostgreSQL
 _MACROS: dict[str, tuple[Macro, Macro]] = {
+    # each keeps the planner from another order or way of joining, which it would choose by guesses about JSON
+    "seek": (
+        _same("CROSS JOIN {0} ON {1}"),
+        _same("CROSS JOIN LATERAL (SELECT * FROM {0} WHERE {1} OFFSET 0) AS {0}"),
+    ),
     "list_text": (
         _same("(SELECT value FROM json_each({}))"),
         _same("(SELECT value FROM json_array_elements_text(CAST({} AS json)))"),

@@ -30,8 +30,8 @@ def are_as_read(bank_id: str, texts: Sequence[tuple[int, str]]) -> Write:
     given = ", ".join("(@typed(?, bigint), @typed(?, text))" for _ in texts)
     return Write(
         f"UPDATE banks SET name = name WHERE id = ? AND ? = (WITH given (place, text) AS (VALUES {given})"
-        " SELECT count(*) FROM given @hint(CROSS) JOIN memories"
-        " ON memories.place = given.place AND memories.text = given.text)",
+        " SELECT count(*) FROM given"
+        " @seek(memories, memories.place = given.place AND memories.text = given.text))",
         (bank_id, len(texts), *(value for pair in texts for value in pair)),
         rows=1,
     )

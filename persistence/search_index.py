@@ -189,14 +189,14 @@ def add(collection: int, texts: Sequence[IndexedText]) -> tuple[Write, ...]:
             f"INSERT INTO postings (term, document, times, length) {_TEXTS}"
             " SELECT number, texts.document, terms.value, texts.length FROM texts"
             " CROSS JOIN @members_int(texts.terms) AS terms"
-            " @hint(CROSS) JOIN vocabulary ON collection = ? AND term = terms.key",
+            " @seek(vocabulary, collection = ? AND term = terms.key)",
             (given, collection),
         ),
         Write(
             f"INSERT INTO indexed_texts (collection, document, length, whole, part, terms) {_TEXTS}"
             " SELECT ?, document, length, whole, part, (SELECT @json_array(number)"
             " FROM @members_int(texts.terms) AS terms"
-            " @hint(CROSS) JOIN vocabulary ON collection = ? AND term = terms.key) FROM texts",
+            " @seek(vocabulary, collection = ? AND term = terms.key)) FROM texts",
             (given, collection, collection),
         ),
         Write(
@@ -236,7 +236,7 @@ def frequencies(collection: int, terms: Sequence[str]) -> Query[Frequency]:
     """Look up these distinct terms, without those that no text has."""
     return Query(
         "SELECT term, number, documents FROM @list_text(?) AS given"
-        " @hint(CROSS) JOIN vocabulary ON collection = ? AND term = given.value",
+        " @seek(vocabulary, collection = ? AND term = given.value)",
         (_json(terms), collection),
         lambda row: Frequency(*row),
     )
@@ -246,14 +246,14 @@ def relatives(collection: int, beginnings: Sequence[str], limit: int) -> Query[t
     """List up to `limit` terms that begin with each of these: the beginning and the term's frequency."""
     return Query(
         "SELECT given.value, term, number, documents FROM @list_text(?) AS given"
-        " @hint(CROSS) JOIN vocabulary ON collection = ? AND term >= given.value AND term < given.value || ? LIMIT ?",
+        " @seek(vocabulary, collection = ? AND term >= given.value AND term < given.value || ?) LIMIT ?",
         (_json(beginnings), collection, _AFTER_ALL, limit),
         lambda row: (row[0], Frequency(*row[1:])),
     )
 
 
 _WEIGHTED = "weight * times / (times + @typed(:fixed, real) + @typed(:by_length, real) * length)"
-_ALL = "weights @hint(CROSS) JOIN postings ON postings.term = weights.term"
+_ALL = "weights @seek(postings, postings.term = weights.term)"
 
 
 def _best(matches: str) -> str:
@@ -267,10 +267,10 @@ def _best(matches: str) -> str:
         GROUP BY document ORDER BY score DESC, document DESC LIMIT :limit
     )
     SELECT found.document, whole, part, score + coalesce(
-        (SELECT sum({_WEIGHTED}) FROM others @hint(CROSS) JOIN postings
-         ON postings.term = others.term AND postings.document = found.document), 0.0) AS total
-    FROM found @hint(CROSS) JOIN indexed_texts
-        ON indexed_texts.collection = :collection AND indexed_texts.document = found.document
+        (SELECT sum({_WEIGHTED}) FROM others
+         @seek(postings, postings.term = others.term AND postings.document = found.document)), 0.0) AS total
+    FROM found
+    @seek(indexed_texts, indexed_texts.collection = :collection AND indexed_texts.document = found.document)
     ORDER BY total DESC, found.document DESC
     """
 
@@ -331,7 +331,7 @@ def occurrences(terms: Sequence[int], documents: Sequence[int]) -> Query[Occurre
     """Look up where these terms, by number, occur in these texts of their collection."""
     return Query(
         "SELECT term, document, times, length FROM @list_int(?) AS terms CROSS JOIN @list_int(?) AS texts"
-        " @hint(CROSS) JOIN postings ON term = terms.value AND document = texts.value",
+        " @seek(postings, term = terms.value AND document = texts.value)",
         (_json(terms), _json(documents)),
         lambda row: Occurrence(*row),
     )
@@ -341,8 +341,8 @@ def at(collection: int, parts: Sequence[tuple[str, int]]) -> Query[Hit]:
     """Find the texts with these wholes and parts, each with the score 0.0."""
     return Query(
         "SELECT document, indexed_texts.whole, indexed_texts.part, CAST(0.0 AS DOUBLE PRECISION)"
-        " FROM @rows(?, whole text, part bigint) AS given @hint(CROSS) JOIN indexed_texts"
-        " ON collection = ? AND indexed_texts.whole = given.whole AND indexed_texts.part = given.part",
+        " FROM @rows(?, whole text, part bigint) AS given @seek(indexed_texts,"
+        " collection = ? AND indexed_texts.whole = given.whole AND indexed_texts.part = given.part)",
         (_json(parts), collection),
         lambda row: Hit(*row),
     )

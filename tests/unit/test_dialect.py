@@ -15,6 +15,8 @@ from persistence.dialect import POSTGRES, SQLITE
         ("SELECT '?' || ? || ':a ''@b(' || \"?\"", "SELECT '?' || ? || ':a ''@b(' || \"?\"",
          "SELECT '?' || $1 || ':a ''@b(' || \"?\""),
         ("FROM a @hint(NOT INDEXED) WHERE ?", "FROM a NOT INDEXED WHERE ?", "FROM a  WHERE $1"),
+        ("FROM a @seek(b, b.id = a.id AND (b.at = ?))", "FROM a CROSS JOIN b ON b.id = a.id AND (b.at = ?)",
+         "FROM a CROSS JOIN LATERAL (SELECT * FROM b WHERE b.id = a.id AND (b.at = $1) OFFSET 0) AS b"),
         ("@hint(+)user = ?", "+user = ?", "user = $1"),
         ("@greatest(a, coalesce(b, 0), ?)", "max(a, coalesce(b, 0), ?)", "greatest(a, coalesce(b, 0), $1)"),
         ("@typed(?, bigint)", "?", "CAST($1 AS bigint)"),
