@@ -180,22 +180,20 @@ def add(collection: int, texts: Sequence[IndexedText]) -> tuple[Write, ...]:
         earlier,
         Write(
             f"INSERT INTO vocabulary (collection, term, documents) {_TEXTS}"
-            " SELECT ?, terms.key, count(*) FROM texts CROSS JOIN @members_int(texts.terms) AS terms WHERE true"
-            " GROUP BY terms.key"
+            " SELECT ?, key, count(*) FROM texts CROSS JOIN @members_int(texts.terms) AS terms WHERE true GROUP BY key"
             " ON CONFLICT (collection, term) DO UPDATE SET documents = vocabulary.documents + excluded.documents",
             (given, collection),
         ),
         Write(
             f"INSERT INTO postings (term, document, times, length) {_TEXTS}"
             " SELECT number, texts.document, terms.value, texts.length FROM texts"
-            " CROSS JOIN @members_int(texts.terms) AS terms"
-            " @seek(vocabulary, collection = ? AND term = terms.key)",
+            " CROSS JOIN @members_int(texts.terms) AS terms @seek(vocabulary, collection = ? AND term = terms.key)",
             (given, collection),
         ),
         Write(
             f"INSERT INTO indexed_texts (collection, document, length, whole, part, terms) {_TEXTS}"
-            " SELECT ?, document, length, whole, part, (SELECT @json_array(number)"
-            " FROM @members_int(texts.terms) AS terms"
+            " SELECT ?, document, length, whole, part,"
+            " (SELECT @json_array(number) FROM @members_int(texts.terms) AS terms"
             " @seek(vocabulary, collection = ? AND term = terms.key)) FROM texts",
             (given, collection, collection),
         ),
@@ -253,29 +251,33 @@ def relatives(collection: int, beginnings: Sequence[str], limit: int) -> Query[t
 
 
 _WEIGHTED = "weight * times / (times + @typed(:fixed, real) + @typed(:by_length, real) * length)"
-_ALL = "weights @seek(postings, postings.term = weights.term)"
+
+
+def _rank(name: str, score: str) -> str:
+    # the last bits of a sum depend on its order, which is not the same in all texts, nor in both databases
+    return f"CAST(@sqlite({name})@postgres(({score})) * 1e9 AS BIGINT)"
 
 
 def _best(matches: str) -> str:
+    score = f"sum({_WEIGHTED})"
+    total = f"""score + coalesce((SELECT {score} FROM others
+        @seek(postings, postings.term = others.term AND postings.document = found.document)), 0.0)"""
     return f"""
     WITH weights AS MATERIALIZED (
         SELECT * FROM @rows(:weights, term bigint, weight real) AS given
     ), others AS MATERIALIZED (
         SELECT * FROM @rows(:others, term bigint, weight real) AS given
     ), found (document, score) AS MATERIALIZED (
-        SELECT document, sum({_WEIGHTED}) AS score FROM {matches}
-        GROUP BY document ORDER BY score DESC, document DESC LIMIT :limit
+        SELECT document, {score} AS score FROM {matches}
+        GROUP BY document ORDER BY {_rank("score", score)} DESC, document DESC LIMIT :limit
     )
-    SELECT found.document, whole, part, score + coalesce(
-        (SELECT sum({_WEIGHTED}) FROM others
-         @seek(postings, postings.term = others.term AND postings.document = found.document)), 0.0) AS total
-    FROM found
+    SELECT found.document, whole, part, {total} AS total FROM found
     @seek(indexed_texts, indexed_texts.collection = :collection AND indexed_texts.document = found.document)
-    ORDER BY total DESC, found.document DESC
+    ORDER BY {_rank("total", total)} DESC, found.document DESC
     """
 
 
-_BEST = _best(_ALL)
+_BEST = _best("weights @seek(postings, postings.term = weights.term)")
 
 
 def best(
