@@ -224,15 +224,20 @@ class Window:
 
         Those that left are searched, too.
         """
-        return self._found(self._ready().search(question, limit, among=self._told, context=IN_CONTEXT))
+        return self._search(question, limit, answering=False)
 
     def answers(self, question: Question, limit: int) -> list[FoundUtterance]:
         """Return the same as `search`, or nothing if none of them can answer the question."""
-        return self.search(question, limit) if self._ready().may_answer(question, self._told) else []
+        return self._search(question, limit, answering=True)
 
     def sure(self, question: Question, limit: int) -> list[FoundUtterance]:
         """Return the utterances that answer a question without doubt by themselves, as `search` does."""
         return self._found(self._ready().sure(question, limit, among=self._told))
+
+    def _search(self, question: Question, limit: int, *, answering: bool) -> list[FoundUtterance]:
+        index = self._ready()
+        found = index.search(question, limit, among=self._told, context=IN_CONTEXT, answering=answering)
+        return self._found(found)
 
     def _ready(self) -> Index:
         index = self._index

@@ -105,8 +105,9 @@ async def ranked(
     for term in found.terms.values():
         having[term.asked] = having.get(term.asked, 0) + term.documents
     replaced = shares_of([(known, term.asked) for known, term in found.terms.items() if known != term.asked])
-    gains = in_context(matched, lambda whole, part: numbers.get((whole, part)))
-    return judged(question, found.texts, having, replaced, own, gains, limit)
+    gains = in_context(matched, numbers.get)
+    judge = question.judging(found.texts, having)
+    return judged(judge, found.texts, having, replaced, own, gains, limit)
 
 
 async def _none() -> list[Hit]:
