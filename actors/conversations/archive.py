@@ -35,7 +35,10 @@ MAX_READ = 400
 """The number of messages before the window that are read for it where they are not indexed yet; a job does the rest."""
 
 MAX_KEPT = 1_600
-"""The number of indexed messages of one conversation in use that stay in memory, so that they need no look-up."""
+"""The number of indexed statements of one conversation in use that stay in memory, so that they need no look-up.
+
+These are about 5,000 messages of everyday talk, because questions and most replies state nothing and take no room.
+"""
 
 MAX_KEPT_IN_ALL = 100_000
 """The same for all conversations of this process together; a longer one counts once more for each 1,000 characters."""
@@ -78,21 +81,21 @@ class _Moved(Exception):
 
 
 class _Kept:
-    """Counts the indexed messages that the archives of this process keep in memory, long ones several times."""
+    """Counts the indexed statements that the archives of this process keep in memory, long ones several times."""
 
     count = 0
 
 
 def kept_in_all() -> int:
-    """Return the number of indexed messages that the archives of this process keep in memory; long ones count more."""
+    """Return the number of indexed statements that archives of this process keep in memory; long ones count more."""
     return _Kept.count
 
 
 class Archive(Generic[S]):
     """The archive of one conversation or zone in use.
 
-    The newest messages that are indexed stay in memory while there is room for them in the process. Where these are all
-    that left the window, no look-up is needed.
+    The newest messages that are indexed and state something stay in memory while there is room for them in the process.
+    Where these are all that left the window, no look-up is needed.
 
     Its units change nothing in memory that an answer shows, so they need no fence: one of an actor that was replaced
     meanwhile is stored only if it is still right. The store compares each text with the stored one, so that the terms
@@ -118,14 +121,15 @@ class Archive(Generic[S]):
 
     @property
     def is_empty(self) -> bool:
-        """Whether all messages are in memory, where searches of the window find them."""
+        """Whether all messages that state something are in memory, where searches of the window find them."""
         window = self._window
-        return window.oldest_seq == 1 or (self._collection is None and not window.left)
+        return window.oldest_seq == 1 or (self._collection is None and not (window.left or window.archived))
 
-    def _drop(self, upto_seq: int) -> None:
-        """Drop indexed messages, up to a seq, for which there is no more room."""
-        window, room = self._window, MAX_KEPT_IN_ALL - _Kept.count + self._kept
-        window.drop_left(upto_seq, keep=MAX_KEPT, room=max(room, 0))
+    async def _drop(self, upto_seq: int) -> None:
+        """Drop indexed messages, up to a seq, that state nothing, and the oldest others for which there is no room."""
+        window = self._window
+        await sliced(window.archiving(upto_seq))
+        window.drop_archived(keep=MAX_KEPT, room=max(MAX_KEPT_IN_ALL - _Kept.count + self._kept, 0))
         _Kept.count += window.archived_weight - self._kept
         self._kept = window.archived_weight
 
@@ -134,7 +138,7 @@ class Archive(Generic[S]):
     def tend(self) -> None:
         """Index what left the window, in a task, if a batch of it is there."""
         window = self._window
-        if window.left - window.archived >= BATCH and self._task is None and window.last_seq >= self._tries_at:
+        if window.left >= BATCH and self._task is None and window.last_seq >= self._tries_at:
             self._task = asyncio.create_task(self._index())
 
     @property
@@ -144,7 +148,7 @@ class Archive(Generic[S]):
 
     async def _index(self) -> None:
         try:
-            while self._window.left - self._window.archived >= BATCH:
+            while self._window.left >= BATCH:
                 async with _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
                     going_on = await self._index_batch()
                 if not going_on:
@@ -175,8 +179,8 @@ class Archive(Generic[S]):
             collection = search_index.Collection(new_number(), tokenizer.VERSION, 0, 0, 0)
         if collection is None or collection.version != tokenizer.VERSION:
             return False
-        self._drop(collection.reached)
-        if self._window.archived == self._window.left:  # the job has indexed all of them
+        await self._drop(collection.reached)
+        if not self._window.left:  # the job has indexed all of them
             return True
         if self._window.leaving_seq != collection.reached + 1:
             return False
@@ -198,7 +202,7 @@ class Archive(Generic[S]):
             return self._collection is not None and self._collection.reached > collection.reached
         words = collection.words + sum(len(terms) for _, terms in stating)
         self._collection = collection._replace(reached=to, texts=collection.texts + len(texts), words=words)
-        self._drop(to)
+        await self._drop(to)
         return True
 
     @property
