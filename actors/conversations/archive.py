@@ -41,7 +41,7 @@ These are about 5,000 messages of everyday talk, because questions and most repl
 """
 
 MAX_KEPT_IN_ALL = 100_000
-"""The same for all conversations of this process together; a longer one counts once more for each 1,000 characters."""
+"""The same for all conversations of this process together; a longer one counts once more for each 250 characters."""
 
 _IN_CONTEXT = 16  # of the best messages; a bank looks at more, and takes twice as long
 

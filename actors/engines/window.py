@@ -84,7 +84,7 @@ class Window:
         self.left = 0
         """The number of utterances that left and that the archive has not."""
         self.archived_weight = 0
-        """The size of the `archived`: each counts once, and once more for each thousand characters."""
+        """The size of the `archived`: each counts once, and once more for each 250 characters."""
         if keeps_left:
             for utterance in utterances:
                 self.append(utterance)
@@ -307,4 +307,4 @@ class Window:
 
 
 def _weight(utterance: Utterance) -> int:
-    return 1 + len(utterance.content) // 1_000
+    return 1 + len(utterance.content) // 250

@@ -70,7 +70,7 @@ def test_of_those_that_are_archived_the_newest_can_be_kept(indexed_first: bool):
 def test_what_is_kept_of_those_that_are_archived_is_bounded_by_its_length():
     window = numbered(0)
     for seq in range(1, 11):
-        window.append(said(seq, "long " * 1_000 if seq == 3 else f"short {seq}"))
+        window.append(said(seq, "long " * 250 if seq == 3 else f"short {seq}"))
     archive(window, 5, keep=4, room=8)
     assert (window.archived, window.archived_weight, window.oldest_seq) == (3, 8, 3)
     archive(window, 6, keep=4, room=8)
