@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from actors.conversations.stored import from_row
 from actors.engines import dialogue_acts
 from actors.engines.message import A_PRIVATE_TURN, Utterance, turn_of
-from actors.engines.window import CAPACITY, FoundUtterance, Window
+from actors.engines.window import CAPACITY, IN_CONTEXT, MAX_POSTINGS, FoundUtterance, Window
 from actors.ids import new_number
 from actors.retrieval import stored
 from actors.retrieval.found import Found
@@ -23,7 +23,7 @@ from actors.text import tokenizer
 from persistence import conversations, search_index, zones
 from persistence.conversations import MessageRow
 from persistence.search_index import IndexedText
-from persistence.store import FOREIGN_KEY, ROWS, Query, Store, StoreUnavailable, Unit, Write
+from persistence.store import FOREIGN_KEY, ROWS, Query, Reads, Store, StoreUnavailable, Unit, Write, rows_of
 
 BATCH = 64
 """The number of messages that left the window and are indexed together."""
@@ -42,8 +42,6 @@ These are about 5,000 messages of everyday talk, because questions and most repl
 
 MAX_KEPT_IN_ALL = 100_000
 """The same for all conversations of this process together; a longer one counts once more for each 250 characters."""
-
-_IN_CONTEXT = 16  # of the best messages; a bank looks at more, and takes twice as long
 
 log = logging.getLogger("parley.archive")
 
@@ -219,8 +217,7 @@ class Archive(Generic[S]):
     async def answers(self, question: Question, limit: int) -> list[FoundUtterance]:
         """Find indexed messages that answer a question; see `engines.turn.Archive`."""
         try:
-            hits = await self._search_store(question, limit)
-            return await self._complete([hit for hit in hits if hit.answers])
+            return await self._search_store(question, limit, lambda hit: hit.answers)
         except Exception as error:
             _not_searched(error)
             return []
@@ -233,29 +230,33 @@ class Archive(Generic[S]):
         inside = self._window.search(question, limit + 1)  # one more, because the message to answer may be in there
         found = {one.utterance.seq: one for one in inside if one.utterance.seq < before}
         try:
-            hits = await self._search_store(question, limit)
-            for one in await self._complete([hit for hit in hits if hit.number < before and hit.number not in found]):
+            for one in await self._search_store(
+                question, limit, lambda hit: hit.number < before and hit.number not in found
+            ):
                 found[one.utterance.seq] = one
         except Exception as error:
             _not_searched(error)
         return sorted(found.values(), key=lambda one: (one.score, one.utterance.seq), reverse=True)[:limit]
 
-    async def _search_store(self, question: Question, limit: int) -> list[Found]:
+    async def _search_store(
+        self, question: Question, limit: int, wanted: Callable[[Found], bool]
+    ) -> list[FoundUtterance]:
         if self._is_behind:
             await self._read()
         collection = self._collection
         if collection is None or not collection.texts:
             return []
-        return await stored.ranked(self._store, collection, question, limit, context=_IN_CONTEXT)
+        return await sliced(_with_terms(await self._store.read(self._looked_up(collection, question, limit, wanted))))
 
-    async def _complete(self, hits: list[Found]) -> list[FoundUtterance]:
-        """Read the messages that were found, in the order of `hits`."""
-        if not hits:
-            return []
-        found = {hit.number: hit for hit in hits}
-        rows = await self._store.fetch(self._of.at(self._stream, list(found)))
-        messages = {row.seq: from_row(row) for row in rows}
-        return await sliced(_with_terms([(messages[seq], hit) for seq, hit in found.items() if seq in messages]))
+    def _looked_up(
+        self, collection: search_index.Collection, question: Question, limit: int, wanted: Callable[[Found], bool]
+    ) -> Reads[list[tuple[MessageRow, Found]]]:
+        """Find messages and read those that are wanted, the best first."""
+        ranked = yield from stored.ranked(collection, question, limit, context=IN_CONTEXT, postings=MAX_POSTINGS)
+        found = {hit.number: hit for hit in ranked if wanted(hit)}
+        rows = (yield from rows_of(self._of.at(self._stream, list(found)))) if found else []
+        messages = {row.seq: row for row in rows}
+        return [(messages[seq], hit) for seq, hit in found.items() if seq in messages]
 
 
 def _not_searched(error: Exception) -> None:
@@ -266,9 +267,10 @@ def _not_searched(error: Exception) -> None:
         log.error("older messages can't be searched", exc_info=error)
 
 
-def _with_terms(found: list[tuple[Utterance, Found]]) -> Steps[list[FoundUtterance]]:
+def _with_terms(found: list[tuple[MessageRow, Found]]) -> Steps[list[FoundUtterance]]:
     complete: list[FoundUtterance] = []
-    for utterance, (_, score, share, answers) in found:
+    for row, (_, score, share, answers) in found:
+        utterance = from_row(row)
         terms = (yield from dialogue_acts.finding_facts(utterance)) if answers else ()
         complete.append(FoundUtterance(utterance, score, share, answers, tuple(dict.fromkeys(terms))))
         yield

@@ -11,7 +11,7 @@ from actors.conversations import archive
 from actors.core import Core
 from actors.engines import dialogue_acts
 from actors.jobs.indexing import index_talks
-from persistence.store import Query, Unit, Write
+from persistence.store import Query, Reads, Unit, Write
 from tests.support.disk import rows, value
 from tests.support.gateway import Client
 from tests.support.in_process import CommandClient, CoreGateway
@@ -73,16 +73,21 @@ async def other_talk(gateway: CoreGateway) -> None:
     assert await reply_to(other, "Where did parcel p7 go?") == sent(7)
 
 
-class Reads:
-    """Counts the reads of a core's store."""
+class CountedReads:
+    """Counts the trips to a core's store that read something."""
 
     def __init__(self, core: Core) -> None:
         self.count = 0
         self._fetch, core.store.fetch = core.store.fetch, self.fetch  # pyright: ignore[reportAttributeAccessIssue]
+        self._read, core.store.read = core.store.read, self.read  # pyright: ignore[reportAttributeAccessIssue]
 
     async def fetch(self, query: Query[Any]) -> list[Any]:
         self.count += 1
         return await self._fetch(query)
+
+    async def read(self, reads: Reads[Any]) -> Any:
+        self.count += 1
+        return await self._read(reads)
 
 
 async def ask(user: Client, chats: int) -> None:
@@ -97,7 +102,7 @@ async def test_keeping_needs_no_look_up_after_thousands_of_questions(tmp_path: P
         before = archive.kept_in_all()
         user = await CommandClient(gateway).register("ada")
         await user.agent("scout")
-        reads = Reads(gateway.core)
+        reads = CountedReads(gateway.core)
         await reply_to(user, FACT)
         await ask(user, 1_000)
         for name in ("Rex", "Bello"):
@@ -124,7 +129,7 @@ async def test_keeping_statements_beyond_the_bound_leaves_the_oldest_to_the_look
         await talk(user, 200)
         await until_reached(gateway, (2 * 301 - 200) // 64 * 64)
         assert archive.kept_in_all() == before + 50
-        reads = Reads(gateway.core)
+        reads = CountedReads(gateway.core)
         assert await reply_to(user, "Where did parcel p70 go?") == sent(70)
         assert reads.count == 0
         assert await reply_to(user, QUESTION) == QUOTE
@@ -241,13 +246,12 @@ class Gate:
 
     def __init__(self, core: Core) -> None:
         self.reached, self.opened = asyncio.Event(), asyncio.Event()
-        self._fetch, core.store.fetch = core.store.fetch, self.fetch  # pyright: ignore[reportAttributeAccessIssue]
+        self._read, core.store.read = core.store.read, self.read  # pyright: ignore[reportAttributeAccessIssue]
 
-    async def fetch(self, query: Query[Any]) -> list[Any]:
-        if "vocabulary" in query.sql:
-            self.reached.set()
-            await self.opened.wait()
-        return await self._fetch(query)
+    async def read(self, reads: Reads[Any]) -> Any:
+        self.reached.set()
+        await self.opened.wait()
+        return await self._read(reads)
 
 
 async def test_chats_wait_for_a_look_up_in_their_own_conversation_and_others_go_on(tmp_path: Path):
