@@ -170,7 +170,9 @@ def _matches(
     numbers: dict[tuple[str, int], int] = {}
     for document, whole, part, number, times, length in (yield from rows_of(query)):
         if not number:
-            numbers[whole, part] = max(document, numbers.get((whole, part), document))
+            place = whole, part
+            if document >= numbers.get(place, document):  # of two at one place, the newest counts, as in memory
+                numbers[place] = document
             continue
         match = found.get(document)
         if match is None:
