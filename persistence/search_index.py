@@ -5,13 +5,14 @@ with the memory's or message's text, and with their collection.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
-from persistence.store import Query, Write
+from persistence.store import Params, Query, Write
 
 DONE = 2**63 - 1
 """The value of `reached` of a bank whose memories are all indexed."""
@@ -67,15 +68,6 @@ class Frequency(NamedTuple):
     term: str
     number: int
     documents: int
-
-
-class Hit(NamedTuple):
-    """A text that was found, and its score, which is comparable only within one search."""
-
-    document: int
-    whole: str
-    part: int
-    score: float
 
 
 # collections
@@ -250,101 +242,90 @@ def relatives(collection: int, beginnings: Sequence[str], limit: int) -> Query[t
     )
 
 
-_WEIGHTED = "weight * times / (times + @typed(:fixed, real) + @typed(:by_length, real) * length)"
+class Match(NamedTuple):
+    """A term of a text that was found: how often the text has it, and how many terms the text has in all.
 
-
-def _rank(name: str, score: str) -> str:
-    # the last bits of a sum depend on its order, which is not the same in all texts, nor in both databases
-    return f"CAST(@sqlite({name})@postgres(({score})) * 1e9 AS BIGINT)"
-
-
-def _best(matches: str) -> str:
-    score = f"sum({_WEIGHTED})"
-    total = f"""score + coalesce((SELECT {score} FROM others
-        @seek(postings, postings.term = others.term AND postings.document = found.document)), 0.0)"""
-    return f"""
-    WITH weights AS MATERIALIZED (
-        SELECT * FROM @rows(:weights, term bigint, weight real) AS given
-    ), others AS MATERIALIZED (
-        SELECT * FROM @rows(:others, term bigint, weight real) AS given
-    ), found (document, score) AS MATERIALIZED (
-        SELECT document, {score} AS score FROM {matches}
-        GROUP BY document ORDER BY {_rank("score", score)} DESC, document DESC LIMIT :limit
-    )
-    SELECT found.document, whole, part, {total} AS total FROM found
-    @seek(indexed_texts, indexed_texts.collection = :collection AND indexed_texts.document = found.document)
-    ORDER BY {_rank("total", total)} DESC, found.document DESC
+    A `term` of 0 only names a text: one that was found itself, or one beside it in the same whole.
     """
 
-
-_BEST = _best("weights @seek(postings, postings.term = weights.term)")
-
-
-def best(
-    collection: int,
-    weights: Sequence[tuple[int, float]],
-    average: float,
-    k1: float,
-    b: float,
-    limit: int,
-    others: Sequence[tuple[int, float]] = (),
-    newest: Sequence[int] | None = None,
-) -> Query[Hit]:
-    """Find the texts that match terms best by BM25, best first; among equals, the higher document first.
-
-    A text scores, for each of its terms, weight * times * (k1 + 1) / (times + k1 * (1 - b + b * length / average)).
-
-    Args:
-        collection: its number.
-        weights: the numbers of the terms, with their weights.
-        average: the average length of a text, in terms.
-        k1: how much the repetitions of a term count.
-        b: how much a text's length counts.
-        limit: the number of texts to find.
-        others: further terms, which only count in the scores of the texts that `weights` find.
-        newest: for each term of `weights`, the number of its texts that are looked at, the newest ones; all if absent.
-    """
-    weights = [(term, weight * (k1 + 1)) for term, weight in weights]
-    others = [(term, weight * (k1 + 1)) for term, weight in others]
-    params = {"weights": _json(weights), "others": _json(others), "collection": collection, "limit": limit}
-    params |= {"fixed": k1 * (1 - b), "by_length": k1 * b / average}  # computed once, and not for each posting
-    if newest is None:
-        return Query(_BEST, params, lambda row: Hit(*row))
-    matches = " UNION ALL ".join(
-        f"SELECT * FROM (SELECT document, times, length, @typed(:weight{place}, real) AS weight FROM postings"
-        f" WHERE term = :term{place} ORDER BY document DESC LIMIT :count{place}) AS newest"
-        for place in range(len(weights))
-    )
-    for place, ((term, weight), count) in enumerate(zip(weights, newest, strict=True)):
-        params |= {f"term{place}": term, f"weight{place}": weight, f"count{place}": count}
-    return Query(_best(f"({matches}) AS newest"), params, lambda row: Hit(*row))
-
-
-class Occurrence(NamedTuple):
-    """A term in a text: how often it has it, and how many terms it has in all."""
-
-    term: int
     document: int
+    whole: str
+    part: int
+    term: int
     times: int
     length: int
 
 
-def occurrences(terms: Sequence[int], documents: Sequence[int]) -> Query[Occurrence]:
-    """Look up where these terms, by number, occur in these texts of their collection."""
-    return Query(
-        "SELECT term, document, times, length FROM @list_int(?) AS terms CROSS JOIN @list_int(?) AS texts"
-        " @seek(postings, term = terms.value AND document = texts.value)",
-        (_json(terms), _json(documents)),
-        lambda row: Occurrence(*row),
-    )
+_match: Callable[[Params], Match] = partial(tuple.__new__, Match)  # pyright: ignore[reportUnknownMemberType]
+"""Makes one of a row; unlike `_make`, it runs no Python, because rows are many."""
 
 
-def at(collection: int, parts: Sequence[tuple[str, int]]) -> Query[Hit]:
-    """Find the texts with these wholes and parts, each with the score 0.0."""
-    return Query(
-        "SELECT document, indexed_texts.whole, indexed_texts.part, CAST(0.0 AS DOUBLE PRECISION)"
-        " FROM @rows(?, whole text, part bigint) AS given @seek(indexed_texts,"
-        " collection = ? AND indexed_texts.whole = given.whole AND indexed_texts.part = given.part)",
-        (_json(parts), collection),
-        lambda row: Hit(*row),
+@cache
+def _matches(leading: int, narrowed: bool) -> str:
+    """Return the statement that finds texts by so many terms; each has its own parameters, which costs least."""
+    by_length = "times + @typed(:fixed, real) + @typed(:by_length, real) * length"
+    gains = [
+        f"SELECT document, @typed(:weight{place}, real) * times / ({by_length}) AS gain FROM postings"
+        f" WHERE term = :term{place}"
+        for place in range(leading)
+    ]
+    if narrowed:
+        gains = [
+            f"SELECT * FROM ({gain} ORDER BY document DESC LIMIT :count{n}) AS newest" for n, gain in enumerate(gains)
+        ]
+    # the last bits of a sum depend on its order, which is not the same in all texts, nor in both databases
+    rank = f"CAST({'sum(gain)' if leading > 1 else 'gain'} * 1e9 AS BIGINT)"
+    return f"""
+    WITH found (document) AS MATERIALIZED (
+        SELECT document FROM ({" UNION ALL ".join(gains)}) AS gains {"GROUP BY document" if leading > 1 else ""}
+        ORDER BY {rank} DESC, document DESC LIMIT :limit
+    ), texts (document, whole, part) AS MATERIALIZED (
+        SELECT found.document, whole, part FROM found
+        @seek(indexed_texts, indexed_texts.collection = :collection AND indexed_texts.document = found.document)
     )
+    SELECT texts.document, whole, part, term, times, length
+    FROM @list_int(:terms) AS terms CROSS JOIN texts
+    @seek(postings, postings.term = terms.value AND postings.document = texts.document)
+    UNION ALL
+    SELECT beside.document, beside.whole, beside.part, 0, 0, 0
+    FROM texts @hint(CROSS) JOIN indexed_texts AS beside
+        ON beside.collection = :collection AND beside.whole = texts.whole
+        AND beside.part BETWEEN texts.part - @typed(:beside, bigint) AND texts.part + @typed(:beside, bigint)
+        AND beside.part > 0
+    WHERE texts.part > 0
+    """
+
+
+def matches(
+    collection: int,
+    leading: Sequence[tuple[int, float]],
+    terms: Sequence[int],
+    average: float,
+    k1: float,
+    b: float,
+    limit: int,
+    beside: int = 0,
+    newest: Sequence[int] | None = None,
+) -> Query[Match]:
+    """Find the texts that match the leading terms best by BM25; among equals, the higher document comes first.
+
+    A text scores, for each of these terms, weight * times / (times + k1 * (1 - b + b * length / average)).
+
+    Args:
+        collection: its number.
+        leading: the numbers of the terms that find texts, with their weights; at least one.
+        terms: the numbers of the terms that are looked up in the texts found.
+        average: the average length of a text, in terms.
+        k1: how much the repetitions of a term count.
+        b: how much a text's length counts.
+        limit: the number of texts to find.
+        beside: the distance up to which the parts beside a part are listed, too.
+        newest: for each leading term, the number of its texts that are looked at, the newest ones; all if absent.
+    """
+    params: dict[str, Any] = {"collection": collection, "terms": _json(terms), "limit": limit, "beside": beside}
+    params |= {"fixed": k1 * (1 - b), "by_length": k1 * b / average}  # computed once, and not for each posting
+    for place, (term, weight) in enumerate(leading):
+        params[f"term{place}"], params[f"weight{place}"] = term, weight
+    if newest is not None:
+        params |= {f"count{place}": count for place, count in enumerate(newest)}
+    return Query(_matches(len(leading), newest is not None), params, _match)

@@ -4,7 +4,7 @@ A `Unit` is all the writes of one command; it is stored whole or not at all. A `
 committed state. `Store` is the seam for a second implementation (PostgreSQL).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -88,6 +88,18 @@ class Query(Generic[T]):
     build: Callable[[Params], T]
 
 
+Reads = Generator[Query[Any], list[Any], T]
+"""Reads of which later ones depend on earlier ones: yields each query, is sent its rows, and returns the result.
+
+SQLite's store runs it off the event loop, so its own work is short and touches nothing that others change.
+"""
+
+
+def rows_of(query: Query[T]) -> Generator[Query[T], list[T], list[T]]:
+    """Return the rows of one of the `Reads`, for `yield from`."""
+    return (yield query)
+
+
 Settled = Callable[[Exception | None], None]
 """Called once on the event loop, with None if the unit is durable, else with the reason why it is not stored."""
 
@@ -132,6 +144,15 @@ class Store(Protocol):
 
         Raises:
             StoreUnavailable: the read failed.
+        """
+        ...
+
+    async def read(self, reads: Reads[T]) -> T:
+        """Run reads that see the same committed state, in one trip, and return their result.
+
+        Raises:
+            StoreUnavailable: a read failed; `reads` is closed where it waits.
+            Exception: an error of `reads` itself.
         """
         ...
 

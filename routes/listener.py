@@ -4,6 +4,8 @@ import asyncio
 import errno
 import os
 import socket
+from collections.abc import Sequence
+from functools import partial
 from ipaddress import ip_address
 from time import monotonic
 from typing import Any, Self, cast
@@ -18,6 +20,9 @@ from routes.http.fastpath import FastPath
 
 BACKLOG = 1024
 
+ACCEPTED_AT_ONCE = 8
+"""The number of new connections that a turn of the event loop accepts; libuv accepts one for each listening handle."""
+
 ANY_IPV4, ANY_IPV6 = "0.0.0.0", "::"
 _OUTSIDE = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
 """Documentation addresses; the routes to them reveal this machine's own addresses. Nothing is sent there."""
@@ -30,9 +35,17 @@ class CannotListen(Exception):
 class Listener:
     """A listening application; `drain` stops it in an orderly way."""
 
-    def __init__(self, server: Any, host: str, listening: socket.socket, work: BackgroundTasks) -> None:
+    def __init__(
+        self,
+        server: Any,
+        others: Sequence[asyncio.Server],
+        host: str,
+        listening: socket.socket,
+        work: BackgroundTasks,
+    ) -> None:
         # Any: Sanic's AsyncioServer leaves its connections untyped
         self._server = server
+        self._others = others
         self._work = work
         self._host = host
         self._address: str = listening.getsockname()[0]
@@ -78,7 +91,13 @@ class Listener:
         await server.startup()
         await server.before_start()
         await server.after_start()
-        return cls(server, host, listening, app.ctx.work)
+        # Otherwise a client that connects to a busy gateway waits until those that came before it are served once.
+        connection = partial(FastPath, loop=server.loop, app=app, connections=server.connections)
+        others = [
+            await server.loop.create_server(connection, sock=listening.dup(), backlog=BACKLOG)
+            for _ in range(ACCEPTED_AT_ONCE - 1)
+        ]
+        return cls(server, others, host, listening, app.ctx.work)
 
     async def drain(self, grace_s: float) -> int:
         """Close the socket and let current requests end; return the number of those cut off.
@@ -88,6 +107,8 @@ class Listener:
         """
         server = self._server
         await server.before_stop()
+        for other in self._others:
+            other.close()
         closed = server.close()
         deadline = monotonic() + grace_s
         while (server.connections or self._work) and monotonic() < deadline:

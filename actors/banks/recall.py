@@ -10,7 +10,8 @@ from actors.slices import Steps, sliced
 from persistence import memories, search_index
 from persistence.banks import BankRow
 from persistence.memories import MemoryRow
-from persistence.store import Store
+from persistence.search_index import Collection
+from persistence.store import Reads, Store, rows_of
 
 
 async def recall(store: Store, bank: BankRow, text: str, limit: int) -> tuple[RecalledMemory, ...]:
@@ -31,18 +32,28 @@ async def recall_for(
     Raises:
         StoreUnavailable: the store can't be read.
     """
-    collections = await store.fetch(search_index.of_bank(bank.id))
-    if not collections or not terms:  # destroyed meanwhile, or asked nothing
+    if not terms:
+        return ()
+    question = Question(terms)
+    found = await store.read(_ranked(bank.id, question, limit))
+    if not isinstance(found, Collection):
+        return found
+    hits = await not_moved.search_both(store, bank, found, text, terms, limit)
+    rows = await store.read(_rows([hit.document for hit in hits]))
+    scored = [(rows[hit.document], round(hit.score, 4)) for hit in hits if hit.document in rows]
+    return await sliced(_judging(question, scored))
+
+
+def _ranked(bank_id: str, question: Question, limit: int) -> Reads[tuple[RecalledMemory, ...] | Collection]:
+    """Find memories; return the collection instead if it has not all of them yet."""
+    collections = yield from rows_of(search_index.of_bank(bank_id))
+    if not collections:  # destroyed meanwhile
         return ()
     (collection,) = collections
-    question = Question(terms)
     if collection.reached < search_index.DONE:
-        hits = await not_moved.search_both(store, bank, collection, text, terms, limit)
-        rows = await _rows(store, [hit.document for hit in hits])
-        scored = [(rows[hit.document], round(hit.score, 4)) for hit in hits if hit.document in rows]
-        return await sliced(_judging(question, scored))
-    found = await stored.ranked(store, collection, question, limit)
-    rows = await _rows(store, [one.number for one in found])
+        return collection
+    found = yield from stored.ranked(collection, question, limit)
+    rows = yield from _rows([one.number for one in found])
     return tuple(
         RecalledMemory(rows[number], round(score, 4), share, answers)
         for number, score, share, answers in found
@@ -50,8 +61,9 @@ async def recall_for(
     )
 
 
-async def _rows(store: Store, positions: list[int]) -> dict[int, MemoryRow]:
-    return {row.position: row for row in await store.fetch(memories.at_positions(positions))} if positions else {}
+def _rows(positions: list[int]) -> Reads[dict[int, MemoryRow]]:
+    found = (yield from rows_of(memories.at_positions(positions))) if positions else []
+    return {row.position: row for row in found}
 
 
 def _judging(question: Question, found: list[tuple[MemoryRow, float]]) -> Steps[tuple[RecalledMemory, ...]]:

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from actors.conversations.stored import from_row
 from actors.engines import dialogue_acts
 from actors.engines.message import A_PRIVATE_TURN, Utterance, turn_of
-from actors.engines.window import CAPACITY, FoundUtterance, Window
+from actors.engines.window import CAPACITY, IN_CONTEXT, MAX_POSTINGS, FoundUtterance, Window
 from actors.ids import new_number
 from actors.retrieval import stored
 from actors.retrieval.found import Found
@@ -23,7 +23,7 @@ from actors.text import tokenizer
 from persistence import conversations, search_index, zones
 from persistence.conversations import MessageRow
 from persistence.search_index import IndexedText
-from persistence.store import FOREIGN_KEY, ROWS, Query, Store, StoreUnavailable, Unit, Write
+from persistence.store import FOREIGN_KEY, ROWS, Query, Reads, Store, StoreUnavailable, Unit, Write, rows_of
 
 BATCH = 64
 """The number of messages that left the window and are indexed together."""
@@ -35,12 +35,13 @@ MAX_READ = 400
 """The number of messages before the window that are read for it where they are not indexed yet; a job does the rest."""
 
 MAX_KEPT = 1_600
-"""The number of indexed messages of one conversation in use that stay in memory, so that they need no look-up."""
+"""The number of indexed statements of one conversation in use that stay in memory, so that they need no look-up.
+
+These are about 5,000 messages of everyday talk, because questions and most replies state nothing and take no room.
+"""
 
 MAX_KEPT_IN_ALL = 100_000
-"""The same for all conversations of this process together; a longer one counts once more for each 1,000 characters."""
-
-_IN_CONTEXT = 16  # of the best messages; a bank looks at more, and takes twice as long
+"""The same for all conversations of this process together; a longer one counts once more for each 250 characters."""
 
 log = logging.getLogger("parley.archive")
 
@@ -78,21 +79,21 @@ class _Moved(Exception):
 
 
 class _Kept:
-    """Counts the indexed messages that the archives of this process keep in memory, long ones several times."""
+    """Counts the indexed statements that the archives of this process keep in memory, long ones several times."""
 
     count = 0
 
 
 def kept_in_all() -> int:
-    """Return the number of indexed messages that the archives of this process keep in memory; long ones count more."""
+    """Return the number of indexed statements that archives of this process keep in memory; long ones count more."""
     return _Kept.count
 
 
 class Archive(Generic[S]):
     """The archive of one conversation or zone in use.
 
-    The newest messages that are indexed stay in memory while there is room for them in the process. Where these are all
-    that left the window, no look-up is needed.
+    The newest messages that are indexed and state something stay in memory while there is room for them in the process.
+    Where these are all that left the window, no look-up is needed.
 
     Its units change nothing in memory that an answer shows, so they need no fence: one of an actor that was replaced
     meanwhile is stored only if it is still right. The store compares each text with the stored one, so that the terms
@@ -118,14 +119,15 @@ class Archive(Generic[S]):
 
     @property
     def is_empty(self) -> bool:
-        """Whether all messages are in memory, where searches of the window find them."""
+        """Whether all messages that state something are in memory, where searches of the window find them."""
         window = self._window
-        return window.oldest_seq == 1 or (self._collection is None and not window.left)
+        return window.oldest_seq == 1 or (self._collection is None and not (window.left or window.archived))
 
-    def _drop(self, upto_seq: int) -> None:
-        """Drop indexed messages, up to a seq, for which there is no more room."""
-        window, room = self._window, MAX_KEPT_IN_ALL - _Kept.count + self._kept
-        window.drop_left(upto_seq, keep=MAX_KEPT, room=max(room, 0))
+    async def _drop(self, upto_seq: int) -> None:
+        """Drop indexed messages, up to a seq, that state nothing, and the oldest others for which there is no room."""
+        window = self._window
+        await sliced(window.archiving(upto_seq))
+        window.drop_archived(keep=MAX_KEPT, room=max(MAX_KEPT_IN_ALL - _Kept.count + self._kept, 0))
         _Kept.count += window.archived_weight - self._kept
         self._kept = window.archived_weight
 
@@ -134,7 +136,7 @@ class Archive(Generic[S]):
     def tend(self) -> None:
         """Index what left the window, in a task, if a batch of it is there."""
         window = self._window
-        if window.left - window.archived >= BATCH and self._task is None and window.last_seq >= self._tries_at:
+        if window.left >= BATCH and self._task is None and window.last_seq >= self._tries_at:
             self._task = asyncio.create_task(self._index())
 
     @property
@@ -144,7 +146,7 @@ class Archive(Generic[S]):
 
     async def _index(self) -> None:
         try:
-            while self._window.left - self._window.archived >= BATCH:
+            while self._window.left >= BATCH:
                 async with _turns.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
                     going_on = await self._index_batch()
                 if not going_on:
@@ -175,8 +177,8 @@ class Archive(Generic[S]):
             collection = search_index.Collection(new_number(), tokenizer.VERSION, 0, 0, 0)
         if collection is None or collection.version != tokenizer.VERSION:
             return False
-        self._drop(collection.reached)
-        if self._window.archived == self._window.left:  # the job has indexed all of them
+        await self._drop(collection.reached)
+        if not self._window.left:  # the job has indexed all of them
             return True
         if self._window.leaving_seq != collection.reached + 1:
             return False
@@ -198,7 +200,7 @@ class Archive(Generic[S]):
             return self._collection is not None and self._collection.reached > collection.reached
         words = collection.words + sum(len(terms) for _, terms in stating)
         self._collection = collection._replace(reached=to, texts=collection.texts + len(texts), words=words)
-        self._drop(to)
+        await self._drop(to)
         return True
 
     @property
@@ -215,8 +217,7 @@ class Archive(Generic[S]):
     async def answers(self, question: Question, limit: int) -> list[FoundUtterance]:
         """Find indexed messages that answer a question; see `engines.turn.Archive`."""
         try:
-            hits = await self._search_store(question, limit)
-            return await self._complete([hit for hit in hits if hit.answers])
+            return await self._search_store(question, limit, lambda hit: hit.answers)
         except Exception as error:
             _not_searched(error)
             return []
@@ -229,29 +230,33 @@ class Archive(Generic[S]):
         inside = self._window.search(question, limit + 1)  # one more, because the message to answer may be in there
         found = {one.utterance.seq: one for one in inside if one.utterance.seq < before}
         try:
-            hits = await self._search_store(question, limit)
-            for one in await self._complete([hit for hit in hits if hit.number < before and hit.number not in found]):
+            for one in await self._search_store(
+                question, limit, lambda hit: hit.number < before and hit.number not in found
+            ):
                 found[one.utterance.seq] = one
         except Exception as error:
             _not_searched(error)
         return sorted(found.values(), key=lambda one: (one.score, one.utterance.seq), reverse=True)[:limit]
 
-    async def _search_store(self, question: Question, limit: int) -> list[Found]:
+    async def _search_store(
+        self, question: Question, limit: int, wanted: Callable[[Found], bool]
+    ) -> list[FoundUtterance]:
         if self._is_behind:
             await self._read()
         collection = self._collection
         if collection is None or not collection.texts:
             return []
-        return await stored.ranked(self._store, collection, question, limit, context=_IN_CONTEXT)
+        return await sliced(_with_terms(await self._store.read(self._looked_up(collection, question, limit, wanted))))
 
-    async def _complete(self, hits: list[Found]) -> list[FoundUtterance]:
-        """Read the messages that were found, in the order of `hits`."""
-        if not hits:
-            return []
-        found = {hit.number: hit for hit in hits}
-        rows = await self._store.fetch(self._of.at(self._stream, list(found)))
-        messages = {row.seq: from_row(row) for row in rows}
-        return await sliced(_with_terms([(messages[seq], hit) for seq, hit in found.items() if seq in messages]))
+    def _looked_up(
+        self, collection: search_index.Collection, question: Question, limit: int, wanted: Callable[[Found], bool]
+    ) -> Reads[list[tuple[MessageRow, Found]]]:
+        """Find messages and read those that are wanted, the best first."""
+        ranked = yield from stored.ranked(collection, question, limit, context=IN_CONTEXT, postings=MAX_POSTINGS)
+        found = {hit.number: hit for hit in ranked if wanted(hit)}
+        rows = (yield from rows_of(self._of.at(self._stream, list(found)))) if found else []
+        messages = {row.seq: row for row in rows}
+        return [(messages[seq], hit) for seq, hit in found.items() if seq in messages]
 
 
 def _not_searched(error: Exception) -> None:
@@ -262,9 +267,10 @@ def _not_searched(error: Exception) -> None:
         log.error("older messages can't be searched", exc_info=error)
 
 
-def _with_terms(found: list[tuple[Utterance, Found]]) -> Steps[list[FoundUtterance]]:
+def _with_terms(found: list[tuple[MessageRow, Found]]) -> Steps[list[FoundUtterance]]:
     complete: list[FoundUtterance] = []
-    for utterance, (_, score, share, answers) in found:
+    for row, (_, score, share, answers) in found:
+        utterance = from_row(row)
         terms = (yield from dialogue_acts.finding_facts(utterance)) if answers else ()
         complete.append(FoundUtterance(utterance, score, share, answers, tuple(dict.fromkeys(terms))))
         yield

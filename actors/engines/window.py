@@ -1,9 +1,7 @@
 """The last utterances of one conversation, and the search in them."""
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from operator import attrgetter
 from typing import NamedTuple
 
 from actors.engines import dialogue_acts
@@ -28,9 +26,6 @@ MAX_POSTINGS = 256
 """Bounds the cost of a search: the number of places of words that it looks at, those of the rarest words."""
 
 
-_seq_of = attrgetter("seq")
-
-
 class FoundUtterance(NamedTuple):
     """An utterance that matches a question, with its distinct terms; for the other members see `Found`."""
 
@@ -47,20 +42,21 @@ class Window:
     The index is built at the first search and updated by every later `append`, so a conversation that no engine
     searches costs only a list. `indexing` adds a long utterance, and those that come after it.
 
-    With `keeps_left`, utterances that leave stay in memory, where searches find them, until `drop_left`. Those of them
-    that an archive has, too, come first. For `a_turn` see `turn_of`.
+    With `keeps_left`, utterances that leave stay in memory, where searches find them, until an archive has them, too
+    (`archiving`). Those that state something stay longer, until `drop_archived`. For `a_turn` see `turn_of`.
     """
 
     __slots__ = (
         "_a_turn",
+        "_archived",
         "_capacity",
+        "_from_seq",
         "_index",
         "_indexed",
         "_keeps_left",
         "_oldest",
         "_repeating",
         "_utterances",
-        "archived",
         "archived_weight",
         "left",
     )
@@ -79,16 +75,16 @@ class Window:
         self._a_turn = a_turn
         self._keeps_left = keeps_left
         self._utterances = [] if keeps_left else list(utterances)[-capacity:]  # those that left come first
-        self._oldest = 0  # the index's number of the first utterance
+        self._oldest = 0  # the index's number of the first utterance; those of archived ones are smaller
+        self._archived: dict[int, Utterance] = {}  # those that state something, by their numbers in the index
+        self._from_seq = 0  # the `oldest_seq`, once an utterance is gone
         self._index: Index | None = None
-        self._indexed = 0  # the number of the first utterance that is not in the index yet
+        self._indexed = 0  # all utterances with smaller numbers are in the index
         self._repeating: dict[int, Sequence[str]] = {}  # the terms of indexed utterances that have one several times
         self.left = 0
-        """The number of utterances that left and are kept."""
-        self.archived = 0
-        """The number of those that the archive has, too."""
+        """The number of utterances that left and that the archive has not."""
         self.archived_weight = 0
-        """The size of these: each counts once, and once more for each thousand characters."""
+        """The size of the `archived`: each counts once, and once more for each 250 characters."""
         if keeps_left:
             for utterance in utterances:
                 self.append(utterance)
@@ -105,9 +101,14 @@ class Window:
         return self._utterances[self.left].seq if len(self) else 0
 
     @property
+    def archived(self) -> int:
+        """The number of utterances that left, state something, and that the archive has, too."""
+        return len(self._archived)
+
+    @property
     def oldest_seq(self) -> int:
-        """The seq of the oldest utterance in memory, whether or not it left; 0 if there is none."""
-        return self._utterances[0].seq if self._utterances else 0
+        """The seq from which on all utterances that state something are in memory, whether or not they left; or 0."""
+        return self._from_seq or (self._utterances[0].seq if self._utterances else 0)
 
     @property
     def last_seq(self) -> int:
@@ -116,24 +117,26 @@ class Window:
 
     @property
     def leaving_seq(self) -> int:
-        """The seq of the oldest utterance that the archive has not; 0 if it has all."""
-        return self._utterances[self.archived].seq if self.archived < len(self._utterances) else 0
+        """The seq of the oldest utterance that the archive has not; 0 in an empty window."""
+        return self._utterances[0].seq if self._utterances else 0
 
     def append(self, utterance: Utterance) -> None:
         """Add the newest utterance; the oldest leaves a full window."""
         utterances = self._utterances
         if len(utterances) - self.left == self._capacity:
-            if self._keeps_left:
+            if self._keeps_left and self.left < MAX_LEFT:
                 self.left += 1
-            if not self._keeps_left or self.left > MAX_LEFT:
-                self._drop(1)
+            else:
+                self._from_seq = utterances[0].seq + 1
+                self._remove(self._oldest)
+                self._shift()
         number = self._oldest + len(utterances)
         utterances.append(utterance)
         index = self._index
         if index is not None and self._indexed == number and len(utterance.content) <= SLICE_CHARS:
             self._indexed += 1
             if terms := dialogue_acts.facts(utterance):
-                self._add(index, number, terms)
+                self._add(index, number, utterance.seq, terms)
 
     def before(self, seq: int) -> "Window":
         """Return a window of the utterances before a seq, without an index and without those that left."""
@@ -145,55 +148,64 @@ class Window:
         The one with which they have `chars` characters is the last.
         """
         found: list[tuple[Utterance, Sequence[str]]] = []
-        first = self.archived
-        leaving = self._utterances[first : min(first + limit, self.left)]
-        for number, utterance in enumerate(leaving, self._oldest + first):
-            index = self._index
-            if index is None or not self._oldest <= number < self._indexed:
-                terms: Sequence[str] = yield from dialogue_acts.finding_facts(utterance)
-            elif number in index:
-                terms = self._repeating.get(number) or index.terms(number)
-            else:
-                terms = ()
-            found.append((utterance, terms))
+        for number, utterance in enumerate(self._utterances[: min(limit, self.left)], self._oldest):
+            found.append((utterance, (yield from self._finding_facts(number, utterance))))
             chars -= len(utterance.content)
             if chars <= 0:
                 break
             yield
         return found
 
-    def drop_left(self, upto_seq: int, *, keep: int = 0, room: int | None = None) -> None:
-        """Drop the utterances that left, up to a seq, because the archive has them; keep the newest `keep` of these.
-
-        `room`: the largest `archived_weight` of those that are kept.
-        """
-        utterances, before = self._utterances, self.archived
-        archived = self.archived = bisect_right(utterances, upto_seq, hi=self.left, key=_seq_of)
-        self.archived_weight += _weigh(utterances[before:archived]) - _weigh(utterances[archived:before])
-        count = max(archived - keep, 0)
-        if room is not None:
-            weight = self.archived_weight - _weigh(utterances[:count])
-            while weight > room and count < archived:
-                weight -= _weigh(utterances[count : count + 1])
-                count += 1
-        self._drop(count)
-
-    def _drop(self, count: int) -> None:
-        """Drop the first utterances."""
+    def _finding_facts(self, number: int, utterance: Utterance) -> Steps[Sequence[str]]:
+        """Find the terms of an utterance that is not archived, in the index if it is there."""
         index = self._index
-        if index is not None:
-            for number in range(self._oldest, self._oldest + count):
-                if number in index:
-                    index.remove(number)
-                    self._repeating.pop(number, None)
-        self.archived_weight -= _weigh(self._utterances[: min(count, self.archived)])
-        del self._utterances[:count]
-        self._oldest += count
-        self.left = max(self.left - count, 0)
-        self.archived = max(self.archived - count, 0)
+        if index is None or not self._oldest <= number < self._indexed:
+            return (yield from dialogue_acts.finding_facts(utterance))
+        return (self._repeating.get(number) or index.terms(number)) if number in index else ()
 
-    def _add(self, index: Index, number: int, terms: Sequence[str]) -> None:
-        index.add(number, terms, part=turn_of(self._utterances[number - self._oldest].seq, self._a_turn))
+    def archiving(self, upto_seq: int) -> Steps[None]:
+        """Take the utterances that left, up to a seq, for archived; those that state nothing are dropped."""
+        while self.left and (utterance := self._utterances[0]).seq <= upto_seq:
+            number = self._oldest
+            terms = yield from self._finding_facts(number, utterance)
+            if number == self._oldest:  # else it was dropped meanwhile
+                self._from_seq = self.oldest_seq
+                self._shift()
+                self.left -= 1
+                self._repeating.pop(number, None)
+                if terms:
+                    self._archived[number] = utterance
+                    self.archived_weight += _weight(utterance)
+            yield
+
+    def drop_archived(self, *, keep: int = 0, room: int = 0) -> None:
+        """Drop the oldest utterances that are archived, down to `keep` of them, with an `archived_weight` of `room`."""
+        dropped: list[int] = []
+        count, weight = len(self._archived), self.archived_weight
+        for number, utterance in self._archived.items():
+            if count <= keep and weight <= room:
+                break
+            count -= 1
+            weight -= _weight(utterance)
+            dropped.append(number)
+        for number in dropped:
+            self._from_seq = max(self._from_seq, self._archived.pop(number).seq + 1)
+            self._remove(number)
+        self.archived_weight = weight
+
+    def _shift(self) -> None:
+        """Take the first utterance off the list."""
+        del self._utterances[0]
+        self._oldest += 1
+
+    def _remove(self, number: int) -> None:
+        """Remove an utterance from the index, if it is there."""
+        if self._index is not None and number in self._index:
+            self._index.remove(number)
+            self._repeating.pop(number, None)
+
+    def _add(self, index: Index, number: int, seq: int, terms: Sequence[str]) -> None:
+        index.add(number, terms, part=turn_of(seq, self._a_turn))
         if len(index.terms(number)) < len(terms):
             self._repeating[number] = tuple(terms)
 
@@ -205,34 +217,56 @@ class Window:
     def indexing(self) -> Steps[Index]:
         """Bring the index up to date, and return it. Others may do the same, append or search meanwhile."""
         while True:
-            if self._index is None:
-                self._index, self._indexed = Index(max_postings=MAX_POSTINGS, relates=False), self._oldest
+            index = self._index
+            if index is None:
+                index = self._index = Index(max_postings=MAX_POSTINGS, relates=False)
+                self._indexed = 0
                 self._repeating.clear()
-            index, number = self._index, max(self._indexed, self._oldest)
-            if number == self._oldest + len(self._utterances):
-                self._indexed = number
+            if self.is_indexed:
                 return index
-            terms = yield from dialogue_acts.finding_facts(self._utterances[number - self._oldest])
-            if index is self._index and number == max(self._indexed, self._oldest):  # else another caller was faster
-                self._indexed = number + 1
-                if terms:
-                    self._add(index, number, terms)
-            yield
+            for number in self._not_indexed():
+                utterance = self._at(number)
+                if utterance is None or number < self._indexed:  # it was dropped, or another caller was faster
+                    continue
+                terms = yield from dialogue_acts.finding_facts(utterance)
+                if index is not self._index:
+                    break
+                if number >= self._indexed and self._at(number) is not None:
+                    self._indexed = number + 1
+                    if terms:
+                        self._add(index, number, utterance.seq, terms)
+                yield
+
+    def _not_indexed(self) -> list[int]:
+        """List the numbers of the utterances that are to be added to the index."""
+        rest = range(max(self._indexed, self._oldest), self._oldest + len(self._utterances))
+        return [*(number for number in self._archived if number >= self._indexed), *rest]
+
+    def _at(self, number: int) -> Utterance | None:
+        """Return the utterance with a number in the index, if it is still in memory."""
+        if number < self._oldest:
+            return self._archived.get(number)
+        return self._utterances[number - self._oldest]
 
     def search(self, question: Question, limit: int) -> list[FoundUtterance]:
         """Return the utterances that match a question best, in their context, best first; of equals the newest first.
 
         Those that left are searched, too.
         """
-        return self._found(self._ready().search(question, limit, among=self._told, context=IN_CONTEXT))
+        return self._search(question, limit, answering=False)
 
     def answers(self, question: Question, limit: int) -> list[FoundUtterance]:
         """Return the same as `search`, or nothing if none of them can answer the question."""
-        return self.search(question, limit) if self._ready().may_answer(question, self._told) else []
+        return self._search(question, limit, answering=True)
 
     def sure(self, question: Question, limit: int) -> list[FoundUtterance]:
         """Return the utterances that answer a question without doubt by themselves, as `search` does."""
         return self._found(self._ready().sure(question, limit, among=self._told))
+
+    def _search(self, question: Question, limit: int, *, answering: bool) -> list[FoundUtterance]:
+        index = self._ready()
+        found = index.search(question, limit, among=self._told, context=IN_CONTEXT, answering=answering)
+        return self._found(found)
 
     def _ready(self) -> Index:
         index = self._index
@@ -245,11 +279,17 @@ class Window:
         return self.last_seq // 2  # about every other message of a conversation states something
 
     def _found(self, found: list[Found]) -> list[FoundUtterance]:
-        index, utterances, oldest = self._index, self._utterances, self._oldest
+        index, utterances, oldest, archived = self._index, self._utterances, self._oldest, self._archived
         if index is None:
             return []
         return [
-            FoundUtterance(utterances[number - oldest], score, share, answers, index.terms(number))
+            FoundUtterance(
+                utterances[number - oldest] if number >= oldest else archived[number],
+                score,
+                share,
+                answers,
+                index.terms(number),
+            )
             for number, score, share, answers in found
         ]
 
@@ -259,11 +299,12 @@ class Window:
         for position in range(len(self._utterances) - 1, -1, -1):
             if self._oldest + position in index:
                 yield self._utterances[position]
+        yield from reversed(self._archived.values())
 
     def compact(self) -> None:
         """Drop the index, which takes most of an idle window's memory; the next search rebuilds it."""
         self._index = None
 
 
-def _weigh(utterances: Sequence[Utterance]) -> int:
-    return len(utterances) + sum([len(utterance.content) // 1_000 for utterance in utterances])
+def _weight(utterance: Utterance) -> int:
+    return 1 + len(utterance.content) // 250

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from actors.retrieval.question import OTHER_FORM, Question
+from actors.retrieval.question import OTHER_FORM, Judge
 from actors.retrieval.ranking import Gains, rarity, scores
 
 RELATIVE: Final = 0.6
@@ -53,28 +53,25 @@ def shares_of(relatives: Iterable[tuple[str, str]]) -> dict[str, float]:
 
 
 def judged(
-    question: Question,
+    judge: Judge,
     texts: int,
     having: Mapping[str, int],
     replaced: Mapping[str, float],
     own: Mapping[int, Gains],
     found: Mapping[int, Gains],
     limit: int,
-    among: int = 0,
 ) -> list[Found]:
     """Rank texts by their gains, best first, and judge the best ones; among equals, the higher number first.
 
     Args:
-        question: what is asked.
+        judge: tells whether they answer the question.
         texts: the number of texts that were searched.
         having: the number of them with each term of the question, or with its relatives.
         replaced: the terms that relatives stand for, each with the share that these account for.
         own: the gains of texts by their own terms.
         found: their gains, and those of others, in their context.
         limit: the number of texts to judge.
-        among: the number of texts that there are, if more than were searched.
     """
-    judge = question.judging(max(texts, among), having).judge
     ranked: list[Found] = []
     for score, number in scores(found)[:limit]:
         gains, by_itself = found[number], own.get(number, ())
@@ -85,5 +82,5 @@ def judged(
                 term: replaced.get(term, 1.0) if term in by_itself else min(1.0, gain / rarity(texts, having[term]))
                 for term, gain in gains.items()
             }
-        ranked.append(Found(number, score, *judge(covered)))
+        ranked.append(Found(number, score, *judge.judge(covered)))
     return ranked

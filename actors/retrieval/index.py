@@ -4,7 +4,7 @@ from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Sequence
 from heapq import nlargest
-from itertools import chain, islice
+from itertools import islice
 from typing import NamedTuple
 
 from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, beginning, judged, shares_of
@@ -142,7 +142,9 @@ class Index:
         if self._gains:
             self._gains = {}
 
-    def search(self, question: Question, limit: int, *, among: int = 0, context: int = IN_CONTEXT) -> list[Found]:
+    def search(
+        self, question: Question, limit: int, *, among: int = 0, context: int = IN_CONTEXT, answering: bool = False
+    ) -> list[Found]:
         """Return the texts that match a question best, best first; among equals, the higher number first.
 
         The rarest terms lead; terms beyond `max_postings` only count for the texts found by rarer ones. Texts are found
@@ -153,11 +155,15 @@ class Index:
             limit: the number of texts to find.
             among: the number of texts that there are, if these are only some of them; what answers is judged by it.
             context: the number of best texts whose terms count for the texts around them.
+            answering: return nothing if all texts together have too few of the question's terms for an answer.
         """
         known, having = self._known(question)
         if not known:
             return []
         self._searches += 1
+        judge = question.judging(max(len(self._texts), among), having)
+        if answering and not judge.judge(dict.fromkeys(having, 1.0))[1]:
+            return []
         own = self._own(known[: self._leading(known)])
         in_context = bool(self._places)
         by_term = {one[0]: one for one in known}
@@ -167,47 +173,43 @@ class Index:
         if in_context:
             places = self._places
             matched = [Matched(number, *places.get(number, _ALONE), gains) for number, gains in plain.items()]
-            found = with_context(matched, self._number_of)
+            found = with_context(matched, self._parts.get)
         replaced = shares_of([(term, asked) for term, asked, _, _ in known if term != asked])
-        return judged(question, len(self._texts), having, replaced, plain, found, limit, among)
-
-    def may_answer(self, question: Question, among: int) -> bool:
-        """Return whether the texts together have enough of a question's terms for one of them to answer it.
-
-        Other forms of terms don't count; so this is exact only for an index that does not look for them.
-        """
-        postings = self._postings
-        having = {term: len(postings[term]) for term in question.terms if term in postings}
-        return question.judging(max(len(self._texts), among), having).judge(dict.fromkeys(having, 1.0))[1]
+        return judged(judge, len(self._texts), having, replaced, plain, found, limit)
 
     def sure(self, question: Question, limit: int, *, among: int = 0) -> list[Found]:
         """Return the texts that answer a question without doubt by their own terms, best first.
 
-        This costs a fraction of `search`, because most texts are ruled out by the number of terms that they have.
+        This costs a fraction of `search`, because such a text has one of the rarest terms: the others weigh too little.
         """
         weights, postings, need = question.terms, self._postings, question.sure
         known = [(len(numbers), term, numbers) for term in weights if (numbers := postings.get(term))]
         left = sum([weights[term] for _, term, _ in known])
         if left < need:
             return []
+        known.sort()
         most = self._max_postings
-        weighed: dict[int, float] = {}
-        weighed |= Counter(chain.from_iterable([numbers[-most:] for _, _, numbers in known]))
+        enough: dict[int, float] = {}
         for _, term, numbers in known:
-            if weights[term] != 1.0:
-                for number in numbers[-most:]:
-                    weighed[number] -= 1.0 - weights[term]
-        enough = [(weight, number) for number, weight in weighed.items() if weight >= need]
-        if not enough:
+            weight, some = weights[term], numbers[-most:]
+            if left >= need:  # a text that has none of the terms before may still have enough
+                for number in some:
+                    enough[number] = enough.get(number, 0.0) + weight
+            else:
+                for number in enough.keys() & some:
+                    enough[number] += weight
+            left -= weight
+        best = [(weight, number) for number, weight in enough.items() if weight >= need]
+        if not best:
             return []
-        enough.sort(reverse=True)
+        best.sort(reverse=True)
         count = len(self._texts)
         by_term: dict[str, _Term] = {
             term: (term, term, rarity(count, having) * (K1 + 1), numbers) for having, term, numbers in known
         }
-        gains = {number: self._gains_in(number, by_term) for _, number in enough[:limit]}
+        gains = {number: self._gains_in(number, by_term) for _, number in best[:limit]}
         having = {term: having for having, term, _ in known}
-        return judged(question, count, having, {}, gains, gains, limit, among)
+        return judged(question.judging(max(count, among), having), count, having, {}, gains, gains, limit)
 
     def _known(self, question: Question) -> tuple[list[_Term], dict[str, int]]:
         """Look up the terms of a question, the rarest first, and the number of texts with each."""
@@ -268,8 +270,9 @@ class Index:
             if gains is None:
                 gains = self._gains_of(one, numbers)
             if own:
+                get = own.get
                 for number, gain in zip(numbers, gains, strict=True):
-                    own[number] = own.get(number, 0.0) + gain
+                    own[number] = get(number, 0.0) + gain
             else:
                 own = dict(zip(numbers, gains, strict=True))
         return own
@@ -306,9 +309,6 @@ class Index:
                 if gain > gains.get(asked, 0.0):
                     gains[asked] = gain
         return gains
-
-    def _number_of(self, whole: str, part: int) -> int | None:
-        return self._parts.get((whole, part))
 
 
 def _best(scores: dict[int, float], count: int) -> list[int]:

@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from actors.retrieval.ranking import K1, B, rarity
-from actors.retrieval.stored import CANDIDATES, MAX_LOOKED_UP, MAX_MATCHED, MAX_TERMS, Elsewhere, search
+from actors.retrieval.stored import CANDIDATES, MAX_LOOKED_UP, MAX_POSTINGS, MAX_TERMS, Elsewhere, Hit, search
 from actors.slices import Steps, sliced
 from actors.text import tokenizer
 from persistence import memories_not_moved, search_index
 from persistence.banks import BankRow
-from persistence.search_index import Collection, Hit
+from persistence.search_index import Collection
 from persistence.store import Store
 
 _MAX_UNRANKED = 300  # memories that are scored where all terms are common
@@ -50,7 +50,8 @@ async def search_both(
     before = {term: max((here.get(token, 0) for token in forms if term in forms[token]), default=0) for term in asked}
     also = {token: max((moved.get(term, 0) for term in forms[token]), default=0) for token in tokens}
     scores = await _search_not_moved(store, bank, tokens, here, also)
-    hits = {hit.document: hit for hit in await search(store, collection, asked, limit, Elsewhere(left, before))}
+    moved_hits = await store.read(search(collection, asked, limit, Elsewhere(left, before)))
+    hits = {hit.document: hit for hit in moved_hits}
     for position, score in scores.items():
         hits.setdefault(position, Hit(position, "", 0, score))
     return sorted(hits.values(), key=lambda hit: (-hit.score, -hit.document))[:limit]
@@ -120,7 +121,7 @@ async def _relatives(store: Store, unknown: Iterable[str], prefix_chars: int) ->
 
 async def _candidates(store: Store, rarest: Sequence[str], documents: Mapping[str, int]) -> list[tuple[int, str]]:
     tokens = [f'"{token}"' for token in rarest]
-    left = MAX_MATCHED
+    left = MAX_POSTINGS
     leading = 0
     for token in rarest:
         left -= documents[token]

@@ -22,6 +22,8 @@ B = 0.4
 BESIDE = {-2: 0.3, -1: 0.5, 0: 1.0, 1: 0.7, 2: 0.45}
 """The share of a term's weight that a text gains from the part this far before it (> 0) or after it (< 0)."""
 
+_DISTANCES = tuple(BESIDE.items())
+
 IN_WHOLE = 0.2
 """The share of a term's weight that a text gains from any other part of the same whole."""
 
@@ -51,12 +53,12 @@ class Matched(NamedTuple):
     gains: Gains
 
 
-def in_context(matched: Sequence[Matched], number_of: Callable[[str, int], int | None]) -> dict[int, Gains]:
+def in_context(matched: Sequence[Matched], number_at: Callable[[tuple[str, int]], int | None]) -> dict[int, Gains]:
     """Return the gains of these texts and of those beside them, in their context.
 
     Args:
         matched: the best texts by their own terms.
-        number_of: finds the text that is a certain part of a whole.
+        number_at: finds the text that is a certain part of a whole.
     """
     found: dict[int, Gains] = {}
     members: dict[str, list[int]] = {}
@@ -65,15 +67,16 @@ def in_context(matched: Sequence[Matched], number_of: Callable[[str, int], int |
         if not part:
             found[number] = gains
             continue
-        for distance, weight in BESIDE.items():
-            beside = number_of(whole, part + distance) if distance else number
+        for distance, weight in _DISTANCES:
+            beside = number_at((whole, part + distance)) if distance else number
             if beside is None:
                 continue
-            known = found.get(beside)
-            if known is None:
-                known = found[beside] = {}
+            if beside in found:
+                _raise(found[beside], gains, weight)
+                continue
+            found[beside] = {term: weight * gain for term, gain in gains.items()}
+            if whole:
                 members.setdefault(whole, []).append(beside)
-            _raise(known, gains, weight)
         if whole:
             _raise(strongest.setdefault(whole, {}), gains, IN_WHOLE)
     for whole, best in strongest.items():
@@ -85,10 +88,11 @@ def in_context(matched: Sequence[Matched], number_of: Callable[[str, int], int |
 def _raise(known: Gains, gains: Gains, weight: float) -> None:
     """Raise known gains to others that are larger."""
     for term, gain in gains.items():
-        if weight * gain > known.get(term, 0.0):
-            known[term] = weight * gain
+        weighed = weight * gain
+        if weighed > known.get(term, 0.0):
+            known[term] = weighed
 
 
 def scores(found: Mapping[int, Gains]) -> list[tuple[float, int]]:
     """Return the scores and numbers of texts, best first; among equals, the higher number first."""
-    return sorted(((sum(gains.values()), number) for number, gains in found.items()), reverse=True)
+    return sorted([(sum(gains.values()), number) for number, gains in found.items()], reverse=True)

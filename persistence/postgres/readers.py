@@ -3,15 +3,18 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import asyncpg
 
+from persistence.dialect import POSTGRES
 from persistence.postgres.connecting import connect, is_statements_own, reason
 from persistence.postgres.session import RETRY_S
-from persistence.store import StoreUnavailable
+from persistence.store import Reads, StoreUnavailable
+
+T = TypeVar("T")
 
 COUNT = 4
 PATIENCE_S = 5.0
@@ -21,10 +24,52 @@ log = logging.getLogger("parley.store")
 
 
 class _Read(NamedTuple):
-    sql: str
-    params: Sequence[object]
-    found: "asyncio.Future[list[asyncpg.Record]]"
+    """A read that waits: what runs it on a connection, its future result, and the time until which it is tried."""
+
+    run: Callable[[asyncpg.Connection], Awaitable[Any]]
+    found: "asyncio.Future[Any]"
     until: float
+
+
+class _OfTheReads(Exception):
+    """Reads that depend on each other raised an error of their own."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+class _Dependent(Generic[T]):
+    """Reads in one transaction, of which later ones depend on earlier ones; they can't be run twice."""
+
+    def __init__(self, reads: Reads[T]) -> None:
+        self._reads = reads
+        self._begun = False
+
+    async def run(self, connection: asyncpg.Connection) -> T:
+        """Run them to their end; errors are the driver's, or `_OfTheReads`."""
+        if self._begun:
+            raise _OfTheReads(StoreUnavailable("the connection was lost between dependent reads"))
+        await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        self._begun = True
+        try:
+            return await self._run(connection)
+        finally:
+            self._reads.close()
+            with suppress(Exception):  # a lost connection is told by the error that ended it
+                await connection.execute("ROLLBACK")
+
+    async def _run(self, connection: asyncpg.Connection) -> T:
+        rows: list[Any] | None = None
+        while True:
+            try:
+                query = next(self._reads) if rows is None else self._reads.send(rows)
+                statement = POSTGRES.statement(query.sql)
+            except StopIteration as end:
+                return end.value
+            except Exception as error:
+                raise _OfTheReads(error) from error
+            found = await connection.fetch(statement.sql, *statement.ordered(query.params))
+            rows = [query.build(tuple(row)) for row in found]
 
 
 class Readers:
@@ -45,11 +90,18 @@ class Readers:
 
     def fetch(self, sql: str, params: Sequence[object]) -> "asyncio.Future[list[asyncpg.Record]]":
         """Begin a read; the future has its rows, or fails with `StoreUnavailable`."""
-        found: asyncio.Future[list[asyncpg.Record]] = self._loop.create_future()
+        return self._begin(lambda connection: connection.fetch(sql, *params))
+
+    def read(self, reads: Reads[T]) -> "asyncio.Future[T]":
+        """Begin reads in one transaction; the future has their result, or their error."""
+        return self._begin(_Dependent(reads).run)
+
+    def _begin(self, run: Callable[[asyncpg.Connection], Awaitable[T]]) -> "asyncio.Future[T]":
+        found: asyncio.Future[T] = self._loop.create_future()
         if self._closed:
             found.set_exception(StoreUnavailable("the store is closed"))
             return found
-        read = _Read(sql, params, found, self._loop.time() + PATIENCE_S)
+        read = _Read(run, found, self._loop.time() + PATIENCE_S)
         while self._idle:
             reader = self._idle.popleft()
             if not reader.done():
@@ -65,7 +117,7 @@ class Readers:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for read in self._waiting:
-            _fail(read, "the store is closed")
+            _fail(read, StoreUnavailable("the store is closed"))
         for connection in self._connections:
             if connection is not None:
                 with suppress(Exception):
@@ -86,7 +138,7 @@ class Readers:
             if not read.found.done():  # else its caller has gone
                 await self._read(place, read)
         except asyncio.CancelledError:
-            _fail(read, "the store is closed")
+            _fail(read, StoreUnavailable("the store is closed"))
             raise
 
     async def _read(self, place: int, read: _Read) -> None:
@@ -96,19 +148,21 @@ class Readers:
                 if not self._certain.is_set():
                     await asyncio.wait_for(self._certain.wait(), max(0.0, read.until - self._loop.time()))
                 connection = await self._connection(place)
-                rows = await connection.fetch(read.sql, *read.params)
+                result = await read.run(connection)
+            except _OfTheReads as error:
+                return _fail(read, error.error)
             except Exception as error:
                 if connection is not None and is_statements_own(connection, error):
-                    return _fail(read, reason(error))
+                    return _fail(read, StoreUnavailable(reason(error)))
                 if connection is not None:
                     connection.terminate()
                     self._connections[place] = None
                 if self._loop.time() >= read.until:
-                    return _fail(read, str(error) or "the database can't be reached")
+                    return _fail(read, StoreUnavailable(str(error) or "the database can't be reached"))
                 await asyncio.sleep(RETRY_S)
             else:
                 if not read.found.done():
-                    read.found.set_result(rows)
+                    read.found.set_result(result)
                 return None
 
     async def _connection(self, place: int) -> asyncpg.Connection:
@@ -118,7 +172,8 @@ class Readers:
         return connection
 
 
-def _fail(read: _Read, reason: str) -> None:
-    log.error("a read failed: %s", reason)
+def _fail(read: _Read, error: Exception) -> None:
+    if isinstance(error, StoreUnavailable):
+        log.error("a read failed: %s", error)
     if not read.found.done():
-        read.found.set_exception(StoreUnavailable(reason))
+        read.found.set_exception(error)

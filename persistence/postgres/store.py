@@ -11,7 +11,7 @@ from persistence.postgres.erasing import erase_deleted
 from persistence.postgres.migrate import migrate
 from persistence.postgres.readers import Readers
 from persistence.postgres.writer import Writer
-from persistence.store import Query, Settled, StoreError, StoreStats, StoreUnavailable, Unit
+from persistence.store import Query, Reads, Settled, StoreError, StoreStats, StoreUnavailable, Unit
 
 T = TypeVar("T")
 
@@ -91,6 +91,10 @@ class PostgresStore:
         statement = POSTGRES.statement(query.sql)
         rows = await self._readers.fetch(statement.sql, statement.ordered(query.params))
         return [query.build(tuple(row)) for row in rows]
+
+    async def read(self, reads: Reads[T]) -> T:
+        """Run reads in one transaction of one of the readers, on the event loop; see `Store.read`."""
+        return await self._readers.read(reads)
 
     def forget(self, incarnation: int) -> None:
         """Drop the fence of a stopped incarnation; see `Store.forget`."""

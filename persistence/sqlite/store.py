@@ -5,20 +5,23 @@ import fcntl
 import itertools
 import logging
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import IO, Self, TypeVar
+from typing import IO, Any, Self, TypeVar
 
 import aiosqlite
 
 from persistence.dialect import SQLITE
+from persistence.sqlite.connection_thread import on_thread_of
 from persistence.sqlite.migrate import migrate
 from persistence.sqlite.unusable import unusable_database, unusable_file
 from persistence.sqlite.unused_space import UnusedSpace
 from persistence.sqlite.writer import Writer
 from persistence.store import (
+    Params,
     Query,
+    Reads,
     Settled,
     StoreError,
     StoreLocked,
@@ -135,6 +138,18 @@ class SqliteStore:
             raise StoreUnavailable(str(error)) from error
         return [query.build(tuple(row)) for row in rows]
 
+    async def read(self, reads: Reads[T]) -> T:
+        """Run reads in one transaction, as one trip to one of the readers; see `Store.read`."""
+        try:
+            running = on_thread_of(next(self._readers), partial(_read, reads=reads))
+        except ValueError as error:
+            raise StoreUnavailable(str(error)) from error
+        try:
+            return await running
+        except StoreUnavailable as error:
+            log.error("a read failed: %s", error)
+            raise
+
     def forget(self, incarnation: int) -> None:
         """Drop the fence of a stopped incarnation; see `Store.forget`."""
         self._writer.forget(incarnation)
@@ -176,6 +191,29 @@ class SqliteStore:
             await connection.close()
         self._unused_space.close()
         self._lock.close()
+
+
+def _read(connection: sqlite3.Connection, reads: Reads[T]) -> T:
+    """Run reads in one transaction, in the thread of a reader."""
+    try:
+        _execute(connection, "BEGIN")
+        query = next(reads)
+        while True:
+            rows = _execute(connection, query.sql, query.params)
+            query = reads.send([query.build(row) for row in rows])
+    except StopIteration as end:
+        return end.value
+    finally:
+        reads.close()
+        if connection.in_transaction:
+            connection.execute("COMMIT")
+
+
+def _execute(connection: sqlite3.Connection, sql: str, params: Params | Mapping[str, Any] = ()) -> list[Any]:
+    try:
+        return connection.execute(SQLITE.text(sql), params).fetchall()
+    except (sqlite3.Error, ValueError) as error:
+        raise StoreUnavailable(str(error)) from error
 
 
 async def _set_up(connection: aiosqlite.Connection) -> None:

@@ -14,12 +14,13 @@ import sqlite3
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import aiosqlite
 
 from persistence.batches import MAX_BATCH, Outcome, Step, one_by_one, planned
 from persistence.dialect import SQLITE
+from persistence.sqlite.connection_thread import on_thread_of
 from persistence.store import FOREIGN_KEY, ROWS, Fenced, Settled, StoreUnavailable, Unit, Write
 
 EARLY = 24
@@ -78,8 +79,7 @@ class Writer:
 
     def run(self, work: Callable[[sqlite3.Connection], T]) -> "asyncio.Future[T]":
         """Run work in the connection's thread, between two batches; it leaves no transaction open."""
-        connection: sqlite3.Connection = self._connection._conn  # pyright: ignore[reportPrivateUsage]
-        return _on_connection_thread(self._connection, partial(work, connection))
+        return on_thread_of(self._connection, work)
 
     async def close(self) -> None:
         """Commit all waiting units and take no more."""
@@ -108,7 +108,7 @@ class Writer:
         batch = [queue.popleft() for _ in range(min(len(queue), MAX_BATCH))]
         units = [unit for unit, _ in batch]
         steps = one_by_one(units) if self._fenced else planned(units)
-        future = _on_connection_thread(self._connection, partial(self._commit, steps))
+        future = on_thread_of(self._connection, partial(self._commit, steps=steps))
         future.add_done_callback(partial(self._ended, batch))
 
     def _ended(self, batch: list[tuple[Unit, Settled]], future: "asyncio.Future[list[Outcome]]") -> None:
@@ -129,9 +129,8 @@ class Writer:
 
     # The methods below run in the connection's thread.
 
-    def _commit(self, steps: list[Step]) -> list[Outcome]:
+    def _commit(self, connection: sqlite3.Connection, steps: list[Step]) -> list[Outcome]:
         """Store a batch in one transaction, and return each unit's outcome."""
-        connection: sqlite3.Connection = self._connection._conn  # pyright: ignore[reportPrivateUsage]
         units = [unit for step in steps for unit in step.units]
         try:
             try:
@@ -256,12 +255,3 @@ def _refusal_key(error: Exception) -> str:
         if text.startswith("FOREIGN KEY"):
             return FOREIGN_KEY
     return ""
-
-
-def _on_connection_thread(connection: aiosqlite.Connection, work: Callable[[], T]) -> "asyncio.Future[T]":
-    # The only use of aiosqlite's private queue (its version is pinned): a batch as one hop to its thread, begun
-    # within this step of the loop, where its coroutine would begin in the next.
-    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-    thread: Any = connection
-    thread._tx.put_nowait((future, work))
-    return future

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from persistence.store import Query
+from persistence.store import Query, Reads
 from tests.support.gateway import Client
 from tests.support.in_process import CoreGateway
 from tests.support.memories import grant, load, memories, open_to_all, recalled, share
@@ -65,14 +65,19 @@ async def test_a_recall_from_a_bank_in_use_reads_nothing_from_the_store(
 ):
     store = sanic_server.core.store
     read: list[str] = []
-    fetch = store.fetch
+    fetch, run = store.fetch, store.read
 
     async def noted(query: Query[Any]) -> list[Any]:
         read.append(query.sql)
         return await fetch(query)
 
+    async def noted_reads(reads: Reads[Any]) -> Any:
+        read.append(str(reads))
+        return await run(reads)
+
     await in_use(user, bank)
     monkeypatch.setattr(store, "fetch", noted)
+    monkeypatch.setattr(store, "read", noted_reads)
     assert (await recalled(user, bank, "When does the ferry leave?"))[0] == "ferry"
     assert read == []
 

@@ -11,8 +11,9 @@ from actors.conversations import archive
 from actors.core import Core
 from actors.engines import dialogue_acts
 from actors.jobs.indexing import index_talks
-from persistence.store import Query, Unit, Write
+from persistence.store import Query, Reads, Unit, Write
 from tests.support.disk import rows, value
+from tests.support.gateway import Client
 from tests.support.in_process import CommandClient, CoreGateway
 from tests.support.long_talk import FACT, QUESTION, QUOTE, answering, gateway_in, reply_to, talk, until_reached
 from tests.support.provider import says
@@ -54,9 +55,87 @@ async def test_keeping_ends_where_the_process_has_no_room(tmp_path: Path, monkey
         await until_reached(gateway, (2 * 301 - 200) // 64 * 64)
         assert archive.kept_in_all() == before + 100
         assert await reply_to(user, QUESTION) == QUOTE
-        assert await reply_to(user, "Where did parcel p7 go?") == "You said: “Parcel p7 went to town t7.”"
+        assert await reply_to(user, "Where did parcel p7 go?") == sent(7)
+        await other_talk(gateway)
+        assert archive.kept_in_all() == before + 100
+        assert await reply_to(user, "Where did parcel p180 go?") == sent(180)
     gc.collect()
     assert archive.kept_in_all() == before
+
+
+async def other_talk(gateway: CoreGateway) -> None:
+    """Have another long conversation, for which there is no room, and find in it what was said first."""
+    other = await CommandClient(gateway).register("bob")
+    await other.agent("clerk")
+    await talk(other, 200)
+    async with asyncio.timeout(5):
+        while await rows(gateway.core.store, "SELECT 1 FROM collections WHERE reached = 192") == []:
+            await asyncio.sleep(0.01)
+    assert await reply_to(other, "Where did parcel p7 go?") == sent(7)
+
+
+class CountedReads:
+    """Counts the trips to a core's store that read something."""
+
+    def __init__(self, core: Core) -> None:
+        self.count = 0
+        self._fetch, core.store.fetch = core.store.fetch, self.fetch  # pyright: ignore[reportAttributeAccessIssue]
+        self._read, core.store.read = core.store.read, self.read  # pyright: ignore[reportAttributeAccessIssue]
+
+    async def fetch(self, query: Query[Any]) -> list[Any]:
+        self.count += 1
+        return await self._fetch(query)
+
+    async def read(self, reads: Reads[Any]) -> Any:
+        self.count += 1
+        return await self._read(reads)
+
+
+async def ask(user: Client, chats: int) -> None:
+    """Ask this many questions that nothing answers."""
+    for number in range(chats):
+        assert await reply_to(user, f"What is the colour of parcel p{number}?") == dialogue_acts.UNKNOWN
+
+
+async def test_keeping_needs_no_look_up_after_thousands_of_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(archive, "MAX_KEPT", 3)
+    async with gateway_in(tmp_path) as gateway:
+        before = archive.kept_in_all()
+        user = await CommandClient(gateway).register("ada")
+        await user.agent("scout")
+        reads = CountedReads(gateway.core)
+        await reply_to(user, FACT)
+        await ask(user, 1_000)
+        for name in ("Rex", "Bello"):
+            await reply_to(user, f"One of my dogs is called {name}.")
+        await ask(user, 1_000)
+        await until_reached(gateway, (2 * 2_003 - 200) // 64 * 64)
+        assert archive.kept_in_all() == before + 3
+        reads.count = 0
+        assert await reply_to(user, QUESTION) == QUOTE
+        await ask(user, 3)
+        assert reads.count == 0
+
+
+async def test_keeping_statements_beyond_the_bound_leaves_the_oldest_to_the_look_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(archive, "MAX_KEPT", 50)
+    async with gateway_in(tmp_path) as gateway:
+        before = archive.kept_in_all()
+        user = await CommandClient(gateway).register("ada")
+        await user.agent("scout")
+        await reply_to(user, FACT)
+        await ask(user, 100)
+        await talk(user, 200)
+        await until_reached(gateway, (2 * 301 - 200) // 64 * 64)
+        assert archive.kept_in_all() == before + 50
+        reads = CountedReads(gateway.core)
+        assert await reply_to(user, "Where did parcel p70 go?") == sent(70)
+        assert reads.count == 0
+        assert await reply_to(user, QUESTION) == QUOTE
+        assert await reply_to(user, "Where did parcel p7 go?") == sent(7)
+        assert reads.count > 0
 
 
 async def test_a_fact_is_found_after_five_thousand_later_messages_and_after_a_restart(tmp_path: Path):
@@ -178,13 +257,12 @@ class Gate:
 
     def __init__(self, core: Core) -> None:
         self.reached, self.opened = asyncio.Event(), asyncio.Event()
-        self._fetch, core.store.fetch = core.store.fetch, self.fetch  # pyright: ignore[reportAttributeAccessIssue]
+        self._read, core.store.read = core.store.read, self.read  # pyright: ignore[reportAttributeAccessIssue]
 
-    async def fetch(self, query: Query[Any]) -> list[Any]:
-        if "vocabulary" in query.sql:
-            self.reached.set()
-            await self.opened.wait()
-        return await self._fetch(query)
+    async def read(self, reads: Reads[Any]) -> Any:
+        self.reached.set()
+        await self.opened.wait()
+        return await self._read(reads)
 
 
 async def test_chats_wait_for_a_look_up_in_their_own_conversation_and_others_go_on(tmp_path: Path):

@@ -163,6 +163,14 @@ def weights(**terms: float) -> Callable[[Find], list[tuple[int, float]]]:
     return lambda find: [(term(name)(find), weight) for name, weight in terms.items()]
 
 
+def terms(*words: str) -> Callable[[Find], list[int]]:
+    return lambda find: [term(word)(find) for word in words]
+
+
+def matched(*args: Any) -> Step:
+    return call(search_index.matches, 101, *args, alike=lambda found: found._replace(term=bool(found.term)))
+
+
 CHOICES = tuple(
     Choice(name, author, owner) for name, author, owner in product((None, "book"), (None, "agt_1"), (None, "usr_1"))
 )
@@ -412,17 +420,10 @@ INDEX = (
     call(search_index.remove, 201, 3),
     call(search_index.frequencies, 101, ["far", "book", "東京", "none"], alike=lambda found: found._replace(number=0)),
     call(search_index.relatives, 101, ["p", "s"], 64, alike=lambda found: (found[0], found[1]._replace(number=0))),
-    call(search_index.best, 101, weights(far=1.5, book=0.5), 3.5, 1.3, 0.6, 5),
-    call(search_index.best, 101, weights(far=1.5), 3.5, 1.3, 0.6, 5, weights(book=0.25, star=2.0)),
-    call(search_index.best, 101, weights(far=1, book=1), 3, 1, 1, 5, weights(page=1), [1, 2]),
-    call(search_index.best, 101, [], 3.5, 1.3, 0.6, 5),
-    call(
-        search_index.occurrences,
-        lambda find: [term("far")(find), term("book")(find)],
-        [1, 6],
-        alike=lambda found: found._replace(term=0),
-    ),
-    call(search_index.at, 101, [("book", 2), ("moon", 0), ("none", 1)]),
+    matched(weights(far=1.5, book=0.5), terms("far", "book"), 3.5, 1.3, 0.6, 5),
+    matched(weights(far=1.5), terms("far", "star", "book"), 3.5, 1.3, 0.6, 5, 1),
+    matched(weights(far=1.0, book=1.0), terms("page"), 3.0, 1.0, 1.0, 5, 2, [1, 2]),
+    matched(weights(book=1.0), [], 3.5, 1.3, 0.6, 5, 1, [2]),
     call(search_index.begin_anew, 104, "v1", DONE, "v2"),
     call(search_index.begin_anew, 104, "v1", DONE, "v2"),
     call(reindexing.banks_to_do, "v1"),

@@ -11,6 +11,8 @@ import pytest
 from actors.banks.loading import indexed, memory_terms
 from actors.banks.recall import recall
 from actors.idempotency.records import IdempotencyKey, Rendered
+from actors.retrieval import stored
+from actors.retrieval.question import Question
 from actors.sealing import Sealer
 from actors.slices import whole
 from actors.text import tokenizer
@@ -83,11 +85,12 @@ async def test_a_word_that_no_memory_has_finds_its_relatives(store: Store):
     assert await found(store, "Hafenrundfahrt") == ["harbour"]
 
 
-async def test_common_terms_that_never_meet_still_find_something(store: Store, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("actors.retrieval.stored.MAX_MATCHED", 1)
+async def test_common_terms_that_never_meet_still_find_something(store: Store):
     for place in range(1, 7):
         await keep(store, place, f"note {place}", "apples" if place % 2 else "pears")
-    assert await found(store, "apples pears") != []
+    (collection,) = await store.fetch(search_index.of_bank("bnk_1"))
+    question = Question(whole(tokenizer.reading("apples pears")))
+    assert await store.read(stored.ranked(collection, question, 5, postings=1)) != []
 
 
 async def test_a_message_can_t_quote_what_was_censored_meanwhile(store: Store):

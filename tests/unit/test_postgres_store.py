@@ -5,6 +5,7 @@ import logging
 import random
 import socket
 import tempfile
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -27,12 +28,14 @@ from persistence.store import (
     Fenced,
     InDoubt,
     Query,
+    Reads,
     StoreError,
     StoreLocked,
     StoreTooNew,
     StoreUnavailable,
     Unit,
     Write,
+    rows_of,
 )
 from persistence.users import UserRow
 from tests.support.disk import TABLES, Counter, Increment, rows, value
@@ -444,6 +447,26 @@ async def test_reads_run_outside_of_tasks(store: PostgresStore):
     with pytest.raises(StopIteration) as ended:
         read.send(None)
     assert ended.value.value == [1]
+
+
+async def test_dependent_reads_see_one_state_while_others_commit(store: PostgresStore, url: str):
+    counting: Query[int] = Query("SELECT count(*) FROM counted", (), lambda row: row[0])
+
+    async def add() -> None:
+        connection = await asyncpg.connect(url)
+        await connection.execute("INSERT INTO counted VALUES (1)")
+        await connection.close()
+
+    def reads() -> Reads[tuple[list[int], list[int]]]:
+        before = yield from rows_of(counting)
+        other = threading.Thread(target=lambda: asyncio.run(add()))
+        other.start()
+        other.join()
+        return before, (yield from rows_of(counting))
+
+    assert await store.read(reads()) == ([0], [0])
+    for _ in range(readers.COUNT + 1):  # no reader stays in its transaction
+        assert await store.fetch(counting) == [1]
 
 
 # Erasing

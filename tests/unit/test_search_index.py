@@ -144,35 +144,35 @@ async def test_the_best_are_those_of_bm25(store: Store, narrowed: bool):
         weights = {term: chance.uniform(0.1, 5) for term in numbers}
         leading = dict(list(weights.items())[: chance.randint(1, len(weights))])
         newest = [chance.randint(1, 40) for _ in leading] if narrowed else None
-        read: dict[str, set[int]] = {}
-        for place, term in enumerate(leading):
+        led: dict[int, float] = {}
+        for place, (term, weight) in enumerate(leading.items()):
             having = sorted((document for document in texts if term in texts[document]), reverse=True)
-            read[term] = set(having[: newest[place] if newest else None])
-
-        def score(document: int, terms: dict[str, float], read: dict[str, set[int]]) -> float:
-            norm = K1 * (1 - B + B * len(texts[document]) / average)
-            times = {term: texts[document].count(term) for term in terms if document in read.get(term, texts)}
-            return sum(terms[term] * n * (K1 + 1) / (n + norm) for term, n in times.items())
-
-        others = {term: weight for term, weight in weights.items() if term not in leading}
-        led = {document: score(document, leading, read) for document in set().union(*read.values())}
-        first = sorted(led, key=lambda document: (-round(led[document], 9), -document))[:10]
-        scores = {document: led[document] + score(document, others, {}) for document in first}
-        query = search_index.best(
+            for document in having[: newest[place] if newest else None]:
+                times = texts[document].count(term)
+                led[document] = led.get(document, 0.0) + weight * times / (
+                    times + K1 * (1 - B + B * len(texts[document]) / average)
+                )
+        best = sorted(led, key=lambda document: (-round(led[document], 9), -document))[:10]
+        query = search_index.matches(
             CHATS,
             [(numbers[term], weight) for term, weight in leading.items()],
+            list(numbers.values()),
             average,
             K1,
             B,
             10,
-            [(numbers[term], weight) for term, weight in others.items()],
-            newest,
+            newest=newest,
         )
-        hits = await store.fetch(query)
-        expected = sorted(first, key=lambda document: (-round(scores[document], 9), -document))
-        assert [hit.document for hit in hits] == expected
-        assert [hit.score for hit in hits] == pytest.approx([scores[document] for document in expected])
-        assert all((hit.whole, hit.part) == ("", hit.document) for hit in hits)
+        matches = await store.fetch(query)
+        assert sorted(matches) == sorted(
+            [(document, "", document, 0, 0, 0) for document in best]
+            + [
+                (document, "", document, number, texts[document].count(term), len(texts[document]))
+                for document in best
+                for term, number in numbers.items()
+                if term in texts[document]
+            ]
+        )
 
 
 async def test_terms_are_looked_up_in_one_collection_exactly(store: Store):
@@ -185,11 +185,20 @@ async def test_terms_are_looked_up_in_one_collection_exactly(store: Store):
     assert len(await store.fetch(search_index.relatives(CHATS, ["moon"], 1))) == 1
 
 
-async def test_parts_are_found_beside_each_other(store: Store):
-    texts = [text(number, "word", whole, part) for number, (whole, part) in enumerate((("x", 1), ("x", 2), ("y", 2)))]
+async def test_parts_are_found_beside_the_texts_that_match(store: Store):
+    places = [("x", 1), ("x", 2), ("x", 3), ("x", 3), ("x", 4), ("y", 1), ("y", 2), ("", 0), ("", 0)]
+    texts = [
+        text(number, "moon" if number in (1, 7) else "sun", whole, part) for number, (whole, part) in enumerate(places)
+    ]
     await add(store, BANK.collection, *texts)
-    hits = await store.fetch(search_index.at(BANK.collection, [("x", 2), ("x", 3), ("y", 2), ("z", 1)]))
-    assert sorted(hits) == [(1, "x", 2, 0.0), (2, "y", 2, 0.0)]
+    await add(store, CHATS, *texts)
+    ((_, moon, _),) = await store.fetch(search_index.frequencies(BANK.collection, ["moon"]))
+    for beside, expected in ((0, {1}), (1, {0, 1, 2, 3}), (2, {0, 1, 2, 3, 4})):
+        query = search_index.matches(BANK.collection, [(moon, 1.0)], [moon], 1.0, K1, B, 9, beside)
+        matches = await store.fetch(query)
+        assert {match.document for match in matches if match.term} == {1, 7}
+        assert {match.document for match in matches if not match.term} == expected
+        assert all((match.whole, match.part) == places[match.document] for match in matches)
 
 
 async def test_a_mark_is_moved_by_one_of_two(store: Store):
@@ -303,6 +312,6 @@ async def test_a_reader_of_a_gone_collection_finds_nothing(store: Store):
     await keep(store, 1, "moon")
     ((_, number, _),) = await store.fetch(search_index.frequencies(11, ["moon"]))
     await store.commit(Unit((banks.delete("bnk_1"),)))
-    assert await store.fetch(search_index.best(11, [(number, 1.0)], 1.0, K1, B, 5)) == []
+    assert await store.fetch(search_index.matches(11, [(number, 1.0)], [number], 1.0, K1, B, 5)) == []
     with pytest.raises(StoreUnavailable):
         await add(store, 11, text(1, "moon"))

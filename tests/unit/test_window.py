@@ -1,12 +1,15 @@
 """What leaves a window: it stays in memory, and is found, until its rows of the index are stored."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from actors.engines import dialogue_acts
 from actors.engines.message import Source, Utterance
 from actors.engines.window import MAX_LEFT, Window
+from actors.retrieval.index import Index
 from actors.retrieval.question import Question
-from actors.slices import whole
+from actors.slices import Steps, whole
 from actors.text.tokenizer import SLICE_CHARS
 
 
@@ -16,6 +19,11 @@ def said(seq: int, content: str, *sources: Source) -> Utterance:
 
 def numbered(count: int, capacity: int = 4) -> Window:
     return Window((said(seq, f"Locker {seq} holds tea.") for seq in range(1, count + 1)), capacity, keeps_left=True)
+
+
+def archive(window: Window, upto_seq: int, *, keep: int = 0, room: int = 1_000) -> None:
+    whole(window.archiving(upto_seq))
+    window.drop_archived(keep=keep, room=room)
 
 
 def found(window: Window, *terms: str) -> list[int]:
@@ -32,10 +40,10 @@ def test_what_left_is_not_shown_but_found_until_it_is_dropped(indexed_first: boo
     assert [utterance.seq for utterance in window] == [7, 8, 9, 10]
     assert (len(window), window.left, window.first_seq, window.last_seq) == (4, 6, 7, 10)
     assert found(window, "2") == [2]
-    window.drop_left(3)
+    archive(window, 3)
     assert window.left == 3
     assert (found(window, "2"), found(window, "4"), found(window, "9")) == ([], [4], [9])
-    window.drop_left(100)
+    archive(window, 100)
     assert (window.left, [utterance.seq for utterance in window]) == (0, [7, 8, 9, 10])
     assert (found(window, "4"), found(window, "9")) == ([], [9])
 
@@ -47,29 +55,147 @@ def test_of_those_that_are_archived_the_newest_can_be_kept(indexed_first: bool):
         whole(window.indexing())
     for seq in range(1, 11):
         window.append(said(seq, f"Locker {seq} holds tea."))
-    window.drop_left(4, keep=2)
-    assert (window.left, window.archived, window.oldest_seq, window.leaving_seq) == (4, 2, 3, 5)
+    archive(window, 4, keep=2)
+    assert (window.left, window.archived, window.oldest_seq, window.leaving_seq) == (2, 2, 3, 5)
     assert (found(window, "2"), found(window, "3"), found(window, "5")) == ([], [3], [5])
     assert [utterance.seq for utterance, _ in whole(window.leaving(10, 10_000))] == [5, 6]
     window.append(said(11, "Locker 11 holds tea."))
-    window.drop_left(6, keep=2)
-    assert (window.left, window.archived, window.oldest_seq, window.leaving_seq) == (3, 2, 5, 7)
-    window.drop_left(6)
-    assert (window.left, window.archived, window.leaving_seq) == (1, 0, 7)
+    archive(window, 6, keep=2)
+    assert (window.left, window.archived, window.oldest_seq, window.leaving_seq) == (1, 2, 5, 7)
+    assert [utterance.seq for utterance in window.statements()] == [11, 10, 9, 8, 7, 6, 5]
+    archive(window, 6)
+    assert (window.left, window.archived, window.oldest_seq, window.leaving_seq) == (1, 0, 7, 7)
 
 
 def test_what_is_kept_of_those_that_are_archived_is_bounded_by_its_length():
     window = numbered(0)
     for seq in range(1, 11):
-        window.append(said(seq, "long " * 1_000 if seq == 3 else "short"))
-    window.drop_left(5, keep=4, room=8)
+        window.append(said(seq, "long " * 250 if seq == 3 else f"short {seq}"))
+    archive(window, 5, keep=4, room=8)
     assert (window.archived, window.archived_weight, window.oldest_seq) == (3, 8, 3)
-    window.drop_left(6, keep=4, room=8)
+    archive(window, 6, keep=4, room=8)
     assert (window.archived, window.archived_weight, window.oldest_seq) == (3, 3, 4)
-    window.drop_left(4, keep=4, room=8)
-    assert (window.archived, window.archived_weight, window.left) == (1, 1, 3)
-    window.drop_left(6)
-    assert (window.archived, window.archived_weight, window.left) == (0, 0, 0)
+    archive(window, 6, keep=1, room=8)
+    assert (window.archived, window.archived_weight, window.oldest_seq) == (1, 1, 6)
+    archive(window, 6, keep=1, room=0)
+    assert (window.archived, window.archived_weight, window.oldest_seq) == (0, 0, 7)
+
+
+@pytest.mark.parametrize("indexed_first", [True, False])
+def test_of_those_that_are_archived_only_statements_take_room(indexed_first: bool):
+    window = numbered(0)
+    if indexed_first:
+        whole(window.indexing())
+    for seq in range(1, 3_001):
+        window.append(said(seq, f"Locker {seq} holds tea." if seq in (2, 900) else "What is in locker 2?"))
+        if window.left == 100:
+            archive(window, seq, keep=2, room=2)
+    archive(window, 3_000, keep=2, room=2)
+    assert (window.left, window.archived, window.archived_weight) == (0, 2, 2)
+    assert (window.oldest_seq, window.leaving_seq) == (1, 2_997)
+    assert (found(window, "2"), found(window, "900")) == ([2], [900])
+    for seq in range(3_001, 3_006):
+        window.append(said(seq, "Locker 7 holds tea."))
+    archive(window, 3_001, keep=2, room=2)
+    assert (window.archived, window.oldest_seq) == (2, 3)
+    assert (found(window, "2"), found(window, "900")) == ([], [900])
+
+
+TEXTS = ["Tea is in the box.", "Is tea in the box?", "Milk, milk and milk!", "Noted.", "tea " * SLICE_CHARS]
+STEPS = st.one_of(
+    st.tuples(st.sampled_from(TEXTS)),
+    st.tuples(st.just("archive"), st.integers(0, 6), st.integers(0, 4)),
+    st.sampled_from([("search",), ("compact",), ("steps", 1), ("steps", 3)]),
+)
+
+
+@given(st.lists(STEPS, max_size=40), st.integers(1, 4))
+def test_a_window_finds_the_same_whenever_it_is_indexed_archived_and_compacted(
+    steps: list[tuple[str | int, ...]], capacity: int
+):
+    """It is compared with a window that is built of what should be in memory."""
+    window, held, archived, lost = Window(capacity=capacity, keeps_left=True), list[Utterance](), 0, 0
+    under_way = window.indexing()
+    for step, *numbers in steps:
+        match step:
+            case "archive":
+                left, keep = (int(number) for number in numbers)
+                upto = min(archived + left, len(held) - capacity)
+                archive(window, upto, keep=keep)
+                archived = max(archived, upto)
+                lost = max([lost, *[one.seq for one in states(held[:archived])][: -keep or None]])
+            case "search":
+                window.search(Question(["tea"]), 5)
+            case "compact":
+                window.compact()
+            case "steps":
+                for _ in range(int(numbers[0])):
+                    if next(under_way, "ended") == "ended":
+                        under_way = window.indexing()
+            case text:
+                held.append(said(len(held) + 1, str(text)))
+                window.append(held[-1])
+    assert window.oldest_seq == (lost + 1 if held else 0)
+    assert window.archived == len([one for one in states(held[:archived]) if one.seq > lost])
+    anew = Window(held[lost:], 100)
+    assert window.search(Question(["tea", "milk"]), 50) == anew.search(Question(["tea", "milk"]), 50)
+    assert list(window.statements()) == list(anew.statements())
+    assert list(window) == held[-capacity:]
+
+
+LONG = "Locker 1 holds gold. " * SLICE_CHARS
+
+
+def begun(window: Window) -> Steps[Index]:
+    """Begin to index a window whose first utterance is long, and stop within that one."""
+    steps = window.indexing()
+    for _ in range(5):
+        next(steps)
+    return steps
+
+
+@pytest.mark.parametrize("keep", [0, 1])
+def test_an_utterance_that_is_archived_while_it_is_indexed_is_found_if_it_is_kept(keep: int):
+    window = numbered(0)
+    for seq in range(1, 7):
+        window.append(said(seq, LONG if seq == 1 else f"Locker {seq} holds tea."))
+    steps = begun(window)
+    archive(window, 1, keep=keep, room=10_000_000)
+    whole(steps)
+    assert found(window, "gold") == [1] * keep
+    assert found(window, "2") == [2]
+
+
+def test_an_index_that_is_dropped_while_it_is_made_is_made_anew():
+    window = numbered(0)
+    for seq in range(1, 7):
+        window.append(said(seq, LONG if seq == 1 else f"Locker {seq} holds tea."))
+    steps = begun(window)
+    window.compact()
+    others = begun(window)
+    assert whole(steps) is whole(others)
+    assert (found(window, "gold"), found(window, "2")) == ([1], [2])
+
+
+def test_an_utterance_that_is_dropped_while_it_is_archived_is_not_kept(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("actors.engines.window.MAX_LEFT", 2)
+    window = numbered(0)
+    for seq in range(1, 7):
+        window.append(said(seq, LONG if seq == 2 else f"Locker {seq} holds tea."))
+    steps = window.archiving(2)
+    for _ in range(5):  # stops within the long one
+        next(steps)
+    for seq in range(7, 11):
+        window.append(said(seq, f"Locker {seq} holds tea."))
+    whole(steps)
+    assert (window.left, window.archived, window.leaving_seq) == (2, 1, 5)
+    window.drop_archived()
+    assert window.oldest_seq == 5
+    assert (found(window, "gold"), found(window, "5")) == ([], [5])
+
+
+def states(utterances: list[Utterance]) -> list[Utterance]:
+    return [one for one in utterances if whole(dialogue_acts.finding_facts(one))]
 
 
 @pytest.mark.parametrize("indexed_first", [True, False])

@@ -1,6 +1,7 @@
 """Hostile connections: heads and bodies that drip, and too many connections from one address."""
 
 import asyncio
+import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
@@ -157,3 +158,27 @@ def _is_count(line: str) -> bool:
 async def test_there_may_be_many_connections(tmp_path: Path, settings: dict[str, Any]):
     async with running(tmp_path / "data", **settings) as gateway, AsyncExitStack() as stack:
         assert None not in [await opened(stack, gateway.base) for _ in range(50)]
+
+
+async def test_connections_that_come_at_once_are_all_served_while_the_first_ones_send_on(tmp_path: Path):
+    many = 48
+    async with running(tmp_path / "data") as gateway, AsyncExitStack() as stack:
+        assert gateway.process is not None
+        gateway.process.send_signal(signal.SIGSTOP)  # so that all of them wait to be accepted
+        connections = [await stack.enter_async_context(connected(gateway.base)) for _ in range(many)]
+        request = raw_post(BUS, b'{"service": "SS_Nothing"}')
+        answers = [0] * many
+
+        async def ask(number: int) -> None:
+            reader, writer = connections[number]
+            while not all(answers):
+                writer.write(request)
+                await read_answer(reader)
+                answers[number] += 1
+
+        asking = [asyncio.create_task(ask(number)) for number in range(many)]
+        await asyncio.sleep(0)  # each has sent its first request
+        gateway.process.send_signal(signal.SIGCONT)
+        await asyncio.wait_for(asyncio.gather(*asking), 30)
+    # accepted one by one, the first would have about as many answers as there are connections
+    assert max(answers) < many / 2
