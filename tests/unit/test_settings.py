@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from pydantic import SecretBytes, SecretStr, ValidationError
 
+from config.master_key import MasterKeyError, load_master_key
 from config.settings import VARIABLES, Settings, SettingsError, load_settings
 from config.values import CHECKOUT
 
@@ -460,6 +461,13 @@ def test_the_password_in_a_right_store_url_is_not_in_the_settings_as_text():
     settings = load_settings({"PARLEY_STORE_URL": "postgresql://me:leak@db/parley?password=leak"})
     assert "leak" not in repr(settings) + str(settings)
     assert settings.postgres_url == "postgresql://me:leak@db/parley?password=leak"
+
+
+def test_with_postgresql_the_master_key_must_be_set(tmp_path: Path):
+    environ = {"PARLEY_STORE_URL": "postgresql://db/parley", "PARLEY_DATA_DIR": str(tmp_path)}
+    with pytest.raises(MasterKeyError, match="set it as PARLEY_MASTER_KEY"):
+        load_master_key(load_settings(environ), first_start=True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_sqlite_store_has_no_postgres_url():

@@ -357,11 +357,11 @@ CREATE TABLE deliveries (
     created_at bigint NOT NULL,
     CHECK ((due IS NULL) = (state NOT IN ('pending', 'retrying')))
 );
-CREATE INDEX deliveries_due ON deliveries (endpoint, due) WHERE due IS NOT NULL;
-CREATE INDEX deliveries_failed ON deliveries (endpoint) WHERE state IN ('exhausted', 'cancelled');
-CREATE INDEX deliveries_event ON deliveries (event, endpoint);
-CREATE INDEX deliveries_endpoint ON deliveries (endpoint);
-CREATE INDEX deliveries_user ON deliveries (user_id);
+CREATE INDEX deliveries_due ON deliveries (endpoint, due, place) WHERE due IS NOT NULL;
+CREATE INDEX deliveries_failed ON deliveries (endpoint, place) WHERE state IN ('exhausted', 'cancelled');
+CREATE INDEX deliveries_event ON deliveries (event, endpoint, place);
+CREATE INDEX deliveries_endpoint ON deliveries (endpoint, place);
+CREATE INDEX deliveries_user ON deliveries (user_id, place);
 
 -- `status` is the receiver's, null where none came; `error` a stable code, null after success.
 CREATE TABLE attempts (
