@@ -43,8 +43,10 @@ class ResultRow(NamedTuple):
     response: str | None
 
 
-_RANDOM_END = "substr('89ab', 1 + (random() & 3), 1) || substr(lower(hex(randomblob(8))), 2)"
-"""The last 16 digits of a UUIDv7: its variant and random bits."""
+def _id_end(user_id: str) -> str:
+    """Return SQL for the last 16 digits of a UUIDv7: its variant, random bits, and the user's last two (`new_id`)."""
+    variant, random = "substr('89ab', 1 + (random() & 3), 1)", "substr(lower(hex(randomblob(7))), 2)"
+    return f"{variant} || {random} || substr({user_id}, length({user_id}) - 1)"
 
 
 # making deliveries
@@ -60,15 +62,15 @@ def fan_out(event_id: str, id_start: str, pattern: str, at: int) -> Write:
 
 _FAN_OUT = f"""
     INSERT INTO deliveries (id, user_id, endpoint, event, state, due, created_at)
-    SELECT ?2 || {_RANDOM_END}, events.user_id, endpoints.number, events.place, 'pending', ?4, ?4
+    SELECT ?2 || {_id_end("events.user_id")}, events.user_id, endpoints.number, events.place, 'pending', ?4, ?4
     FROM events JOIN endpoints ON endpoints.user_id = events.user_id
     WHERE events.id = ?1 AND endpoints.active AND (endpoints.events = '[]' OR EXISTS
         (SELECT 1 FROM json_each(endpoints.events) AS wanted WHERE wanted.value IN (events.type, ?3)))
 """
 _FAN_OUT_MANY = f"""
     INSERT INTO deliveries (id, user_id, endpoint, event, state, due, created_at)
-    SELECT (made.value ->> 1) || {_RANDOM_END}, events.user_id, endpoints.number, events.place, 'pending',
-           made.value ->> 3, made.value ->> 3
+    SELECT (made.value ->> 1) || {_id_end("events.user_id")}, events.user_id, endpoints.number, events.place,
+           'pending', made.value ->> 3, made.value ->> 3
     FROM json_each(?1) AS made JOIN events ON events.id = made.value ->> 0
     JOIN endpoints ON endpoints.user_id = events.user_id
     WHERE endpoints.active AND (endpoints.events = '[]' OR EXISTS
@@ -91,7 +93,7 @@ def repeat_all(positions: Iterable[int], id_start: str, at: int) -> Write:
     """Make a new delivery for each of these, as `repeat` does; those of inactive endpoints are left out."""
     return Write(
         "INSERT INTO deliveries (id, user_id, endpoint, event, state, due, created_at)"
-        f" SELECT ?2 || {_RANDOM_END}, old.user_id, old.endpoint, old.event, 'pending', ?3, ?3"
+        f" SELECT ?2 || {_id_end('old.user_id')}, old.user_id, old.endpoint, old.event, 'pending', ?3, ?3"
         " FROM json_each(?1) AS chosen JOIN deliveries AS old ON old.place = chosen.value"
         " JOIN endpoints ON endpoints.number = old.endpoint WHERE endpoints.active ORDER BY old.place",
         (orjson.dumps(list(positions)).decode(), id_start, at),

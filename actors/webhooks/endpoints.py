@@ -163,7 +163,7 @@ class WebhooksActor(DurableActor):
         old = message.delivery
         self._active(old.endpoint_id)
         now = self._clock()
-        new = old._replace(id=new_id("dlv"), state="pending", due=now, created_at=now)
+        new = old._replace(id=new_id("dlv", near=self.key), state="pending", due=now, created_at=now)
         return self.commit_or_refuse(
             deliveries.repeat(old.id, new.id, now),
             reply=lambda: delivery_record(new, []),

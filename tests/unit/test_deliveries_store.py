@@ -1,17 +1,19 @@
 """The dispatcher's queries: their results, and that none reads all waiting deliveries."""
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
+import orjson
 import pytest
 
 from persistence import deliveries, delivery_log
 from persistence.sqlite.migrate import MIGRATIONS
 from persistence.store import Query, Write
 
-USER = "usr_1"
+USER = "usr_1f"
 WAITING = 3_000
 
 
@@ -39,7 +41,7 @@ def database() -> Iterator[sqlite3.Connection]:
                 "INSERT INTO events (id, user_id, type, data, created_at) VALUES (?, ?, ?, '{}', ?)",
                 (f"e{number}", USER, kind, number),
             )
-            run(connection, deliveries.fan_out(f"e{number}", "dlv_0123456789abcdef", pattern, number))
+            run(connection, deliveries.fan_out(f"e{number}", "dlv_0123456789ab7def", pattern, number))
         connection.execute("COMMIT")
         connection.execute("ANALYZE")
         yield connection
@@ -61,9 +63,19 @@ def plan(database: sqlite3.Connection, query: Query[Any] | Write) -> str:
 def test_an_event_goes_to_the_active_endpoints_whose_filter_takes_it(database: sqlite3.Connection):
     counts = dict(database.execute("SELECT endpoint, count(*) FROM deliveries GROUP BY endpoint").fetchall())
     assert counts == {1: WAITING - 3, 2: 3}
+
+
+def test_ids_made_by_the_store_are_uuids_near_their_user(database: sqlite3.Connection):
+    event = ["e0", "dlv_0123456789ab7def", "", 9]
+    run(database, deliveries.fan_out(*event), deliveries.repeat_all(range(1, 10), "dlv_0123456789ab7def", 9))
+    fan_out = deliveries.fan_out(*event)
+    assert fan_out.many is not None
+    database.execute(fan_out.many, (orjson.dumps([event]).decode(),))
     ids = [row[0] for row in database.execute("SELECT id FROM deliveries")]
-    assert len(set(ids)) == len(ids)
-    assert all(len(id) == 36 and id.startswith("dlv_0123456789abcdef") for id in ids)
+    assert len(set(ids)) == len(ids) == WAITING + 11
+    made = [id for id in ids if id.startswith("dlv_0123456789ab7def")]
+    assert len(made) == WAITING + 11
+    assert all(re.fullmatch(rf"dlv_[0-9a-f]{{16}}[89ab][0-9a-f]{{13}}{USER[-2:]}", id) for id in made)
 
 
 def test_each_endpoint_is_found_with_what_is_due_first_however_many_wait(database: sqlite3.Connection):
@@ -126,5 +138,5 @@ def test_outcomes_are_stored_with_their_log_but_a_cancelled_delivery_stays_cance
 
 def test_a_place_is_never_given_twice(database: sqlite3.Connection):
     database.execute("DELETE FROM deliveries WHERE place >= ?", (WAITING - 5,))
-    run(database, deliveries.fan_out("e0", "dlv_0123456789abcdef", "", 9))
+    run(database, deliveries.fan_out("e0", "dlv_0123456789ab7def", "", 9))
     assert database.execute("SELECT max(place) FROM deliveries").fetchone() == (WAITING + 1,)
