@@ -79,7 +79,8 @@ def test_ids_made_by_the_store_are_uuids_near_their_user(database: sqlite3.Conne
 
 
 def test_each_endpoint_is_found_with_what_is_due_first_however_many_wait(database: sqlite3.Connection):
-    assert fetch(database, deliveries.waiting_endpoints()) == [(1, 1), (2, 0)]
+    assert fetch(database, deliveries.waiting_endpoints(0, 10)) == [[(1, 1), (2, 0)]]
+    assert fetch(database, deliveries.waiting_of([USER, "usr_none"])) == [[(1, 1), (2, 0)]]
     (found,) = fetch(database, deliveries.due_first([1, 2], 5))
     assert [(row.endpoint, row.due) for row in found] == [(1, n) for n in range(1, 6)] + [(2, 0), (2, 1000), (2, 2000)]
 
@@ -87,7 +88,8 @@ def test_each_endpoint_is_found_with_what_is_due_first_however_many_wait(databas
 @pytest.mark.parametrize(
     "query",
     [
-        deliveries.made_after(2_990),
+        deliveries.waiting_endpoints(0, 5),
+        deliveries.waiting_of([USER]),
         deliveries.due_first([1, 2], 5),
         deliveries.cancel(1, 10),
         deliveries.to_recover(deliveries.Recovery(1, 1, 0, 0, 9), 5),
@@ -109,9 +111,31 @@ def test_no_query_reads_a_whole_table_or_all_that_waits(database: sqlite3.Connec
     assert not scans, steps
 
 
-def test_what_was_made_since_is_told_by_endpoint(database: sqlite3.Connection):
-    assert fetch(database, deliveries.made_after(WAITING - 2)) == [(1, WAITING - 2, WAITING)]
-    assert fetch(database, deliveries.made_after(WAITING)) == []
+def test_endpoints_with_waiting_deliveries_are_listed_in_pages(database: sqlite3.Connection):
+    assert fetch(database, deliveries.waiting_endpoints(0, 1)) == [[(1, 1)]]
+    assert fetch(database, deliveries.waiting_endpoints(1, 1)) == [[(2, 0)]]
+    assert fetch(database, deliveries.waiting_endpoints(2, 1)) == [[]]
+
+
+@pytest.mark.parametrize("query", [deliveries.waiting_endpoints(0, 5), deliveries.waiting_of([USER])])
+def test_endpoints_are_looked_at_in_a_few_steps_however_many_deliveries_wait(
+    database: sqlite3.Connection, query: Query[Any]
+):
+    steps = 0
+
+    def step() -> int:
+        nonlocal steps
+        steps += 1
+        return steps > 400
+
+    database.set_progress_handler(step, 1)
+    assert fetch(database, query) == [[(1, 1), (2, 0)]]
+
+
+def test_a_disabled_endpoint_is_found_by_its_number_not_by_its_user(database: sqlite3.Connection):
+    database.execute("UPDATE endpoints SET active = 0 WHERE number = 2")
+    assert fetch(database, deliveries.waiting_of([USER])) == [[(1, 1)]]
+    assert fetch(database, deliveries.waiting_endpoints(0, 10)) == [[(1, 1), (2, 0)]]
 
 
 def result(place: int, state: str, due: int | None, number: int = 1) -> deliveries.ResultRow:
