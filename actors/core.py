@@ -45,7 +45,7 @@ from actors.users.passwords import PasswordHasher
 from actors.webhooks.counts import DeliveryCounts
 from actors.webhooks.dispatcher import WebhookDispatcher
 from actors.webhooks.endpoints import WebhooksActor
-from actors.webhooks.messages import DISPATCHER, DISPATCHER_KEY, WEBHOOKS, StopDelivering, Woken
+from actors.webhooks.messages import DISPATCHER, DISPATCHER_KEY, WEBHOOKS, StopDelivering
 from actors.webhooks.outbox import Outbox
 from actors.webhooks.schedule import RetrySchedule
 from actors.webhooks.signing import Signer
@@ -156,7 +156,6 @@ class Core:
         self.directory: Directory = (
             LocalDirectory(kinds, idle_s=options.idle_s) if directory is None else directory(kinds)
         )
-        self.outbox.woken = lambda: self.directory.tell(DISPATCHER, DISPATCHER_KEY, Woken())
         self.credentials = Credentials(self.directory, store)
         self.idempotency = Idempotency(store, sealer, clock)
         self.names = Names(store)

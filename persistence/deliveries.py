@@ -1,11 +1,15 @@
-"""Deliveries: one for each event and endpoint, the due time of its next attempt, and its attempts."""
+"""Deliveries: one for each event and endpoint, the due time of its next attempt, and its attempts.
+
+A position is never given twice, because outcomes name deliveries by it. Positions may become visible in any order, so
+due deliveries are found by endpoint and due time.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import orjson
 
-from persistence.store import Query, Write
+from persistence.store import Params, Query, Write
 
 INLINE_CHARS = 4_096
 """The longest event data that is loaded with a due delivery, in characters; longer data is loaded for its attempt."""
@@ -56,14 +60,15 @@ def fan_out(event_id: str, id_start: str, pattern: str, at: int) -> Write:
 
 _FAN_OUT = """
     INSERT INTO deliveries (id, user_id, endpoint, event, state, due, created_at)
-    SELECT ?2 || @random_end, events.user_id, endpoints.number, events.place, 'pending', ?4, ?4
+    SELECT ?2 || @random_end_like(events.user_id), events.user_id, endpoints.number, events.place, 'pending', ?4, ?4
     FROM events JOIN endpoints ON endpoints.user_id = events.user_id
     WHERE events.id = ?1 AND endpoints.active = 1 AND (endpoints.events = '[]' OR EXISTS
         (SELECT 1 FROM @list_text(endpoints.events) AS wanted WHERE wanted.value IN (events.type, ?3)))
 """
 _FAN_OUT_MANY = """
     INSERT INTO deliveries (id, user_id, endpoint, event, state, due, created_at)
-    SELECT made.id_start || @random_end, events.user_id, endpoints.number, events.place, 'pending', made.at, made.at
+    SELECT made.id_start || @random_end_like(events.user_id), events.user_id, endpoints.number, events.place,
+           'pending', made.at, made.at
     FROM @rows(?, event text, id_start text, pattern text, at bigint) AS made JOIN events ON events.id = made.event
     JOIN endpoints ON endpoints.user_id = events.user_id
     WHERE endpoints.active = 1 AND (endpoints.events = '[]' OR EXISTS
@@ -86,7 +91,7 @@ def repeat_all(positions: Iterable[int], id_start: str, at: int) -> Write:
     """Make a new delivery for each of these, as `repeat` does; those of inactive endpoints are left out."""
     return Write(
         "INSERT INTO deliveries (id, user_id, endpoint, event, state, due, created_at)"
-        " SELECT ?2 || @random_end, old.user_id, old.endpoint, old.event, 'pending', ?3, ?3"
+        " SELECT ?2 || @random_end_like(old.user_id), old.user_id, old.endpoint, old.event, 'pending', ?3, ?3"
         " FROM @list_int(?1) AS chosen JOIN deliveries AS old ON old.place = chosen.value"
         " JOIN endpoints ON endpoints.number = old.endpoint WHERE endpoints.active = 1 ORDER BY old.place",
         (orjson.dumps(list(positions)).decode(), id_start, at),
@@ -96,36 +101,49 @@ def repeat_all(positions: Iterable[int], id_start: str, at: int) -> Write:
 # the dispatcher's reads and writes
 
 
-def waiting_endpoints() -> Query[tuple[int, int]]:
-    """List the endpoints with waiting deliveries and the due time of the first; two seeks for each endpoint."""
+Waiting = list[tuple[int, int]]
+"""Endpoints with waiting deliveries, each with the due time of the first."""
+
+_FIRST_DUE = "(SELECT min(due) FROM deliveries WHERE endpoint = {} AND due IS NOT NULL)"
+
+
+def waiting_endpoints(after: int, limit: int) -> Query[Waiting]:
+    """List up to `limit` endpoints with waiting deliveries, by number, after a number; two seeks for each endpoint.
+
+    This list, too, is one row of JSON, as `due_first`.
+    """
     return Query(
-        """
-        WITH RECURSIVE waiting (endpoint) AS (
-            SELECT min(endpoint) FROM deliveries WHERE due IS NOT NULL
+        f"""
+        WITH RECURSIVE waiting (endpoint, found) AS (
+            SELECT min(endpoint), 1 FROM deliveries WHERE due IS NOT NULL AND endpoint > ?1
             UNION ALL
-            SELECT (SELECT min(endpoint) FROM deliveries WHERE due IS NOT NULL AND endpoint > waiting.endpoint)
-            FROM waiting WHERE waiting.endpoint IS NOT NULL
+            SELECT (SELECT min(endpoint) FROM deliveries WHERE due IS NOT NULL AND endpoint > waiting.endpoint),
+                   found + 1
+            FROM waiting WHERE waiting.endpoint IS NOT NULL AND found < ?2
         )
-        SELECT endpoint,
-               (SELECT min(due) FROM deliveries WHERE due IS NOT NULL AND deliveries.endpoint = waiting.endpoint)
+        SELECT @json_array(@json_row(endpoint, {_FIRST_DUE.format("waiting.endpoint")}))
         FROM waiting WHERE endpoint IS NOT NULL
         """,
-        (),
-        lambda row: (row[0], row[1]),
+        (after, limit),
+        _waiting,
     )
 
 
-LAST_POSITION: Query[int] = Query("SELECT coalesce(max(place), 0) FROM deliveries", (), lambda row: row[0])
-
-
-def made_after(position: int) -> Query[tuple[int, int, int]]:
-    """Find the new deliveries of each endpoint: its number, when its first is due, and its greatest position."""
+def waiting_of(users: Sequence[str]) -> Query[Waiting]:
+    """List the active endpoints of some users with waiting deliveries; a seek for each of their endpoints."""
     return Query(
-        "SELECT endpoint, min(due), max(place) FROM deliveries @hint(NOT INDEXED) WHERE place > ? AND due IS NOT NULL"
-        " GROUP BY endpoint",
-        (position,),
-        lambda row: (row[0], row[1], row[2]),
+        f"""
+        SELECT @json_array(@json_row(endpoints.number, {_FIRST_DUE.format("endpoints.number")}))
+        FROM @list_text(?) AS woken
+        @seek(endpoints @hint(INDEXED BY endpoints_user), endpoints.user_id = woken.value AND endpoints.active = 1)
+        """,
+        (orjson.dumps(users).decode(),),
+        _waiting,
     )
+
+
+def _waiting(row: Params) -> Waiting:
+    return [(endpoint, due) for endpoint, due in orjson.loads(row[0]) if due is not None]
 
 
 def due_first(endpoints: Sequence[int], limit: int) -> Query[list[DueRow]]:

@@ -15,7 +15,8 @@ statement. The macros of both databases stand side by side in `_MACROS`:
 - `@typed(parameter, type)`: a parameter whose type PostgreSQL can't infer from its place
 - `@greatest(a, b, ...)`: the greatest of values, none of which is null
 - `@contains(text, part)`: whether a text has another in it
-- `@random_end`: the last 16 digits of a UUIDv7: its variant and random bits
+- `@json_row(a, b, ...)`: a JSON array of these values, for `@json_array`
+- `@random_end_like(id)`: the last 16 digits of a UUIDv7: its variant, random bits, and the last two digits of an id
 """
 
 import re
@@ -231,9 +232,13 @@ _MACROS: dict[str, tuple[Macro, Macro]] = {
     "typed": (_typed_in_sqlite, _typed_in_postgres),
     "greatest": (_listed("max"), _listed("greatest")),
     "contains": (_same("(instr({0}, {1}) > 0)"), _same("(strpos({0}, {1}) > 0)")),
-    "random_end": (
-        _same("substr('89ab', 1 + (random() & 3), 1) || substr(lower(hex(randomblob(8))), 2)"),
-        _same("right(replace(CAST(gen_random_uuid() AS text), '-', ''), 16)"),
+    "json_row": (_listed("json_array"), _listed("json_build_array")),
+    "random_end_like": (
+        _same(
+            "substr('89ab', 1 + (random() & 3), 1) || substr(lower(hex(randomblob(7))), 2)"
+            " || substr({0}, length({0}) - 1)"
+        ),
+        _same("left(right(replace(CAST(gen_random_uuid() AS text), '-', ''), 16), 14) || right({0}, 2)"),
     ),
 }
 

@@ -32,7 +32,7 @@ from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
 from actors.runtime.notices import ReloadConcerning
-from actors.webhooks.outbox import Outbox
+from actors.webhooks.outbox import Outbox, woken
 from actors.wire import Record
 from persistence import agents, conversations, domains
 from persistence.agents import AgentRow
@@ -130,19 +130,15 @@ class AgentActor(DurableActor):
         agent = self._owned_by(message.viewer_id)
         changes, now = message.changes, self._clock()
         given = {member: text for member, text in asdict(changes).items() if text is not None}
-
-        def applied() -> None:
-            self._change(now, **given)
-            self._outbox.stored()
-
+        renamed = (ReloadConcerning(self.key, is_agent=True, is_name=True),) if changes.name is not None else ()
         return self.commit_or_refuse(
             agents.update(self.key, changes, now),
             *self._outbox.emit(agent.owner_id, *deployment_event("updated", replace(agent, **given)), at=now),
             reply=self._view,
             preview=lambda: self._view(replace(agent, updated_at=now, **given)),
-            applied=applied,
+            applied=lambda: self._change(now, **given),
             constraint_errors={agents.NAME_TAKEN: name_taken, ROWS: no_such_agent},
-            notices=(ReloadConcerning(self.key, is_agent=True, is_name=True),) if changes.name is not None else (),
+            notices=(woken(agent.owner_id), *renamed),
         )
 
     def _change(self, at: int, **changes: Any) -> None:
@@ -170,17 +166,13 @@ class AgentActor(DurableActor):
         view, now = self._view(), self._clock()
         self.agent = None
 
-        def applied() -> None:
-            self._outbox.stored()
-            self.retire()
-
         return self.commit(
             *domains.leave_all(self.key),
             *agents.destroy(self.key, now),
             *self._outbox.emit(agent.owner_id, *deployment_event("deleted", agent), at=now),
             reply=lambda: view,
-            applied=applied,
-            notices=(ReloadConcerning(self.key, is_agent=True),),
+            applied=self.retire,
+            notices=(ReloadConcerning(self.key, is_agent=True), woken(agent.owner_id)),
         )
 
     # notices of other actors

@@ -41,7 +41,7 @@ from actors.users.messages import (
     wrong_password,
 )
 from actors.webhooks.messages import DISPATCHER, DISPATCHER_KEY, EndpointsGone
-from actors.webhooks.outbox import Outbox
+from actors.webhooks.outbox import Outbox, woken
 from persistence import agents, banks, censoring, credentials, domains, idempotency_records, logon_places, users
 from persistence.agents import AgentRow
 from persistence.banks import BankRow
@@ -178,8 +178,7 @@ class UserActor(DurableActor):
             users.update(user),
             *event,
             reply=lambda: user,
-            applied=self._outbox.stored,
-            notices=(Told(QUOTA, user.id, PlanChanged(user.plan, user.plan_limit)),),
+            notices=(Told(QUOTA, user.id, PlanChanged(user.plan, user.plan_limit)), woken(user.id)),
         )
 
     @handles(CreateKey)
@@ -234,7 +233,7 @@ class UserActor(DurableActor):
             agents.insert(agent),
             *self._outbox.emit(user.id, *deployment_event("created", agent), at=now),
             reply=lambda: agent,
-            applied=self._outbox.stored,
+            notices=(woken(user.id),),
             constraint_errors={agents.NAME_TAKEN: name_taken, FOREIGN_KEY: no_such_user},
         )
 

@@ -1,12 +1,13 @@
 """The dispatcher: one actor that delivers the events of the outbox to endpoints.
 
-The rows decide: each delivery's row has its due time. A tell after a commit only wakes the dispatcher; at its start and
-after a fault it continues from the rows. Each endpoint has a lane (lanes.py), so that none waits for another.
-`attempts` sends, `outcomes` judges and stores.
+The rows decide: each delivery's row has its due time. A notice after a commit only names the user whose endpoints to
+look at; at its start and after a fault the dispatcher continues from the rows. Each endpoint has a lane (lanes.py), so
+that none waits for another. `attempts` sends, `outcomes` judges and stores.
 """
 
 import asyncio
 from collections import deque
+from itertools import islice
 from typing import Any
 
 from actors.ids import Clock
@@ -15,7 +16,7 @@ from actors.runtime.durable import DurableActor, not_stored
 from actors.sealing import Sealer
 from actors.webhooks.attempts import AttemptEnded, Attempts, BodyRead, OpenSender
 from actors.webhooks.counts import DeliveryCounts
-from actors.webhooks.due import DueDeliveries, DueQuery, find
+from actors.webhooks.due import PAGE, DueDeliveries, DueQuery, find
 from actors.webhooks.lanes import REFILL_BELOW, Lane, WakeupHeap, receiver_of
 from actors.webhooks.messages import (
     CHUNK,
@@ -38,7 +39,7 @@ from persistence.endpoints import EndpointRow
 from persistence.store import Store
 
 LOADED_LANES = 64
-"""The number of endpoints whose deliveries one read loads."""
+"""The number of endpoints whose deliveries one read loads, and of users whose endpoints it looks at."""
 LANES_AT_REST = 2_000
 """The number of cached endpoints without deliveries, so that their rows need not be read for each event."""
 LOOK_AGAIN_MS = 60_000
@@ -58,8 +59,8 @@ class WebhookDispatcher(DurableActor):
         "_hungry",
         "_lanes",
         "_lanes_limit",
-        "_last",
         "_look",
+        "_looked_to",
         "_outcomes",
         "_reading",
         "_recovery",
@@ -68,6 +69,7 @@ class WebhookDispatcher(DurableActor):
         "_stored",
         "_timer",
         "_wakeups",
+        "_woken",
     )
 
     def __init__(
@@ -92,8 +94,9 @@ class WebhookDispatcher(DurableActor):
         self._wakeups = WakeupHeap()
         self._hungry: deque[Lane] = deque()  # whose rows are to be read
         self._crowded: deque[Lane] = deque()  # lanes that wait for other lanes' attempts to end
-        self._last = 0  # the greatest position seen
-        self._look = False
+        self._woken: dict[str, None] = {}  # users with new deliveries, in order
+        self._look = False  # whether to look at the next page of all endpoints
+        self._looked_to = 0
         self._recovery = Recoveries(self, clock)
         self._reading = False
         self._stored: list[StoredResult] = []  # since the current read began
@@ -108,10 +111,11 @@ class WebhookDispatcher(DurableActor):
         """
         if not await self.store.writable():
             raise not_stored()
-        (self._last,) = await self.store.fetch(deliveries.LAST_POSITION)
-        for number, due in await self.store.fetch(deliveries.waiting_endpoints()):
-            self._lane(number).expect(due)
-        self.tell_self(Woken())
+        last = 0
+        while page := (await self.store.fetch(deliveries.waiting_endpoints(last, PAGE)))[0]:
+            for last, due in page:
+                self._lane(last).expect(due)
+        self.tell_self(RecoveryBegun())  # one may be under way
 
     # wake-ups
 
@@ -121,19 +125,16 @@ class WebhookDispatcher(DurableActor):
         self.go_on()
 
     @handles(Woken)
-    def _woken(self, _: Woken) -> None:
-        self._look = True
+    def _user_woken(self, message: Woken) -> None:
+        self._woken[message.user_id] = None
         self.go_on()
 
     @handles(EndpointChanged)
     def _endpoint_changed(self, message: EndpointChanged) -> None:
-        lane = self._lanes.get(message.number)
-        if lane is not None:
-            lane.changed()
-            lane.breaker = type(lane.breaker)()  # its owner changed it: failures count anew
-        else:
-            self._lane(message.number).expect(0)
-        self.go_on(self._lanes[message.number])
+        lane = self._lane(message.number)
+        lane.changed()
+        lane.breaker = type(lane.breaker)()  # its owner changed it: failures count anew
+        self.go_on(lane)
 
     @handles(RecoveryBegun)
     def _recovery_begun(self, _: RecoveryBegun) -> None:
@@ -169,10 +170,11 @@ class WebhookDispatcher(DurableActor):
             del self._lanes[number]
         self._lanes_limit = max(LANES_AT_REST, 2 * len(self._lanes))  # so that this is done rarely
 
-    def look_again(self) -> None:
-        """Read new deliveries, because a recovery has queued some."""
-        self._look = True
-        self.go_on()
+    def look_at(self, number: int) -> None:
+        """Load the due deliveries of an endpoint."""
+        lane = self._lane(number)
+        lane.expect(0)
+        self.go_on(lane)
 
     def go_on(self, *lanes: Lane) -> None:
         """Begin attempts as far as the limits allow, and schedule the rest."""
@@ -183,7 +185,7 @@ class WebhookDispatcher(DurableActor):
             self._drive(lane, now)
         for lane in self._wakeups.due(self._lanes, now):
             self._drive(lane, now)
-        if not self._reading and (self._look or self._hungry or self._recovery.wanted):
+        if not self._reading and (self._woken or self._look or self._hungry or self._recovery.wanted):
             self._read()
         self._set_timer(now)
 
@@ -201,7 +203,7 @@ class WebhookDispatcher(DurableActor):
         """Begin as many attempts of an endpoint as it may have, and schedule the loading of more."""
         if self._stopping:
             return
-        if lane.breaker.open_until > now and lane.breaker.tripped:
+        if lane.breaker.open_until > now:
             lane.let_go()
             if lane.next_due is not None:
                 self._wakeups.set(lane, max(lane.breaker.open_until, lane.next_due))
@@ -226,11 +228,15 @@ class WebhookDispatcher(DurableActor):
 
     def _read(self) -> None:
         lanes = [self._hungry.popleft() for _ in range(min(LOADED_LANES, len(self._hungry)))]
+        woken = list(islice(self._woken, LOADED_LANES))
+        for user_id in woken:
+            del self._woken[user_id]
         self._reading = True
         asked = DueQuery(
             tuple((lane.number, lane.version) for lane in lanes),
             [lane.number for lane in lanes if lane.receiver is None],
-            self._last if self._look else None,
+            woken,
+            self._looked_to if self._look else None,
             self._recovery.ask(),
         )
         self._look = False
@@ -245,10 +251,11 @@ class WebhookDispatcher(DurableActor):
         if found.error is not None:  # deliveries may have been missed: start over
             raise found.error
         now = self._clock()
-        for number, due, position in found.made:
-            self._last = max(self._last, position)
+        if found.looked_to is not None:
+            self._looked_to = found.looked_to
+        for number, due in found.waiting:
             self._lane(number).expect(due)
-        touched = {number: self._lanes[number] for number, _, _ in found.made}
+        touched = {number: self._lanes[number] for number, _ in found.waiting}
         for number, version in found.lanes:
             lane = self._lanes.get(number)
             if lane is None:
@@ -269,21 +276,16 @@ class WebhookDispatcher(DurableActor):
         """Take in the rows that were read for a lane; cancel the deliveries of an endpoint that is not active."""
         if lane.receiver is None:
             lane.receiver = receiver_of(endpoint, self._sealer)
-        if lane.receiver is None:  # the endpoint is gone, or its secrets can't be opened
-            lane.next_due = None if endpoint is None else now + LOOK_AGAIN_MS
+        if lane.receiver is None and endpoint is None:
+            lane.next_due = None
+        elif lane.receiver is None:  # its secrets can't be opened
+            lane.breaker.open_until = now + LOOK_AGAIN_MS
         elif lane.receiver.active:
             lane.take(rows, now)
         else:
             lane.next_due = None
             if any(row.position not in lane.open for row in rows):
-                self._cancel(lane)
-
-    def _cancel(self, lane: Lane) -> None:
-        def applied() -> None:
-            lane.expect(0)
-            self.go_on(lane)
-
-        self.commit(deliveries.cancel(lane.number, CHUNK), applied=applied)
+                self.commit(deliveries.cancel(lane.number, CHUNK), applied=lambda: self.look_at(lane.number))
 
     # attempts and their outcomes
 
@@ -341,7 +343,7 @@ class WebhookDispatcher(DurableActor):
         return {
             "in_flight": self._attempts.in_flight,
             "unstored": len(self._outcomes),
-            "last_place": self._last,
+            "users_woken": len(self._woken),
             "endpoints": len(self._lanes),
             "lanes": [lane.snapshot() for lane in list(self._lanes.values())[:200]],
         }

@@ -1,11 +1,11 @@
-"""The dispatcher's reads of the store: new deliveries, due ones, and the next ones of a recovery."""
+"""The dispatcher's reads of the store: endpoints with waiting deliveries, due ones, the next ones of a recovery."""
 
 from dataclasses import dataclass, field
 
 from actors.runtime.mailbox import OwnTell
 from actors.webhooks.lanes import LOADED
 from persistence import deliveries, endpoints
-from persistence.deliveries import DueRow, Recovery
+from persistence.deliveries import DueRow, Recovery, Waiting
 from persistence.endpoints import EndpointRow
 from persistence.store import Store
 
@@ -17,13 +17,15 @@ class DueQuery:
     Args:
         lanes: the endpoints whose deliveries are to be loaded, each with its lane's version.
         unknown: the endpoints among them whose rows are needed, too.
-        new_after: the position after which deliveries are new; None to read no new ones.
+        woken: the users whose endpoints are looked at.
+        look_after: the number of the endpoint after which the next page of endpoints is looked at; None for none.
         recover: the number of a recovery's deliveries to list; may be 0.
     """
 
     lanes: tuple[tuple[int, int], ...]
     unknown: list[int]
-    new_after: int | None
+    woken: list[str]
+    look_after: int | None
     recover: int
 
 
@@ -31,10 +33,11 @@ class DueQuery:
 class DueDeliveries(OwnTell):
     """The result of one read; `error` if it failed.
 
-    `made` lists, for each endpoint, its number, the due time of its first new delivery, and the greatest new position.
+    `looked_to` is the last endpoint of the page, 0 after the last page, None if there was none to read.
     """
 
-    made: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
+    waiting: Waiting = field(default_factory=list[tuple[int, int]])
+    looked_to: int | None = None
     lanes: tuple[tuple[int, int], ...] = ()
     rows: dict[int, list[DueRow]] = field(default_factory=dict[int, list[DueRow]])
     receivers: dict[int, EndpointRow] = field(default_factory=dict[int, EndpointRow])
@@ -43,11 +46,15 @@ class DueDeliveries(OwnTell):
     error: Exception | None = None
 
 
+PAGE = 1_000
+"""The number of endpoints that one read looks at, beside those of the users woken."""
+
+
 async def find(store: Store, asked: DueQuery) -> DueDeliveries:
     """Read the deliveries of a query; return failures in `error`."""
     fetch = store.fetch
     try:
-        made = [] if asked.new_after is None else await fetch(deliveries.made_after(asked.new_after))
+        waiting, looked_to = await _look(store, asked)
         receivers = {row.number: row for row in await fetch(endpoints.numbered(asked.unknown))} if asked.unknown else {}
         rows: dict[int, list[DueRow]] = {}
         if asked.lanes:
@@ -58,4 +65,15 @@ async def find(store: Store, asked: DueQuery) -> DueDeliveries:
         positions = await fetch(deliveries.to_recover(recovery, asked.recover)) if recovery is not None else []
     except Exception as error:
         return DueDeliveries(error=error)
-    return DueDeliveries(made, asked.lanes, rows, receivers, recovery, positions)
+    return DueDeliveries(waiting, looked_to, asked.lanes, rows, receivers, recovery, positions)
+
+
+async def _look(store: Store, asked: DueQuery) -> tuple[Waiting, int | None]:
+    """Find the endpoints with waiting deliveries: those of the users woken, and the next page of all."""
+    waiting: Waiting = []
+    if asked.woken:
+        (waiting,) = await store.fetch(deliveries.waiting_of(asked.woken))
+    if asked.look_after is None:
+        return waiting, None
+    (page,) = await store.fetch(deliveries.waiting_endpoints(asked.look_after, PAGE))
+    return waiting + page, page[-1][0] if len(page) == PAGE else 0

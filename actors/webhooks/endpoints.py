@@ -37,7 +37,7 @@ from actors.webhooks.messages import (
     not_active,
     too_many_endpoints,
 )
-from actors.webhooks.outbox import Outbox
+from actors.webhooks.outbox import Outbox, woken
 from actors.webhooks.records import delivery_record, endpoint_record
 from actors.webhooks.signing import Secret, seal_purpose
 from actors.wire import Record
@@ -98,7 +98,6 @@ class WebhooksActor(DurableActor):
 
         def applied() -> None:
             self._endpoints[id] = endpoint
-            self._outbox.stored()
 
         # The event's rows come first, so it goes only to the other endpoints. The store counts, because endpoints in
         # units under way are not in memory yet.
@@ -108,6 +107,7 @@ class WebhooksActor(DurableActor):
             reply=lambda: endpoint_record(endpoint) | {"secret": secret},
             applied=applied,
             constraint_errors={FOREIGN_KEY: no_such_user, ROWS: too_many_endpoints},
+            notices=(woken(self.key),),
         )
 
     @handles(ChangeEndpoint)
@@ -141,7 +141,6 @@ class WebhooksActor(DurableActor):
             *writes,
             *self._event_of("updated", after, now),
             reply=lambda: endpoint_record(after) | ({} if secret is None else {"secret": secret}),
-            applied=self._outbox.stored,
             notices=self._changed(after.number),
         )
 
@@ -154,7 +153,6 @@ class WebhooksActor(DurableActor):
             endpoints.delete(endpoint.number, now),
             deliveries.cancel(endpoint.number, CHUNK),
             *self._event_of("deleted", replace(endpoint, active=False), now),
-            applied=self._outbox.stored,
             notices=self._changed(endpoint.number),
         )
 
@@ -163,12 +161,12 @@ class WebhooksActor(DurableActor):
         old = message.delivery
         self._active(old.endpoint_id)
         now = self._clock()
-        new = old._replace(id=new_id("dlv"), state="pending", due=now, created_at=now)
+        new = old._replace(id=new_id("dlv", near=self.key), state="pending", due=now, created_at=now)
         return self.commit_or_refuse(
             deliveries.repeat(old.id, new.id, now),
             reply=lambda: delivery_record(new, []),
-            applied=self._outbox.stored,
             constraint_errors={ROWS: not_active},
+            notices=(woken(self.key),),
         )
 
     @handles(Recover)
@@ -194,7 +192,7 @@ class WebhooksActor(DurableActor):
         return self.commit(
             *self._outbox.emit(self.key, message.event_type, message.data, event_id=event_id),
             reply=lambda: TestSent(event_id, len(taken)),
-            applied=self._outbox.stored,
+            notices=(woken(self.key),),
         )
 
     def _active(self, endpoint_id: str) -> EndpointRow:
@@ -211,9 +209,8 @@ class WebhooksActor(DurableActor):
         data = endpoint_data(endpoint.id, endpoint.url, endpoint.events, active=endpoint.active)
         return self._outbox.emit(self.key, f"webhook.endpoint.{what}", data, at=at)
 
-    @staticmethod
-    def _changed(number: int) -> tuple[Notice, ...]:
-        return (Told(DISPATCHER, DISPATCHER_KEY, EndpointChanged(number)),)
+    def _changed(self, number: int) -> tuple[Notice, ...]:
+        return Told(DISPATCHER, DISPATCHER_KEY, EndpointChanged(number)), woken(self.key)
 
     def concerns(self, user_id: str) -> bool:
         """Return whether the endpoints belong to this user."""

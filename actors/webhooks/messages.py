@@ -33,7 +33,9 @@ class Wake(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class Woken(Tell):
-    """Deliveries were stored."""
+    """Deliveries to a user's endpoints were stored."""
+
+    user_id: str
 
 
 @dataclass(frozen=True, slots=True)

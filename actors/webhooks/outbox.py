@@ -1,18 +1,19 @@
 """The outbox: the way by which events reach webhooks (docs/contract.md, "Event data").
 
 An event's rows and those of its deliveries go into the unit of its cause, so neither is stored without the other. Once
-that unit is durable, a tell wakes the dispatcher; a lost tell costs only time, because the dispatcher reads the rows.
+that unit is durable, a notice wakes the dispatcher; a lost one costs only time, because the dispatcher reads the rows.
 """
 
 import uuid
-from collections.abc import Callable
 from typing import Any
 
 import orjson
 
 from actors.errors import InvalidField
 from actors.ids import Clock, new_id
+from actors.runtime.notices import Told
 from actors.webhooks.event_types import pattern_of
+from actors.webhooks.messages import DISPATCHER, DISPATCHER_KEY, Woken
 from persistence import deliveries, events
 from persistence.events import EventRow
 from persistence.store import Write
@@ -25,16 +26,15 @@ ENVELOPE_BYTES = 256
 
 
 class Outbox:
-    """Makes the rows of events; calls `woken` after they are stored."""
+    """Makes the rows of events."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self.woken: Callable[[], None] | None = None
 
     def emit(
         self, user_id: str, kind: str, data: dict[str, Any], *, at: int | None = None, event_id: str | None = None
     ) -> tuple[Write, ...]:
-        """Make the rows of one event of a user; the caller calls `stored` after the commit.
+        """Make the rows of one event of a user, for a unit with the notice `woken(user_id)`.
 
         `at` is the time of the change that the event reports, in ms since the epoch; None is now. `event_id` is the
         event's UUID; a new one if None. Writes of the same unit that change endpoints go first, because the event goes
@@ -47,10 +47,10 @@ class Outbox:
             deliveries.fan_out(id, new_id("dlv")[:20], pattern_of(kind), now),
         )
 
-    def stored(self) -> None:
-        """Announce that a unit with events is stored."""
-        if self.woken is not None:
-            self.woken()
+
+def woken(user_id: str) -> Told:
+    """Make the notice that wakes the dispatcher after a unit with events of a user."""
+    return Told(DISPATCHER, DISPATCHER_KEY, Woken(user_id))
 
 
 def check_size(data: dict[str, Any]) -> None:

@@ -18,8 +18,8 @@ class RecoveriesHost(Protocol):
         """Submit a unit that no constraint can refuse."""
         ...
 
-    def look_again(self) -> None:
-        """Read new deliveries."""
+    def look_at(self, number: int) -> None:
+        """Load the due deliveries of an endpoint."""
         ...
 
 
@@ -31,7 +31,7 @@ class Recoveries:
     def __init__(self, host: RecoveriesHost, clock: Clock) -> None:
         self._host = host
         self._clock = clock
-        self._unread = True
+        self._unread = False
         self._queueing = False  # a chunk is being stored
 
     def begun(self) -> None:
@@ -64,6 +64,6 @@ class Recoveries:
         def applied() -> None:
             self._queueing = False
             self._unread = True
-            self._host.look_again()
+            self._host.look_at(recovery.endpoint)
 
         self._host.commit(*writes, applied=applied)

@@ -69,7 +69,7 @@ class Breaker:
         self._failures = 0
         self._window = FIRST_IN_FLIGHT
         self.open_until = 0
-        """The time before which no attempt begins, in ms since the epoch."""
+        """The time before which nothing is done for the endpoint, in ms since the epoch."""
 
     @property
     def failures(self) -> int:
@@ -89,7 +89,7 @@ class Breaker:
 
     def succeeded(self) -> None:
         """Note a success, which closes the breaker."""
-        self._failures = 0
+        self._failures = self.open_until = 0
         self._window = min(MAX_IN_FLIGHT, self._window + 1)
 
     def failed(self, now: int, *, timed_out: bool) -> None:

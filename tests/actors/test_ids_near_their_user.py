@@ -36,6 +36,16 @@ async def test_all_that_a_user_makes_is_near_the_user(user: Client, unique: str)
     )
 
 
+async def test_deliveries_are_near_the_user(user: Client):
+    end = (await user.command("US_Read")).ok().profile[0]["id"][-2:]
+    await created(user, "/api/webhooks/endpoints", url="https://receiver.example/hook", events=["webhook.test"])
+    sent = await user.request("POST", "/api/webhooks/test", json={"event_type": "webhook.test", "data": {}})
+    assert sent.body["deliveries"] == 1
+    (delivery,) = (await user.request("GET", "/api/webhooks/deliveries")).body["deliveries"]
+    again = await created(user, f"/api/webhooks/deliveries/{delivery['id']}/retry")
+    assert delivery["id"][-2:] == again[-2:] == end
+
+
 async def test_messages_are_near_the_owner_of_what_keeps_them(user: Client, sanic_client: Client, unique: str):
     guest = await sanic_client.register(f"{unique}-guest")
     end = (await user.command("US_Read")).ok().profile[0]["id"][-2:]

@@ -19,7 +19,7 @@ from actors.egress.outbound import Outbound
 from actors.errors import StateConflict, StorageUnavailable
 from actors.ids import system_clock
 from actors.jobs.delivering import forget_old_events
-from actors.webhooks import endpoints, recoveries
+from actors.webhooks import dispatcher, due, endpoints, recoveries
 from actors.webhooks.messages import (
     DISPATCHER,
     DISPATCHER_KEY,
@@ -30,10 +30,13 @@ from actors.webhooks.messages import (
     RetryDelivery,
     SendTest,
     Wake,
+    Woken,
 )
 from persistence import deliveries, delivery_log, users
 from persistence.delivery_log import AttemptRow, DeliveryRow
-from persistence.store import Unit
+from persistence.events import EventRow
+from persistence.events import insert as insert_event
+from persistence.store import Query, Unit, Write
 from persistence.users import UserRow
 from tests.support.core import open_core
 from tests.support.name_server import asking, name_server
@@ -595,6 +598,104 @@ async def test_recoveries_close_together_queue_nothing_twice(tmp_path: Path, mon
 
         await core.until(recovered)
         assert sorted(received.event["data"]["n"] for received in receiver.received) == list(range(30))
+
+
+# finding what is due
+
+
+async def insert(core: Bench, endpoint: str, place: int) -> None:
+    """Store a delivery at a place, without a notice."""
+    now = core.clock()
+    await core.core.store.commit(
+        Unit(
+            (
+                insert_event(EventRow(f"event-{place}", USER, "webhook.test", {"n": place}, now)),
+                Write(
+                    """
+                    INSERT INTO deliveries (place, id, user_id, endpoint, event, state, due, created_at)
+                    SELECT ?1, 'dlv_' || CAST(?1 AS text), endpoints.user_id, number, events.place, 'pending',
+                           @typed(?2, bigint), @typed(?2, bigint)
+                    FROM endpoints JOIN events ON events.id = 'event-' || CAST(@typed(?1, bigint) AS text)
+                    WHERE endpoints.id = ?3
+                    """,
+                    (place, now, endpoint),
+                    rows=1,
+                ),
+            )
+        )
+    )
+
+
+@pytest.mark.parametrize("noticed", [True, False])
+async def test_deliveries_that_appear_out_of_the_order_of_their_places_all_arrive(tmp_path: Path, noticed: bool):
+    async with receiving() as receiver, bench(tmp_path) as core:
+        id = await core.endpoint(receiver.url)
+        places = [90, 50, 70, 10]
+        for count, place in enumerate(places, start=1):
+            await insert(core, id, place)
+            if noticed:
+                core.core.directory.tell(DISPATCHER, DISPATCHER_KEY, Woken(USER))
+            else:  # as once a second
+                await core.wake()
+            await receiver.got(count)
+        assert [received.event["data"]["n"] for received in receiver.received] == places
+
+
+async def test_endpoints_are_looked_at_in_pages_at_the_start_and_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(due, "PAGE", 2)
+    monkeypatch.setattr(dispatcher, "PAGE", 2)
+    async with receiving(status(500)) as receiver:
+        async with bench(tmp_path, delays_s=(3600,)) as core:
+            ids = [await core.endpoint(f"{receiver.url}?{number}") for number in range(7)]
+            await core.test_event()
+
+            async def all_failed() -> bool:
+                return len(await core.listed("retrying")) == len(ids)
+
+            await core.until(all_failed)
+        receiver.received.clear()
+        async with bench(tmp_path) as core:  # nothing is due for an hour
+            assert receiver.received == []
+            receiver.answer = thanks
+            for place, id in enumerate(ids, start=1000):
+                await insert(core, id, place)
+
+            async def all_succeeded() -> bool:
+                await core.wake()
+                return len(await core.listed("succeeded")) == len(ids)
+
+            await core.until(all_succeeded)
+        async with bench(tmp_path) as core:
+            core.clock.move(2 * HOUR)
+            core.core.directory.tell(DISPATCHER, DISPATCHER_KEY, Woken("usr_other"))  # looks at no page
+            await receiver.got(2 * len(ids))
+        assert len({received.delivery_id for received in receiver.received}) == 2 * len(ids)
+
+
+async def test_an_endpoint_whose_secrets_can_t_be_opened_is_tried_once_a_minute(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    async with receiving() as receiver, bench(tmp_path) as core:
+        await core.endpoint(receiver.url)
+        ((secrets,),) = await core.core.store.fetch(Query("SELECT secrets FROM endpoints", (), tuple))
+        await core.core.store.commit(Unit((Write("UPDATE endpoints SET secrets = ?", (b"\0",)),)))
+        await core.test_event()
+
+        async def told(times: int) -> bool:
+            return caplog.text.count("can't be opened") == times
+
+        await core.until(lambda: told(1))
+        for _ in range(5):
+            await core.test_event()
+        await asyncio.sleep(0.2)
+        assert await told(1)
+        core.clock.move(MINUTE)
+        await core.wake()
+        await core.until(lambda: told(2))
+        await core.core.store.commit(Unit((Write("UPDATE endpoints SET secrets = ?", (secrets,)),)))
+        core.clock.move(MINUTE)
+        await core.wake()
+        assert len(await receiver.got(6)) == 6
 
 
 async def all_recovered(core: Bench) -> bool:

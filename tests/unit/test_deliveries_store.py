@@ -1,10 +1,12 @@
 """The dispatcher's queries: their results, and that none reads all waiting deliveries."""
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
+import orjson
 import pytest
 
 from persistence import deliveries, delivery_log
@@ -12,7 +14,7 @@ from persistence.dialect import SQLITE
 from persistence.sqlite.migrate import MIGRATIONS
 from persistence.store import Query, Write
 
-USER = "usr_1"
+USER = "usr_1f"
 WAITING = 3_000
 
 
@@ -40,7 +42,7 @@ def database() -> Iterator[sqlite3.Connection]:
                 "INSERT INTO events (id, user_id, type, data, created_at) VALUES (?, ?, ?, '{}', ?)",
                 (f"e{number}", USER, kind, number),
             )
-            run(connection, deliveries.fan_out(f"e{number}", "dlv_0123456789abcdef", pattern, number))
+            run(connection, deliveries.fan_out(f"e{number}", "dlv_0123456789ab7def", pattern, number))
         connection.execute("COMMIT")
         connection.execute("ANALYZE")
         yield connection
@@ -62,13 +64,24 @@ def plan(database: sqlite3.Connection, query: Query[Any] | Write) -> str:
 def test_an_event_goes_to_the_active_endpoints_whose_filter_takes_it(database: sqlite3.Connection):
     counts = dict(database.execute("SELECT endpoint, count(*) FROM deliveries GROUP BY endpoint").fetchall())
     assert counts == {1: WAITING - 3, 2: 3}
+
+
+def test_ids_made_by_the_store_are_uuids_near_their_user(database: sqlite3.Connection):
+    event = ["e0", "dlv_0123456789ab7def", "", 9]
+    run(database, deliveries.fan_out(*event), deliveries.repeat_all(range(1, 10), "dlv_0123456789ab7def", 9))
+    fan_out = deliveries.fan_out(*event)
+    assert fan_out.many is not None
+    database.execute(SQLITE.text(fan_out.many), (orjson.dumps([event]).decode(),))
     ids = [row[0] for row in database.execute("SELECT id FROM deliveries")]
-    assert len(set(ids)) == len(ids)
-    assert all(len(id) == 36 and id.startswith("dlv_0123456789abcdef") for id in ids)
+    assert len(set(ids)) == len(ids) == WAITING + 11
+    made = [id for id in ids if id.startswith("dlv_0123456789ab7def")]
+    assert len(made) == WAITING + 11
+    assert all(re.fullmatch(rf"dlv_[0-9a-f]{{16}}[89ab][0-9a-f]{{13}}{USER[-2:]}", id) for id in made)
 
 
 def test_each_endpoint_is_found_with_what_is_due_first_however_many_wait(database: sqlite3.Connection):
-    assert fetch(database, deliveries.waiting_endpoints()) == [(1, 1), (2, 0)]
+    assert fetch(database, deliveries.waiting_endpoints(0, 10)) == [[(1, 1), (2, 0)]]
+    assert fetch(database, deliveries.waiting_of([USER, "usr_none"])) == [[(1, 1), (2, 0)]]
     (found,) = fetch(database, deliveries.due_first([1, 2], 5))
     assert [(row.endpoint, row.due) for row in found] == [(1, n) for n in range(1, 6)] + [(2, 0), (2, 1000), (2, 2000)]
 
@@ -76,7 +89,8 @@ def test_each_endpoint_is_found_with_what_is_due_first_however_many_wait(databas
 @pytest.mark.parametrize(
     "query",
     [
-        deliveries.made_after(2_990),
+        deliveries.waiting_endpoints(0, 5),
+        deliveries.waiting_of([USER]),
         deliveries.due_first([1, 2], 5),
         deliveries.cancel(1, 10),
         deliveries.to_recover(deliveries.Recovery(1, 1, 0, 0, 9), 5),
@@ -98,9 +112,31 @@ def test_no_query_reads_a_whole_table_or_all_that_waits(database: sqlite3.Connec
     assert not scans, steps
 
 
-def test_what_was_made_since_is_told_by_endpoint(database: sqlite3.Connection):
-    assert fetch(database, deliveries.made_after(WAITING - 2)) == [(1, WAITING - 2, WAITING)]
-    assert fetch(database, deliveries.made_after(WAITING)) == []
+def test_endpoints_with_waiting_deliveries_are_listed_in_pages(database: sqlite3.Connection):
+    assert fetch(database, deliveries.waiting_endpoints(0, 1)) == [[(1, 1)]]
+    assert fetch(database, deliveries.waiting_endpoints(1, 1)) == [[(2, 0)]]
+    assert fetch(database, deliveries.waiting_endpoints(2, 1)) == [[]]
+
+
+@pytest.mark.parametrize("query", [deliveries.waiting_endpoints(0, 5), deliveries.waiting_of([USER])])
+def test_endpoints_are_looked_at_in_a_few_steps_however_many_deliveries_wait(
+    database: sqlite3.Connection, query: Query[Any]
+):
+    steps = 0
+
+    def step() -> int:
+        nonlocal steps
+        steps += 1
+        return steps > 400
+
+    database.set_progress_handler(step, 1)
+    assert fetch(database, query) == [[(1, 1), (2, 0)]]
+
+
+def test_a_disabled_endpoint_is_found_by_its_number_not_by_its_user(database: sqlite3.Connection):
+    database.execute("UPDATE endpoints SET active = 0 WHERE number = 2")
+    assert fetch(database, deliveries.waiting_of([USER])) == [[(1, 1)]]
+    assert fetch(database, deliveries.waiting_endpoints(0, 10)) == [[(1, 1), (2, 0)]]
 
 
 def result(place: int, state: str, due: int | None, number: int = 1) -> deliveries.ResultRow:
@@ -127,5 +163,5 @@ def test_outcomes_are_stored_with_their_log_but_a_cancelled_delivery_stays_cance
 
 def test_a_place_is_never_given_twice(database: sqlite3.Connection):
     database.execute("DELETE FROM deliveries WHERE place >= ?", (WAITING - 5,))
-    run(database, deliveries.fan_out("e0", "dlv_0123456789abcdef", "", 9))
+    run(database, deliveries.fan_out("e0", "dlv_0123456789ab7def", "", 9))
     assert database.execute("SELECT max(place) FROM deliveries").fetchone() == (WAITING + 1,)
