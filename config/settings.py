@@ -135,7 +135,8 @@ class Settings(BaseModel):
     log_format: Literal["console", "json"] = Field("console", description="console or json")
     store_url: StoreUrl | None = Field(
         None,
-        description="sqlite:///relative.db, sqlite:////absolute.db or postgresql://user:password@host:port/database",
+        description="sqlite:///relative.db, sqlite:////absolute.db or postgresql://user:password@host:port/database,"
+        " with %40 for an @ in the password, %2F for a / and %23 for a #",
     )
 
     @field_validator("openai_base_url", "openai_model")

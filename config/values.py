@@ -110,6 +110,8 @@ def _postgres_url(text: str) -> str:
     _ = parts.port  # raises ValueError for what is no port
     if not re.fullmatch(r"/[^/\s]+", parts.path) or parts.fragment or not text.isprintable():
         raise ValueError("not a postgresql URL with the name of a database")
+    if parts.netloc.count("@") > 1:  # the host would begin in the password
+        raise ValueError("an @ in the password is written %40")
     return text
 
 

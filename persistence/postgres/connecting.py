@@ -35,11 +35,13 @@ _SESSION = {
 }
 
 _REMEDIES = {
-    "28P01": "the password is wrong: correct it in PARLEY_STORE_URL, or in the file that PGPASSFILE names.",
+    "28P01": "the user or the password is wrong: correct it in PARLEY_STORE_URL, or in the file that PGPASSFILE names.",
     "28000": "the server does not admit this user from here: correct PARLEY_STORE_URL, or the server's pg_hba.conf.",
     "3D000": "there is no such database: make it with createdb, or name another in PARLEY_STORE_URL.",
-    "42501": "the user may not do this: make it the owner of the database.",
-    "53300": "the server takes no more connections: raise its max_connections.",
+    "42P07": "it has tables of another program: make an empty database with createdb, and name that.",
+    "42501": "the user may not do this: make it the owner of the database (ALTER DATABASE ... OWNER TO).",
+    "25006": "it is read-only: name the primary server, or reset default_transaction_read_only for it and this user.",
+    "53300": "the server takes no more connections: raise its max_connections, or the user's CONNECTION LIMIT.",
     "57P03": "the server does not take connections now: wait until it has started.",
 }
 
@@ -129,6 +131,8 @@ def unusable(url: str, error: Exception) -> str:
         return f"{described(url)} can't be used: {_REMEDIES[state]}"
     if isinstance(error, asyncio.TimeoutError):
         return f"{described(url)} does not answer: see that the server runs and can be reached from here."
+    if isinstance(error, ConnectionError) and "SSL" in str(error):
+        return f"{described(url)} has no TLS: set ssl = on in postgresql.conf, or take sslmode out of PARLEY_STORE_URL."
     if isinstance(error, OSError):
         return f"{described(url)} can't be reached ({error}): start the server, or correct PARLEY_STORE_URL."
     return f"{described(url)} can't be used: {error}"

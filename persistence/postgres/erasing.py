@@ -8,6 +8,12 @@ from persistence.postgres.connecting import connect
 from persistence.store import StoreUnavailable
 
 TABLES = (
+    "users",
+    "agents",
+    "domains",
+    "zones",
+    "membership_events",
+    "banks",
     "memories",
     "messages",
     "zone_messages",
@@ -16,21 +22,34 @@ TABLES = (
     "indexed_texts",
     "postings",
     "vocabulary",
+    "credentials",
     "kept_answers",
     "events",
-    "deliveries",
+    "audit",
+    "endpoints",
+    "attempts",
+    "tool_servers",
+    "skills",
+    "skill_files",
 )
-"""The tables with texts of users, or with what was made of them."""
+"""The tables with texts of users, names included, or with what was made of them."""
 
 WAIT_S = 5.0
 """How long transactions that are under way are waited for, in seconds."""
 
 VACUUM_S = 3_600.0
 
+# Of the autovacuum's workers only one that analyzes keeps dead rows.
 _OLDER_TRANSACTIONS = """
-    SELECT count(*) FROM pg_stat_activity
-    WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
+    SELECT application_name || ' (pid ' || pid || ')' FROM pg_stat_activity
+    WHERE coalesce(datname, current_database()) = current_database() AND pid <> pg_backend_pid()
+    AND (backend_type <> 'autovacuum worker' OR pid IN (SELECT pid FROM pg_stat_progress_analyze))
     AND (age(backend_xid) > age(CAST($1 AS xid)) OR age(backend_xmin) > age(CAST($1 AS xid)))
+    UNION ALL
+    SELECT 'prepared transaction ' || gid FROM pg_prepared_xacts
+    WHERE database = current_database() AND age(transaction) > age(CAST($1 AS xid))
+    UNION ALL
+    SELECT 'replication slot ' || slot_name FROM pg_replication_slots WHERE age(xmin) > age(CAST($1 AS xid))
 """
 
 
@@ -50,13 +69,20 @@ async def erase_deleted(url: str) -> bool:
         raise StoreUnavailable(str(error)) from error
 
 
-async def _erase(connection: asyncpg.Connection) -> bool:
+async def older_transactions(connection: asyncpg.Connection) -> list[str]:
+    """Wait up to `WAIT_S` for what may still see rows that are deleted by now; name what is left of it, for people."""
     # every deletion that is committed now has a lower number; an older transaction may still see the rows
     now = await connection.fetchval("SELECT CAST(pg_snapshot_xmax(pg_current_snapshot()) AS xid)")
     until = asyncio.get_running_loop().time() + WAIT_S
-    while await connection.fetchval(_OLDER_TRANSACTIONS, now):
+    while older := await connection.fetch(_OLDER_TRANSACTIONS, now):
         if asyncio.get_running_loop().time() > until:
-            return False
+            break
         await asyncio.sleep(0.02)
+    return [name for (name,) in older]
+
+
+async def _erase(connection: asyncpg.Connection) -> bool:
+    if await older_transactions(connection):
+        return False
     await connection.execute(f"VACUUM (INDEX_CLEANUP ON) {', '.join(TABLES)}", timeout=VACUUM_S)
     return True

@@ -178,6 +178,7 @@ BAD: list[tuple[str, str, str]] = [
     ("PARLEY_STORE_URL", "mysql://db/parley", "sqlite:///relative.db"),
     ("PARLEY_STORE_URL", "postgresql://db", "postgresql://user:password@host:port/database"),
     ("PARLEY_STORE_URL", "postgresql://db:port/parley", "postgresql://user:password@host:port/database"),
+    ("PARLEY_STORE_URL", "postgresql://me:p@w@db/parley", "with %40 for an @ in the password"),
     ("PARLEY_STORE_URL", "postgresql://db/par/ley", "postgresql://user:password@host:port/database"),
     ("PARLEY_STORE_URL", "sqlite:///", "sqlite:///relative.db"),
     ("PARLEY_STORE_URL", "sqlite:///:memory:", "sqlite:///relative.db"),
