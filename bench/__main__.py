@@ -1,4 +1,4 @@
-"""Run benchmarks: `python -m bench [http|streams|quota|logon|actors|activation|webhooks|all]`.
+"""Run benchmarks: `python -m bench [http|streams|quota|logon|actors|activation|webhooks|store|all]`.
 
 The exit status is 0 whether or not the marks are met, and 1 if a measurement failed (a refused request, a lost row).
 """
@@ -9,21 +9,21 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import activation, actors, http, large, logon, quota, streams, webhooks
+from bench import activation, actors, http, large, logon, quota, store, streams, webhooks
 from bench.report import BenchError, describe_machine
 
 BENCHES = ("http", "streams", "quota", "logon", "actors", "activation")
-"""The benchmarks of `all`; `webhooks` takes more than a minute."""
+"""The benchmarks of `all`; `webhooks` takes more than a minute, and `store` needs PostgreSQL."""
 
 
 def main() -> int:
     """Parse the command line and run the benchmarks."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure the gateway on this machine.")
-    parser.add_argument("bench", nargs="?", choices=(*BENCHES, "webhooks", "all"), default="all")
+    parser.add_argument("bench", nargs="?", choices=(*BENCHES, "webhooks", "store", "all"), default="all")
     parser.add_argument(
         "--seconds", type=float, default=5.0, help="length of each timed run (default: 5); of streams' twice that"
     )
-    parser.add_argument("--rounds", type=int, default=3, help="rounds of the HTTP and asks benches (default: 3)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of the HTTP, store and asks benches (default: 3)")
     parser.add_argument("--agents", type=int, default=100_000, help="actors and stored agents (default: 100000)")
     chosen = parser.parse_args()
     if chosen.seconds <= 0 or chosen.rounds < 1 or chosen.agents < 1_000:
@@ -47,6 +47,8 @@ def main() -> int:
                     actors.measure(chosen.seconds, chosen.rounds, chosen.agents)
                 case "webhooks":
                     webhooks.measure(chosen.seconds, chosen.rounds)
+                case "store":
+                    store.measure(chosen.seconds, chosen.rounds)
                 case _:
                     activation.measure(chosen.agents)
     except BenchError as error:

@@ -135,13 +135,15 @@ def measure(seconds: float, rounds: int) -> None:
     with tempfile.TemporaryDirectory(prefix="parley-bench-") as name:
         folder = Path(name)
         with gateway(folder) as parley, bare_echo(folder) as bare:
-            loads = _prepare(folder, parley, bare)
+            loads = prepare(folder, parley, bare)
             runs = _rounds(loads, seconds, rounds)
         _print(runs)
-        _verify(folder / "data" / "parley.db", runs[VARIED_CHAT] + runs[CHAT] + runs[AUDITED_CHAT])
+        with closing(sqlite3.connect(f"file:{folder / 'data' / 'parley.db'}?mode=ro", uri=True)) as connection:
+            stored = connection.execute(COUNT_MESSAGES).fetchone()
+        require_stored(stored, runs[VARIED_CHAT] + runs[CHAT] + runs[AUDITED_CHAT])
 
 
-def _prepare(folder: Path, parley: Server, bare: Server) -> dict[str, Load]:
+def prepare(folder: Path, parley: Server, bare: Server) -> dict[str, Load]:
     """Set up the sessions and write their requests; return them in the order of a round."""
     chat, chats, reads = folder / "chat", folder / "chats", folder / "reads"
     zone_chat, recalls = folder / "zone-chat", folder / "recalls"
@@ -253,25 +255,29 @@ def _print(runs: dict[str, list[Run]]) -> None:
     )
 
 
-def _verify(database: Path, chats: list[Run]) -> None:
-    """Compare the stored rows with the acknowledged chats.
+COUNT_MESSAGES = """
+    SELECT (SELECT count(*) FROM messages), (
+        SELECT count(*) FROM (
+            SELECT count(*) AS messages, max(seq) AS newest FROM messages GROUP BY conversation_id
+        ) AS conversations WHERE newest <> messages
+    )"""
+"""Counts the stored messages, and the conversations that have a gap."""
+
+
+def require_stored(counts: tuple[int, int], chats: list[Run], where: str = "") -> None:
+    """Compare the counts by `COUNT_MESSAGES` with the acknowledged chats; `where` begins the line about them.
 
     wrk does not count chats in progress at the end of a run, so a few more may be stored.
 
     Raises:
         BenchError: rows are missing, there are too many, or a conversation has a gap.
     """
-    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
-        (stored,) = connection.execute("SELECT count(*) FROM messages").fetchone()
-        (wrong,) = connection.execute(
-            "SELECT count(*) FROM (SELECT count(*) AS messages, max(seq) AS newest FROM messages"
-            " GROUP BY conversation_id) WHERE newest <> messages"
-        ).fetchone()
+    stored, wrong = counts
     acknowledged = sum(run.requests for run in chats)
     more = stored - 2 * acknowledged
     say("")
     say(
-        f"{acknowledged:,} chats acknowledged, {stored:,} messages stored: "
+        f"{where}{acknowledged:,} chats acknowledged, {stored:,} messages stored: "
         f"{more / 2:g} chats were under way at the end of a run"
     )
     if wrong or not 0 <= more <= 2 * CONNECTIONS * len(chats):

@@ -62,7 +62,8 @@ def serve_side() -> None:
 
     older: Any = http
     with tempfile.TemporaryDirectory() as name, gateway(Path(name)) as parley:
-        prepared: dict[str, http.Load] = older._prepare(Path(name), parley, parley)
+        prepare = getattr(older, "prepare", None) or older._prepare  # its name up to 0.2
+        prepared: dict[str, http.Load] = prepare(Path(name), parley, parley)
         loads = {row: load for row, load in prepared.items() if not row.startswith("bare")}
         print(json.dumps(list(loads)), flush=True)
         for line in sys.stdin:

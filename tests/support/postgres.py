@@ -1,4 +1,4 @@
-"""A private PostgreSQL cluster for the tests: its own folder and Unix socket, no TCP port, gone when they end.
+"""A private PostgreSQL cluster for tests and benchmarks: its own folder and Unix socket, no TCP port, gone at the end.
 
 The server is Debian's package `postgresql` (`make test STORE=postgres` installs it where it can). It refuses to run as
 root, so root runs it as the package's user `postgres`. Nothing of the machine's own clusters is used or touched.
@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Self
+from unittest import SkipTest
 from urllib.parse import quote
 
 import asyncpg
-import pytest
 
 OLDEST = 15
 SUPERUSER = "parley"
@@ -42,8 +42,16 @@ KEEPER = 'read -r _; "$0" stop -D "$1/data" -m immediate >/dev/null 2>&1; rm -rf
 """Waits for the end of its input, which comes even if the tests are killed; then ends the server and its folder."""
 
 
+class NoPostgres(SkipTest):
+    """No PostgreSQL that can be used is installed: pytest skips the test, the benchmarks tell what to install."""
+
+
 def programs() -> Path:
-    """Return the folder of the newest PostgreSQL's programs; without one the test is skipped, or fails in CI."""
+    """Return the folder of the newest PostgreSQL's programs; without one a test is skipped, or fails in CI.
+
+    Raises:
+        NoPostgres: there is none.
+    """
     found = {
         int(version.group(1)): path
         for path in Path("/usr/lib/postgresql").glob("*/bin/postgres")
@@ -56,8 +64,8 @@ def programs() -> Path:
         return Path(on_path).resolve().parent
     missing = f"no PostgreSQL {OLDEST} or newer on this machine: install it (Debian: apt-get install postgresql)"
     if os.environ.get("CI"):
-        pytest.fail(missing)
-    pytest.skip(missing)
+        raise AssertionError(missing)
+    raise NoPostgres(missing)
 
 
 @dataclass(slots=True)
@@ -92,6 +100,11 @@ class Cluster:
     @property
     def data(self) -> Path:
         return self.folder / "data"
+
+    @property
+    def pid(self) -> int:
+        """The server's first process, the parent of all others."""
+        return int((self.data / "postmaster.pid").read_text().split()[0])
 
     @property
     def log(self) -> str:
@@ -150,7 +163,7 @@ class Cluster:
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the server's first process."""
-        os.kill(int((self.data / "postmaster.pid").read_text().split()[0]), number)
+        os.kill(self.pid, number)
 
     def stop(self) -> None:
         """Stop the server and remove its folder."""
