@@ -11,7 +11,7 @@ import statistics
 import time
 from collections.abc import Iterable
 from contextlib import closing
-from itertools import accumulate, islice
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ from actors.ids import new_id, system_clock
 from bench.commands import commands_to
 from bench.http import CONNECTIONS, PLAN, Load, Run, write_chats, write_lines, write_recalls
 from bench.messages import everyday_messages
-from bench.recall import LARGE, MEMORY_WORDS, RANKS, WORDS, add_memories, made_up_question, made_up_words
+from bench.recall import LARGE, RANKS, add_memories, made_up_memories, made_up_question, made_up_words
 from bench.report import BenchError, say, table, verdict
 from bench.servers import bare_echo, gateway
 from persistence import agents, banks, conversations, search_index
@@ -133,10 +133,7 @@ async def _fill(database: Path, talks: dict[int, list[Talk]]) -> dict[int, list[
     try:
         (bank_id,) = await store.fetch(banks.id_by_name(BANK))
         (bank,) = await store.fetch(banks.by_id(bank_id))
-        chance, words = random.Random(1), made_up_words()
-        weights = list(accumulate(1 / rank for rank in range(1, WORDS + 1)))
-        texts = (" ".join(chance.choices(words, cum_weights=weights, k=MEMORY_WORDS)) for _ in range(LARGE))
-        await add_memories(store, bank, ((f"memory {number}", text) for number, text in enumerate(texts)))
+        await add_memories(store, bank, made_up_memories(random.Random(1), made_up_words(), LARGE))
         return {length: [await _talk_on(store, talk, length) for talk in some] for length, some in talks.items()}
     finally:
         await store.close()

@@ -20,6 +20,7 @@ from rank_bm25 import BM25Okapi
 
 from actors.text import tokenizer
 from bench.commands import Commands, commands_to
+from bench.private_postgres import stored_in
 from bench.report import BenchError, table, verdict
 from bench.servers import CHECKOUT, gateway
 
@@ -113,10 +114,10 @@ def _turn_with(name: str, turns: Sequence[Turn], piece: str) -> int:
     return found[0]
 
 
-async def ask_all(dialogues: Iterable[Dialogue]) -> list[Outcome]:
-    """Ask every question of a gateway that was told the dialogues."""
+async def ask_all(dialogues: Iterable[Dialogue], url: str | None) -> list[Outcome]:
+    """Ask every question of a gateway that was told the dialogues and stores them in SQLite, or in a database."""
     outcomes: list[Outcome] = []
-    with tempfile.TemporaryDirectory(prefix="parley-recall-") as name, gateway(Path(name)) as server:
+    with tempfile.TemporaryDirectory(prefix="parley-recall-") as name, gateway(Path(name), **stored_in(url)) as server:
         async with commands_to(server.base) as commands:
             for dialogue in dialogues:
                 outcomes += await _ask(commands, dialogue)
@@ -233,10 +234,10 @@ def misses(dialogues: Sequence[Dialogue], outcomes: Sequence[Outcome]) -> list[s
     return lines
 
 
-def measure(*, write: bool = False) -> None:
+def measure(url: str | None, *, write: bool = False) -> None:
     """Ask all questions and print the figures of both splits; `write`: keep them with every miss in docs/recall.md."""
     dialogues = [read(name) for name in (*DEVELOPMENT, *TEST)]
-    outcomes = asyncio.run(ask_all(dialogues))
+    outcomes = asyncio.run(ask_all(dialogues, url))
     report = [_HEADING]
     for split, names in (("Development", DEVELOPMENT), ("Test", TEST)):
         chosen = [one for one in outcomes if one.dialogue in names]

@@ -6,32 +6,31 @@ run on the one and a run on the other, which take turns to be first; ratios are 
 """
 
 import asyncio
-import base64
 import os
-import secrets
 import shutil
 import sqlite3
 import statistics
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from bench.http import CHAT, CONNECTIONS, COUNT_MESSAGES, READ, RECALL, VARIED_CHAT, Load, Run, prepare, require_stored
+from bench.private_postgres import private_postgres, stored_in
 from bench.report import BenchError, say, table, verdict
 from bench.servers import cpu_s_of_tree, gateway
-from tests.support.postgres import Cluster, NoPostgres
+from tests.support.postgres import Cluster
 
+DATABASE = "bench"
 SQLITE, POSTGRES = "SQLite", "PostgreSQL"
 ROWS = (READ, CHAT, VARIED_CHAT, RECALL)
 RATE_MARK = 0.9
 """The smallest share of SQLite's chats per second that a gateway on PostgreSQL should reach."""
 CPU_MARK = 1.0
 """The largest share of the processor time that a gateway on SQLite takes for a chat."""
-AS_INSTALLED = {"shared_buffers": "128MB", "max_wal_size": "1GB", "autovacuum_naptime": "1min"}
 
 
 class Measured(NamedTuple):
@@ -74,11 +73,11 @@ def measure(seconds: float, rounds: int) -> None:
     if shutil.which("wrk") is None:
         raise BenchError("`wrk` is not installed; on Debian: apt-get install wrk")
     with tempfile.TemporaryDirectory(prefix="parley-bench-") as name, private_postgres() as cluster:
-        url = asyncio.run(cluster.database("bench"))
         on_sqlite, on_postgres = Path(name) / "sqlite", Path(name) / "postgres"
-        key = base64.b64encode(secrets.token_bytes(32)).decode()
-        more = {"PARLEY_STORE_URL": url, "PARLEY_MASTER_KEY": key}
-        with gateway(on_sqlite) as one, gateway(on_postgres, **more) as other:
+        with (
+            gateway(on_sqlite) as one,
+            gateway(on_postgres, **stored_in(asyncio.run(cluster.database(DATABASE)))) as other,
+        ):
             results = _runs(
                 {
                     SQLITE: Side(prepare(on_sqlite, one, one), lambda: 0.0),
@@ -92,23 +91,6 @@ def measure(seconds: float, rounds: int) -> None:
             stored = connection.execute(COUNT_MESSAGES).fetchone()
         _require_stored(results, SQLITE, stored)
         _require_stored(results, POSTGRES, asyncio.run(_count_messages(cluster)))
-
-
-@contextmanager
-def private_postgres() -> Generator[Cluster]:
-    """Run a PostgreSQL of the benchmark's own, in a temporary folder, reached through a Unix socket there.
-
-    Raises:
-        BenchError: none is installed.
-    """
-    try:
-        cluster = asyncio.run(Cluster.start(**AS_INSTALLED))
-    except NoPostgres as missing:
-        raise BenchError(str(missing)) from None
-    try:
-        yield cluster
-    finally:
-        cluster.stop()
 
 
 def _runs(sides: dict[str, Side], seconds: float, rounds: int) -> Results:
@@ -166,7 +148,7 @@ def _require_stored(results: Results, name: str, stored: tuple[int, int]) -> Non
 
 
 async def _count_messages(cluster: Cluster) -> tuple[int, int]:
-    connection = await cluster.connect("bench")
+    connection = await cluster.connect(DATABASE)
     try:
         stored, wrong = await connection.fetchrow(COUNT_MESSAGES) or (0, 0)
     finally:
