@@ -119,6 +119,19 @@ async def test_a_database_that_is_not_there_is_told(own: Cluster):
         await PostgresStore.open(own.url("nowhere"))
 
 
+async def test_a_database_with_another_program_s_tables_is_told(own: Cluster):
+    await own.database("shop")
+    await own.execute("CREATE TABLE users (n bigint)", "shop")
+    with pytest.raises(StoreError, match="tables of another program: make an empty database"):
+        await PostgresStore.open(own.url("shop"))
+
+
+async def test_a_read_only_database_is_told(own: Cluster, url: str):
+    await own.execute(f'ALTER DATABASE "{named(url)}" SET default_transaction_read_only = on')
+    with pytest.raises(StoreError, match="read-only: name the primary server"):
+        await PostgresStore.open(url)
+
+
 async def test_a_server_that_is_not_there_is_told():
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
