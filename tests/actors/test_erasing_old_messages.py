@@ -14,11 +14,12 @@ from actors.engines.turn import Piece, Recalled, Turn
 from actors.engines.window import Window
 from actors.jobs.erasing import keep_erasing
 from persistence.store import Unit, Write
-from tests.support.disk import Disk, erased, value
+from tests.support.disk import Disk, value
 from tests.support.gateway import PASSWORD
 from tests.support.in_process import CommandClient, CoreGateway
 from tests.support.long_talk import answering, gateway_in, reply_to, talk
 from tests.support.provider import providing, waits
+from tests.support.stored import erased
 
 SECRET = "vermilion"
 BANK, DOOR = {"name": "bank"}, {"name": "Door"}

@@ -24,7 +24,8 @@ from persistence.memories import Choice, MemoryRow
 from persistence.search_index import DONE
 from persistence.store import Store, StoreUnavailable, Unit, Write
 from persistence.users import UserRow
-from tests.support.disk import Disk, open_store, rows, traces, value
+from tests.support.disk import Disk, open_store, rows, value
+from tests.support.stored import traces
 from tests.support.stores import sqlite_only
 
 USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
@@ -189,13 +190,13 @@ def _index(row: MemoryRow) -> tuple[Write, ...]:
 async def test_words_of_memories_stored_before_are_erased_from_both_indexes(store: Store, tmp_path: Path, moved: bool):
     if moved:
         await index_banks(store)
-    assert traces(tmp_path, text_of(1))
-    assert traces(tmp_path, animal(1))
+    assert await traces(tmp_path, text_of(1))
+    assert await traces(tmp_path, animal(1))
     await store.commit(Unit((Write("DELETE FROM conversations", ()), Write("DELETE FROM zones", ()))))
     await store.commit(Unit(censoring.censor("bnk_1", Choice(), 1)))
     assert await store.erase_deleted()
     for place in (1, 2, 150, MEMORIES):
-        assert traces(tmp_path, animal(place)) == []
+        assert await traces(tmp_path, animal(place)) == []
 
 
 @pytest.mark.usefixtures("fast")

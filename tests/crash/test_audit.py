@@ -13,14 +13,14 @@ from tests.support.operator import on_plan
 from tests.support.stored import read
 
 
-def rows(gateway: GatewayProcess, service: str) -> int:
+async def rows(gateway: GatewayProcess, service: str) -> int:
     """Return the number of logged successes of a service."""
-    ((count,),) = read(gateway, "SELECT count(*) FROM audit WHERE service = ? AND internal_code = 0", service)
+    ((count,),) = await read(gateway, "SELECT count(*) FROM audit WHERE service = ? AND internal_code = 0", service)
     return count
 
 
-def count(gateway: GatewayProcess, table: str, where: str = "1") -> int:
-    ((found,),) = read(gateway, f"SELECT count(*) FROM {table} WHERE {where}")
+async def count(gateway: GatewayProcess, table: str, where: str = "1 = 1") -> int:
+    ((found,),) = await read(gateway, f"SELECT count(*) FROM {table} WHERE {where}")
     return found
 
 
@@ -73,10 +73,10 @@ async def test_after_crashes_there_are_as_many_rows_as_changes(tmp_path: Path, k
             await acting
             await gateway.start()
             user.base = talker.base = gateway.base
-            assert rows(gateway, "AP_Create") == count(gateway, "agents")
-            assert rows(gateway, "MB_Load") == count(gateway, "memories")
-            assert rows(gateway, "ZN_Post") == count(gateway, "zone_messages")
-            assert rows(gateway, "AP_Chat") == count(gateway, "messages") / 2
-        logged = sum(rows(gateway, service) for service in ("AP_Create", "MB_Load", "ZN_Post", "AP_Chat"))
+            assert await rows(gateway, "AP_Create") == await count(gateway, "agents")
+            assert await rows(gateway, "MB_Load") == await count(gateway, "memories")
+            assert await rows(gateway, "ZN_Post") == await count(gateway, "zone_messages")
+            assert await rows(gateway, "AP_Chat") == await count(gateway, "messages") / 2
+        logged = sum([await rows(gateway, service) for service in ("AP_Create", "MB_Load", "ZN_Post", "AP_Chat")])
         assert acknowledged + 1 <= logged <= acknowledged + 1 + 5 * kills
         print(f"{acknowledged} changes acknowledged, {logged} rows, {kills} kills")  # noqa: T201

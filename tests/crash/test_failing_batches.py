@@ -2,15 +2,14 @@
 
 import asyncio
 import re
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.gateway import running
-from tests.support.load import NOT_CARRIED_OUT, Crowd, Owner, crowd, database_of, verify_rows
+from tests.support.load import NOT_CARRIED_OUT, Crowd, Owner, crowd, verify_rows
+from tests.support.stored import Fetch, reading
 
 SCRIPT = Path(__file__).parents[1] / "gateways" / "failing.py"
 AGENTS = 20
@@ -21,9 +20,9 @@ CHATS = 1_500
 class Watchers:
     """Number of concurrent readers that compare answers with the database."""
 
-    def __init__(self, crowd: Crowd, database: sqlite3.Connection) -> None:
+    def __init__(self, crowd: Crowd, fetch: Fetch) -> None:
         self.crowd = crowd
-        self.database = database
+        self.fetch = fetch
         self.reads = 0
         self.refused = 0
         self.unstored: list[str] = []
@@ -39,7 +38,7 @@ class Watchers:
         if not self._usable(answer):
             return
         shown = answer.content[0]["messages"]
-        stored = self._value(
+        stored = await self._value(
             "SELECT count(*) FROM messages JOIN conversations ON conversations.id = conversation_id"
             " JOIN agents ON agents.id = agent_id WHERE agents.name = ?",
             owner.agent,
@@ -52,7 +51,9 @@ class Watchers:
         if not self._usable(answer):
             return
         for message in answer.content:
-            found = self._value("SELECT count(*) FROM messages WHERE id = ? AND seq = ?", message["id"], message["seq"])
+            found = await self._value(
+                "SELECT count(*) FROM messages WHERE id = ? AND seq = ?", message["id"], message["seq"]
+            )
             if not found:
                 self.unstored.append(f"{owner.agent} showed {message}")
 
@@ -63,8 +64,9 @@ class Watchers:
             self.refused += 1
         return not answer.code
 
-    def _value(self, sql: str, *params: Any) -> Any:
-        return self.database.execute(sql, params).fetchone()[0]
+    async def _value(self, sql: str, *params: Any) -> Any:
+        ((value,),) = await self.fetch(sql, *params)
+        return value
 
 
 @pytest.mark.parametrize(("seed", "share"), [(1, 0.2), (2, 0.05), (3, 0.6)])
@@ -76,8 +78,8 @@ async def test_nobody_reads_what_is_not_stored_and_no_count_drifts_from_its_rows
         running(tmp_path / "data", script=SCRIPT, PARLEY_DEFAULT_PLAN="enterprise", **failing) as gateway,
         crowd(gateway, AGENTS, seed) as clients,
     ):
-        with closing(sqlite3.connect(f"file:{database_of(gateway)}?mode=ro", uri=True)) as database:
-            watchers = Watchers(clients, database)
+        async with reading(gateway.data) as fetch:
+            watchers = Watchers(clients, fetch)
             chats = CHATS if share < 0.5 else CHATS // 5
 
             def goes_on() -> bool:
@@ -91,7 +93,7 @@ async def test_nobody_reads_what_is_not_stored_and_no_count_drifts_from_its_rows
         assert watchers.reads > watchers.refused
         await clients.verify()
         assert await gateway.stop() == 0
-        assert verify_rows(database_of(gateway), clients) == clients.acknowledged
+        assert await verify_rows(gateway, clients) == clients.acknowledged
     (failed,) = re.findall(r"(\d+) batches failed", gateway.log.read_text())
     refused = sum(len(talk.refused) for talk in clients.talks)
     assert int(failed) > 10

@@ -3,9 +3,7 @@
 import asyncio
 import itertools
 import random
-import sqlite3
 from collections import Counter
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ import pytest
 
 from tests.support.gateway import BUS, Client, running
 from tests.support.load import UNKNOWN
+from tests.support.stored import reading
 
 DOMAIN = "observatory"
 WORKERS = 12
@@ -113,7 +112,7 @@ async def test_retries_through_crashes_make_each_entity_once(tmp_path: Path, kil
         assert len(answers) > 20 * kills
         replays = sum(worker.replays for worker in workers)
         print(f"{len(answers)} commands answered, {replays} repeated at once, {kills} kills")  # noqa: T201
-    once(tmp_path / "data" / "parley.db", [(path, body) for path, body, _ in answers])
+    await once(tmp_path / "data", [(path, body) for path, body, _ in answers])
 
 
 class Librarian(Worker):
@@ -170,19 +169,19 @@ async def test_deletions_retried_through_crashes_tell_the_numbers_that_went(tmp_
         print(f"{loaded} loaded, {deleted} deleted, {kills} kills")  # noqa: T201
 
 
-def once(database: Path, acknowledged: list[tuple[str, dict[str, Any]]]) -> None:
-    """Assert that the file holds everything acknowledged, and nothing twice."""
-    with closing(sqlite3.connect(database)) as connection:
+async def once(data: Path, acknowledged: list[tuple[str, dict[str, Any]]]) -> None:
+    """Assert that the database holds everything acknowledged, and nothing twice."""
+    async with reading(data) as fetch:
 
-        def column(sql: str) -> Counter[str]:
-            return Counter(value for (value,) in connection.execute(sql))
+        async def column(sql: str) -> Counter[str]:
+            return Counter([value for (value,) in await fetch(sql)])
 
         stored = {
-            "AP_Create": column("SELECT name FROM agents"),
-            "ZN_Create": column("SELECT name FROM zones"),
-            "ZN_Post": column("SELECT content FROM zone_messages WHERE role = 'user'"),
-            "AP_Chat": column("SELECT content FROM messages WHERE role = 'user'"),
-            "key": column("SELECT name FROM credentials WHERE kind = 'key'"),
+            "AP_Create": await column("SELECT name FROM agents"),
+            "ZN_Create": await column("SELECT name FROM zones"),
+            "ZN_Post": await column("SELECT content FROM zone_messages WHERE role = 'user'"),
+            "AP_Chat": await column("SELECT content FROM messages WHERE role = 'user'"),
+            "key": await column("SELECT name FROM credentials WHERE kind = 'key'"),
         }
     for kind, found in stored.items():
         assert not [value for value, count in found.items() if count > 1], kind

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from tests.support.gateway import CHECKOUT, Client, GatewayProcess, running
+from tests.support.stores import sqlite_only
 
 STORED = CHECKOUT / "tests" / "fixtures" / "before-0.2.0"
 MEMORIES = 3_000
@@ -54,6 +55,7 @@ async def require_found(client: Client, number: int) -> None:
     assert found[0]["name"] == f"note{number}"
 
 
+@sqlite_only
 async def test_memories_of_0_2_0_are_found_while_they_move_over_kills(tmp_path: Path):
     token = stored_before(tmp_path / "data")
     left: list[int] = []

@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +71,12 @@ async def load_of(nobody: Client, limit: int) -> Load:
 async def used(gateway: GatewayProcess, client: Client) -> int:
     """Return the count of the loaded actor; this counts nothing."""
     path = f"/api/admin/users/{client.name}/plan"
-    ((plan, limit),) = read(gateway, "SELECT plan, plan_limit FROM users")
+    ((plan, limit),) = await read(gateway, "SELECT plan, plan_limit FROM users")
     answer = await client.request("PUT", path, json={"plan": plan, "limit": limit}, headers=SECRET)
     return answer.body["quota"]["used"]
+
+
+EPOCH = date(1970, 1, 1).toordinal()
 
 
 def thresholds(limit: int, window: str) -> list[dict[str, Any]]:
@@ -107,9 +111,10 @@ async def test_counts_survive_crashes_between_what_was_acknowledged_and_the_limi
             assert limit - load.unanswered - kills * block <= load.served <= limit
             assert await used(gateway, user) == limit
         assert await gateway.stop() == 0
-        ((window, stored),) = read(gateway, "SELECT date(day * 86400, 'unixepoch'), reserved FROM quota_windows")
+        ((day, stored),) = await read(gateway, "SELECT day, reserved FROM quota_windows")
+        window = str(date.fromordinal(EPOCH + day))
         assert load.served <= stored <= load.served + load.unanswered + kills * block
-        told = events(gateway, "quota.threshold.reached")
+        told = await events(gateway, "quota.threshold.reached")
         if limit == 3_000:
             counts = [event.pop("count") for event in told]
             assert told == thresholds(limit, window)
@@ -137,8 +142,9 @@ async def test_each_threshold_is_told_of_once_however_often_the_gateway_crashes_
         assert await used(gateway, load.clients[0]) == limit
         assert load.served <= limit
         assert await gateway.stop() == 0
-        ((window,),) = read(gateway, "SELECT date(day * 86400, 'unixepoch') FROM quota_windows")
-        told = events(gateway, "quota.threshold.reached")
+        ((day,),) = await read(gateway, "SELECT day FROM quota_windows")
+        window = str(date.fromordinal(EPOCH + day))
+        told = await events(gateway, "quota.threshold.reached")
         for event in told:
             assert event.pop("count") >= limit * event["threshold"] / 100
         assert told == thresholds(limit, window)
@@ -150,17 +156,18 @@ async def test_refusals_are_told_of_at_once_and_then_together_and_add_up(tmp_pat
         await load.run(until=range(49))
         assert load.refused == 0
         await load.run(until=range(1))
-        state = await live_actor(nobody, "quota", read(gateway, "SELECT id FROM users")[0][0])
+        state = await live_actor(nobody, "quota", (await read(gateway, "SELECT id FROM users"))[0][0])
         assert state.body["state"]["refused"] == 0
         await load.run(until=range(400))
         assert load.refused == 401
-        first, *more = events(gateway, "quota.request.rejected")
+        first, *more = await events(gateway, "quota.request.rejected")
         assert first["rejected"] == 1
         assert more == []
         assert await gateway.stop() == 0
-        told = events(gateway, "quota.request.rejected")
+        told = await events(gateway, "quota.request.rejected")
         assert [event["rejected"] for event in told] == [1, 400]
-        ((window,),) = read(gateway, "SELECT date(day * 86400, 'unixepoch') FROM quota_windows")
+        ((day,),) = await read(gateway, "SELECT day FROM quota_windows")
+        window = str(date.fromordinal(EPOCH + day))
         common = {"scope": "daily", "limit": 50, "count": 50, "plan": "enterprise", "window": window}
         assert told == [common | {"rejected": 1}, common | {"rejected": 400}]
 
@@ -173,7 +180,7 @@ async def test_a_change_of_plan_and_its_event_are_stored_together_or_not_at_all(
     plans += [("enterprise", 7, 7), ("enterprise", 8, 8)]
     async with running(tmp_path / "data") as gateway, gateway.client() as nobody:
         user = await nobody.register("lovelace")
-        ((user_id,),) = read(gateway, "SELECT id FROM users")
+        ((user_id,),) = await read(gateway, "SELECT id FROM users")
 
         async def change() -> None:
             while True:
@@ -191,8 +198,8 @@ async def test_a_change_of_plan_and_its_event_are_stored_together_or_not_at_all(
             await changing
             await gateway.start()
             user.base = gateway.base
-            ((plan, limit),) = read(gateway, "SELECT plan, plan_limit FROM users")
-            told = events(gateway, "billing.plan.changed")
+            ((plan, limit),) = await read(gateway, "SELECT plan, plan_limit FROM users")
+            told = await events(gateway, "billing.plan.changed")
             effective = {(name, own): daily for name, own, daily in plans}
             last = "free"
             for event in told:
@@ -203,4 +210,4 @@ async def test_a_change_of_plan_and_its_event_are_stored_together_or_not_at_all(
         before = len(told)
         again = {"limit": limit} if limit else {}
         assert (await set_plan(user, user.name, plan, **again)).http == 200
-        assert len(events(gateway, "billing.plan.changed")) == before  # no change, no event
+        assert len(await events(gateway, "billing.plan.changed")) == before  # no change, no event

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.support.gateway import REAL, running
-from tests.support.load import crowd, database_of, verify_rows
+from tests.support.load import crowd, verify_rows
 
 
 @pytest.mark.timeout(600)
@@ -38,7 +38,7 @@ async def test_crashes_under_load_lose_and_double_nothing_that_was_acknowledged(
             clients.meet(gateway)
             await clients.verify()
         await gateway.kill()
-        stored = verify_rows(database_of(gateway), clients)
+        stored = await verify_rows(gateway, clients)
         assert stored == clients.acknowledged
         print(f"{clients.acknowledged} messages acknowledged, {kills + 1} kills")  # noqa: T201
 

@@ -3,16 +3,16 @@
 import asyncio
 import re
 import signal
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.gateways.gate import ENGINES, Gate
 from tests.support.gateway import PASSWORD, REAL, SERVER, GatewayProcess, running
-from tests.support.load import UNKNOWN, Crowd, crowd, database_of, verify_rows
+from tests.support.load import UNKNOWN, Crowd, crowd, verify_rows
 from tests.support.operator import on_plan
+from tests.support.stored import read
+from tests.support.stores import sqlite_only
 
 GRACE_S = 25.0
 """Twice the grace period of ten seconds, and some for a busy machine."""
@@ -48,7 +48,7 @@ async def test_a_stop_under_load_answers_what_is_under_way_and_stores_what_it_ac
         tell(gateway, number)
         assert await ended(gateway) == 0
         await acting
-        stored = verify_rows(database_of(gateway), clients)
+        stored = await verify_rows(gateway, clients)
         # Not one message more: no command of a broken connection was carried out unanswered.
         assert stored == clients.acknowledged > 100
         said = gateway.log.read_text()
@@ -70,7 +70,7 @@ async def test_stops_under_load_one_after_another_lose_nothing(tmp_path: Path):
             tell(gateway, signal.SIGTERM)
             assert await ended(gateway) == 0
             await acting
-            assert verify_rows(database_of(gateway), clients) == clients.acknowledged
+            assert await verify_rows(gateway, clients) == clients.acknowledged
             await gateway.start()
             clients.meet(gateway)
             await clients.verify()
@@ -91,8 +91,7 @@ async def test_slow_commands_that_are_under_way_are_answered(tmp_path: Path):
         tell(gateway, signal.SIGTERM)
         assert await ended(gateway) == 0
         await asyncio.gather(*registering)
-        with closing(sqlite3.connect(database_of(gateway))) as database:
-            assert {name for (name,) in database.execute("SELECT name FROM users")} == set(names)
+        assert {name for (name,) in await read(gateway, "SELECT name FROM users")} == set(names)
 
 
 async def test_what_a_client_that_went_away_began_is_given_time(tmp_path: Path):
@@ -108,10 +107,8 @@ async def test_what_a_client_that_went_away_began_is_given_time(tmp_path: Path):
         await asyncio.sleep(0.5)
         gate.open()
         assert await ended(gateway) == 0
-        with closing(sqlite3.connect(database_of(gateway))) as database:
-            assert database.execute("SELECT content FROM messages WHERE role = 'agent'").fetchall() == [("done",)]
-            chats = "SELECT internal_code FROM audit WHERE service = 'AP_Chat'"
-            assert database.execute(chats).fetchall() == [(0,)]
+        assert await read(gateway, "SELECT content FROM messages WHERE role = 'agent'") == [("done",)]
+        assert await read(gateway, "SELECT internal_code FROM audit WHERE service = 'AP_Chat'") == [(0,)]
 
 
 async def test_connections_that_are_kept_alive_do_not_hold_up_the_stop(tmp_path: Path):
@@ -139,9 +136,10 @@ async def test_a_second_signal_changes_nothing(tmp_path: Path):
             tell(gateway, number)
         assert await ended(gateway) == 0
         await acting
-        assert verify_rows(database_of(gateway), clients) == clients.acknowledged
+        assert await verify_rows(gateway, clients) == clients.acknowledged
 
 
+@sqlite_only
 async def test_the_log_is_folded_into_the_file_and_the_address_is_free_again(tmp_path: Path):
     async with running(tmp_path / "data", command=REAL) as gateway:
         async with gateway.client() as nobody:

@@ -2,10 +2,9 @@
 
 import asyncio
 import random
-import sqlite3
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from actors.webhooks.schedule import MAX_OPEN
 from tests.support.gateway import Client, GatewayProcess
 from tests.support.load import UNKNOWN
 from tests.support.receiver import Received, Receiver, receiving
+from tests.support.stored import reading
 
 RECEIVERS = 5
 AT_ONCE = 8
@@ -121,7 +121,7 @@ async def test_every_event_reaches_every_receiver_through_kills(tmp_path: Path, 
         doubles = moody.thanked.total() - len(moody.thanked)
         assert doubles <= kills * MAX_OPEN, f"{doubles} doubles"
         print(f"{receiver.url}: {moody.seen.total()} requests, {doubles} doubles")  # noqa: T201 - shown by -rP
-    deliveries, cut_off = check_rows(gateway.data / "parley.db", [moody for moody, _ in receivers])
+    deliveries, cut_off = await check_rows(gateway.data, [moody for moody, _ in receivers])
     assert deliveries >= number * RECEIVERS
     assert cut_off <= kills * RECEIVERS * MAX_OPEN
 
@@ -136,20 +136,20 @@ async def until_nothing_waits(client: Client) -> None:
                 await asyncio.sleep(0.2)
 
 
-def check_rows(database: Path, receivers: list[Moody]) -> tuple[int, int]:
+async def check_rows(data: Path, receivers: list[Moody]) -> tuple[int, int]:
     """Assert that each delivery's row equals its receiver's view, except for attempts that a kill cut off.
 
     Returns the number of deliveries, and of attempts that were cut off.
     """
-    with closing(sqlite3.connect(database)) as connection:
-        rows = connection.execute(
+    async with reading(data) as fetch:
+        rows = await fetch(
             "SELECT deliveries.id, state, due, attempts,"
             " (SELECT count(*) FROM attempts WHERE delivery = place),"
             " (SELECT count(*) FROM attempts WHERE delivery = place AND status = 200 AND error IS NULL),"
             " (SELECT count(*) FROM events WHERE events.place = deliveries.event)"
             " FROM deliveries"
-        ).fetchall()
-        errors = {row[0] for row in connection.execute("SELECT DISTINCT error FROM attempts")}
+        )
+        errors = {error for (error,) in await fetch("SELECT DISTINCT error FROM attempts")}
     seen = sum((moody.seen for moody in receivers), Counter[str]())
     cut_off = 0
     for id, state, due, attempts, logged, succeeded, events in rows:

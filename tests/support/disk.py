@@ -100,18 +100,6 @@ async def value(store: Store, sql: str, *params: Any) -> Any:
     return found
 
 
-def traces(data: Path, word: str) -> list[str]:
-    """Return the files of a data folder that hold a word."""
-    return [file.name for file in data.iterdir() if word.encode() in file.read_bytes()]
-
-
-async def erased(data: Path, word: str, *, within_s: float) -> None:
-    """Wait until no file of a data folder holds a word."""
-    async with asyncio.timeout(within_s):
-        while traces(data, word):
-            await asyncio.sleep(0.2)
-
-
 async def spin(steps: int = 20) -> None:
     """Let the event loop take some steps, so that everything that needs no waiting is done."""
     for _ in range(steps):

@@ -2,17 +2,17 @@
 
 import asyncio
 import random
-import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from pathlib import Path
 from typing import Any
 
 import aiohttp
 
 from tests.support.gateway import PASSWORD, Answer, Client, GatewayProcess
+from tests.support.stored import reading
+from tests.support.stores import ON_POSTGRES
 
 OFFLINE = 3002
 STORAGE_UNAVAILABLE = 5002
@@ -292,39 +292,34 @@ async def crowd(gateway: GatewayProcess, agents: int, seed: int) -> AsyncIterato
         yield Crowd(owners, talks, random.Random(seed), nobody.http)
 
 
-def database_of(gateway: GatewayProcess) -> Path:
-    return gateway.data / "parley.db"
-
-
-def verify_rows(path: Path, crowd: Crowd) -> int:
+async def verify_rows(gateway: GatewayProcess, crowd: Crowd) -> int:
     """Assert that the database holds everything acknowledged, with counts that equal its rows; return their number."""
-    with closing(sqlite3.connect(path)) as database:
-        assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        assert database.execute("PRAGMA foreign_key_check").fetchall() == []
-        drifted = database.execute(
+    async with reading(gateway.data) as fetch:
+        if not ON_POSTGRES:
+            assert await fetch("PRAGMA integrity_check") == [("ok",)]
+            assert await fetch("PRAGMA foreign_key_check") == []
+        drifted = await fetch(
             "SELECT conversations.id, count(seq), max(seq), count(DISTINCT messages.id)"
             " FROM conversations LEFT JOIN messages ON conversation_id = conversations.id"
             " GROUP BY conversations.id HAVING max(seq) <> count(seq) OR min(seq) <> 1"
             " OR count(DISTINCT messages.id) <> count(seq)"
-        ).fetchall()
+        )
         assert drifted == []
         stored = {
             id: (agent, user, seq, content)
-            for id, agent, user, seq, content in database.execute(
+            for id, agent, user, seq, content in await fetch(
                 "SELECT messages.id, agents.name, users.name, seq, content FROM messages"
                 " JOIN conversations ON conversations.id = conversation_id"
                 " JOIN agents ON agents.id = agent_id JOIN users ON users.id = user_id"
             )
         }
-        assert len(stored) == database.execute("SELECT count(*) FROM messages").fetchone()[0]
+        assert len(stored) == (await fetch("SELECT count(*) FROM messages"))[0][0]
         for talk in crowd.talks:
             for message in (message for pair in talk.acknowledged for message in pair):
                 expected = (talk.agent, talk.client.name, message["seq"], message["content"])
                 assert stored[message["id"]] == expected
         for owner in crowd.owners:
-            (shown,) = database.execute(
-                "SELECT online, description FROM agents WHERE name = ?", (owner.agent,)
-            ).fetchall()
+            (shown,) = await fetch("SELECT online, description FROM agents WHERE name = ?", owner.agent)
             assert owner.online.may_be(bool(shown[0]))
             assert owner.description.may_be(shown[1])
         return len(stored)

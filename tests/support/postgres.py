@@ -76,7 +76,8 @@ class Cluster:
     programs: Path
     user: str | None
     _keeper: "subprocess.Popen[bytes] | None" = None
-    _made: set[str] = field(default_factory=set)
+    made: set[str] = field(default_factory=set)
+    """The databases that `database` has made."""
 
     @classmethod
     async def start(cls, **settings: str) -> Self:
@@ -115,11 +116,11 @@ class Cluster:
         """Return the URL of a database, as an operator writes it."""
         return f"postgresql://{user}@/{quote(database)}?host={quote(str(self.folder), safe='')}"
 
-    async def database(self, name: str) -> str:
-        """Make an empty database unless this cluster has it already, and return its URL."""
-        if name not in self._made:
-            await self.execute(f'CREATE DATABASE "{name}"')
-            self._made.add(name)
+    async def database(self, name: str, template: str = "template1") -> str:
+        """Make a database unless this cluster has it already, and return its URL; without a template it is empty."""
+        if name not in self.made:
+            await self.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+            self.made.add(name)
         return self.url(name)
 
     async def execute(self, sql: str, database: str = "postgres") -> None:
@@ -205,11 +206,13 @@ class Cluster:
 
 
 _shared: list[Cluster] = []
+_starting = asyncio.Lock()
 
 
 async def shared() -> Cluster:
     """Return this process's cluster, started when the first test needs it; it ends with the process."""
-    if not _shared:
-        _shared.append(await Cluster.start())
-        atexit.register(_shared[0].stop)
+    async with _starting:
+        if not _shared:
+            _shared.append(await Cluster.start())
+            atexit.register(_shared[0].stop)
     return _shared[0]

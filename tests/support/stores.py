@@ -1,12 +1,15 @@
 """The store that the tests run on: SQLite, or PostgreSQL with `make test STORE=postgres`."""
 
+import asyncio
 import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
 
+import asyncpg
 import pytest
 
+from persistence.postgres.migrate import migrate
 from persistence.postgres.store import PostgresStore
 from persistence.sqlite.store import SqliteStore
 from persistence.store import Store
@@ -14,13 +17,27 @@ from tests.support.postgres import shared
 
 ON_POSTGRES = os.environ.get("STORE") == "postgres"
 
-sqlite_only = pytest.mark.skipif(ON_POSTGRES, reason="about SQLite's files or statements")
-postgres_only = pytest.mark.skipif(not ON_POSTGRES, reason="needs `make test STORE=postgres`")
+sqlite_only = pytest.mark.sqlite
+postgres_only = pytest.mark.postgres
+
+TEMPLATE = "parley_template"
+"""The name of a migrated database that no gateway has used; the others are copies of it."""
+
+_making = asyncio.Lock()
 
 
 async def database_for(path: Path) -> str:
-    """Return the URL of the database that stands for an SQLite file; it is made when it is asked for first."""
-    return await (await shared()).database(f"test_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}")
+    """Return the URL of the database that stands for an SQLite file; it is made when it is asked for first.
+
+    A copy of a migrated database takes a tenth of the time of a migration.
+    """
+    cluster = await shared()
+    async with _making:
+        if TEMPLATE not in cluster.made:
+            connection = await asyncpg.connect(await cluster.database(TEMPLATE))
+            await migrate(connection)
+            await connection.close()
+        return await cluster.database(f"test_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}", TEMPLATE)
 
 
 async def opened(path: Path, *, before_commit: Callable[[], None] | None = None) -> Store:

@@ -23,7 +23,8 @@ from persistence.dialect import SQLITE
 from persistence.memories import Choice, MemoryRow
 from persistence.store import Store, StoreUnavailable, Unit, Write
 from persistence.users import UserRow
-from tests.support.disk import open_store, rows, traces, value
+from tests.support.disk import open_store, rows, value
+from tests.support.stored import traces
 from tests.support.stores import sqlite_only
 
 USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
@@ -179,9 +180,9 @@ def test_what_a_name_means_is_found_without_reading_the_whole_bank(tmp_path: Pat
 async def test_deleted_memories_are_erased_from_all_files_of_the_store(store: Store, tmp_path: Path):
     await keep(store, 1, "moon", "The xylophone is far away.")
     await keep(store, 2, "sun", "The glockenspiel is near.")
-    assert traces(tmp_path, "xylophone")
+    assert await traces(tmp_path, "xylophone")
     await store.commit(Unit(censoring.censor("bnk_1", Choice("moon"), 1)))
     await store.commit(Unit(memories.remove("bnk_1", Choice("sun"))))
     assert await store.erase_deleted()
-    assert traces(tmp_path, "xylophone") == []
-    assert traces(tmp_path, "glockenspiel") == []
+    assert await traces(tmp_path, "xylophone") == []
+    assert await traces(tmp_path, "glockenspiel") == []

@@ -14,7 +14,8 @@ from persistence.memories import Choice, MemoryRow
 from persistence.search_index import Collection, IndexedText
 from persistence.store import FOREIGN_KEY, ROWS, Store, StoreUnavailable, Unit, Write
 from persistence.users import UserRow
-from tests.support.disk import open_store, rows, traces, value
+from tests.support.disk import open_store, rows, value
+from tests.support.stored import traces
 from tests.support.stores import sqlite_only
 
 USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
@@ -291,7 +292,7 @@ async def test_erased_terms_are_in_no_file(store: Store, tmp_path: Path):
         )
     await store.commit(Unit(censoring.censor("bnk_1", Choice(), 1)))
     assert await store.erase_deleted()
-    assert traces(tmp_path, "xylophone") == []
+    assert await traces(tmp_path, "xylophone") == []
 
 
 @sqlite_only
@@ -304,8 +305,8 @@ async def test_erasing_leaves_no_term_of_some_texts_among_others(store: Store, t
             for odd in range(place - 8, place + 1, 2):
                 await store.commit(Unit(censoring.censor("bnk_1", Choice(f"memory {odd}"), 1)))
     assert await store.erase_deleted()
-    assert traces(tmp_path, "public")
-    assert traces(tmp_path, "xylophone") == []
+    assert await traces(tmp_path, "public")
+    assert await traces(tmp_path, "xylophone") == []
 
 
 async def test_a_reader_of_a_gone_collection_finds_nothing(store: Store):

@@ -12,7 +12,8 @@ from persistence.sqlite import unused_space
 from persistence.sqlite.store import SqliteStore
 from persistence.sqlite.unused_space import UnusedSpace
 from persistence.store import Unit, Write
-from tests.support.disk import open_store, rows, traces
+from tests.support.disk import open_store, rows
+from tests.support.stored import traces
 from tests.support.stores import sqlite_only
 
 pytestmark = sqlite_only
@@ -41,9 +42,9 @@ async def store(tmp_path: Path) -> AsyncIterator[SqliteStore]:
 async def test_copies_of_deleted_rows_are_cleared_and_the_rows_stay(store: SqliteStore, tmp_path: Path):
     before = await rows(store, "SELECT * FROM texts ORDER BY id")
     await rows(store, "PRAGMA wal_checkpoint(TRUNCATE)")
-    assert traces(tmp_path, WORD)  # secure_delete alone leaves some, so the test can fail
+    assert await traces(tmp_path, WORD)  # secure_delete alone leaves some, so the test can fail
     assert await store.erase_deleted()
-    assert traces(tmp_path, WORD) == []
+    assert await traces(tmp_path, WORD) == []
     assert await rows(store, "SELECT * FROM texts ORDER BY id") == before
     assert await rows(store, "PRAGMA integrity_check") == [("ok",)]
 
@@ -51,10 +52,10 @@ async def test_copies_of_deleted_rows_are_cleared_and_the_rows_stay(store: Sqlit
 async def test_pages_in_memory_don_t_bring_the_copies_back(store: SqliteStore, tmp_path: Path):
     assert await store.erase_deleted()
     await store.commit(Unit((Write("UPDATE texts SET text = replace(text, 'piano', 'organ')", ()),)))
-    assert traces(tmp_path, "organ")
-    assert traces(tmp_path, WORD) == []
+    assert await traces(tmp_path, "organ")
+    assert await traces(tmp_path, WORD) == []
     await store.close()
-    assert traces(tmp_path, WORD) == []
+    assert await traces(tmp_path, WORD) == []
     with closing(sqlite3.connect(tmp_path / "test.db")) as database:
         assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
@@ -66,7 +67,7 @@ async def test_nothing_is_cleared_while_a_reader_uses_the_log(store: SqliteStore
         await store.commit(Unit((Write("DELETE FROM texts WHERE id % 2 = 0", ()),)))
         assert not await store.erase_deleted()
     assert await store.erase_deleted()
-    assert traces(tmp_path, WORD) == []
+    assert await traces(tmp_path, WORD) == []
 
 
 @pytest.mark.parametrize("of", ["a database whose page numbers look like b-tree pages", "one with pointer maps"])

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from tests.support.disk import erased
 from tests.support.gateway import running
 from tests.support.memories import attachments, load, memories, recalled, share
+from tests.support.stored import erased
 
 
 async def test_banks_and_what_may_be_done_in_them_outlive_a_crash(tmp_path: Path):

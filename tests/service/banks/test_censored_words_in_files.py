@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.support.disk import erased, traces
 from tests.support.gateway import Client, GatewayProcess
 from tests.support.memories import load
+from tests.support.stored import erased, traces
 
 
 @pytest.fixture
@@ -28,6 +28,6 @@ async def test_censored_words_are_gone_from_the_files(
     (await load(user, bank, "short", f"The secret is {word}.")).ok()
     (await load(user, bank, "long", f"{'A long text. ' * 900} The secret is {word}.")).ok()
     (await user.command("AP_Chat", content="What is the secret?")).ok()
-    assert traces(sanic_server.data, word)
+    assert await traces(sanic_server.data, word)
     (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "*"})).ok()
     await erased(sanic_server.data, word, within_s=20)

@@ -15,8 +15,9 @@ from persistence.documents import DocumentRow
 from persistence.memories import Choice, MemoryRow, Part
 from persistence.store import Store, Unit, Write
 from persistence.users import UserRow
-from tests.support.disk import erased, open_store, rows, traces
+from tests.support.disk import open_store, rows
 from tests.support.gateway import Answer, Client, running
+from tests.support.stored import erased, traces
 
 USER = UserRow("usr_1", "ada", None, None, "hash", "free", None, 0)
 BANK = BankRow(1, "bnk_1", "usr_1", "ada", "notes", None, "agent", 0, 0, 0, 1)
@@ -244,7 +245,7 @@ async def test_censored_words_are_gone_from_the_document_and_the_files(tmp_path:
         await hand_in(user, "Book", LONG + f"\n\n<p>The code is {secret}.</p>", "text/html")
         parts = (await load(user, "notes", "Book")).ok().content
         assert secret in parts[-1]["text"]
-        assert traces(data, secret)
+        assert await traces(data, secret)
         (await user.command("MB_Censor", target={"bank": "notes"}, vx={"name": parts[-1]["name"]})).ok()
         assert (await load(user, "notes", "Book")).code == 3002
         await erased(data, secret, within_s=50)

@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import re
 import shutil
-import sqlite3
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 
 from tests.support.gateway import BUS, INTERNAL_SECRET, Client, GatewayProcess, running
 from tests.support.operator import SECRET, live_actor, set_plan
+from tests.support.stored import contents, read
 
 OPEN = ("/api/health", "/api/tps/openapi.json", "/api/tps/openapi.yaml", "/docs", "/metrics")
 
@@ -237,15 +237,13 @@ async def test_no_secret_hash_token_or_text_is_shown_or_logged(tmp_path: Path):
         assert agent["id"] in pages[0]
         token = user.token or ""
     pages.append(gateway.log.read_text())
-    hidden = secrets_of(gateway, token)
+    hidden = await secrets_of(gateway, token)
     for page in pages:
         assert not [name for name, secret in hidden.items() if secret.lower() in page.lower()]
 
 
-def secrets_of(gateway: GatewayProcess, token: str) -> dict[str, str]:
-    with sqlite3.connect(gateway.data / "parley.db") as database:
-        ((phc,),) = database.execute("SELECT secret_hash FROM users").fetchall()
-    database.close()
+async def secrets_of(gateway: GatewayProcess, token: str) -> dict[str, str]:
+    ((phc,),) = await read(gateway, "SELECT secret_hash FROM users")
     digest = hashlib.sha256(token.encode())
     return {
         "password": SECRET_WORDS,
@@ -261,11 +259,10 @@ def secrets_of(gateway: GatewayProcess, token: str) -> dict[str, str]:
     }
 
 
-async def test_neither_password_nor_token_is_in_the_data_folder(tmp_path: Path):
+async def test_neither_password_nor_token_is_stored(tmp_path: Path):
     async with running(tmp_path / "data") as gateway, gateway.client() as client:
         token = (await client.register("lovelace", SECRET_WORDS)).token or ""
-    for file in (tmp_path / "data").iterdir():
-        content = file.read_bytes()
+    for content in (await contents(tmp_path / "data")).values():
         assert SECRET_WORDS.encode() not in content
         assert token.encode() not in content
 

@@ -1,6 +1,5 @@
 """The mock deployment route, which emits an event for development (docs/contract.md, "Gateway routes")."""
 
-import sqlite3
 from collections.abc import AsyncIterator
 from typing import Any
 from uuid import UUID
@@ -10,6 +9,7 @@ import pytest
 
 from tests.support.gateway import Client, GatewayProcess, running
 from tests.support.operator import SECRET
+from tests.support.stored import read
 
 PATH = "/api/dev/mock-agent-deployment"
 
@@ -40,9 +40,7 @@ async def test_a_mock_stores_the_event_that_it_answers(
     answer = await nobody.request("POST", PATH, json=body, headers=SECRET)
     assert answer.http == 202
     assert str(UUID(answer.body["event_id"])) == answer.body["event_id"]
-    with sqlite3.connect(gateway.data / "parley.db") as database:
-        ((kind, data),) = database.execute("SELECT type, data FROM events WHERE id = ?", (answer.body["event_id"],))
-    database.close()
+    ((kind, data),) = await read(gateway, "SELECT type, data FROM events WHERE id = ?", answer.body["event_id"])
     assert kind == f"agent.deployment.{action}"
     assert orjson.loads(data) == {**body, "agent": None}
 

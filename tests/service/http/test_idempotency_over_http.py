@@ -1,8 +1,6 @@
 """Idempotency-Key where HTTP matters: restarts, clients that went away, streams, MCP, sealed answers."""
 
 import asyncio
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ from tests.gateways.gate import Gate
 from tests.support.gateway import BUS, Client, GatewayProcess, running
 from tests.support.idempotent import REPLAYED, Scene, keyed, once
 from tests.support.operator import on_plan
+from tests.support.stored import read
 from tests.support.wire import events_of
 
 
@@ -94,7 +93,6 @@ async def test_answers_are_kept_sealed(sanic_server: GatewayProcess, user: Clien
     assert len((await user.request("GET", "/api/api-keys")).body["api_keys"]) == 1
     other = await user.request("POST", "/api/api-keys", json={"name": "other"}, headers=keyed("key"))
     assert (other.http, other.code) == (409, 3002)
-    with closing(sqlite3.connect(f"file:{sanic_server.data / 'parley.db'}?mode=ro", uri=True)) as database:
-        rows = database.execute("SELECT answer, key_hash FROM kept_answers WHERE answer IS NOT NULL").fetchall()
+    rows = await read(sanic_server, "SELECT answer, key_hash FROM kept_answers WHERE answer IS NOT NULL")
     assert rows
     assert not any(answer.body["key"].encode() in sealed or b"job" in sealed for sealed, _ in rows)

@@ -39,7 +39,7 @@ async def test_without_make_new_users_are_on_the_free_plan_and_there_are_no_sand
         assert await new_plan(client, "lovelace") == ("free", 100)
         assert (await client.request(*SANDBOX_KEY)).http == 403
         assert "evelopment" not in gateway.said
-        ((secret_hash,),) = read(gateway, "SELECT secret_hash FROM users")
+        ((secret_hash,),) = await read(gateway, "SELECT secret_hash FROM users")
         assert secret_hash.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
 
 

@@ -15,10 +15,12 @@ import standardwebhooks
 from tests.support.clock import ClockFile
 from tests.support.gateway import BUS, CHECKOUT, Answer, Client, GatewayProcess, running
 from tests.support.receiver import receiving
+from tests.support.stores import sqlite_only
 from tests.tool_servers.catalog import invoke, words
 from tests.tool_servers.over_http import sdk_server, serving
 
 STORED = CHECKOUT / "tests" / "fixtures" / "before-0.2.0"
+pytestmark = sqlite_only
 KNOWN: dict[str, Any] = json.loads((STORED / "stored.json").read_text(encoding="utf-8"))
 MINUTE_MS = 60_000
 

@@ -12,6 +12,7 @@ import pytest
 from tests.gateways.gate import ENGINES
 from tests.support.gateway import INTERNAL_SECRET, PASSWORD, Client, GatewayProcess, running
 from tests.support.operator import live_actor, on_plan
+from tests.support.stored import traces
 from tests.tool_servers.catalog import (
     UNRULY_MODES,
     install,
@@ -275,8 +276,7 @@ async def test_headers_are_shown_nowhere_and_stored_sealed(user: Client, sanic_s
     key = installed.body["id"]
     seen = await user.request("GET", f"/debug/actors/mcp/{key}", headers={"X-Internal-Secret": INTERNAL_SECRET})
     assert secret not in json.dumps(seen.body)
-    files = [path.read_bytes() for path in sanic_server.data.iterdir()]
-    assert not any(secret.encode() in content for content in files)
+    assert not await traces(sanic_server.data, secret)
     assert secret not in sanic_server.log.read_text()
 
 

@@ -16,6 +16,8 @@ from tests.gateways.gate import ENGINES
 from tests.support.clock import DAY_MS, ClockFile
 from tests.support.gateway import CHECKOUT, PASSWORD, Answer, Client, GatewayProcess, running
 from tests.support.operator import SECRET, on_plan, set_plan
+from tests.support.stored import contents
+from tests.support.stores import ON_POSTGRES
 from tests.support.workspaces import following
 
 KEYS = "/api/api-keys"
@@ -501,9 +503,8 @@ def nobody_with(token: str, nobody: Client) -> Client:
 
 
 async def check_files(gateway: GatewayProcess, secrets: list[str | None]) -> None:
-    files = [path for path in gateway.data.iterdir() if path.is_file()]
-    assert any(path.name.startswith("parley.db") for path in files)
-    for path in (*files, gateway.log):
-        content = path.read_bytes()
+    kept = await contents(gateway.data)
+    assert ("credentials" if ON_POSTGRES else "parley.db") in kept
+    for name, content in (kept | {"the log": gateway.log.read_bytes()}).items():
         for secret in secrets:
-            assert (secret or "").encode() not in content, f"{path} holds {(secret or '')[:4]}..."
+            assert (secret or "").encode() not in content, f"{name} holds {(secret or '')[:4]}..."

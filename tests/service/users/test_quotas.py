@@ -2,9 +2,7 @@
 
 import asyncio
 import re
-import sqlite3
 from collections import Counter
-from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +13,7 @@ from tests.gateways.gate import ENGINES
 from tests.support.clock import DAY_MS, ClockFile
 from tests.support.gateway import BUS, PASSWORD, Answer, Client, GatewayProcess, running
 from tests.support.operator import SECRET, live_actor, on_plan, set_plan
+from tests.support.stored import read
 from tests.support.workspaces import following
 
 POLICY = '"day";q=100;w=86400'
@@ -288,10 +287,9 @@ async def test_a_change_of_plan_in_flight_admits_no_more_than_the_larger_limit(u
 # restarts and midnight
 
 
-def stored_bound(gateway: GatewayProcess) -> int:
-    with closing(sqlite3.connect(f"file:{gateway.data / 'parley.db'}?mode=ro", uri=True)) as database:
-        ((bound,),) = database.execute("SELECT reserved FROM quota_windows").fetchall()
-        return bound
+async def stored_bound(gateway: GatewayProcess) -> int:
+    ((bound,),) = await read(gateway, "SELECT reserved FROM quota_windows")
+    return bound
 
 
 @pytest.mark.parametrize(("limit", "block"), [(100, 1), (1_000, 10), (10_000, 64), (50_000, 64)])
@@ -304,9 +302,9 @@ async def test_the_stored_bound_is_at_most_a_block_ahead_and_an_orderly_stop_sto
             assert (await set_plan(user, user.name, "enterprise", limit=limit)).http == 200
             for used in (1, 2, 9, 40, 77):
                 await use(user, used - await counted(user))
-                assert used <= stored_bound(gateway) <= used + block
+                assert used <= await stored_bound(gateway) <= used + block
         assert await gateway.stop() == 0
-        assert stored_bound(gateway) == 77
+        assert await stored_bound(gateway) == 77
         await gateway.start()
         async with gateway.client() as nobody:
             user.http, user.base = nobody.http, gateway.base

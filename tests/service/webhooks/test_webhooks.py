@@ -19,6 +19,7 @@ from jsonschema import Draft202012Validator
 from tests.support.gateway import CHECKOUT, Client, GatewayProcess, running
 from tests.support.operator import SECRET, on_plan
 from tests.support.receiver import Authority, Received, receiving, status, thanks
+from tests.support.stored import contents
 
 EVENTS = "/api/webhooks/events"
 ENDPOINTS = "/api/webhooks/endpoints"
@@ -640,7 +641,7 @@ async def test_no_secret_is_in_the_data_folder_the_log_or_the_pages(tmp_path: Pa
                 assert shown.http == 200
                 pages.append(shown.body)
     text = str(pages) + gateway.log.read_text()
-    files = b"".join(file.read_bytes() for file in (tmp_path / "data").iterdir())
+    files = b"".join((await contents(tmp_path / "data")).values())
     for secret in (made["secret"], rotated["secret"]):
         bare = secret.removeprefix("whsec_")
         assert bare not in text
