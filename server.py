@@ -170,9 +170,10 @@ async def prepare_sealer(store: Store, settings: Settings) -> Sealer:
     try:
         sealer.check(proofs[0])
     except WrongMasterKey:
+        file = "" if settings.postgres_url else f" or in {settings.data_dir / MASTER_KEY_FILE}"
         raise MasterKeyError(
             "the master key is not the one that this database was sealed with; give the right one as "
-            f"PARLEY_MASTER_KEY or in {settings.data_dir / MASTER_KEY_FILE}."
+            f"PARLEY_MASTER_KEY{file}."
         ) from None
     return sealer
 

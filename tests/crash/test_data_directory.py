@@ -11,6 +11,9 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from tests.support.gateway import CHECKOUT, REAL, ran, running
+from tests.support.stores import sqlite_only
+
+pytestmark = sqlite_only  # on PostgreSQL nothing is kept in it
 
 UNPRIVILEGED = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
 """Runs a command as root without root's way around permissions."""

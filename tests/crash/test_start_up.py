@@ -7,18 +7,25 @@ import socket
 import sqlite3
 import stat
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import asyncpg
 import pytest
 
-from tests.support.gateway import GatewayProcess, ran, running
+from tests.support.gateway import MASTER_KEY, GatewayProcess, ran, running
+from tests.support.postgres import shared
+from tests.support.stores import ON_POSTGRES, database_for, postgres_only, sqlite_only
 
 
 async def start(data: Path, **settings: str) -> tuple[int, str]:
-    """Run a refused start; return its exit status and its output."""
-    settings = {"PARLEY_PORT": "0", "PARLEY_DATA_DIR": str(data), "PARLEY_LOG_LEVEL": "warning"} | settings
+    """Run a refused start; return its exit status and its output. An empty setting is left out."""
+    given = {"PARLEY_PORT": "0", "PARLEY_DATA_DIR": str(data), "PARLEY_LOG_LEVEL": "warning"}
+    if ON_POSTGRES:
+        given |= {"PARLEY_STORE_URL": await database_for(data / "parley.db"), "PARLEY_MASTER_KEY": MASTER_KEY}
+    settings = {name: value for name, value in (given | settings).items() if value}
     with TemporaryDirectory() as folder:
         return await ran(Path(folder), **settings)
 
@@ -45,17 +52,22 @@ async def test_an_address_that_is_not_this_machine_s_is_refused(tmp_path: Path, 
     await refused(tmp_path / "data", host, PARLEY_HOST=host)
 
 
-async def test_a_data_directory_of_another_gateway_is_refused_and_that_one_goes_on(tmp_path: Path):
+async def test_the_data_of_another_gateway_is_refused_and_that_one_goes_on(tmp_path: Path):
     async with running(tmp_path / "data") as gateway:
-        await refused(gateway.data, "in use", str(gateway.data), "PARLEY_DATA_DIR")
+        other = ("in use", "PARLEY_STORE_URL") if ON_POSTGRES else ("in use", str(gateway.data), "PARLEY_DATA_DIR")
+        await refused(gateway.data, *other)
         async with gateway.client() as nobody:
             await nobody.register("lovelace")
 
 
 async def test_a_newer_database_is_refused(tmp_path: Path):
-    with sqlite3.connect(tmp_path / "parley.db") as made:
-        made.execute("PRAGMA user_version = 999")
-    made.close()
+    if ON_POSTGRES:
+        connection = await asyncpg.connect(await database_for(tmp_path / "parley.db"))
+        await connection.execute("UPDATE schema_version SET version = 999")
+        await connection.close()
+    else:
+        with closing(sqlite3.connect(tmp_path / "parley.db")) as made:
+            made.execute("PRAGMA user_version = 999")
     await refused(tmp_path, "999", "newer")
 
 
@@ -88,6 +100,7 @@ def broken_schema(folder: Path) -> None:
     made.close()
 
 
+@sqlite_only
 @pytest.mark.parametrize("spoil", [no_database, broken_schema])
 async def test_a_file_that_is_no_database_of_parley_s_is_refused_and_left_as_it_is(
     tmp_path: Path, spoil: Callable[[Path], None]
@@ -99,6 +112,7 @@ async def test_a_file_that_is_no_database_of_parley_s_is_refused_and_left_as_it_
         assert (tmp_path / "parley.db").read_bytes() == before
 
 
+@sqlite_only
 async def test_a_data_directory_that_is_a_file_is_refused_as_such(tmp_path: Path):
     (tmp_path / "data").write_text("a file")
     status, said = await start(tmp_path / "data")
@@ -138,6 +152,7 @@ def new_key() -> str:
     return base64.b64encode(secrets.token_bytes(32)).decode()
 
 
+@sqlite_only
 async def test_the_first_start_makes_a_key_file_that_its_owner_alone_can_read(tmp_path: Path):
     before = os.umask(0)  # the mode must not depend on it
     try:
@@ -152,6 +167,7 @@ async def test_the_first_start_makes_a_key_file_that_its_owner_alone_can_read(tm
     assert file.read_bytes() == made
 
 
+@sqlite_only
 async def test_a_key_of_the_settings_needs_no_file(tmp_path: Path):
     key = new_key()
     await started(tmp_path, PARLEY_MASTER_KEY=key)
@@ -163,6 +179,7 @@ async def test_a_key_of_the_settings_needs_no_file(tmp_path: Path):
     await started(tmp_path)
 
 
+@sqlite_only
 async def test_a_wrong_master_key_is_refused_and_harms_nothing(tmp_path: Path):
     await started(tmp_path)
     file = tmp_path / KEY_FILE
@@ -175,6 +192,7 @@ async def test_a_wrong_master_key_is_refused_and_harms_nothing(tmp_path: Path):
     await started(tmp_path, PARLEY_MASTER_KEY=right.decode().strip())
 
 
+@sqlite_only
 async def test_a_key_file_that_is_gone_is_refused_where_there_is_a_database(tmp_path: Path):
     await started(tmp_path)
     file = tmp_path / KEY_FILE
@@ -186,6 +204,7 @@ async def test_a_key_file_that_is_gone_is_refused_where_there_is_a_database(tmp_
     await started(tmp_path)
 
 
+@sqlite_only
 @pytest.mark.parametrize(
     "content", [b"", b"\n", b"no key", b"AAAA\n", b"\xff\xfe\x00", b"A" * 43, base64.b64encode(bytes(33)), bytes(32)]
 )
@@ -196,6 +215,7 @@ async def test_a_damaged_key_file_is_refused_and_left_as_it_is(tmp_path: Path, c
     assert file.read_bytes() == content
 
 
+@sqlite_only
 async def test_a_key_file_that_is_a_folder_is_refused(tmp_path: Path):
     (tmp_path / KEY_FILE).mkdir()
     await refused(tmp_path, str(tmp_path / KEY_FILE), "master key")
@@ -211,15 +231,69 @@ async def test_a_key_of_the_settings_that_is_none_is_refused_and_not_shown(tmp_p
     assert key not in said
 
 
+@sqlite_only
 async def test_a_start_that_crashed_before_the_key_was_proven_goes_on_with_its_key(tmp_path: Path):
     """The file is made before its first use, so one without a proof in the database is valid."""
     (tmp_path / KEY_FILE).write_text(f"{new_key()}\n")
     await started(tmp_path)
 
 
+@sqlite_only
 async def test_a_start_that_crashed_while_it_made_the_key_file_harms_no_later_one(tmp_path: Path):
     (tmp_path / f"{KEY_FILE}.new").write_text("half a k")
     await started(tmp_path)
     assert not (tmp_path / f"{KEY_FILE}.new").exists()
     assert stat.S_IMODE((tmp_path / KEY_FILE).stat().st_mode) == 0o600
     await started(tmp_path)
+
+
+@postgres_only
+async def test_a_master_key_must_be_set_with_postgresql(tmp_path: Path):
+    await refused(tmp_path, "master key", "openssl rand -base64 32", "PARLEY_MASTER_KEY", PARLEY_MASTER_KEY="")
+    assert list(tmp_path.iterdir()) == []
+    await started(tmp_path)
+
+
+@postgres_only
+async def test_a_wrong_master_key_of_a_postgresql_database_is_refused_and_harms_nothing(tmp_path: Path):
+    await started(tmp_path)
+    await refused(tmp_path, "not the one", "as PARLEY_MASTER_KEY.", PARLEY_MASTER_KEY=new_key())
+    await started(tmp_path)
+    assert list(tmp_path.iterdir()) == []  # PostgreSQL has everything
+
+
+# PostgreSQL
+
+
+@postgres_only
+async def test_a_postgresql_database_that_is_not_there_is_refused(tmp_path: Path):
+    url = (await shared()).url("nobody-made-this")
+    await refused(tmp_path, "no such database", "createdb", "PARLEY_STORE_URL", PARLEY_STORE_URL=url)
+
+
+@postgres_only
+@pytest.mark.parametrize("host", ["127.0.0.1:9", "no-such-host.invalid"])
+async def test_a_postgresql_server_that_is_not_there_is_refused_without_the_password(tmp_path: Path, host: str):
+    url = f"postgresql://parley:the-password@{host}/parley"
+    status, said = await start(tmp_path, PARLEY_STORE_URL=url)
+    assert status == 2
+    assert said.startswith("Parley can't start: ")
+    assert host in said
+    assert "Traceback" not in said
+    assert "the-password" not in said
+
+
+@postgres_only
+async def test_a_postgresql_user_that_may_make_no_tables_is_refused(tmp_path: Path):
+    cluster = await shared()
+    await cluster.database("of-another")
+    await cluster.execute('CREATE ROLE visitor LOGIN; GRANT CONNECT ON DATABASE "of-another" TO visitor')
+    await refused(tmp_path, "owner of the database", PARLEY_STORE_URL=cluster.url("of-another", "visitor"))
+
+
+@postgres_only
+async def test_a_postgresql_server_without_a_free_connection_is_refused(tmp_path: Path):
+    cluster = await shared()
+    await cluster.database("crowded")
+    await cluster.execute('CREATE ROLE crowd LOGIN CONNECTION LIMIT 0; GRANT CREATE ON DATABASE "crowded" TO crowd')
+    await refused(tmp_path, "no more connections", "max_connections", PARLEY_STORE_URL=cluster.url("crowded", "crowd"))

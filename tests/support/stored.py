@@ -27,10 +27,12 @@ async def reading(data: Path) -> AsyncIterator[Fetch]:
     """Open the database of a data folder for reads, its gateway running or not."""
     if ON_POSTGRES:
         connection = await asyncpg.connect(await database_for(data / "parley.db"))
+        free = asyncio.Lock()  # a connection runs one statement at a time
 
         async def of_postgres(sql: str, *params: Any) -> list[tuple[Any, ...]]:
-            statement = POSTGRES.statement(sql)
-            return [tuple(row) for row in await connection.fetch(statement.sql, *params)]
+            async with free:
+                rows = await connection.fetch(POSTGRES.text(sql), *params)
+            return [tuple(row) for row in rows]
 
         try:
             yield of_postgres
