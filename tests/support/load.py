@@ -23,6 +23,17 @@ UNKNOWN = (aiohttp.ClientError, ConnectionError, TimeoutError)
 """Errors of a client when the gateway is gone; its command may or may not have been carried out."""
 
 
+class InDoubt(ConnectionError):
+    """The gateway can't tell whether it carried a command out."""
+
+
+def told(answer: Answer) -> Answer:
+    """Return an answer that says what came of a command; raise `InDoubt` for one that does not."""
+    if answer.code == OVERLOADED and "may have been carried out" in answer.note:
+        raise InDoubt(answer.note)
+    return answer
+
+
 @dataclass
 class Known:
     """A value as last acknowledged, and the possible value of a command in progress."""
@@ -56,7 +67,7 @@ class Talk:
         self.sent += 1
         said = f"{self.client.name} to {self.agent}: note {self.sent}, the {rng.choice(THINGS)} is {rng.choice(HUES)}"
         self.in_doubt = said
-        answer = await self.client.command("AP_Chat", target={"agent": self.agent}, content=said)
+        answer = told(await self.client.command("AP_Chat", target={"agent": self.agent}, content=said))
         self.in_doubt = None
         if answer.code == 0:
             message, reply = answer.content
@@ -160,7 +171,7 @@ class Owner:
     async def _change(self, known: Known, value: Any, service: str, **body: Any) -> Answer:
         self.changes += 1
         known.maybe, known.in_doubt = value, True
-        answer = await self.client.command(service, **body)
+        answer = told(await self.client.command(service, **body))
         if answer.code == 0:
             known.settle(value)
         else:

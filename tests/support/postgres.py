@@ -80,10 +80,10 @@ class Cluster:
     """The databases that `database` has made."""
 
     @classmethod
-    async def start(cls, **settings: str) -> Self:
-        """Make a cluster in a temporary folder and start its server."""
+    async def start(cls, parent: Path | None = None, **settings: str) -> Self:
+        """Make a cluster in a temporary folder, or in one of `parent`, and start its server."""
         user = UNPRIVILEGED if os.geteuid() == 0 else None
-        folder = Path(tempfile.mkdtemp(prefix="parley-pg-"))
+        folder = Path(tempfile.mkdtemp(prefix="parley-pg-", dir=parent))
         if user is not None:
             shutil.chown(folder, user, user)
         cluster = cls(folder, programs(), user)
@@ -138,6 +138,11 @@ class Cluster:
     async def up(self) -> None:
         """Start the server, and wait until it takes connections."""
         await asyncio.to_thread(self._control, "start", "-l", str(self.folder / "log"))
+
+    async def ensure_up(self) -> None:
+        """Start the server if it has ended by itself."""
+        if await asyncio.to_thread(self._as_user([str(self.programs / "pg_ctl"), "status", "-D", str(self.data)]).wait):
+            await self.up()
 
     async def down(self, mode: str = "fast") -> None:
         """Stop the server by `pg_ctl stop` in a mode: smart, fast or immediate."""
