@@ -115,7 +115,7 @@ async def survives(
     return pauses
 
 
-@pytest.mark.parametrize("number", [len(FAULTS), pytest.param(50, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("number", [len(FAULTS), pytest.param(50, marks=[pytest.mark.soak, pytest.mark.timeout(900)])])
 async def test_what_was_acknowledged_survives_the_faults_of_the_database(
     tmp_path: Path, own: Callable[[Cluster], Cluster], number: int
 ):
