@@ -249,7 +249,8 @@ class WebhookDispatcher(DurableActor):
     def _found(self, found: DueDeliveries) -> None:
         self._reading = False
         if found.error is not None:  # deliveries may have been missed: start over
-            raise found.error
+            self.fail(found.error)
+            return
         now = self._clock()
         if found.looked_to is not None:
             self._looked_to = found.looked_to

@@ -1,5 +1,6 @@
 """The dispatcher's reads of the store: endpoints with waiting deliveries, due ones, the next ones of a recovery."""
 
+import logging
 from dataclasses import dataclass, field
 
 from actors.runtime.mailbox import OwnTell
@@ -7,7 +8,9 @@ from actors.webhooks.lanes import LOADED
 from persistence import deliveries, endpoints
 from persistence.deliveries import DueRow, Recovery, Waiting
 from persistence.endpoints import EndpointRow
-from persistence.store import Store
+from persistence.store import Store, StoreUnavailable
+
+log = logging.getLogger("parley.webhooks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,10 @@ async def find(store: Store, asked: DueQuery) -> DueDeliveries:
                 rows.setdefault(row.endpoint, []).append(row)
         recovery = next(iter(await fetch(deliveries.NEXT_RECOVERY)), None) if asked.recover else None
         positions = await fetch(deliveries.to_recover(recovery, asked.recover)) if recovery is not None else []
+    except StoreUnavailable as error:
+        return DueDeliveries(error=error)
     except Exception as error:
+        log.exception("a read of due deliveries failed")
         return DueDeliveries(error=error)
     return DueDeliveries(waiting, looked_to, asked.lanes, rows, receivers, recovery, positions)
 

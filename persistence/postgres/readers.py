@@ -20,6 +20,9 @@ COUNT = 4
 PATIENCE_S = 5.0
 """How long a read waits for a lost connection, in seconds."""
 
+AWAY_S = 0.5
+"""The same, once a read has waited in vain and none has succeeded since."""
+
 log = logging.getLogger("parley.store")
 
 
@@ -87,6 +90,7 @@ class Readers:
         self._connections: list[asyncpg.Connection | None] = [None] * COUNT
         self._tasks = [asyncio.create_task(self._serve(place), name="reader") for place in range(COUNT)]
         self._closed = False
+        self._patience = PATIENCE_S
 
     def fetch(self, sql: str, params: Sequence[object]) -> "asyncio.Future[list[asyncpg.Record]]":
         """Begin a read; the future has its rows, or fails with `StoreUnavailable`."""
@@ -101,7 +105,7 @@ class Readers:
         if self._closed:
             found.set_exception(StoreUnavailable("the store is closed"))
             return found
-        read = _Read(run, found, self._loop.time() + PATIENCE_S)
+        read = _Read(run, found, self._loop.time() + self._patience)
         while self._idle:
             reader = self._idle.popleft()
             if not reader.done():
@@ -158,9 +162,11 @@ class Readers:
                     connection.terminate()
                     self._connections[place] = None
                 if self._loop.time() >= read.until:
+                    self._patience = AWAY_S
                     return _fail(read, StoreUnavailable(str(error) or "the database can't be reached"))
                 await asyncio.sleep(RETRY_S)
             else:
+                self._patience = PATIENCE_S
                 if not read.found.done():
                     read.found.set_result(result)
                 return None
