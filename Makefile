@@ -54,9 +54,18 @@ help: ## List the targets
 run: $(RUNTIME) ## Start the gateway for development: no limits for new users, sandbox keys on, unless set otherwise
 	@exec $(PY) server.py --development
 
+# With STORE=postgres: the tests for which the store matters, which is not so for unit tests without a store, pages,
+# heads and connections of HTTP, the cost of passwords, engines and tool servers.
+STORE ?= sqlite
+SUITES_postgres = $(shell grep -lE 'tests\.support\.(disk|core|stores|in_process|postgres)\b' tests/unit/test_*.py) \
+	tests/actors tests/contract tests/crash tests/service $(NOT_postgres:%=--ignore=tests/service/%)
+NOT_postgres = pages tools chat/test_openai_engine.py chat/test_engine_with_tools.py start/test_development_start.py \
+	http/test_behind_nginx.py http/test_connections.py http/test_http_heads.py http/test_malformed_bodies.py \
+	http/test_parsing_steps.py http/test_unknown_members.py users/test_passwords.py webhooks/test_name_lookups.py
+
 .PHONY: test
-test: $(DEV) $(SCHEMATHESIS) browser $(filter postgres,$(STORE)) ## Run every test but the soak tests, in two processes (ARGS="-n 0" for one, STORE=postgres)
-	@STORE=$(STORE) $(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 25 $(ARGS)
+test: $(DEV) $(SCHEMATHESIS) browser postgres ## Run every test but the soak tests, in two processes (ARGS="-n 0" for one; STORE=postgres)
+	@STORE=$(STORE) $(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 25 $(if $(findstring tests/,$(ARGS)),,$(SUITES_$(STORE))) $(ARGS)
 
 .PHONY: check
 check: $(DEV) ## Format, lint, types, import directions, vendored files, OpenAPI drift

@@ -14,6 +14,9 @@ from persistence.sqlite.store import SqliteStore
 from persistence.store import StoreError, StoreLocked, StoreTooNew, Unit, Write
 from tests.support.disk import rows, value
 from tests.support.gateway import CHECKOUT
+from tests.support.stores import sqlite_only
+
+pytestmark = sqlite_only
 
 
 @pytest.fixture

@@ -13,6 +13,9 @@ from persistence import deliveries, delivery_log
 from persistence.dialect import SQLITE
 from persistence.sqlite.migrate import MIGRATIONS
 from persistence.store import Query, Write
+from tests.support.stores import sqlite_only
+
+pytestmark = sqlite_only
 
 USER = "usr_1f"
 WAITING = 3_000

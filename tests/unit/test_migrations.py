@@ -8,6 +8,9 @@ from pathlib import Path
 import aiosqlite
 
 from persistence.sqlite.migrate import MIGRATIONS, migrate
+from tests.support.stores import sqlite_only
+
+pytestmark = sqlite_only
 
 NO_STAR = "no_memory_is_named_star"
 
