@@ -21,7 +21,7 @@ def private_postgres() -> Generator[Cluster]:
         BenchError: PostgreSQL is not installed.
     """
     try:
-        cluster = asyncio.run(Cluster.start(**AS_INSTALLED))
+        cluster = asyncio.run(Cluster.start(AS_INSTALLED))
     except NoPostgres as missing:
         raise BenchError(str(missing)) from None
     try:

@@ -25,6 +25,9 @@ AGENTS = 20
 SPARE_MIB = 160
 """The room for a server on the disk that fills up."""
 
+SMALL = {"max_wal_size": "32MB", "min_wal_size": "32MB", "shared_buffers": "8MB"}
+"""Settings of a server that fits there."""
+
 Fault = Callable[[Cluster, random.Random], Awaitable[None]]
 
 
@@ -177,7 +180,7 @@ def fill(disk: Path) -> Path:
 @pytest.mark.parametrize("times", [2, pytest.param(8, marks=pytest.mark.soak)])
 async def test_a_full_disk_refuses_and_loses_nothing(tmp_path: Path, own: Callable[[Cluster], Cluster], times: int):
     with small_disk() as disk:
-        cluster = own(await Cluster.start(disk, max_wal_size="32MB", min_wal_size="32MB", shared_buffers="8MB"))
+        cluster = own(await Cluster.start(SMALL, disk))
         try:
             async with (
                 running(tmp_path / "data", PARLEY_DEFAULT_PLAN="enterprise") as gateway,

@@ -12,9 +12,10 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Self
 from unittest import SkipTest
 from urllib.parse import quote
@@ -80,7 +81,7 @@ class Cluster:
     """The databases that `database` has made."""
 
     @classmethod
-    async def start(cls, parent: Path | None = None, **settings: str) -> Self:
+    async def start(cls, settings: Mapping[str, str] = MappingProxyType({}), parent: Path | None = None) -> Self:
         """Make a cluster in a temporary folder, or in one of `parent`, and start its server."""
         user = UNPRIVILEGED if os.geteuid() == 0 else None
         folder = Path(tempfile.mkdtemp(prefix="parley-pg-", dir=parent))
@@ -91,7 +92,7 @@ class Cluster:
             cluster._keeper = cluster._as_user(
                 ["sh", "-c", KEEPER, str(cluster.programs / "pg_ctl"), str(folder)], stdin=subprocess.PIPE
             )
-            await asyncio.to_thread(cluster._make, SETTINGS | settings)
+            await asyncio.to_thread(cluster._make, {**SETTINGS, **settings})
             await cluster.up()
         except BaseException:
             cluster.stop()
