@@ -56,15 +56,20 @@ def described(url: str) -> str:
     return f"postgresql {place}{parts.path}"
 
 
-async def connect(url: str, name: str, *, read_only: bool = False) -> asyncpg.Connection:
-    """Open a connection; `name` shows what it is for, in the server's `pg_stat_activity`."""
+async def connect(url: str, name: str, *, read_only: bool = False, hurried: bool = True) -> asyncpg.Connection:
+    """Open a connection; `name` shows what it is for, in the server's `pg_stat_activity`.
+
+    `hurried`: statements and idle transactions end after `COMMAND_S`.
+    """
     settings = _SESSION | {"application_name": name}
+    if not hurried:
+        settings["idle_in_transaction_session_timeout"] = "0"
     if read_only:
         settings["default_transaction_read_only"] = "on"
     return await asyncpg.connect(
         url,
         timeout=CONNECT_S,
-        command_timeout=COMMAND_S,
+        command_timeout=COMMAND_S if hurried else None,
         statement_cache_size=STATEMENTS,
         max_cached_statement_lifetime=0,
         server_settings=settings,

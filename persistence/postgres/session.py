@@ -52,7 +52,7 @@ class WriterSession:
         """
         connection = await self._connect()
         try:
-            await self._lock(connection)
+            await take_database(connection, self._url)
             await connection.execute("DELETE FROM fences")  # waits for the last transaction of a writer that was killed
             await connection.execute("INSERT INTO fences (node, batch) VALUES ($1, 0)", self.node)
         except BaseException:
@@ -77,7 +77,7 @@ class WriterSession:
             number = await connection.fetchval("SELECT batch FROM fences WHERE node = $1 FOR UPDATE", self.node)
             if number is None:
                 raise FencedForEver("another gateway has taken over this database")
-            await self._lock(connection)
+            await take_database(connection, self._url)
         except FencedForEver:
             connection.terminate()
             raise
@@ -125,12 +125,17 @@ class WriterSession:
             self._name,
         )
 
-    async def _lock(self, connection: asyncpg.Connection) -> None:
-        until = get_running_loop().time() + START_S
-        while not await connection.fetchval(f"SELECT pg_try_advisory_lock({LOCK})"):
-            if get_running_loop().time() > until:
-                raise StoreLocked(
-                    f"{described(self._url)} is in use by another gateway;"
-                    " stop that one, or set another PARLEY_STORE_URL"
-                )
-            await sleep(RETRY_S)
+
+async def take_database(connection: asyncpg.Connection, url: str) -> None:
+    """Take the database for this connection, as a gateway does; the end of the connection gives it free.
+
+    Raises:
+        StoreLocked: another gateway has it.
+    """
+    until = get_running_loop().time() + START_S
+    while not await connection.fetchval(f"SELECT pg_try_advisory_lock({LOCK})"):
+        if get_running_loop().time() > until:
+            raise StoreLocked(
+                f"{described(url)} is in use by another gateway; stop that one, or set another PARLEY_STORE_URL"
+            )
+        await sleep(RETRY_S)

@@ -76,7 +76,7 @@ class SqliteStore:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(unusable_file(path.parent, error)) from error
-        lock = _lock(path)
+        lock = lock_file(path)
         connections: list[aiosqlite.Connection] = []
         try:
             # aiosqlite's thread outlives the loop if connecting fails, so connecting is tried first
@@ -229,8 +229,13 @@ async def _set_up(connection: aiosqlite.Connection) -> None:
         await connection.execute(f"PRAGMA {pragma}")
 
 
-def _lock(path: Path) -> IO[bytes]:
-    """Lock the database for this process, because two processes would run two actors of one key."""
+def lock_file(path: Path) -> IO[bytes]:
+    """Lock a database for this process, because two processes would run two actors of one key.
+
+    Raises:
+        StoreLocked: another process has it.
+        StoreError: the file of the lock can't be used.
+    """
     beside = path.with_name(path.name + ".lock")
     try:
         lock = open(beside, "ab")  # noqa: SIM115 - held until close
