@@ -71,24 +71,21 @@ def _opened(
     return file(Path(url.removeprefix(SQLITE))) if url.startswith(SQLITE) else server(url)
 
 
-def done(source_url: str, target_url: str, source: str, target: str, digests: dict[str, Digest]) -> str:
+def done(source_url: str, source: str, target: str, digests: dict[str, Digest]) -> str:
     """Return the last lines: what was moved, and what to do next."""
     rows = sum(digest.rows for digest in digests.values())
-    return f"""Moved {rows:,} rows of {len(digests)} tables from {source} to {target};
-what arrived was compared and is the same.
-{_key_line(source_url, target_url)}
-Then start the gateway with PARLEY_STORE_URL set to TO. {source} was only read: it still has everything, so remove it
-once the gateway serves from {target}."""
-
-
-def _key_line(source_url: str, target_url: str) -> str:
-    sealed = "The stored secrets are sealed with the master key, so the gateway needs the same one:"
+    key = "as before"
     if source_url.startswith(SQLITE):
         file = Path(source_url.removeprefix(SQLITE)).with_name(KEY_FILE)
-        where = f" It was PARLEY_MASTER_KEY before, or is in the key file of the data directory ({file})."
-        return f"{sealed} set PARLEY_MASTER_KEY, because there is no key file with PostgreSQL.{where}"
-    file = Path(target_url.removeprefix(SQLITE)).with_name(KEY_FILE)
-    return f"{sealed} set PARLEY_MASTER_KEY as before, or put it into the key file of the data directory ({file})."
+        key = f"to the content of {file}" if file.exists() else "as before (PostgreSQL has no key file)"
+    return f"""\
+Moved {rows:,} rows of {len(digests)} tables
+  from {source}
+  to {target};
+what arrived was compared and is the same.
+Now start the gateway with PARLEY_STORE_URL set to TO. It needs the same master key, because secrets are sealed with it:
+set PARLEY_MASTER_KEY {key}.
+FROM was only read. It still has everything, so remove it once the gateway serves from TO."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -101,6 +98,7 @@ def main(arguments: Sequence[str]) -> int:
         shown.append(Progress(sys.stderr, total))
         return shown[0].step
 
+    sys.stderr.write("Looking at both databases.\n")
     try:
         digests, source, target = asyncio.run(run(source_url, target_url, begin))
     except MoveError as error:
@@ -109,7 +107,7 @@ def main(arguments: Sequence[str]) -> int:
         return _failed(shown, "Stopped: nothing was moved, and TO is as empty as before.", INTERRUPTED)
     for progress in shown:
         progress.end()
-    sys.stdout.write(done(source_url, target_url, source, target, digests) + "\n")
+    sys.stdout.write(done(source_url, source, target, digests) + "\n")
     return 0
 
 

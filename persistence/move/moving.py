@@ -108,7 +108,8 @@ async def _digest(batches: AsyncIterator[Sequence[Row]], step: Callable[[int], N
     """Count and hash rows; `repr` tells integers, texts, bytes and None apart, and is the same for equal values."""
     count, digest = 0, hashlib.sha256()
     async for rows in batches:
-        digest.update("".join(map(repr, rows)).encode())
+        for row in rows:
+            digest.update(repr(row).encode())
         count += len(rows)
         step(len(rows))
     step(0)

@@ -50,5 +50,5 @@ class Progress:
 
     def _end_line(self) -> None:
         if self._rows and not self._is_terminal:
-            self._out.write(f"{self._percent:3} %  {self._what}: {self._rows:,} rows\n")
+            self._out.write(f"{self._percent:3} %  {self._what} ({self._rows:,})\n")
             self._out.flush()

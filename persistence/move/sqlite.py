@@ -162,7 +162,11 @@ async def target(path: Path) -> AsyncGenerator[SqliteSide, None]:
         triggers = connection.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
         for name, _ in triggers:
             connection.execute(f"DROP TRIGGER {name}")
-        yield SqliteSide(path, connection, [sql for _, sql in triggers])
+        try:
+            yield SqliteSide(path, connection, [sql for _, sql in triggers])
+        finally:
+            if connection.in_transaction:  # statements that are still referred to would keep it open
+                connection.execute("ROLLBACK")
 
 
 def _require_new(path: Path, connection: sqlite3.Connection) -> None:
