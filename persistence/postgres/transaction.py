@@ -39,7 +39,7 @@ class _RowsRefused(Exception):
 
 
 class _TakeApart(Exception):
-    """A write failed that has no savepoint, so the batch must be tried again with one for each unit."""
+    """A statement failed outside of any savepoint, so the batch must be tried again with one for each unit."""
 
 
 class Transaction:
@@ -84,7 +84,7 @@ class Transaction:
                     (unit,) = units_of_step
                     self.outcomes.append(await self._apply(unit, savepoint=_may_be_refused(unit)))
         except _TakeApart:
-            await self._execute("ROLLBACK")
+            await self._roll_back()
             return False
         await self._commit()
         return True
@@ -92,8 +92,12 @@ class Transaction:
     async def store_apart(self, node: str, number: int, units: list[Unit]) -> None:
         """Store units as `store` does, alone in the database, with a savepoint for each."""
         await self._begin(node, number, shared=False)
-        for unit in units:
-            self.outcomes.append(await self._apply(unit, savepoint=True))
+        try:
+            for unit in units:
+                self.outcomes.append(await self._apply(unit, savepoint=True))
+        except _TakeApart as error:
+            await self._roll_back()
+            raise BatchFailed(str(error)) from error
         await self._commit()
 
     async def _begin(self, node: str, number: int, *, shared: bool) -> None:
@@ -101,7 +105,7 @@ class Transaction:
         try:
             await self._execute(begin)
         except _Refused as refused:
-            await self._execute("ROLLBACK")
+            await self._roll_back()
             if getattr(refused.__cause__, "sqlstate", None) == FENCED:
                 raise TakenOver from refused
             raise BatchFailed(reason(refused.__cause__)) from refused
@@ -111,12 +115,13 @@ class Transaction:
             try:
                 await asyncio.to_thread(self._before_commit)
             except Exception as error:
-                await self._execute("ROLLBACK")
+                await self._roll_back()
                 raise BatchFailed(str(error)) from error
         self.commit_sent = True
         try:
             done = await self._execute("COMMIT")
         except _Refused as refused:
+            await self._roll_back()  # a COMMIT that was cancelled before it began leaves the transaction open
             raise BatchFailed(reason(refused.__cause__)) from refused
         if done != "COMMIT":  # the server rolls back a transaction with a failed statement, and says so
             raise BatchFailed(f"the transaction ended with {done}")
@@ -126,7 +131,7 @@ class Transaction:
             self.newly_fenced.update(unit.incarnations)  # its other incarnations also have state that is not stored
             return Fenced("an earlier write of this actor failed")
         if savepoint:
-            await self._execute("SAVEPOINT unit")
+            await self._mark("SAVEPOINT unit")
         try:
             touched = await self._run_all(unit.writes)
             if unit.then is not None:
@@ -136,10 +141,10 @@ class Transaction:
         except Exception as error:
             if not savepoint:
                 raise _TakeApart from error
-            await self._execute("ROLLBACK TO SAVEPOINT unit; RELEASE SAVEPOINT unit")
+            await self._mark("ROLLBACK TO SAVEPOINT unit; RELEASE SAVEPOINT unit")
             return await self._refused(unit, error)
         if savepoint:
-            await self._execute("RELEASE SAVEPOINT unit")
+            await self._mark("RELEASE SAVEPOINT unit")
         return None
 
     async def _refused(self, unit: Unit, error: Exception) -> Outcome:
@@ -176,6 +181,19 @@ class Transaction:
             await self._execute(POSTGRES.statement(sql).sql, array)
         except _Refused as refused:
             raise _TakeApart from refused
+
+    async def _mark(self, sql: str) -> None:
+        """Set, release or go back to a savepoint; an operator may cancel that as any other statement."""
+        try:
+            await self._execute(sql)
+        except _Refused as refused:
+            raise _TakeApart(reason(refused.__cause__)) from refused
+
+    async def _roll_back(self) -> None:
+        try:
+            await self._execute("ROLLBACK")
+        except _Refused as refused:  # a new connection is clear of the transaction
+            raise ConnectionLost(reason(refused.__cause__)) from refused
 
     async def _execute(self, sql: str, *params: object) -> str:
         """Run a statement; return the server's word on what it did.

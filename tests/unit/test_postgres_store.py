@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -413,6 +414,43 @@ async def test_a_commit_whose_answer_was_lost_is_told_as_done_and_not_done_twice
 
 
 # One gateway
+
+
+class Cancelling:
+    """A connection on which a statement that begins with a text is cancelled, as an operator cancels one."""
+
+    def __init__(self, connection: asyncpg.Connection, text: str) -> None:
+        self._connection = connection
+        self._text = text
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    async def execute(self, sql: str, *params: Any) -> str:
+        if self._text and sql.startswith(self._text):
+            self._text = ""
+            await self._connection.execute("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(5)")
+        return await self._connection.execute(sql, *params)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["BEGIN", "SAVEPOINT", "INSERT", "RELEASE", "ROLLBACK TO", "ROLLBACK", "COMMIT"],
+)
+async def test_a_cancelled_statement_of_the_writer_costs_no_more_than_its_batch(
+    own: Cluster, store: PostgresStore, url: str, text: str
+):
+    session = store._writer.session  # pyright: ignore[reportPrivateUsage]
+    assert session.connection is not None
+    session.connection = cast("asyncpg.Connection", Cancelling(session.connection, text))
+    taken = {"counted.n": LookupError}
+    units = [count(1), count(1)._replace(constraint_errors=taken), count(2)._replace(constraint_errors=taken)]
+    async with asyncio.timeout(10):
+        outcomes = await asyncio.gather(*map(store.commit, units), return_exceptions=True)
+        await store.commit(count(9))
+    there = [number for number, outcome in zip((1, 0, 2), outcomes, strict=True) if outcome is None]
+    assert await counted(store) == {*there, 9}
+    assert {type(outcome) for outcome in outcomes} <= {type(None), LookupError, StoreUnavailable}
 
 
 async def test_a_second_gateway_is_refused(store: PostgresStore, url: str, monkeypatch: pytest.MonkeyPatch):
