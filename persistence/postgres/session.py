@@ -81,10 +81,7 @@ class WriterSession:
         except FencedForEver:
             connection.terminate()
             raise
-        except StoreLocked:
-            connection.terminate()
-            raise FencedForEver("another gateway has taken over this database") from None
-        except Exception as error:
+        except Exception as error:  # also the lock, which a session that the server can't end yet may still have
             connection.terminate()
             raise Unreachable(str(error)) from error
         self._have(connection)

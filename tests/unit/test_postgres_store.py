@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+import os
 import random
+import signal
 import socket
 import tempfile
 import threading
@@ -20,7 +22,7 @@ from actors.errors import Overloaded
 from actors.runtime.directory import Kind
 from actors.runtime.local_directory import LocalDirectory
 from persistence import users
-from persistence.postgres import readers, writer
+from persistence.postgres import readers, session, writer
 from persistence.postgres.connecting import described
 from persistence.postgres.migrate import MIGRATIONS, migrate
 from persistence.postgres.store import PostgresStore
@@ -440,9 +442,9 @@ class Cancelling:
 async def test_a_cancelled_statement_of_the_writer_costs_no_more_than_its_batch(
     own: Cluster, store: PostgresStore, url: str, text: str
 ):
-    session = store._writer.session  # pyright: ignore[reportPrivateUsage]
-    assert session.connection is not None
-    session.connection = cast("asyncpg.Connection", Cancelling(session.connection, text))
+    mine = store._writer.session  # pyright: ignore[reportPrivateUsage]
+    assert mine.connection is not None
+    mine.connection = cast("asyncpg.Connection", Cancelling(mine.connection, text))
     taken = {"counted.n": LookupError}
     units = [count(1), count(1)._replace(constraint_errors=taken), count(2)._replace(constraint_errors=taken)]
     async with asyncio.timeout(10):
@@ -451,6 +453,25 @@ async def test_a_cancelled_statement_of_the_writer_costs_no_more_than_its_batch(
     there = [number for number, outcome in zip((1, 0, 2), outcomes, strict=True) if outcome is None]
     assert await counted(store) == {*there, 9}
     assert {type(outcome) for outcome in outcomes} <= {type(None), LookupError, StoreUnavailable}
+
+
+async def test_a_lost_session_that_the_server_can_not_end_yet_is_no_other_gateway(
+    own: Cluster, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(session, "START_S", 0.2)
+    lost = store._writer.session  # pyright: ignore[reportPrivateUsage]
+    assert lost.connection is not None
+    pid = lost.connection.get_server_pid()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        lost.drop()
+        with pytest.raises(StoreUnavailable):
+            await store.commit(count(1))
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    async with asyncio.timeout(10):
+        await store.commit(count(2))
+    assert await counted(store) == {2}
 
 
 async def test_a_second_gateway_is_refused(store: PostgresStore, url: str, monkeypatch: pytest.MonkeyPatch):
