@@ -11,8 +11,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
+from actors.retrieval.index import MAX_POSTINGS
 from actors.retrieval.ranking import K1, B, rarity
-from actors.retrieval.stored import CANDIDATES, MAX_LOOKED_UP, MAX_POSTINGS, MAX_TERMS, Elsewhere, Hit, search
+from actors.retrieval.stored import CANDIDATES, MAX_LOOKED_UP, MAX_TERMS, Elsewhere, Hit, search
 from actors.slices import Steps, sliced
 from actors.text import tokenizer
 from persistence import memories_not_moved, search_index

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, beginning, judged, shares_of
+from actors.retrieval.index import MAX_POSTINGS
 from actors.retrieval.question import Question
 from actors.retrieval.ranking import BESIDE, IN_CONTEXT, K1, B, Gains, Matched, in_context, rarity
 from actors.text import tokenizer
@@ -22,9 +23,6 @@ MAX_LOOKED_UP = 64
 
 MAX_TERMS = 16
 """The number of these terms that are searched for, the rarest ones."""
-
-MAX_POSTINGS = 2_000
-"""The number of postings that a search reads to find texts; more common terms only count in the scores."""
 
 CANDIDATES = IN_CONTEXT
 """The smallest number of texts that are scored by all terms."""
