@@ -1,11 +1,14 @@
-"""Batches: how the units that wait become few statements in one transaction, in the writers of all stores."""
+"""Batches, for the writers of all stores: how waiting units become few statements, and how callers are answered."""
 
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import NamedTuple
 
 import orjson
 
-from persistence.store import Params, Unit
+from persistence.store import Params, Settled, Unit
 
 MAX_BATCH = 512
 """The largest number of units in one transaction; bounds the wait of the first for the last."""
@@ -15,6 +18,34 @@ Outcome = Exception | None
 
 Statement = tuple[str, str]
 """SQL with one parameter, a JSON array of rows."""
+
+
+log = logging.getLogger("parley.writer")
+
+
+async def committed(submit: Callable[[Unit, Settled], None], unit: Unit) -> None:
+    """Submit a unit to a writer and wait until it is durable; see `Store.commit`."""
+    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def settled(error: Exception | None) -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(None)
+        else:
+            future.set_exception(error)
+
+    submit(unit, settled)
+    await future
+
+
+def answer(callers: Iterable[Settled], outcomes: Iterable[Outcome]) -> None:
+    """Tell the callers of a batch what became of their units; one that fails on it disturbs no other."""
+    for settled, outcome in zip(callers, outcomes, strict=True):
+        try:
+            settled(outcome)
+        except Exception:
+            log.exception("a unit's caller failed on its outcome")
 
 
 class Step(NamedTuple):

@@ -1,10 +1,10 @@
 """The `Store` on PostgreSQL: one database, one writer and a few readers, all on the event loop."""
 
-import asyncio
 import logging
 from collections.abc import Callable
 from typing import Self, TypeVar
 
+from persistence.batches import committed
 from persistence.dialect import POSTGRES
 from persistence.postgres.connecting import check, connect, described, unusable
 from persistence.postgres.erasing import erase_deleted
@@ -31,7 +31,6 @@ class PostgresStore:
         self._url = url
         self._writer = writer
         self._readers = readers
-        self._loop = asyncio.get_running_loop()
 
     @classmethod
     async def open(cls, url: str, *, before_commit: Callable[[], None] | None = None) -> Self:
@@ -73,18 +72,7 @@ class PostgresStore:
 
     async def commit(self, unit: Unit) -> None:
         """Submit a unit and wait until it is durable; see `Store.commit`."""
-        future: asyncio.Future[None] = self._loop.create_future()
-
-        def settled(error: Exception | None) -> None:
-            if future.done():
-                return
-            if error is None:
-                future.set_result(None)
-            else:
-                future.set_exception(error)
-
-        self._writer.submit(unit, settled)
-        await future
+        await committed(self._writer.submit, unit)
 
     async def fetch(self, query: Query[T]) -> list[T]:
         """Run a read on one of the readers; see `Store.fetch`."""

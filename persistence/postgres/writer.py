@@ -12,7 +12,7 @@ from collections.abc import Callable
 from itertools import takewhile
 from typing import NamedTuple
 
-from persistence.batches import MAX_BATCH, Outcome
+from persistence.batches import MAX_BATCH, Outcome, answer
 from persistence.postgres.constraints import Constraints
 from persistence.postgres.session import RETRY_S, FencedForEver, Unreachable, WriterSession
 from persistence.postgres.transaction import BatchFailed, ConnectionLost, TakenOver, Transaction
@@ -132,7 +132,7 @@ class Writer:
         self.batches += 1
         self.units += len(batch)
         # after the next batch has begun, so that the database works meanwhile
-        self._loop.call_soon(_answer, batch, outcomes)
+        self._loop.call_soon(answer, [waiting.settled for waiting in batch], outcomes)
 
     async def _try_to_reconnect(self) -> None:
         """Try once to replace the lost connection; refuse the units that have waited too long for it."""
@@ -149,7 +149,8 @@ class Writer:
     def _refuse(self, count: int, error: StoreUnavailable) -> None:
         """Refuse the units that have waited longest."""
         refused = [self._queue.popleft() for _ in range(count)]
-        _answer(refused, self._failed([waiting.unit for waiting in refused], error))
+        outcomes = self._failed([waiting.unit for waiting in refused], error)
+        answer([waiting.settled for waiting in refused], outcomes)
 
     async def _reconnect(self) -> int:
         """Replace the lost connection; return the number of the last batch that is stored.
@@ -236,11 +237,3 @@ class Writer:
         for unit in units:
             self._fenced.update(unit.incarnations)
         return [error] * len(units)
-
-
-def _answer(batch: list[_Waiting], outcomes: list[Outcome]) -> None:
-    for waiting, outcome in zip(batch, outcomes, strict=True):
-        try:
-            waiting.settled(outcome)
-        except Exception:
-            log.exception("a unit's caller failed on its outcome")

@@ -12,6 +12,7 @@ from typing import IO, Any, Self, TypeVar
 
 import aiosqlite
 
+from persistence.batches import committed
 from persistence.dialect import SQLITE
 from persistence.sqlite.connection_thread import on_thread_of
 from persistence.sqlite.migrate import migrate
@@ -116,18 +117,7 @@ class SqliteStore:
 
     async def commit(self, unit: Unit) -> None:
         """Submit a unit and wait until it is durable; see `Store.commit`."""
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-        def settled(error: Exception | None) -> None:
-            if future.done():
-                return
-            if error is None:
-                future.set_result(None)
-            else:
-                future.set_exception(error)
-
-        self._writer.submit(unit, settled)
-        await future
+        await committed(self._writer.submit, unit)
 
     async def fetch(self, query: Query[T]) -> list[T]:
         """Run a read on one of the readers; see `Store.fetch`."""

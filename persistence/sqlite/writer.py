@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import aiosqlite
 
-from persistence.batches import MAX_BATCH, Outcome, Step, one_by_one, planned
+from persistence.batches import MAX_BATCH, Outcome, Step, answer, one_by_one, planned
 from persistence.dialect import SQLITE
 from persistence.sqlite.connection_thread import on_thread_of
 from persistence.store import FOREIGN_KEY, ROWS, Fenced, Settled, StoreUnavailable, Unit, Write
@@ -119,11 +119,7 @@ class Writer:
         self._at_work = False
         if self._queue:
             self._wake()
-        for (_, settled), outcome in zip(batch, outcomes, strict=True):
-            try:
-                settled(outcome)
-            except Exception:
-                log.exception("a unit's caller failed on its outcome")
+        answer([settled for _, settled in batch], outcomes)
         if not self._at_work and not self._queue:
             self._idle.set()
 
