@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from urllib.parse import unquote, urlsplit
 
 import asyncpg
@@ -74,6 +76,16 @@ async def connect(url: str, name: str, *, read_only: bool = False, hurried: bool
         max_cached_statement_lifetime=0,
         server_settings=settings,
     )
+
+
+@asynccontextmanager
+async def connected(url: str, name: str) -> AsyncGenerator[asyncpg.Connection]:
+    """Open a connection as `connect` does, for a while, and end it in an orderly way."""
+    connection = await connect(url, name)
+    try:
+        yield connection
+    finally:
+        await connection.close(timeout=5)
 
 
 def is_statements_own(connection: asyncpg.Connection, error: Exception) -> bool:

@@ -4,7 +4,7 @@ import asyncio
 
 import asyncpg
 
-from persistence.postgres.connecting import connect
+from persistence.postgres.connecting import connected
 from persistence.store import StoreUnavailable
 
 TABLES = (
@@ -60,11 +60,8 @@ async def erase_deleted(url: str) -> bool:
         StoreUnavailable: the database can't be reached, or it failed.
     """
     try:
-        connection = await connect(url, "parley erasing")
-        try:
+        async with connected(url, "parley erasing") as connection:
             return await _erase(connection)
-        finally:
-            await connection.close(timeout=5)
     except Exception as error:
         raise StoreUnavailable(str(error)) from error
 

@@ -6,7 +6,7 @@ from time import monotonic
 import asyncpg
 
 from persistence.migrations import numbered
-from persistence.postgres.connecting import check, connect, described, unusable
+from persistence.postgres.connecting import check, connected, described, unusable
 from persistence.postgres.erasing import TABLES, older_transactions
 from persistence.postgres.migrate import MIGRATIONS
 from persistence.postgres.session import LOCK
@@ -28,13 +28,10 @@ async def rewrite(url: str, tell: Callable[[str], None]) -> None:
         StoreError: it can't be done; the message gives the reason and the remedy.
     """
     try:
-        connection = await connect(url, "parley rewriting")
-        try:
+        async with connected(url, "parley rewriting") as connection:
             await check(connection, url)
             await _prepare(connection, url)
             await _rewrite(connection, tell)
-        finally:
-            await connection.close(timeout=5)
     except StoreError:
         raise
     except Exception as error:

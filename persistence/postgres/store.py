@@ -6,7 +6,7 @@ from typing import Self, TypeVar
 
 from persistence.batches import committed
 from persistence.dialect import POSTGRES
-from persistence.postgres.connecting import check, connect, described, unusable
+from persistence.postgres.connecting import check, connected, described, unusable
 from persistence.postgres.erasing import erase_deleted
 from persistence.postgres.migrate import migrate
 from persistence.postgres.readers import Readers
@@ -42,12 +42,9 @@ class PostgresStore:
             StoreError: the database can't be used; the message gives the reason and the remedy.
         """
         try:
-            connection = await connect(url, "parley start")
-            try:
+            async with connected(url, "parley start") as connection:
                 await check(connection, url)
                 await migrate(connection)
-            finally:
-                await connection.close(timeout=5)
             writer = Writer(url, before_commit)
             await writer.start()
         except StoreError:
