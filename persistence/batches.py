@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import orjson
 
-from persistence.store import Params, Settled, Unit
+from persistence.store import Constraint, Params, Settled, StoreUnavailable, Unit
 
 MAX_BATCH = 512
 """The largest number of units in one transaction; bounds the wait of the first for the last."""
@@ -46,6 +46,18 @@ def answer(callers: Iterable[Settled], outcomes: Iterable[Outcome]) -> None:
             settled(outcome)
         except Exception:
             log.exception("a unit's caller failed on its outcome")
+
+
+def refusal(unit: Unit, constraint: Constraint) -> Exception | None:
+    """Make the error of the constraint that refused a unit; None if the unit does not name it."""
+    make = unit.constraint_errors.get(constraint)
+    if make is None:
+        return None
+    try:
+        return make()
+    except Exception:
+        log.exception("the error for a unit that %r refused could not be made", constraint)
+        return StoreUnavailable(f"refused by {constraint}")
 
 
 class Step(NamedTuple):

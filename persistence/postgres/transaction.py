@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import asyncpg
 
-from persistence.batches import Outcome, one_by_one, planned
+from persistence.batches import Outcome, one_by_one, planned, refusal
 from persistence.dialect import POSTGRES
 from persistence.postgres.connecting import is_statements_own, reason
 from persistence.postgres.constraints import Constraints
@@ -154,9 +154,9 @@ class Transaction:
             constraint = ROWS
         elif isinstance(cause, asyncpg.PostgresError) and unit.constraint_errors:
             constraint = await self._constraints.refused_by(cause, self._fetch)
-        make = unit.constraint_errors.get(constraint)
-        if make is not None:
-            return make()
+        expected = refusal(unit, constraint)
+        if expected is not None:
+            return expected
         log.error("a unit failed: %s", reason(cause))
         self.newly_fenced.update(unit.incarnations)
         return StoreUnavailable(reason(cause))

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import aiosqlite
 
-from persistence.batches import MAX_BATCH, Outcome, Step, answer, one_by_one, planned
+from persistence.batches import MAX_BATCH, Outcome, Step, answer, one_by_one, planned, refusal
 from persistence.dialect import SQLITE
 from persistence.sqlite.connection_thread import on_thread_of
 from persistence.store import FOREIGN_KEY, ROWS, Fenced, Settled, StoreUnavailable, Unit, Write
@@ -201,9 +201,9 @@ class Writer:
         return None
 
     def _refused(self, unit: Unit, error: Exception) -> Outcome:
-        make = unit.constraint_errors.get(_refusal_key(error))
-        if make is not None:
-            return make()
+        expected = refusal(unit, _refusal_key(error))
+        if expected is not None:
+            return expected
         log.error("a unit failed: %s", error)
         self._fenced.update(unit.incarnations)
         return StoreUnavailable(str(error))

@@ -190,6 +190,22 @@ async def test_an_expected_refusal_becomes_its_error_and_fences_nobody(
     assert await ids(store) == [3, 4, 5, 50]
 
 
+async def test_an_error_that_can_not_be_made_costs_its_unit_alone(
+    store: Store, disk: Disk, caplog: pytest.LogCaptureFixture
+):
+    def fails() -> Exception:
+        raise ZeroDivisionError("nobody foresaw this")
+
+    await store.commit(unit(note(1)))
+    refused = Unit((note(2), note(1)), (7,), {"notes.id": fails})
+    outcomes = await in_one_batch(store, disk, [unit(note(3)), refused, unit(note(4), by=7)])
+    assert kinds(outcomes) == [None, StoreUnavailable, None]
+    assert await ids(store) == [1, 3, 4]
+    assert kinds(await Submitted(store, [refused]).all()) == [StoreUnavailable]  # alone in its batch
+    assert kinds(await Submitted(store, [unit(note(5), by=7)]).all()) == [None]
+    assert "nobody foresaw this" in caplog.text
+
+
 async def test_a_refusal_that_the_unit_did_not_name_is_a_failure(store: Store):
     await store.commit(unit(note(50)))
     constraint_errors: dict[str, Callable[[], Exception]] = {"notes.text": lambda: NoSuchNote("another constraint")}
