@@ -10,6 +10,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from socket import gethostname
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
@@ -27,6 +28,7 @@ from config.values import (
     Host,
     InternalSecret,
     MasterKey,
+    NatsUrl,
     Networks,
     Number,
     PerHour,
@@ -36,6 +38,7 @@ from config.values import (
 
 CONFIG_VARIABLE = "PARLEY_CONFIG"
 UNPREFIXED = frozenset({"internal_secret", "dev_mocks_enabled"})
+WITH_PASSWORD = frozenset({"store_url", "nats_url"})
 
 
 class SettingsError(ValueError):
@@ -138,6 +141,17 @@ class Settings(BaseModel):
         description="sqlite:///relative.db, sqlite:////absolute.db or postgresql://user:password@host:port/database,"
         " with %40 for an @ in the password, %2F for a / and %23 for a #",
     )
+    nats_url: NatsUrl | None = Field(
+        None,
+        description="nats://user:password@host:port, or tls:// in place of nats://; user and password if the server asks for"
+        " them; needs PARLEY_STORE_URL=postgresql://...",
+    )
+    node_name: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$",
+        description="1 to 32 letters, digits, '_' or '-', beginning with a letter or digit; unset: from the host name",
+    )
+    cluster_lease_s: Number = Field(3, ge=1, le=60, description="a number of seconds, 1 to 60")
 
     @field_validator("openai_base_url", "openai_model")
     @classmethod
@@ -145,6 +159,19 @@ class Settings(BaseModel):
         if value is None and info.data.get("chat_engine") == "openai":
             raise ValueError("the openai engine needs it")
         return value
+
+    @field_validator("nats_url")
+    @classmethod
+    def _several_nodes_need_postgresql(cls, value: str | None, info: ValidationInfo) -> str | None:
+        # A store_url that is wrong itself is missing here, and reported by its own problem.
+        if value is not None and not str(info.data.get("store_url", POSTGRES_URL)).startswith(POSTGRES_URL):
+            raise ValueError("nodes share a PostgreSQL database")
+        return value
+
+    @property
+    def node(self) -> str:
+        """The name of this node: ``node_name``, else the host name without its domain."""
+        return self.node_name or re.sub(r"[^A-Za-z0-9_-]", "-", gethostname().partition(".")[0])[:32] or "node"
 
     @property
     def database_path(self) -> Path:
@@ -159,9 +186,9 @@ class Settings(BaseModel):
         return self.store_url if (self.store_url or "").startswith(POSTGRES_URL) else None
 
     def __repr_args__(self) -> Iterator[tuple[str | None, object]]:
-        """Hide the password in ``store_url``."""
+        """Hide the passwords in ``store_url`` and ``nats_url``."""
         for name, value in super().__repr_args__():
-            yield name, _without_secrets(value) if name == "store_url" and isinstance(value, str) else value
+            yield name, _without_secrets(value) if name in WITH_PASSWORD and isinstance(value, str) else value
 
 
 def variable(key: str) -> str:

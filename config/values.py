@@ -115,6 +115,16 @@ def _postgres_url(text: str) -> str:
     return text
 
 
+def _nats_url(text: str) -> str:
+    parts = urlsplit(text)
+    _ = parts.port  # raises ValueError for what is no port
+    if parts.scheme not in ("nats", "tls") or not parts.hostname or not re.fullmatch(r"[!-~]+", text):
+        raise ValueError("not the URL of a NATS server")
+    if parts.path not in ("", "/") or parts.query or parts.fragment or parts.netloc.count("@") > 1:
+        raise ValueError("holds more than scheme, user, password, host and port")
+    return text
+
+
 Host = Annotated[str, AfterValidator(_host)]
 Flag = Annotated[bool, _text(_flag), Field(description="true or false (or 1/0, yes/no, on/off)")]
 Whole = Annotated[int, _text(int)]
@@ -142,5 +152,6 @@ Directory = Annotated[FsPath, AfterValidator(_directory)]
 CertificateFile = Annotated[FsPath, AfterValidator(_certificates)]
 BaseUrl = Annotated[str, AfterValidator(_base_url)]
 StoreUrl = Annotated[str, AfterValidator(_store_url)]
+NatsUrl = Annotated[str, AfterValidator(_nats_url)]
 Networks = Annotated[tuple[Network, ...], BeforeValidator(_items)]
 Delays = Annotated[tuple[Delay, ...], BeforeValidator(_items)]

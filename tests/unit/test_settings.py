@@ -55,6 +55,9 @@ DEFAULTS: dict[str, object] = {
     "PARLEY_LOG_LEVEL": "info",
     "PARLEY_LOG_FORMAT": "console",
     "PARLEY_STORE_URL": None,
+    "PARLEY_NATS_URL": None,
+    "PARLEY_NODE_NAME": None,
+    "PARLEY_CLUSTER_LEASE_S": 3,
 }
 
 GOOD: list[tuple[str, str, object]] = [
@@ -113,6 +116,10 @@ GOOD: list[tuple[str, str, object]] = [
     ("PARLEY_STORE_URL", "sqlite:////var/lib/p.db", "sqlite:////var/lib/p.db"),
     ("PARLEY_STORE_URL", "postgresql://me:pw@db:5433/parley", "postgresql://me:pw@db:5433/parley"),
     ("PARLEY_STORE_URL", "postgresql:///parley?host=%2Frun%2Fpg", "postgresql:///parley?host=%2Frun%2Fpg"),
+    ("PARLEY_NODE_NAME", "gateway-1", "gateway-1"),
+    ("PARLEY_NODE_NAME", "n" * 32, "n" * 32),
+    ("PARLEY_CLUSTER_LEASE_S", "1.5", 1.5),
+    ("PARLEY_CLUSTER_LEASE_S", "60", 60),
 ]
 
 BAD: list[tuple[str, str, str]] = [
@@ -183,6 +190,15 @@ BAD: list[tuple[str, str, str]] = [
     ("PARLEY_STORE_URL", "sqlite:///", "sqlite:///relative.db"),
     ("PARLEY_STORE_URL", "sqlite:///:memory:", "sqlite:///relative.db"),
     ("PARLEY_STORE_URL", "sqlite:///p.db?mode=ro", "sqlite:///relative.db"),
+    ("PARLEY_NATS_URL", "nats://127.0.0.1:4222", "needs PARLEY_STORE_URL=postgresql://"),
+    ("PARLEY_NATS_URL", "http://127.0.0.1:4222", "nats://host:port"),
+    ("PARLEY_NATS_URL", "127.0.0.1", "nats://host:port"),
+    ("PARLEY_NODE_NAME", "gateway.1", "letters, digits, '_' or '-'"),
+    ("PARLEY_NODE_NAME", "-", "beginning with a letter or digit"),
+    ("PARLEY_NODE_NAME", "n" * 33, "1 to 32"),
+    ("PARLEY_CLUSTER_LEASE_S", "0.5", "1 to 60"),
+    ("PARLEY_CLUSTER_LEASE_S", "61", "1 to 60"),
+    ("PARLEY_CLUSTER_LEASE_S", "nan", "1 to 60"),
 ]
 HIDDEN = {"PARLEY_MASTER_KEY", "INTERNAL_SECRET", "PARLEY_OPENAI_API_KEY"}
 
@@ -236,7 +252,7 @@ def test_a_wrong_value_is_named_with_what_it_was_and_what_is_allowed(variable: s
 
 
 def test_every_variable_has_a_good_and_a_bad_value_in_these_tables():
-    assert {row[0] for row in GOOD} | {"PARLEY_WEBHOOKS_CA_FILE"} == set(DEFAULTS)
+    assert {row[0] for row in GOOD} | {"PARLEY_WEBHOOKS_CA_FILE", "PARLEY_NATS_URL"} == set(DEFAULTS)
     assert {row[0] for row in BAD} == set(DEFAULTS)
 
 
@@ -474,6 +490,51 @@ def test_with_postgresql_the_master_key_must_be_set(tmp_path: Path):
 def test_a_sqlite_store_has_no_postgres_url():
     assert load_settings({}).postgres_url is None
     assert load_settings({"PARLEY_STORE_URL": "sqlite:///p.db"}).postgres_url is None
+
+
+POSTGRES = {"PARLEY_STORE_URL": "postgresql://db/parley"}
+
+
+@pytest.mark.parametrize(
+    "url", ["nats://127.0.0.1:4222", "nats://me:pw@nats", "tls://[::1]:4222/", "nats://token@nats"]
+)
+def test_nodes_find_each_other_by_a_nats_server_and_one_database(url: str):
+    assert load_settings(POSTGRES | {"PARLEY_NATS_URL": url}).nats_url == url
+
+
+@pytest.mark.parametrize(
+    "url", ["nats://", "nats://db:port", "nats://db/path", "nats://me:p@w@db", "nats://a b", "nats://db?x=1"]
+)
+def test_a_wrong_url_of_nats_is_refused_whatever_the_store(url: str):
+    (problem,) = problems(POSTGRES | {"PARLEY_NATS_URL": url})
+    assert problem.startswith("PARLEY_NATS_URL is 'nats://")
+
+
+@pytest.mark.parametrize("store", ["", "sqlite:///p.db"])
+def test_several_nodes_on_sqlite_are_refused(store: str):
+    (problem,) = problems({"PARLEY_STORE_URL": store, "PARLEY_NATS_URL": "nats://me:leak@nats"})
+    assert problem.startswith("PARLEY_NATS_URL is 'nats://(hidden)@nats'; allowed: ")
+    assert problem.endswith("needs PARLEY_STORE_URL=postgresql://...")
+
+
+def test_a_wrong_store_url_is_the_only_problem_of_several_nodes():
+    (problem,) = problems({"PARLEY_STORE_URL": "postgresql://db", "PARLEY_NATS_URL": "nats://nats"})
+    assert problem.startswith("PARLEY_STORE_URL is ")
+
+
+def test_the_password_in_a_right_url_of_nats_is_not_in_the_settings_as_text():
+    settings = load_settings(POSTGRES | {"PARLEY_NATS_URL": "nats://me:leak@nats"})
+    assert "leak" not in repr(settings) + str(settings)
+
+
+@pytest.mark.parametrize(
+    ("host", "name"),
+    [("web-1", "web-1"), ("web-1.example.org", "web-1"), ("wéb", "w-b"), ("n" * 40, "n" * 32), ("", "node")],
+)
+def test_a_node_is_named_for_its_host_unless_it_has_a_name(monkeypatch: pytest.MonkeyPatch, host: str, name: str):
+    monkeypatch.setattr("config.settings.gethostname", lambda: host)
+    assert load_settings({}).node == name
+    assert load_settings({"PARLEY_NODE_NAME": "mine"}).node == "mine"
 
 
 def test_a_long_value_is_shortened():
