@@ -1,0 +1,133 @@
+"""Both ends of a request between nodes, whatever carries it: the reply as its sender reads it, and carrying it out."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from time import monotonic
+
+from actors.runtime.cluster.post import Handler, Lost, NotReached
+
+log = logging.getLogger("parley.cluster")
+
+LATE = "the other node did not answer in time"
+
+
+class Reply(AsyncIterator[bytes]):
+    """The frames that answer one request, to be read by one reader, in a task or outside of any."""
+
+    __slots__ = ("_ended", "_error", "_frames", "_waiter", "deadline", "node", "number", "timeout_s")
+
+    def __init__(self, node: str, number: int, timeout_s: float) -> None:
+        self.node = node
+        self.number = number
+        self.timeout_s = timeout_s
+        self.deadline = monotonic() + timeout_s
+        self._frames: deque[bytes] = deque()
+        self._ended = False
+        self._error: Exception | None = None
+        self._waiter: asyncio.Future[None] | None = None
+
+    def put(self, frame: bytes) -> None:
+        """Add the next frame."""
+        if not self._ended:
+            self._frames.append(frame)
+            self._wake()
+
+    def end(self, error: Exception | None = None) -> None:
+        """End it, with an error if there is one; the first end counts, and frames before it are still read."""
+        if not self._ended:
+            self._ended = True
+            self._error = error
+            self._wake()
+
+    def _wake(self) -> None:
+        waiter, self._waiter = self._waiter, None
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+
+    async def __anext__(self) -> bytes:
+        while not self._frames:
+            if self._ended:
+                raise self._error or StopAsyncIteration
+            self.deadline = monotonic() + self.timeout_s
+            self._waiter = asyncio.get_running_loop().create_future()
+            await self._waiter
+        return self._frames.popleft()
+
+    async def only(self) -> bytes:
+        """Return the one frame.
+
+        Raises:
+            NotReached: the request never began.
+            Lost: it may have been carried out; also if the answer has several frames or none.
+        """
+        frames = [frame async for frame in self]
+        if len(frames) != 1:
+            raise Lost(f"the answer has {len(frames)} frames, not one")
+        return frames[0]
+
+
+class Replies:
+    """The open requests of one node, with one timer for all their deadlines."""
+
+    TICK_S = 0.25
+
+    def __init__(self) -> None:
+        self._open: dict[int, Reply] = {}
+        self._last_number = 0
+        self._ticking = False
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def begin(self, node: str, timeout_s: float) -> Reply:
+        """Note a request to a node, and return its reply, which fails with Lost when a frame is late."""
+        self._last_number += 1
+        reply = self._open[self._last_number] = Reply(node, self._last_number, timeout_s)
+        if not self._ticking:
+            self._ticking = True
+            asyncio.get_running_loop().call_later(min(timeout_s, self.TICK_S), self._tick)
+        return reply
+
+    def get(self, number: int) -> Reply | None:
+        """Return the reply of an open request; None if it has ended."""
+        return self._open.get(number)
+
+    def end(self, reply: Reply, error: Exception | None = None) -> None:
+        """End a reply and forget it."""
+        self._open.pop(reply.number, None)
+        reply.end(error)
+
+    def lose(self, note: str, node: str | None = None) -> None:
+        """Fail all that waits for a node with Lost, or all that waits at all."""
+        for reply in [reply for reply in self._open.values() if node in (None, reply.node)]:
+            self.end(reply, Lost(note))
+
+    def _tick(self) -> None:
+        now = monotonic()
+        for reply in [reply for reply in self._open.values() if now >= reply.deadline]:
+            self.end(reply, Lost(LATE))
+        self._ticking = bool(self._open)
+        if self._ticking:
+            asyncio.get_running_loop().call_later(self.TICK_S, self._tick)
+
+
+async def carry_out(
+    handler: Handler, body: bytes, send: Callable[[bytes], None], end: Callable[[Exception | None], None]
+) -> None:
+    """Carry out one request: `send` each frame of its answer, then `end` it, with Lost or NotReached if it fails."""
+    begun = False
+    error: Exception | None = Lost("the other node stopped meanwhile")
+    try:
+        async for frame in handler(body):
+            begun = True
+            send(frame)
+        error = None
+    except NotReached as refused:
+        error = Lost(str(refused)) if begun else refused
+    except Exception:
+        log.exception("a request from another node failed")
+        error = Lost("the other node failed to answer; the fault is in its log")
+    finally:
+        end(error)
