@@ -11,9 +11,9 @@ _INSERT = (
     " WHERE EXISTS (SELECT 1 FROM users WHERE id = ?1)"
 )
 _INSERT_MANY = (
-    f"INSERT INTO audit ({_COLUMNS}) SELECT * FROM @rows(?, user_id text, at bigint, credential_id text, address text,"
-    " service text, target text, internal_code bigint, request_id text) AS made"
-    " WHERE EXISTS (SELECT 1 FROM users WHERE id = made.user_id)"
+    f"INSERT INTO audit ({_COLUMNS}) SELECT {_COLUMNS} FROM @rows_in_order(?, user_id text, at bigint,"
+    " credential_id text, address text, service text, target text, internal_code bigint, request_id text) AS made"
+    " WHERE EXISTS (SELECT 1 FROM users WHERE id = made.user_id) ORDER BY ordinal"
 )
 
 

@@ -69,10 +69,12 @@ _FAN_OUT_MANY = """
     INSERT INTO deliveries (id, user_id, endpoint, event, state, due, created_at)
     SELECT made.id_start || @random_end_like(events.user_id), events.user_id, endpoints.number, events.place,
            'pending', made.at, made.at
-    FROM @rows(?, event text, id_start text, pattern text, at bigint) AS made JOIN events ON events.id = made.event
+    FROM @rows_in_order(?, event text, id_start text, pattern text, at bigint) AS made
+    JOIN events ON events.id = made.event
     JOIN endpoints ON endpoints.user_id = events.user_id
     WHERE endpoints.active = 1 AND (endpoints.events = '[]' OR EXISTS
         (SELECT 1 FROM @list_text(endpoints.events) AS wanted WHERE wanted.value IN (events.type, made.pattern)))
+    ORDER BY made.ordinal, endpoints.number
 """
 
 

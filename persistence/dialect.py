@@ -8,6 +8,8 @@ statement. The macros of both databases stand side by side in `_MACROS`:
 - `@seek(table, condition)`: joins a table that is searched anew for each row before it
 - `@list_text(json)`, `@list_int(json)`: the subquery of a JSON array's elements, in the column `value`
 - `@rows(json, name type, ...)`: the subquery of a JSON array of rows; a type is bigint, real, text or json
+- `@rows_in_order(json, name type, ...)`: the same with the column `ordinal`, which rises along the array. An INSERT
+  into a table that numbers its rows orders by it, because PostgreSQL may number them in another order otherwise
 - `@members_int(json)`: the members of a JSON object of numbers, in the columns `key` and `value`, as part of a join
 - `@json_array(value)`: the aggregate that makes a JSON array of the values in the order of the rows
 - `@quote_in(sources, n)`, `@with_quote_in(sources, n, text)`: read or replace the `quote` of the n-th of the sources
@@ -167,14 +169,31 @@ def _listed(function: str) -> Macro:
 
 
 def _rows_in_sqlite(json: str, *columns: str) -> str:
+    return f"(SELECT {_columns_in_sqlite(columns)} FROM json_each({json}))"
+
+
+def _rows_in_order_in_sqlite(json: str, *columns: str) -> str:
+    return f"(SELECT {_columns_in_sqlite(columns)}, key AS ordinal FROM json_each({json}))"
+
+
+def _columns_in_sqlite(columns: Sequence[str]) -> str:
     names = (column.split()[0] for column in columns)
-    values = ", ".join(f"json_extract(value, '$[{place}]') AS {name}" for place, name in enumerate(names))
-    return f"(SELECT {values} FROM json_each({json}))"
+    return ", ".join(f"json_extract(value, '$[{place}]') AS {name}" for place, name in enumerate(names))
 
 
 def _rows_in_postgres(json: str, *columns: str) -> str:
-    values = ", ".join(_column_in_postgres(place, *column.split()) for place, column in enumerate(columns))
-    return f"(SELECT {values} FROM jsonb_array_elements(CAST({json} AS jsonb)))"
+    return f"(SELECT {_columns_in_postgres(columns)} FROM jsonb_array_elements(CAST({json} AS jsonb)))"
+
+
+def _rows_in_order_in_postgres(json: str, *columns: str) -> str:
+    return (
+        f"(SELECT {_columns_in_postgres(columns)}, ordinal"
+        f" FROM jsonb_array_elements(CAST({json} AS jsonb)) WITH ORDINALITY AS element (value, ordinal))"
+    )
+
+
+def _columns_in_postgres(columns: Sequence[str]) -> str:
+    return ", ".join(_column_in_postgres(place, *column.split()) for place, column in enumerate(columns))
 
 
 def _column_in_postgres(place: int, name: str, type: str) -> str:
@@ -209,6 +228,7 @@ _MACROS: dict[str, tuple[Macro, Macro]] = {
         _same("(SELECT CAST(value AS bigint) AS value FROM json_array_elements_text(CAST({} AS json)))"),
     ),
     "rows": (_rows_in_sqlite, _rows_in_postgres),
+    "rows_in_order": (_rows_in_order_in_sqlite, _rows_in_order_in_postgres),
     "members_int": (
         _same("json_each({})"),
         _same("LATERAL (SELECT key, CAST(value AS bigint) AS value FROM jsonb_each_text(CAST({} AS jsonb)))"),

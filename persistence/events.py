@@ -31,6 +31,7 @@ _INSERT = (
 )
 _INSERT_MANY = (
     "INSERT INTO events (id, user_id, type, data, created_at)"
-    " SELECT * FROM @rows(?, id text, user_id text, type text, data text, created_at bigint) AS made"
-    " WHERE EXISTS (SELECT 1 FROM users WHERE users.id = made.user_id)"
+    " SELECT id, user_id, type, data, created_at"
+    " FROM @rows_in_order(?, id text, user_id text, type text, data text, created_at bigint) AS made"
+    " WHERE EXISTS (SELECT 1 FROM users WHERE users.id = made.user_id) ORDER BY ordinal"
 )

@@ -30,6 +30,10 @@ from persistence.dialect import POSTGRES, SQLITE
          " json_extract(value, '$[2]') AS terms FROM json_each(?)) AS made",
          "(SELECT CAST(value ->> 0 AS bigint) AS at, CAST(value ->> 1 AS text) AS a, value -> 2 AS terms"
          " FROM jsonb_array_elements(CAST($1 AS jsonb))) AS made"),
+        ("@rows_in_order(?, at bigint) AS made",
+         "(SELECT json_extract(value, '$[0]') AS at, key AS ordinal FROM json_each(?)) AS made",
+         "(SELECT CAST(value ->> 0 AS bigint) AS at, ordinal FROM jsonb_array_elements(CAST($1 AS jsonb))"
+         " WITH ORDINALITY AS element (value, ordinal)) AS made"),
     ],
 )  # fmt: skip
 def test_a_text_is_expanded_for_each_database(written: str, sqlite: str, postgres: str):
