@@ -143,8 +143,8 @@ class Settings(BaseModel):
     )
     nats_url: NatsUrl | None = Field(
         None,
-        description="nats://user:password@host:port, or tls:// in place of nats://; user and password if the server asks for"
-        " them; needs PARLEY_STORE_URL=postgresql://...",
+        description="nats://host:port or tls://host:port, with user:password@ before the host if the server needs it;"
+        " needs PARLEY_STORE_URL=postgresql://...",
     )
     node_name: str | None = Field(
         None,
