@@ -73,6 +73,10 @@ class Directory(Protocol):
         """
         ...
 
+    def elsewhere(self, kind: str, key: str) -> str | None:
+        """Return the id of the other node that owns an actor; None if this one does, or no node does now."""
+        ...
+
     def tell(self, kind: str, key: str, message: Tell) -> None:
         """Send a message to an actor if it is live; one that is not reads the store when it starts."""
         ...

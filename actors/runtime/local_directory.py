@@ -85,6 +85,10 @@ class LocalDirectory:
         actor = self._actors.get((kind, key))
         return None if actor is None else actor.answer_inline(message)
 
+    def elsewhere(self, kind: str, key: str) -> str | None:
+        """Return None, because all actors are here; see `Directory.elsewhere`."""
+        return None
+
     def tell(self, kind: str, key: str, message: Tell) -> None:
         """Send a message to an actor if it is live; see `Directory.tell`."""
         actor = self._actors.get((kind, key))

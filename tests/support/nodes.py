@@ -1,0 +1,243 @@
+"""Several nodes of one gateway in this process: their cores over one database, and who owns which shard.
+
+The owners change only where a test says so; `actors/runtime/cluster/ownership.py` is the real thing.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from sanic import Sanic
+
+from actors.core import Core, CoreOptions
+from actors.engines.recall import RecallEngine
+from actors.engines.turn import Engine
+from actors.ids import Clock, new_id, system_clock
+from actors.runtime.cluster.loopback_post import LoopbackPost, Network
+from actors.runtime.cluster.shards import SHARDS, ShardMap, shard_of
+from actors.runtime.local_directory import LocalDirectory
+from actors.sealing import Sealer
+from actors.users.passwords import PasswordHasher
+from persistence.postgres.store import PostgresStore
+from persistence.store import Store
+from routes.app import HttpOptions, build_app
+from routes.http.access_log import AccessLog
+from routes.listener import Listener
+from tests.support.core import CHEAP
+from tests.support.gateway import INTERNAL_SECRET, Client
+from tests.support.stores import database_for
+
+
+@dataclass(slots=True)
+class Standing:
+    """What the others know of a node."""
+
+    live: bool = True
+    seen: int = 0
+
+
+class Placed:
+    """The owner of every shard, the same for all nodes, evenly spread at first."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.nodes = {name: Standing() for name in names}
+        self.map = ShardMap(tuple(names[shard % len(names)] for shard in range(SHARDS)), (0,) * SHARDS, 1)
+        self.of: dict[str, PlacedOwnership] = {}
+
+    async def hand_over(self, shards: Collection[int], to: str) -> None:
+        """Move shards of live nodes to another one, each after its owner has stopped their actors."""
+        for name, ownership in self.of.items():
+            mine = {shard for shard in shards if self.map.owners[shard] == name != to}
+            if mine:
+                ownership.leaving |= mine
+                await ownership.drained(mine)
+                self.assign(mine, to)
+                ownership.leaving -= mine
+
+    def take_over(self, dead: str, to: str | None) -> None:
+        """Declare a node dead, and give its shards to another; it finds out for itself only when a test says so."""
+        self.nodes[dead].live = False
+        self.assign({shard for shard in range(SHARDS) if self.map.owners[shard] == dead}, to)
+        for name, ownership in self.of.items():
+            if name != dead:
+                for callback in ownership.on_dead:
+                    callback(dead)
+
+    def assign(self, shards: Collection[int], to: str | None) -> None:
+        """Change the owner of shards, and tell every live node."""
+        before = self.map
+        self.map = ShardMap(
+            tuple(to if shard in shards else owner for shard, owner in enumerate(before.owners)),
+            tuple(epoch + (shard in shards) for shard, epoch in enumerate(before.epochs)),
+            before.version + 1,
+        )
+        for name, ownership in self.of.items():
+            if self.nodes[name].live:
+                ownership.map = self.map
+                for callback in list(ownership.on_change):
+                    callback(self.map)
+
+
+async def _nothing_to_drain(_: Collection[int]) -> None:
+    pass
+
+
+class PlacedOwnership:
+    """One node's `Ownership`, whose lease is valid while a test says so."""
+
+    def __init__(self, node: str, placed: Placed) -> None:
+        self.node = node
+        self.map = placed.map
+        self.nodes = placed.nodes
+        self.valid = True
+        self.leaving: set[int] = set()
+        self.on_change: list[Callable[[ShardMap], None]] = []
+        self.on_dead: list[Callable[[str], None]] = []
+        self.on_over: Callable[[str], None] = lambda _: None
+        self.on_notices: Callable[[Sequence[Any]], None] = lambda _: None
+        self.drained: Callable[[Collection[int]], Awaitable[None]] = _nothing_to_drain
+        placed.of[node] = self
+
+    def owner(self, key: str) -> str | None:
+        """Return the node that owns the shard of a key."""
+        return self.map.owner(key)
+
+    def is_mine(self, key: str) -> bool:
+        """Return whether this node may serve the actors of a key now."""
+        return self.valid and self.map.owner(key) == self.node and shard_of(key) not in self.leaving
+
+
+class PlacedDirectory(LocalDirectory):
+    """A directory that only knows where actors of other nodes are."""
+
+    ownership: PlacedOwnership
+
+    def elsewhere(self, kind: str, key: str) -> str | None:
+        owner = self.ownership.owner(key)
+        return None if owner == self.ownership.node else owner
+
+
+@dataclass(slots=True)
+class Node:
+    """One node: its core, its post, and what it owns."""
+
+    name: str
+    core: Core
+    post: LoopbackPost
+    ownership: PlacedOwnership
+    base: str = ""
+    """The URL of its HTTP socket, if it has one."""
+
+
+@dataclass(slots=True)
+class Nodes:
+    """The nodes by name (`node0`, `node1` ...), their network and the owners of the shards."""
+
+    network: Network
+    placed: Placed
+    by_name: dict[str, Node] = field(default_factory=dict)
+
+    def __getitem__(self, index: int) -> Node:
+        return self.by_name[f"node{index}"]
+
+    def __iter__(self) -> Any:
+        return iter(self.by_name.values())
+
+    def key_on(self, index: int, prefix: str = "usr") -> str:
+        """Make an id whose actors are on a node now."""
+        while self.placed.map.owner(id := new_id(prefix)) != f"node{index}":
+            pass
+        return id
+
+    @asynccontextmanager
+    async def client(self, index: int) -> AsyncIterator[Client]:
+        """Open a client of a node's HTTP socket, without a user."""
+        async with aiohttp.ClientSession() as http:
+            yield Client(http, self[index].base)
+
+
+@asynccontextmanager
+async def running(
+    folder: Path,
+    count: int = 3,
+    *,
+    seed: int = 0,
+    network: Network | None = None,
+    http: bool = False,
+    clock: Clock = system_clock,
+    options: CoreOptions | None = None,
+    engine: Callable[[], Engine] = RecallEngine,
+    before_start: Callable[[Node], None] | None = None,
+) -> AsyncIterator[Nodes]:
+    """Run nodes over one database.
+
+    Args:
+        folder: names the database.
+        count: the number of nodes.
+        seed: of the network that is made if none is given.
+        network: carries what the nodes send each other.
+        http: whether each node also listens on a socket of this machine.
+        clock: the time for all nodes.
+        options: the settings of every core.
+        engine: makes a node's chat engine.
+        before_start: called for each node before its post starts, to serve subjects.
+    """
+    names = [f"node{index}" for index in range(count)]
+    network = network or Network(seed)
+    nodes = Nodes(network, Placed(names))
+    url = await database_for(folder / "nodes.db")
+    async with AsyncExitStack() as stack:
+        store = await PostgresStore.open(url)
+        stack.push_async_callback(store.close)
+        for name in names:
+            node = _made(name, store, nodes, clock, options or CoreOptions(registrations_per_hour=0), engine())
+            stack.push_async_callback(_closed, node)
+            if before_start is not None:
+                before_start(node)
+            await node.post.start(name)
+            if http:
+                await stack.enter_async_context(_listening(node))
+        yield nodes
+
+
+def _made(name: str, store: Store, nodes: Nodes, clock: Clock, options: CoreOptions, engine: Engine) -> Node:
+    ownership = PlacedOwnership(name, nodes.placed)
+    post = LoopbackPost(nodes.network)
+
+    def directory(kinds: Any) -> PlacedDirectory:
+        made = PlacedDirectory(kinds, idle_s=options.idle_s)
+        made.ownership = ownership
+        return made
+
+    core = Core(
+        store, engine, Sealer(bytes(32)), options, clock, hasher=PasswordHasher(cost=CHEAP), directory=directory
+    )
+    node = nodes.by_name[name] = Node(name, core, post, ownership)
+    return node
+
+
+async def _closed(node: Node) -> None:
+    await node.core.directory.close(5)
+    node.core.hasher.close()
+    await node.post.close()
+
+
+@asynccontextmanager
+async def _listening(node: Node) -> AsyncIterator[None]:
+    Sanic._app_registry.clear()  # a process has one application of a name # pyright: ignore[reportPrivateUsage]
+    options = HttpOptions(version="test", internal_secret=INTERNAL_SECRET)
+    app = build_app(node.core, options, AccessLog(None))
+    app.config.TOUCHUP = False  # it rewrites Sanic's methods, which works once in a process
+    listener = await Listener.open(app, "127.0.0.1", 0)
+    node.base = listener.urls[0]
+    sweeping = asyncio.create_task(node.core.directory.sweep())
+    try:
+        yield
+    finally:
+        node.core.streams.close("gateway stops")
+        sweeping.cancel()
+        await listener.drain(5)
