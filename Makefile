@@ -64,7 +64,7 @@ NOT_postgres = pages tools chat/test_openai_engine.py chat/test_engine_with_tool
 	http/test_parsing_steps.py http/test_unknown_members.py users/test_passwords.py webhooks/test_name_lookups.py
 
 .PHONY: test
-test: $(DEV) $(SCHEMATHESIS) browser postgres ## Run every test but the soak tests, in two processes (ARGS="-n 0" for one; STORE=postgres)
+test: $(DEV) $(SCHEMATHESIS) browser postgres nats ## Run every test but the soak tests, in two processes (ARGS="-n 0" for one; STORE=postgres)
 	@STORE=$(STORE) $(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 25 $(if $(findstring tests/,$(ARGS)),,$(SUITES_$(STORE))) $(ARGS)
 
 .PHONY: check
@@ -118,6 +118,20 @@ postgres:
 			apt-get install -qq -y --no-install-recommends postgresql; } >/dev/null || \
 			echo "postgresql could not be installed: the tests will say so" >&2; \
 		rm -f "$$no_cluster"; \
+	fi
+
+# Tests start a NATS server of their own (tests/support/nats.py); the package's service is neither started nor enabled.
+.PHONY: nats
+nats:
+	@if ! command -v nats-server >/dev/null && [ ! -x /usr/sbin/nats-server ] && \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "Installing Debian's nats-server for the tests"; \
+		unit=/etc/systemd/system/nats-server.service; \
+		[ ! -d /run/systemd/system ] || ln -s /dev/null "$$unit"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+			apt-get install -qq -y --no-install-recommends nats-server; } >/dev/null || \
+			echo "nats-server could not be installed: the tests will say so" >&2; \
+		[ ! -d /run/systemd/system ] || { rm -f "$$unit"; systemctl disable --quiet nats-server || true; }; \
 	fi
 
 .PHONY: lock

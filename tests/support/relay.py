@@ -1,4 +1,4 @@
-"""A relay in front of the tests' PostgreSQL that can lose what the server answers, as a network does."""
+"""Relays in front of the servers of tests, which lose what these answer, or are cut, as a network is."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -57,3 +57,64 @@ async def relayed(cluster: Cluster, database: str, folder: Path) -> AsyncIterato
         yield relay, f"postgresql://{SUPERUSER}@/{database}?host={quote(str(folder), safe='')}"
     finally:
         server.close()
+
+
+class Link:
+    """A TCP link to a server of this machine, which can be cut, or stalled so that neither side learns of it."""
+
+    def __init__(self, port: int) -> None:
+        self._to = port
+        self._open: set[asyncio.StreamWriter] = set()
+        self._flowing = asyncio.Event()
+        self._flowing.set()
+        self._is_cut = False
+        self.port = 0
+
+    def cut(self) -> None:
+        """Close all connections, and every new one at once."""
+        self._is_cut = True
+        for writer in self._open:
+            writer.transport.abort()
+
+    def stall(self) -> None:
+        """Pass nothing on, without closing anything."""
+        self._flowing.clear()
+
+    def mend(self) -> None:
+        """Pass everything on again, also what came while it was stalled."""
+        self._is_cut = False
+        self._flowing.set()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Relay one connection to its end."""
+        if self._is_cut:
+            writer.transport.abort()
+            return
+        from_server, to_server = await asyncio.open_connection("127.0.0.1", self._to)
+        self._open |= {writer, to_server}
+        with suppress(OSError):
+            await asyncio.gather(self._pass_on(reader, to_server), self._pass_on(from_server, writer))
+        self._open -= {writer, to_server}
+
+    async def _pass_on(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+        try:
+            while data := await source.read(65_536):
+                await self._flowing.wait()
+                target.write(data)
+                await target.drain()
+        finally:
+            target.close()
+
+
+@asynccontextmanager
+async def linked(port: int) -> AsyncIterator[Link]:
+    """Run a link to a port of 127.0.0.1; its own port is `Link.port`."""
+    link = Link(port)
+    server = await asyncio.start_server(link.serve, "127.0.0.1", 0)
+    link.port = server.sockets[0].getsockname()[1]
+    try:
+        yield link
+    finally:
+        server.close()
+        link.mend()
+        link.cut()

@@ -196,6 +196,9 @@ class LoopbackPost:
 
         return unfollow
 
+    async def settled(self) -> None:
+        """Do nothing, as `follow` is in force at once; see `Post.settled`."""
+
     def lose(self, node: str) -> None:
         """Fail all that waits for a node; see `Post.lose`."""
         self._replies.lose("the other node is dead or cut off", node)

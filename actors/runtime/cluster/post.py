@@ -85,6 +85,13 @@ class Post(Protocol):
         """Call `handler` with each message of a topic; return the function that ends this."""
         ...
 
+    async def settled(self) -> None:
+        """Wait until all that is followed is in force: no message that is published later is missed for this reason.
+
+        Not for use outside of tasks.
+        """
+        ...
+
     def lose(self, node: str) -> None:
         """Fail with Lost all that waits for a node, because it is dead."""
         ...

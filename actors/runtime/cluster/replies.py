@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable
 from time import monotonic
 
+from actors.runtime.cluster.parts import Joining
 from actors.runtime.cluster.post import Handler, Lost, NotReached
 
 log = logging.getLogger("parley.cluster")
@@ -16,13 +17,15 @@ LATE = "the other node did not answer in time"
 class Reply(AsyncIterator[bytes]):
     """The frames that answer one request, to be read by one reader, in a task or outside of any."""
 
-    __slots__ = ("_ended", "_error", "_frames", "_waiter", "deadline", "node", "number", "timeout_s")
+    __slots__ = ("_ended", "_error", "_frames", "_waiter", "deadline", "joining", "node", "number", "timeout_s")
 
     def __init__(self, node: str, number: int, timeout_s: float) -> None:
         self.node = node
         self.number = number
         self.timeout_s = timeout_s
         self.deadline = monotonic() + timeout_s
+        self.joining: Joining | None = None
+        """Joins the messages of its frames, where these are split."""
         self._frames: deque[bytes] = deque()
         self._ended = False
         self._error: Exception | None = None

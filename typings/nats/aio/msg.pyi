@@ -1,0 +1,4 @@
+class Msg:
+    subject: str
+    reply: str
+    data: bytes

@@ -1,0 +1,5 @@
+class Error(Exception): ...
+
+class SlowConsumerError(Error):
+    subject: str
+    reply: str
