@@ -15,8 +15,8 @@ from persistence.store import StoreError, StoreLocked
 
 _KINDS: Mapping[str, Kind] = {"bigint": "integer", "text": "text", "bytea": "bytes"}
 
-_OWN = ("schema_version", "fences")
-"""Tables that SQLite needs not; the second is a gateway's for as long as it runs."""
+_OWN = ("schema_version", "fences", "nodes", "shards", "notices")
+"""Tables that SQLite needs not; all but the first are the gateways' for as long as they run."""
 
 _TABLES = """
     SELECT relname,
@@ -43,7 +43,7 @@ _TABLES = """
 _IDENTITIES = """
     SELECT relname, attname, pg_get_serial_sequence(quote_ident(relname), attname)
     FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid JOIN pg_namespace ON pg_namespace.oid = relnamespace
-    WHERE attidentity <> '' AND nspname = current_schema()
+    WHERE attidentity <> '' AND nspname = current_schema() AND relname <> ALL ($1)
 """
 
 _LAST = "SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM {}"
@@ -92,7 +92,7 @@ class PostgresSide:
         """Read the last number that each table has given."""
         return {
             table: int(await self._connection.fetchval(_LAST.format(sequence)))
-            for table, _, sequence in await self._connection.fetch(_IDENTITIES)
+            for table, _, sequence in await self._connection.fetch(_IDENTITIES, _OWN)
         }
 
     async def rows_with_nul(self, tables: Sequence[Table]) -> list[str]:
@@ -113,7 +113,7 @@ class PostgresSide:
         for name, *_ in await self._connection.fetch(_TABLES, _OWN):
             await self._connection.execute(f"ALTER TABLE {name} ENABLE TRIGGER USER")
             await self._connection.execute(f"ANALYZE {name}")
-        for table, column, _ in await self._connection.fetch(_IDENTITIES):
+        for table, column, _ in await self._connection.fetch(_IDENTITIES, _OWN):
             highest = await self._connection.fetchval(f"SELECT coalesce(max({column}), 0) FROM {table}")
             after = max(last.get(table, 0), int(highest)) + 1  # unlike setval, RESTART ends with the transaction
             await self._connection.execute(f"ALTER TABLE {table} ALTER COLUMN {column} RESTART WITH {after}")

@@ -2,8 +2,9 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 from urllib.parse import unquote, urlsplit
 
 import asyncpg
@@ -58,23 +59,30 @@ def described(url: str) -> str:
     return f"postgresql {place}{parts.path}"
 
 
-async def connect(url: str, name: str, *, read_only: bool = False, hurried: bool = True) -> asyncpg.Connection:
+async def connect(
+    url: str,
+    name: str,
+    *,
+    read_only: bool = False,
+    hurried: bool = True,
+    settings: Mapping[str, str] = MappingProxyType({}),
+) -> asyncpg.Connection:
     """Open a connection; `name` shows what it is for, in the server's `pg_stat_activity`.
 
-    `hurried`: statements and idle transactions end after `COMMAND_S`.
+    `hurried`: statements and idle transactions end after `COMMAND_S`. `settings` are the session's own.
     """
-    settings = _SESSION | {"application_name": name}
+    of_session = _SESSION | {"application_name": name}
     if not hurried:
-        settings["idle_in_transaction_session_timeout"] = "0"
+        of_session["idle_in_transaction_session_timeout"] = "0"
     if read_only:
-        settings["default_transaction_read_only"] = "on"
+        of_session["default_transaction_read_only"] = "on"
     return await asyncpg.connect(
         url,
         timeout=CONNECT_S,
         command_timeout=COMMAND_S if hurried else None,
         statement_cache_size=STATEMENTS,
         max_cached_statement_lifetime=0,
-        server_settings=settings,
+        server_settings={**of_session, **settings},
     )
 
 

@@ -31,6 +31,7 @@ TABLES = (
     "tool_servers",
     "skills",
     "skill_files",
+    "notices",
 )
 """The tables with texts of users, names included, or with what was made of them."""
 

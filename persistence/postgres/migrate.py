@@ -6,6 +6,7 @@ from pathlib import Path
 import asyncpg
 
 from persistence.migrations import numbered
+from persistence.postgres.connecting import check, connected
 from persistence.store import StoreTooNew
 
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -14,6 +15,18 @@ LOCK = 9
 """The advisory lock of a migration; those of `parley_begin` and of the writer's session are 7 and 8."""
 
 log = logging.getLogger("parley.store")
+
+
+async def prepare(url: str) -> None:
+    """Check the server's settings and bring the schema up to date; several gateways may do so at once.
+
+    Raises:
+        StoreTooNew: a newer version of the code wrote the database.
+        StoreError: the server's settings are wrong.
+    """
+    async with connected(url, "parley start") as connection:
+        await check(connection, url)
+        await migrate(connection)
 
 
 async def migrate(connection: asyncpg.Connection, folder: Path = MIGRATIONS) -> int:

@@ -11,13 +11,18 @@ from persistence.postgres.connecting import connect, described
 from persistence.store import StoreLocked
 
 LOCK = 8
-"""The advisory lock that a gateway holds while it has the database."""
+"""The advisory lock that a gateway holds while it has the database; nodes of a cluster share it."""
 
 RETRY_S = 0.1
 """The pause between two tries, in seconds."""
 
 START_S = 5.0
 """How long a start waits for the session of a gateway that has just ended, in seconds."""
+
+IN_CLUSTER = {"idle_in_transaction_session_timeout": "1s"}
+"""Settings of a node's session: one that hangs within a transaction keeps the locks of all for a second at most."""
+
+_LAST_BATCH = "SELECT batch FROM fences WHERE node = $1 AND live FOR UPDATE"
 
 log = logging.getLogger("parley.writer")
 
@@ -33,28 +38,33 @@ class FencedForEver(Exception):
 class WriterSession:
     """The writer's connection, opened anew when it is lost. `open` first; then `connection` is set while it is there.
 
-    `lost` is called when the connection has ended.
+    `lost` is called when the connection has ended. `node` is the id of a node that has joined its cluster; without it
+    the gateway is alone.
     """
 
-    def __init__(self, url: str, lost: Callable[[], None]) -> None:
-        self.node = secrets.token_hex(8)
+    def __init__(self, url: str, lost: Callable[[], None], node: str | None = None) -> None:
+        self.node = node or secrets.token_hex(8)
+        self._is_alone = node is None
         self.connection: asyncpg.Connection | None = None
         self._url = url
         self._lost = lost
-        self._name = f"parley writer {self.node}"
+        self._name = writer_name(self.node)
         self._pid = 0
 
     async def open(self) -> None:
-        """Take the database for this gateway alone, and fence the writers that had it before.
+        """Take the database: alone, with the writers fenced that had it before, or as one of a cluster's nodes.
 
         Raises:
-            StoreLocked: another gateway has it.
+            StoreLocked: another gateway has it, or this node was declared dead meanwhile.
         """
         connection = await self._connect()
         try:
-            await take_database(connection, self._url)
-            await connection.execute("DELETE FROM fences")  # waits for the last transaction of a writer that was killed
-            await connection.execute("INSERT INTO fences (node, batch) VALUES ($1, 0)", self.node)
+            await take_database(connection, self._url, shared=not self._is_alone)
+            if self._is_alone:
+                await _end_all_others(connection)
+                await connection.execute("INSERT INTO fences (node, batch) VALUES ($1, 0)", self.node)
+            elif await connection.fetchval(_LAST_BATCH, self.node) is None:
+                raise StoreLocked(f"the node {self.node} was declared dead while it started; start it again")
         except BaseException:
             connection.terminate()
             raise
@@ -74,10 +84,10 @@ class WriterSession:
         try:
             await self._end_lost_session(connection)
             # waits for a transaction that still runs on the lost connection
-            number = await connection.fetchval("SELECT batch FROM fences WHERE node = $1 FOR UPDATE", self.node)
+            number = await connection.fetchval(_LAST_BATCH, self.node)
             if number is None:
                 raise FencedForEver("another gateway has taken over this database")
-            await take_database(connection, self._url)
+            await take_database(connection, self._url, shared=not self._is_alone)
         except FencedForEver:
             connection.terminate()
             raise
@@ -113,7 +123,7 @@ class WriterSession:
             self._lost()
 
     async def _connect(self) -> asyncpg.Connection:
-        return await connect(self._url, self._name)
+        return await connect(self._url, self._name, settings={} if self._is_alone else IN_CLUSTER)
 
     async def _end_lost_session(self, connection: asyncpg.Connection) -> None:
         await connection.execute(
@@ -123,16 +133,35 @@ class WriterSession:
         )
 
 
-async def take_database(connection: asyncpg.Connection, url: str) -> None:
+def writer_name(node: str) -> str:
+    """Name the session of a node's writer, as the server's `pg_stat_activity` shows it."""
+    return f"parley writer {node}"
+
+
+async def take_database(connection: asyncpg.Connection, url: str, *, shared: bool = False) -> None:
     """Take the database for this connection, as a gateway does; the end of the connection gives it free.
+
+    `shared`: with other nodes of a cluster, not alone.
 
     Raises:
         StoreLocked: another gateway has it.
     """
     until = get_running_loop().time() + START_S
-    while not await connection.fetchval(f"SELECT pg_try_advisory_lock({LOCK})"):
+    function = "pg_try_advisory_lock_shared" if shared else "pg_try_advisory_lock"
+    while not await connection.fetchval(f"SELECT {function}({LOCK})"):
         if get_running_loop().time() > until:
             raise StoreLocked(
                 f"{described(url)} is in use by another gateway; stop that one, or set another PARLEY_STORE_URL"
             )
         await sleep(RETRY_S)
+
+
+async def _end_all_others(connection: asyncpg.Connection) -> None:
+    """Fence every writer that had the database, and wait for the leases of nodes that can't have heard of it."""
+    await connection.execute("DELETE FROM fences")  # waits for the last transaction of a writer that was killed
+    await connection.execute("UPDATE nodes SET live = false WHERE live")
+    rest = await connection.fetchval("SELECT extract(epoch FROM max(expires) - clock_timestamp()) FROM nodes")
+    await sleep(max(0.0, float(rest or 0)))  # until then such a node may answer reads
+    await connection.execute("UPDATE shards SET owner = NULL, epoch = epoch + 1 WHERE owner IS NOT NULL")
+    await connection.execute("DELETE FROM nodes")
+    await connection.execute("DELETE FROM notices")

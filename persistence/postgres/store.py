@@ -6,9 +6,10 @@ from typing import Self, TypeVar
 
 from persistence.batches import committed
 from persistence.dialect import POSTGRES
-from persistence.postgres.connecting import check, connected, described, unusable
+from persistence.ledger import NodeRow
+from persistence.postgres.connecting import described, unusable
 from persistence.postgres.erasing import erase_deleted
-from persistence.postgres.migrate import migrate
+from persistence.postgres.migrate import prepare
 from persistence.postgres.readers import Readers
 from persistence.postgres.writer import Writer
 from persistence.store import Query, Reads, Settled, StoreError, StoreStats, StoreUnavailable, Unit
@@ -33,19 +34,30 @@ class PostgresStore:
         self._readers = readers
 
     @classmethod
-    async def open(cls, url: str, *, before_commit: Callable[[], None] | None = None) -> Self:
+    async def open(
+        cls,
+        url: str,
+        *,
+        before_commit: Callable[[], None] | None = None,
+        cluster: NodeRow | None = None,
+        on_over: Callable[[str], None] | None = None,
+    ) -> Self:
         """Connect, check the server's settings, bring the schema up to date and start the writer.
 
+        Args:
+            url: the database.
+            before_commit: see `Writer`.
+            cluster: this gateway as a node that has joined; without it, the gateway has the database alone.
+            on_over: called with the reason once this gateway may store no more.
+
         Raises:
-            StoreLocked: another gateway has the database.
+            StoreLocked: another gateway has the database, or the node was declared dead.
             StoreTooNew: a newer version of the code wrote it.
             StoreError: the database can't be used; the message gives the reason and the remedy.
         """
         try:
-            async with connected(url, "parley start") as connection:
-                await check(connection, url)
-                await migrate(connection)
-            writer = Writer(url, before_commit)
+            await prepare(url)
+            writer = Writer(url, before_commit, None if cluster is None else cluster.id, on_over)
             await writer.start()
         except StoreError:
             raise

@@ -42,19 +42,27 @@ class Writer:
     """Commits units in the order of `submit`, many in one transaction. `start` it with an open session.
 
     `before_commit` runs in a thread just before each COMMIT; an exception from it fails the batch. Tests of failures
-    inject their faults there.
+    inject their faults there. `node`: the id of a cluster's node. `on_over` is called once this gateway may store no
+    more, with the reason.
 
     Attributes:
         certain: set while the connection is there and no commit is in doubt, so that reads see all that is stored.
     """
 
-    def __init__(self, url: str, before_commit: Callable[[], None] | None = None) -> None:
-        self.session = WriterSession(url, self._connection_ended)
+    def __init__(
+        self,
+        url: str,
+        before_commit: Callable[[], None] | None = None,
+        node: str | None = None,
+        on_over: Callable[[str], None] | None = None,
+    ) -> None:
+        self.session = WriterSession(url, self._connection_ended, node)
         self.constraints = Constraints()
         self.certain = asyncio.Event()
         self.batches = 0
         self.units = 0
         self._before_commit = before_commit
+        self._on_over = on_over
         self._queue: deque[_Waiting] = deque()
         self._fenced: set[int] = set()
         self._number = 0
@@ -177,6 +185,8 @@ class Writer:
         self._over = reason
         self.session.drop()
         self.certain.clear()
+        if self._on_over is not None:
+            self._on_over(reason)
 
     async def _outcomes(self, units: list[Unit]) -> list[Outcome]:
         """Store a batch; return each unit's outcome."""

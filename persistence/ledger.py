@@ -1,0 +1,130 @@
+"""The interface of the ledger, in which the nodes of a cluster hold leases and own shards of the users."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from persistence.store import StoreError
+
+
+class LedgerUnavailable(StoreError):
+    """The ledger can't be reached, or did not answer in time; whether it made the change is not known."""
+
+
+class NotAdmitted(StoreError):
+    """A node can't join; the message gives the reason and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRow:
+    """A node, as the ledger has it.
+
+    Attributes:
+        id: its name and random digits; no other node ever has the same.
+        number: 0 to 255, of no other live node.
+        version: of its code, for people.
+        protocol: the version of the messages that it exchanges with others.
+        catalogs: a digest of its catalogues of skills and servers, which should be equal on all nodes.
+        draining: it is about to leave and takes no shards.
+        live: false once it has left or was declared dead; then it never is again.
+        seen: the place of the last notice that it has acted on.
+        expires_in_ms: the rest of its lease when the row was read, in ms; negative once it has expired.
+    """
+
+    id: str
+    number: int
+    version: str
+    protocol: int
+    catalogs: str
+    draining: bool
+    live: bool
+    seen: int
+    expires_in_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeRow:
+    """A notice of a unit to other nodes; places are in the order of commits. `target` is JSON, `at` in ms."""
+
+    place: int
+    kind: str
+    target: str
+    message: bytes
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """What a heartbeat finds.
+
+    Attributes:
+        held: the lease has been renewed; if not, this node was declared dead.
+        nodes: all live nodes, in the order of their ids.
+        owners: the owner of each shard, or None.
+        epochs: the number of changes of each shard's owner. Their sum tells which of two readings is newer.
+        notices: those after the place that this node has seen, the oldest first, up to `NOTICES`.
+        clock_offset_ms: this machine's clock less the ledger's.
+        up_ms: how long the ledger's server has been running, in ms.
+    """
+
+    held: bool
+    nodes: tuple[NodeRow, ...]
+    owners: tuple[str | None, ...]
+    epochs: tuple[int, ...]
+    notices: tuple[NoticeRow, ...]
+    clock_offset_ms: int
+    up_ms: int
+
+
+class Ledger(Protocol):
+    """The nodes, their leases and shards. Each method raises `LedgerUnavailable` where it does not succeed."""
+
+    async def join(self, name: str, version: str, protocol: int, catalogs: str) -> NodeRow:
+        """Enter this process as a node with a lease and no shards; the other methods are for this node.
+
+        Raises:
+            NotAdmitted: a live node's protocol differs by more than one, or there are 256 live nodes.
+            StoreLocked: a gateway that is no node has the database.
+        """
+        ...
+
+    async def beat(self, seen: int) -> Beat:
+        """Renew the lease, note the last notice that was acted on, and read what others have changed."""
+        ...
+
+    async def drain(self) -> None:
+        """Mark this node as about to leave."""
+        ...
+
+    async def take_over(self, dead: str, owners: Mapping[int, str]) -> bool:
+        """Declare a node dead whose lease has expired, and give its shards to `owners`, or else to this node.
+
+        Return False if its lease has been renewed, or if the ledger's server runs for less than a lease, because then
+        nobody could renew. It waits for the dead node's last commit; after it the dead node commits nothing.
+        """
+        ...
+
+    async def hand_over(self, shards: Collection[int], to: str | None) -> list[int]:
+        """Give shards of this node to another one, or to none; return those that it has now.
+
+        A node that is not live, is draining or has no lease gets none.
+
+        It may be repeated: when it has returned, no earlier try is under way.
+        """
+        ...
+
+    async def claim(self, shards: Collection[int]) -> list[int]:
+        """Take shards that have no owner; return those that this node has now."""
+        ...
+
+    async def forget_notices(self) -> None:
+        """Delete the notices that all live nodes have acted on."""
+        ...
+
+    async def leave(self) -> None:
+        """End this node. Shards that it still has are without an owner then, and it commits nothing more."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
