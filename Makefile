@@ -54,6 +54,15 @@ help: ## List the targets
 run: $(RUNTIME) ## Start the gateway for development: no limits for new users, sandbox keys on, unless set otherwise
 	@exec $(PY) server.py --development
 
+# NODES is the number of gateways, PORT that of the first, DATA the folder of everything.
+NODES ?= 3
+PORT ?= 8001
+DATA ?= data/cluster
+
+.PHONY: cluster
+cluster: $(RUNTIME) postgres nats ## Start PostgreSQL, NATS and three gateways on this machine, for a try (NODES=5; Ctrl-C stops all)
+	@exec $(PY) -m deploy.cluster --nodes $(NODES) --port $(PORT) --data $(DATA)
+
 # With STORE=postgres: the tests for which the store matters, which is not so for unit tests without a store, pages,
 # heads and connections of HTTP, the cost of passwords, engines and tool servers.
 STORE ?= sqlite

@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "actors": {"persistence"},
     "persistence": set[str](),
     "config": set[str](),
+    "deploy": set[str](),
 }
 # Programs of their own, which read the settings as server.py does; nothing imports them.
 PROGRAMS = {"persistence/erase.py": {"config"}}

@@ -1,0 +1,1 @@
+"""Running several gateways: a cluster on one machine for a try, and files for containers."""
