@@ -3,6 +3,7 @@
 import dataclasses
 import enum
 import importlib
+import json
 import pkgutil
 import types
 from collections.abc import Iterator, Mapping
@@ -12,9 +13,16 @@ import msgspec
 import pytest
 
 import actors
+from actors import errors
+from actors.agents.messages import ReadAgent, UserGone
+from actors.banks.messages import MemoryMoved
+from actors.domains.messages import NotInDomain
+from actors.errors import InternalError, ServiceError, StateConflict
+from actors.quotas.messages import COUNT, QuotaStatus, ReadQuota
+from actors.runtime.cluster import wire
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Ask, OwnTell, Tell
-from actors.runtime.notices import Notice
+from actors.runtime.notices import Notice, Reload, ReloadConcerning, Told
 
 for found in pkgutil.walk_packages(actors.__path__, "actors."):
     importlib.import_module(found.name)
@@ -72,23 +80,33 @@ def is_live(of: Any) -> bool:
 
 
 CROSSING = [cls for base in (Ask, Tell) for cls in of_product(base) if not cls.local]
-REPLIES = {str(reply): reply for reply in (reply_of(cls) for cls in of_product(Ask) if not cls.local)}
-
-
-def through_the_wire(value: Any, of: Any) -> Any:
-    return msgspec.msgpack.decode(msgspec.msgpack.encode(value), type=of)
+REPLYING = {str(reply_of(cls)): cls for cls in of_product(Ask) if not cls.local}
 
 
 @pytest.mark.parametrize("message", CROSSING, ids=lambda cls: cls.__qualname__)
 def test_a_message_comes_out_of_its_binary_form_as_it_went_in(message: type[Any]) -> None:
     sent = example(message)
-    assert through_the_wire(sent, message) == sent
+    if isinstance(sent, Ask):
+        received: Any = wire.decode_ask(wire.encode_ask("kind", "key", sent))
+        assert received == ("kind", "key", sent)
+        assert type(received[2]) is message
+    else:
+        told = Told("kind", "key", sent)
+        received = wire.decode_notice(*wire.encode_notice(told))
+        assert received == told
+        assert type(received.message) is message
 
 
-@pytest.mark.parametrize("reply", REPLIES.values(), ids=REPLIES)
-def test_a_reply_comes_out_of_its_binary_form_as_it_went_in(reply: Any) -> None:
-    sent = example(reply)
-    assert through_the_wire(sent, reply) == sent
+def test_messages_are_told_apart_by_their_names() -> None:
+    assert len({cls.__name__ for cls in CROSSING}) == len(CROSSING)
+
+
+@pytest.mark.parametrize("ask", REPLYING.values(), ids=REPLYING)
+def test_a_reply_comes_out_of_its_binary_form_as_it_went_in(ask: type[Any]) -> None:
+    sent = example(reply_of(ask))
+    received = wire.decode_reply(ask, wire.encode_reply(ask, sent))
+    assert received == sent
+    assert type(received) is type(sent)
 
 
 def test_messages_that_stay_in_their_process_say_why() -> None:
@@ -98,12 +116,85 @@ def test_messages_that_stay_in_their_process_say_why() -> None:
         "SayInZone",
         "SendChat",
     }
+    with pytest.raises(TypeError, match="counted where their user is"):
+        wire.encode_ask("quota", "usr_00", COUNT)
+    with pytest.raises(wire.Unreadable, match="CountRequest"):
+        wire.decode_ask(msgspec.msgpack.encode(("quota", "usr_00", "CountRequest", {})))
 
 
-@pytest.mark.parametrize("notice", get_args(Notice), ids=lambda cls: cls.__name__)
-def test_notices_hold_plain_data(notice: type[Any]) -> None:
-    for name, of in get_type_hints(notice).items():
-        assert of is Tell or example(of) is not None, name
+NOTICES = (
+    Told("agent", "agt_00", UserGone("usr_00")),
+    Reload("agent", ("agt_00", "agt_01")),
+    ReloadConcerning("usr_00"),
+    ReloadConcerning("agt_00", ("bank", "domain"), "bnk_00", is_agent=True, is_name=True),
+)
+
+
+@pytest.mark.parametrize("notice", NOTICES, ids=lambda notice: type(notice).__name__)
+def test_a_notice_comes_back_from_its_row(notice: Notice) -> None:
+    kind, target, message = wire.encode_notice(notice)
+    stored = json.dumps(json.loads(target), sort_keys=True)  # as a column of jsonb gives it back
+    received = wire.decode_notice(kind, stored, message)
+    assert received == notice
+    assert type(received) is type(notice)
+    assert {type(notice) for notice in NOTICES} == set(get_args(Notice))
+
+
+def test_an_unknown_notice_or_message_is_unreadable() -> None:
+    for notice in (("whatever", "{}", b""), ("told", '{"kind": "agent", "key": "a", "message": "New"}', b"\x80")):
+        with pytest.raises(wire.Unreadable):
+            wire.decode_notice(*notice)
+    with pytest.raises(wire.Unreadable):
+        wire.decode_ask(b"\x93")
+    with pytest.raises(wire.Unreadable):
+        wire.decode_reply(ReadAgent, msgspec.msgpack.encode({"row": 1}))
+
+
+def test_members_of_a_newer_version_are_ignored_and_those_of_an_older_one_have_defaults() -> None:
+    for members in ({"viewer_id": "usr_00", "new": [1, {}]}, {"viewer_id": "usr_00"}):
+        data = msgspec.msgpack.encode(("agent", "agt_00", "ReadAgent", members))
+        assert wire.decode_ask(data) == ("agent", "agt_00", ReadAgent("usr_00", access_granted=False))
+
+
+ERRORS = [found for found in vars(errors).values() if isinstance(found, type) and issubclass(found, ServiceError)]
+
+
+@pytest.mark.parametrize("error", [*ERRORS[1:], MemoryMoved, NotInDomain], ids=lambda cls: cls.__name__)
+def test_an_error_is_raised_as_it_was_on_the_other_node(error: type[ServiceError]) -> None:
+    for sent in (error("A sentence."), error("Another.", retry_after=7)):
+        with pytest.raises(error) as raised:
+            wire.raise_error(wire.encode_error(sent))
+        assert type(raised.value) is error
+        assert (raised.value.note, raised.value.retry_after) == (sent.note, sent.retry_after)
+
+
+def test_an_error_of_another_version_is_the_one_with_its_codes() -> None:
+    class NewerConflict(StateConflict):
+        """Known to the other node alone."""
+
+    newer = wire.encode_error(NewerConflict("Odd."))
+    for known, codes in ((StateConflict, (3002, 409)), (InternalError, (9999, 599))):
+        data = msgspec.msgpack.encode(("Newest", *codes, "Odd.", None))
+        with pytest.raises(known) as raised:
+            wire.raise_error(data)
+        assert type(raised.value) is known
+    with pytest.raises(StateConflict, match=r"Odd\."):
+        wire.raise_error(newer)
+
+
+def test_a_future_in_a_reply_is_waited_for_and_left_out() -> None:
+    stored: AsyncFuture[Any] = AsyncFuture()
+    status = QuotaStatus("free", 10, 1, 0, stored=stored)
+    assert wire.unresolved(status) == [stored]
+    with pytest.raises(TypeError):
+        wire.encode_reply(ReadQuota, status)
+    stored.set(None)
+    assert wire.unresolved(status) == []
+    assert wire.decode_reply(ReadQuota, wire.encode_reply(ReadQuota, status)) == status._replace(stored=None)
+    failed: AsyncFuture[Any] = AsyncFuture()
+    failed.fail(InternalError("not stored"))
+    with pytest.raises(TypeError):
+        wire.encode_reply(ReadQuota, status._replace(stored=failed))
 
 
 def test_a_message_with_something_live_is_found() -> None:
