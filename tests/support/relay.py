@@ -60,15 +60,20 @@ async def relayed(cluster: Cluster, database: str, folder: Path) -> AsyncIterato
 
 
 class Link:
-    """A TCP link to a server of this machine, which can be cut, or stalled so that neither side learns of it."""
+    """A TCP link to a server of this machine, which can be cut, slowed, or stalled so that neither side learns of it.
 
-    def __init__(self, port: int) -> None:
-        self._to = port
+    `to` is the server's port of 127.0.0.1, or its Unix socket.
+    """
+
+    def __init__(self, to: int | Path) -> None:
+        self._to = to
         self._open: set[asyncio.StreamWriter] = set()
         self._flowing = asyncio.Event()
         self._flowing.set()
         self._is_cut = False
         self.port = 0
+        self.delay_s = 0.0
+        """Seconds by which each piece is late."""
 
     def cut(self) -> None:
         """Close all connections, and every new one at once."""
@@ -81,8 +86,9 @@ class Link:
         self._flowing.clear()
 
     def mend(self) -> None:
-        """Pass everything on again, also what came while it was stalled."""
+        """Pass everything on again and at once, also what came while it was stalled."""
         self._is_cut = False
+        self.delay_s = 0.0
         self._flowing.set()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -90,15 +96,26 @@ class Link:
         if self._is_cut:
             writer.transport.abort()
             return
-        from_server, to_server = await asyncio.open_connection("127.0.0.1", self._to)
+        try:
+            from_server, to_server = await self._connected()
+        except OSError:  # the server is gone
+            writer.transport.abort()
+            return
         self._open |= {writer, to_server}
         with suppress(OSError):
             await asyncio.gather(self._pass_on(reader, to_server), self._pass_on(from_server, writer))
         self._open -= {writer, to_server}
 
+    async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if isinstance(self._to, int):
+            return await asyncio.open_connection("127.0.0.1", self._to)
+        return await asyncio.open_unix_connection(str(self._to))
+
     async def _pass_on(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
         try:
             while data := await source.read(65_536):
+                if self.delay_s:
+                    await asyncio.sleep(self.delay_s)
                 await self._flowing.wait()
                 target.write(data)
                 await target.drain()
@@ -107,9 +124,9 @@ class Link:
 
 
 @asynccontextmanager
-async def linked(port: int) -> AsyncIterator[Link]:
-    """Run a link to a port of 127.0.0.1; its own port is `Link.port`."""
-    link = Link(port)
+async def linked(to: int | Path) -> AsyncIterator[Link]:
+    """Run a link to a port of 127.0.0.1 or a Unix socket; its own port is `Link.port`."""
+    link = Link(to)
     server = await asyncio.start_server(link.serve, "127.0.0.1", 0)
     link.port = server.sockets[0].getsockname()[1]
     try:
