@@ -25,7 +25,7 @@ class NodeRow:
         version: of its code, for people.
         protocol: the version of the messages that it exchanges with others.
         catalogs: a digest of its catalogues of skills and servers, which should be equal on all nodes.
-        draining: it is about to leave and takes no shards.
+        draining: it takes no shards, because it is about to leave, or not ready yet.
         live: false once it has left or was declared dead; then it never is again.
         seen: the place of the last notice that it has acted on.
         expires_in_ms: the rest of its lease when the row was read, in ms; negative once it has expired.
@@ -80,7 +80,7 @@ class Ledger(Protocol):
     """The nodes, their leases and shards. Each method raises `LedgerUnavailable` where it does not succeed."""
 
     async def join(self, name: str, version: str, protocol: int, catalogs: str) -> NodeRow:
-        """Enter this process as a node with a lease and no shards; the other methods are for this node.
+        """Enter this process as a node with a lease, which is not ready; the other methods are for this node.
 
         Raises:
             NotAdmitted: a live node's protocol differs by more than one, or there are 256 live nodes.
@@ -92,8 +92,8 @@ class Ledger(Protocol):
         """Renew the lease, note the last notice that was acted on, and read what others have changed."""
         ...
 
-    async def drain(self) -> None:
-        """Mark this node as about to leave."""
+    async def set_draining(self, draining: bool) -> None:
+        """Have this node take no shards, or take them from now on."""
         ...
 
     async def take_over(self, dead: str, owners: Mapping[int, str]) -> bool:

@@ -20,7 +20,7 @@ def insert(notices: Sequence[tuple[str, str, bytes]]) -> Write:
         "INSERT INTO notices (kind, target, message, at)"
         " SELECT kind, CAST(target AS jsonb), decode(message, 'hex'),"
         " CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)"
-        " FROM @rows(?, kind text, target text, message text) AS made",
+        " FROM @rows_in_order(?, kind text, target text, message text) AS made ORDER BY ordinal",
         (json.dumps(rows),),
     )
 

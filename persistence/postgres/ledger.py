@@ -51,9 +51,9 @@ _RENEW = """
 
 # the lowest number that no live node has; earlier notices concern nothing that a new node has in memory
 _JOIN = """
-    INSERT INTO nodes (id, number, version, protocol, catalogs, expires, seen)
+    INSERT INTO nodes (id, number, version, protocol, catalogs, expires, seen, draining)
     SELECT $1, min(number), $2, $3, $4, clock_timestamp() + make_interval(secs => $5),
-        coalesce((SELECT max(place) FROM notices), 0)
+        coalesce((SELECT max(place) FROM notices), 0), true
     FROM generate_series(0, $6) AS number WHERE number NOT IN (SELECT number FROM nodes WHERE live)
     HAVING min(number) IS NOT NULL
 """
@@ -152,11 +152,10 @@ class PostgresLedger:
 
         return await self._beats.run(beat)
 
-    async def drain(self) -> None:
-        """Mark this node as about to leave."""
-        await self._changes.change(
-            lambda connection: connection.execute("UPDATE nodes SET draining = true WHERE id = $1", self._node)
-        )
+    async def set_draining(self, draining: bool) -> None:
+        """Have this node take no shards, or take them from now on."""
+        sql = "UPDATE nodes SET draining = $2 WHERE id = $1"
+        await self._changes.change(lambda connection: connection.execute(sql, self._node, draining))
 
     async def take_over(self, dead: str, owners: Mapping[int, str]) -> bool:
         """Declare a node dead whose lease has expired; see `Ledger.take_over`."""

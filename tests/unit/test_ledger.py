@@ -15,7 +15,8 @@ from persistence.postgres.store import PostgresStore
 from persistence.store import StoreLocked, StoreUnavailable, Unit, Write
 from tests.support.stores import database_for
 
-TTL_S = 0.6
+TTL_S = 60.0
+SHORT_S = 1.0
 ALL = range(256)
 
 Opens = Callable[[NodeRow | None], Awaitable[PostgresStore]]
@@ -35,10 +36,12 @@ async def stack() -> AsyncIterator[AsyncExitStack]:
 
 @pytest.fixture
 def joins(url: str, stack: AsyncExitStack) -> Joins:
-    async def joins(name: str = "node", protocol: int = 1) -> tuple[PostgresLedger, NodeRow]:
-        ledger = PostgresLedger(url, TTL_S)
+    async def joins(name: str = "node", protocol: int = 1, ttl_s: float = TTL_S) -> tuple[PostgresLedger, NodeRow]:
+        ledger = PostgresLedger(url, ttl_s)
         stack.push_async_callback(ledger.close)
-        return ledger, await ledger.join(name, "1.0.0", protocol, "digest")
+        node = await ledger.join(name, "1.0.0", protocol, "digest")
+        await ledger.set_draining(False)
+        return ledger, node
 
     return joins
 
@@ -81,7 +84,7 @@ async def test_a_node_and_a_gateway_that_is_alone_keep_each_other_out(
     url: str, joins: Joins, opens: Opens, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("persistence.postgres.session.START_S", 0.2)
-    ledger, _ = await joins()
+    ledger, _ = await joins(ttl_s=SHORT_S)
     with pytest.raises(StoreLocked, match="another gateway"):
         await PostgresStore.open(url)
     await ledger.close()
@@ -96,18 +99,18 @@ async def test_a_gateway_that_is_alone_ends_the_nodes_before_it_after_their_leas
     url: str, joins: Joins, opens: Opens
 ):
     await make_table(url)
-    ledger, node = await joins()
+    began = asyncio.get_running_loop().time()
+    ledger, node = await joins(ttl_s=SHORT_S)
     await ledger.claim(ALL)
     zombie = await opens(node)
     await zombie.commit(unit(1))
     await ledger.close()
     connection = zombie._writer.session.connection  # pyright: ignore[reportPrivateUsage]
     assert connection is not None
-    began = asyncio.get_running_loop().time()
     zombie._writer.session._url = "postgresql:///?host=/nowhere"  # pyright: ignore[reportPrivateUsage]
     connection.terminate()
     alone = await opens(None)
-    assert asyncio.get_running_loop().time() - began > TTL_S / 2
+    assert asyncio.get_running_loop().time() - began > SHORT_S
     zombie._writer.session._url = url  # pyright: ignore[reportPrivateUsage]
     with pytest.raises(StoreUnavailable, match="taken over"):
         await zombie.commit(unit(2))
@@ -156,15 +159,15 @@ async def test_a_beat_renews_a_lease_and_shows_nodes_and_owners(joins: Joins):
 
 async def test_a_node_is_taken_over_only_once_its_lease_has_expired(url: str, joins: Joins, opens: Opens):
     await make_table(url)
-    first, a = await joins("a")
-    second, b = await joins("b")
+    first, a = await joins("a", ttl_s=SHORT_S)
+    second, b = await joins("b", ttl_s=SHORT_S)
     zombie = await opens(a)
     await zombie.commit(unit(1))
     await first.claim(ALL)
     await second.beat(0)
     assert not await second.take_over(a.id, dict.fromkeys(ALL, b.id))
     assert (await first.beat(0)).held
-    await asyncio.sleep(TTL_S + 0.05)
+    await asyncio.sleep(SHORT_S + 0.05)
     await second.beat(0)
     _, c = await joins("c")
     assert await second.take_over(a.id, {shard: c.id if shard < 3 else "gone" for shard in range(100)})
@@ -184,7 +187,7 @@ async def test_shards_go_to_no_node_that_is_draining_or_has_left(joins: Joins):
     first, _ = await joins("a")
     second, b = await joins("b")
     await first.claim(ALL)
-    await second.drain()
+    await second.set_draining(True)
     assert (await first.beat(0)).nodes[1].draining
     assert await first.hand_over([1, 2], b.id) == []
     await second.leave()
