@@ -3,9 +3,9 @@
 CREATE TABLE nodes (
     id       text COLLATE "C" PRIMARY KEY,      -- its name and 8 random digits, so never used twice
     number   smallint NOT NULL,                 -- 0 to 255, in numbers that nodes make by themselves
-    version  text NOT NULL,
+    version  text COLLATE "C" NOT NULL,
     protocol integer NOT NULL,                  -- of the messages between nodes
-    catalogs text NOT NULL,                     -- a digest of its catalogues, which should be equal
+    catalogs text COLLATE "C" NOT NULL,         -- a digest of its catalogues, which should be equal
     expires  timestamptz NOT NULL,              -- the end of its lease, by this server's clock
     seen     bigint NOT NULL,                   -- the place of the last notice that it has acted on
     draining boolean NOT NULL DEFAULT false,
