@@ -72,6 +72,11 @@ def one_by_one(units: list[Unit]) -> list[Step]:
     return [Step([unit], []) for unit in units]
 
 
+def joined(units: list[Unit]) -> list[Statement] | None:
+    """Make the statements that store all of these units together; None if one of them must be stored by itself."""
+    return _statements_for(units) if all(map(_can_join_others, units)) else None
+
+
 def planned(units: list[Unit]) -> list[Step]:
     """Plan to store units together where possible; most batches hold only chats and are one statement."""
     steps: list[Step] = []
@@ -89,8 +94,8 @@ def _can_join_others(unit: Unit) -> bool:
     return all(write.many is not None and write.rows is None for write in unit.writes)
 
 
-def _statements_for(units: list[Unit]) -> list[Statement]:
-    """Make one statement per kind of write for units that can join; none if JSON can't represent their parameters."""
+def _statements_for(units: list[Unit]) -> list[Statement] | None:
+    """Make one statement per kind of write for units that can join; None if JSON can't represent their parameters."""
     rows: dict[str, list[Params]] = {}
     for unit in units:
         for write in unit.writes:
@@ -99,7 +104,7 @@ def _statements_for(units: list[Unit]) -> list[Statement]:
     try:
         arrays = [orjson.dumps(of_kind) for of_kind in rows.values()]
     except orjson.JSONEncodeError:
-        return []
+        return None
     if any(b"\\u0000" in array for array in arrays):  # SQLite's JSON ends a text at a NUL, PostgreSQL refuses it
-        return []
+        return None
     return [(sql, array.decode()) for sql, array in zip(rows, arrays, strict=True)]

@@ -28,6 +28,7 @@ _CONNECTION_EXCEPTION = "08"
 _DATA_EXCEPTION = "22"
 
 _SESSION = {
+    "default_transaction_isolation": "read committed",  # a statement sees what was stored before it had the lock
     "jit": "off",  # it costs more than these short statements
     "idle_in_transaction_session_timeout": "60s",
     "lock_timeout": "0",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import asyncpg
 
+from persistence.postgres.batch_functions import BatchFunctions
 from persistence.postgres.connecting import connect, described
 from persistence.store import StoreLocked
 
@@ -39,13 +40,14 @@ class WriterSession:
     """The writer's connection, opened anew when it is lost. `open` first; then `connection` is set while it is there.
 
     `lost` is called when the connection has ended. `node` is the id of a node that has joined its cluster; without it
-    the gateway is alone.
+    the gateway is alone. `functions` are those of the connection.
     """
 
     def __init__(self, url: str, lost: Callable[[], None], node: str | None = None) -> None:
         self.node = node or secrets.token_hex(8)
         self._is_alone = node is None
         self.connection: asyncpg.Connection | None = None
+        self.functions = BatchFunctions()
         self._url = url
         self._lost = lost
         self._name = writer_name(self.node)
@@ -115,6 +117,7 @@ class WriterSession:
     def _have(self, connection: asyncpg.Connection) -> None:
         self._pid = connection.get_server_pid()
         self.connection = connection
+        self.functions = BatchFunctions()
         connection.add_termination_listener(self._ended)
 
     def _ended(self, connection: asyncpg.Connection) -> None:

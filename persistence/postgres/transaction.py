@@ -1,4 +1,7 @@
-"""One batch as one transaction: joined statements, savepoints for units that may be refused, and the commit."""
+"""One batch as one transaction: joined statements, savepoints for units that may be refused, and the commit.
+
+A batch of nothing but joined statements is stored by one function of the session (`BatchFunctions`), in one message.
+"""
 
 import asyncio
 import logging
@@ -6,8 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 import asyncpg
 
-from persistence.batches import Outcome, one_by_one, planned, refusal
+from persistence.batches import Outcome, Statement, joined, one_by_one, planned, refusal
 from persistence.dialect import POSTGRES
+from persistence.postgres.batch_functions import BatchFunctions, begin
 from persistence.postgres.connecting import is_statements_own, reason
 from persistence.postgres.constraints import Constraints
 from persistence.store import ROWS, Fenced, StoreUnavailable, Unit, Write
@@ -52,11 +56,13 @@ class Transaction:
     def __init__(
         self,
         connection: asyncpg.Connection,
+        functions: BatchFunctions,
         constraints: Constraints,
         fenced: set[int],
         before_commit: Callable[[], None] | None,
     ) -> None:
         self._connection = connection
+        self._functions = functions
         self._constraints = constraints
         self._fenced = fenced
         self._before_commit = before_commit
@@ -72,6 +78,11 @@ class Transaction:
             BatchFailed: they are not.
             TakenOver: they are not, nor will any other be.
         """
+        statements = None if self._fenced else joined(units)
+        call = None if statements is None else await self._call(statements)
+        if statements is not None and call is not None:
+            self.outcomes = [None] * len(units)
+            return await self._store_at_once(call, node, number, *(array for _, array in statements))
         steps = one_by_one(units) if self._fenced else planned(units)
         await self._begin(node, number, shared=all(_commutes(unit) for unit in units))
         try:
@@ -100,23 +111,43 @@ class Transaction:
             raise BatchFailed(str(error)) from error
         await self._commit()
 
-    async def _begin(self, node: str, number: int, *, shared: bool) -> None:
-        begin = f"BEGIN; SELECT parley_begin('{node}', {number}, {str(shared).lower()})"  # one message
+    async def _call(self, statements: list[Statement]) -> str | None:
+        """Return the call of the session's function for a batch of these statements, if it can have one."""
         try:
-            await self._execute(begin)
+            return await self._functions.call([sql for sql, _ in statements], self._execute)
+        except _Refused as refused:
+            log.warning("a batch takes several messages, without a function: %s", reason(refused.__cause__))
+            self._functions.take_no_more()
+            return None
+
+    async def _store_at_once(self, call: str, node: str, number: int, *arrays: str) -> bool:
+        """Store the batch by one statement, which commits by itself; return False if it was refused."""
+        await self._before_it_commits()
+        self.commit_sent = True
+        try:
+            await self._execute(call, node, number, *arrays)
+        except _Refused as refused:
+            if _is_fenced(refused):
+                raise TakenOver from refused
+            return False
+        return True
+
+    async def _begin(self, node: str, number: int, *, shared: bool) -> None:
+        call = begin(f"'{node}'", str(number), str(shared).lower())
+        try:
+            await self._execute(f"BEGIN; SELECT {call}")  # one message
         except _Refused as refused:
             await self._roll_back()
-            if getattr(refused.__cause__, "sqlstate", None) == FENCED:
+            if _is_fenced(refused):
                 raise TakenOver from refused
             raise BatchFailed(reason(refused.__cause__)) from refused
 
     async def _commit(self) -> None:
-        if self._before_commit is not None:
-            try:
-                await asyncio.to_thread(self._before_commit)
-            except Exception as error:
-                await self._roll_back()
-                raise BatchFailed(str(error)) from error
+        try:
+            await self._before_it_commits()
+        except BatchFailed:
+            await self._roll_back()
+            raise
         self.commit_sent = True
         try:
             done = await self._execute("COMMIT")
@@ -125,6 +156,13 @@ class Transaction:
             raise BatchFailed(reason(refused.__cause__)) from refused
         if done != "COMMIT":  # the server rolls back a transaction with a failed statement, and says so
             raise BatchFailed(f"the transaction ended with {done}")
+
+    async def _before_it_commits(self) -> None:
+        if self._before_commit is not None:
+            try:
+                await asyncio.to_thread(self._before_commit)
+            except Exception as error:
+                raise BatchFailed(str(error)) from error
 
     async def _apply(self, unit: Unit, *, savepoint: bool) -> Outcome:
         if not (self._fenced.isdisjoint(unit.incarnations) and self.newly_fenced.isdisjoint(unit.incarnations)):
@@ -214,6 +252,10 @@ class Transaction:
             return await self._connection.fetch(sql)
         except Exception as error:
             raise ConnectionLost(str(error)) from error
+
+
+def _is_fenced(refused: _Refused) -> bool:
+    return getattr(refused.__cause__, "sqlstate", None) == FENCED
 
 
 def _commutes(unit: Unit) -> bool:

@@ -223,7 +223,9 @@ class Writer:
         if self.session.connection is None:
             raise ConnectionLost("it ended")
         self._number += 1
-        self._transaction = Transaction(self.session.connection, self.constraints, self._fenced, self._before_commit)
+        self._transaction = Transaction(
+            self.session.connection, self.session.functions, self.constraints, self._fenced, self._before_commit
+        )
         return self._transaction
 
     async def _reconnect_within(self, seconds: float) -> int:

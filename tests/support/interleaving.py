@@ -1,13 +1,19 @@
-"""Two transactions of PostgreSQL's writer, run a statement at a time in a given order, and what they leave."""
+"""Two transactions of PostgreSQL's writer, run a statement at a time in a given order, and what they leave.
+
+A function of a batch (`BatchFunctions`) gets a gate behind each of its statements: an advisory lock that somebody else
+holds until the batch may go on.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import asyncpg
 
 from persistence.dialect import POSTGRES
+from persistence.postgres.batch_functions import BatchFunctions
 from persistence.postgres.constraints import Constraints
 from persistence.postgres.transaction import BatchFailed, Transaction
 from persistence.store import Unit, Write
@@ -27,6 +33,9 @@ DRAWN = {
 }
 """How a row is compared that has a random part, or a number whose order says nothing."""
 
+GATES = range(8)
+"""The gates of a function, more than any has; the keys of their locks."""
+
 NO_STATE = ("fences", "nodes", "shards", "schema_version", "health")
 
 
@@ -41,26 +50,37 @@ class Side:
     """A node's connection to the database: runs a batch as the writer does, each statement when it is told to.
 
     Attributes:
-        statements: the texts that the batch has run.
+        at_once: whether a batch may be stored by a function.
+        statements: the texts that the batch has run, and the gates that it has passed.
         conflicts: the SQLSTATEs of deadlocks and serialization failures that it met.
     """
 
     def __init__(self, node: str, connection: asyncpg.Connection, watcher: asyncpg.Connection) -> None:
         self.node = node
+        self.at_once = True
         self.statements: list[str] = []
         self.conflicts: list[str] = []
         self._connection = connection
         self._watcher = watcher
         self._constraints = Constraints()
+        self._functions = BatchFunctions()
+        self._no_functions = BatchFunctions()
+        self._no_functions.take_no_more()
+        self._shut: list[int] = []
+        self._at_gate = False
         self._free = False
         self._number = 0
         self._go: asyncio.Future[None] | None = None
         self._changed = asyncio.Event()
         self._task: asyncio.Task[tuple[str, ...]] | None = None
 
-    def begin(self, units: Sequence[Unit]) -> None:
+    async def begin(self, units: Sequence[Unit]) -> None:
         """Begin a batch: it stands before its first statement."""
-        self._free, self._go = False, None
+        self._free, self._go, self._at_gate = False, None, False
+        shut = ", ".join(f"pg_advisory_lock({self._key}, {gate})" for gate in GATES if gate not in self._shut)
+        if shut:
+            await self._watcher.execute(f"SELECT {shut}")
+        self._shut = list(GATES)
         self.statements, self.conflicts = [], []
         self._changed.clear()
         self._task = asyncio.create_task(self._store(list(units)))
@@ -69,17 +89,21 @@ class Side:
         """Run one statement to its end; return False if the batch has ended or waits for the other one's lock."""
         if not await self._stands():
             return False
-        self._release()
+        await self._release()
         return await self._stands()
 
     @property
     def has_ended(self) -> bool:
         return self._task is not None and self._task.done()
 
+    async def let_go(self) -> None:
+        """Run the rest without a stop."""
+        self._free, self._at_gate = True, False
+        await self._open(len(self._shut))
+        await self._release()
+
     async def finish(self) -> tuple[str, ...]:
-        """Run the rest without a stop; return the outcomes."""
-        self._free = True
-        self._release()
+        """Wait for the end of a batch that was let go; return the outcomes."""
         assert self._task is not None
         return await asyncio.wait_for(self._task, 20)
 
@@ -89,6 +113,8 @@ class Side:
         return self._connection.is_closed()
 
     async def execute(self, sql: str, *params: Any) -> str:
+        if sql.startswith("CREATE FUNCTION"):
+            return await self._connection.execute(self._with_gates(sql))
         return await self._in_turn(sql, self._connection.execute, sql, *params)
 
     async def fetch(self, sql: str, *params: Any) -> list[asyncpg.Record]:
@@ -121,30 +147,54 @@ class Side:
 
     def _transaction(self) -> Transaction:
         self._number += 1
-        return Transaction(cast("asyncpg.Connection", self), self._constraints, set(), None)
+        functions = self._functions if self.at_once else self._no_functions
+        return Transaction(cast("asyncpg.Connection", self), functions, self._constraints, set(), None)
 
-    def _release(self) -> None:
+    @property
+    def _key(self) -> int:
+        return self._connection.get_server_pid()
+
+    def _with_gates(self, sql: str) -> str:
+        *statements, end = sql.split(";\n")
+        assert len(statements) <= len(GATES)
+        gates = (f"PERFORM pg_advisory_xact_lock_shared({self._key}, {gate})" for gate in GATES)
+        return ";\n".join([*chain.from_iterable(zip(statements, gates, strict=False)), end])
+
+    async def _open(self, count: int) -> None:
+        gates, self._shut = self._shut[:count], self._shut[count:]
+        if gates:
+            opened = ", ".join(f"pg_advisory_unlock({self._key}, {gate})" for gate in gates)
+            await self._watcher.execute(f"SELECT {opened}")
+
+    async def _release(self) -> None:
+        if self._at_gate:
+            self._at_gate = False
+            self.statements.append(f"gate {self._shut[0]}")
+            await self._open(1)
         go, self._go = self._go, None
         if go is not None:
             self._changed.clear()
             go.set_result(None)
 
     async def _stands(self) -> bool:
-        """Wait until the batch stands before a statement; return False if it has ended, or waits for a lock."""
+        """Wait until the batch stands before a statement or a gate; return False if it has ended, or is blocked."""
         assert self._task is not None
         while self._go is None and not self._task.done():
             try:
                 await asyncio.wait_for(self._changed.wait(), LOOK_S)
             except TimeoutError:
-                if await self._is_blocked():
+                blocking = await self._blocking()
+                if blocking == [self._watcher.get_server_pid()]:
+                    self._at_gate = True
+                    return True
+                if blocking:
                     return False
             else:
                 await asyncio.sleep(0)  # the task ends
         return self._go is not None
 
-    async def _is_blocked(self) -> bool:
-        pid = self._connection.get_server_pid()
-        return await self._watcher.fetchval("SELECT cardinality(pg_blocking_pids($1)) > 0", pid)
+    async def _blocking(self) -> list[int]:
+        return await self._watcher.fetchval("SELECT pg_blocking_pids($1)", self._key)
 
 
 @dataclass
@@ -189,7 +239,7 @@ class Arena:
         A side that waits for the other one's lock is passed over.
         """
         for side, batch in zip(self.sides, batches, strict=True):
-            side.begin(batch)
+            await side.begin(batch)
         held: Side | None = None  # a lock is held to the end of the other batch
         for place in order:
             side = self.sides[place]
@@ -197,8 +247,15 @@ class Arena:
                 held = side
             if held is not None and all(other is held or other.has_ended for other in self.sides):
                 break
+        for side in self.sides:
+            await side.let_go()
         one, other = await asyncio.gather(*(side.finish() for side in self.sides))
         return Result((one, other), await self._taken())
+
+    def store_at_once(self, at_once: bool) -> None:
+        """Choose whether batches may be stored by functions."""
+        for side in self.sides:
+            side.at_once = at_once
 
     @property
     def lengths(self) -> tuple[int, int]:

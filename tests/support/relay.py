@@ -12,10 +12,14 @@ SOCKET = ".s.PGSQL.5432"
 
 
 class Relay:
-    """Passes the bytes of each connection on. With `loses` set, the answer to its next COMMIT cuts a connection."""
+    """Passes the bytes of each connection on. With `loses` set, the answer to its next commit cuts a connection.
+
+    A commit is a COMMIT, or a prepared statement that is run for `node` and commits by itself.
+    """
 
     def __init__(self, server: Path) -> None:
         self._server = server
+        self.node = ""
         self.loses = False
         self.lost = 0
 
@@ -26,7 +30,7 @@ class Relay:
 
         async def there() -> None:
             while data := await reader.read(65_536):
-                if self.loses and b"COMMIT" in data:
+                if self.loses and (b"COMMIT" in data or (data.startswith(b"B") and self.node.encode() in data)):
                     losing.set()
                 to_server.write(data)
 

@@ -1,7 +1,8 @@
 """On PostgreSQL, a batch that shares the lock and one that has it alone leave what one after the other leaves.
 
 Each shared write is run with each exclusive unit that concerns the same rows, by two nodes: each batch is cut at every
-statement by the whole other one, and both take turns. All tables and the outcomes have to be those of one of the two
+statement by the whole other one, and both take turns. Shared writes are stored by a function of the session, which is
+cut within, and by several messages. All tables and the outcomes have to be those of one of the two
 serial orders.
 """
 
@@ -325,6 +326,13 @@ async def unlocked() -> AsyncIterator[Arena]:
         yield arena
 
 
+@pytest.fixture(params=[True, False], ids=["by a function", "by messages"])
+def at_once(request: pytest.FixtureRequest, arena: Arena, unlocked: Arena) -> bool:
+    for one in (arena, unlocked):
+        one.store_at_once(request.param)
+    return request.param
+
+
 async def serial_results(arena: Arena, batches: Sequence[Sequence[Unit]]) -> tuple[list[Result], tuple[int, int]]:
     """Return what the two serial orders leave, and how many statements each batch takes at most."""
     found: list[Result] = []
@@ -378,7 +386,7 @@ def test_each_shared_write_has_a_case():
         assert all(many_of[of] & {write.many for write in writes} for writes in cases)
 
 
-async def test_each_unit_changes_something_by_itself(arena: Arena):
+async def test_each_unit_changes_something_by_itself(arena: Arena, at_once: bool):
     nothing = [Unit(())]
     for what, writes in EXCLUSIVE.items():
         result = await arena.run([nothing, [unit(writes)]], [])
@@ -387,12 +395,16 @@ async def test_each_unit_changes_something_by_itself(arena: Arena):
         assert "false" in arena.sides[1].statements[0], f"this shares the lock: {what}"
     for of in SHARED:
         for batch in batches_of(of):
-            result = await arena.run([batch, nothing], [])
+            result = await arena.run([batch, nothing], [0] * 20)
             assert set(result.outcomes[0]) == {"stored"}, of
             assert result.tables != arena.first_state, of
-            assert "true" in arena.sides[0].statements[0], f"this has the lock alone: {of}"
+            expected = "SELECT pg_temp." if at_once else "BEGIN; SELECT parley_begin('node 0', "
+            assert arena.sides[0].statements[0].startswith(expected), of
+            assert at_once == ("gate 1" in arena.sides[0].statements), of  # the first one is behind parley_begin
+            assert at_once or ", true)" in arena.sides[0].statements[0], f"this has the lock alone: {of}"
 
 
+@pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("what", EXCLUSIVE)
 async def test_a_shared_write_and_an_exclusive_unit_leave_what_a_serial_order_leaves(arena: Arena, what: str):
     exclusive = [unit(EXCLUSIVE[what])]
@@ -402,16 +414,19 @@ async def test_a_shared_write_and_an_exclusive_unit_leave_what_a_serial_order_le
         assert await unlike_serial(arena, [joined, exclusive], cut=[0]) == [], of  # the other's statements are the same
 
 
+@pytest.mark.usefixtures("at_once")
 async def test_a_censored_text_does_not_come_back_in_a_message_that_quotes_it(arena: Arena):
     assert await unlike_serial(arena, QUOTED_AND_CENSORED) == []
 
 
+@pytest.mark.usefixtures("at_once")
 async def test_without_the_lock_a_censored_text_comes_back(unlocked: Arena):
     """So the test before can fail."""
     wrong = await unlike_serial(unlocked, QUOTED_AND_CENSORED)
     assert any(SECRET in told for told in wrong)
 
 
+@pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("what", ["an endpoint is given up", "an endpoint is deleted", "old events go"])
 async def test_without_the_lock_a_shared_write_meets_an_exclusive_unit_halfway(unlocked: Arena, what: str):
     """So the test of all pairs can fail."""

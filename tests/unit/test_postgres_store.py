@@ -402,14 +402,16 @@ async def test_an_actor_says_that_a_commit_in_doubt_may_be_stored(
         await directory.close(5)
 
 
-async def test_a_commit_whose_answer_was_lost_is_told_as_done_and_not_done_twice(own: Cluster, url: str):
+@pytest.mark.parametrize("many", [True, False], ids=["in one message", "by COMMIT"])
+async def test_a_commit_whose_answer_was_lost_is_told_as_done_and_not_done_twice(own: Cluster, url: str, many: bool):
     with tempfile.TemporaryDirectory(prefix="relay-") as folder:
         async with relayed(own, named(url), Path(folder)) as (relay, by_relay):
             store = await PostgresStore.open(by_relay)
+            relay.node = store._writer.session.node  # pyright: ignore[reportPrivateUsage]
             await store.commit(Unit((Write("CREATE TABLE counted (n bigint)", ()),)))
             for n in range(5):
                 relay.loses = True
-                await asyncio.wait_for(store.commit(count(n, by=7)), 10)
+                await asyncio.wait_for(store.commit(count(n, by=7, many=many)), 10)
             assert relay.lost == 5
             assert sorted(await rows(store, "SELECT n FROM counted")) == [(n,) for n in range(5)]
             await store.close()
@@ -419,9 +421,13 @@ async def test_a_commit_whose_answer_was_lost_is_told_as_done_and_not_done_twice
 
 
 class Cancelling:
-    """A connection on which a statement that begins with a text is cancelled, as an operator cancels one."""
+    """A connection on which a statement that begins with a text is cancelled, as an operator cancels one.
 
-    def __init__(self, connection: asyncpg.Connection, text: str) -> None:
+    `told` has the statements.
+    """
+
+    def __init__(self, connection: asyncpg.Connection, text: str = "") -> None:
+        self.told: list[str] = []
         self._connection = connection
         self._text = text
 
@@ -429,6 +435,7 @@ class Cancelling:
         return getattr(self._connection, name)
 
     async def execute(self, sql: str, *params: Any) -> str:
+        self.told.append(sql)
         if self._text and sql.startswith(self._text):
             self._text = ""
             await self._connection.execute("SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(5)")
@@ -453,6 +460,42 @@ async def test_a_cancelled_statement_of_the_writer_costs_no_more_than_its_batch(
     there = [number for number, outcome in zip((1, 0, 2), outcomes, strict=True) if outcome is None]
     assert await counted(store) == {*there, 9}
     assert {type(outcome) for outcome in outcomes} <= {type(None), LookupError, StoreUnavailable}
+
+
+@pytest.mark.parametrize("text", ["CREATE FUNCTION", "SELECT pg_temp"])
+async def test_a_batch_that_can_not_be_stored_by_one_statement_is_stored_by_several(
+    store: PostgresStore, caplog: pytest.LogCaptureFixture, text: str
+):
+    mine = store._writer.session  # pyright: ignore[reportPrivateUsage]
+    assert mine.connection is not None
+    mine.connection = cast("asyncpg.Connection", Cancelling(mine.connection, text))
+    async with asyncio.timeout(10):
+        await asyncio.gather(*(store.commit(count(n)) for n in range(5)))
+        await store.commit(count(5))
+    assert await counted(store) == set(range(6))
+    assert ("takes several messages" in caplog.text) == (text == "CREATE FUNCTION")
+
+
+async def test_a_batch_of_joined_writes_is_one_statement(store: PostgresStore):
+    mine = store._writer.session  # pyright: ignore[reportPrivateUsage]
+    assert mine.connection is not None
+    watched = Cancelling(mine.connection)
+    mine.connection = cast("asyncpg.Connection", watched)
+    for start in (0, 10, 20):
+        await asyncio.gather(*(store.commit(count(start + n)) for n in range(10)))
+    assert await counted(store) == set(range(30))
+    first, *others = watched.told
+    assert first.startswith("CREATE FUNCTION pg_temp.parley_store_0(")
+    assert others == ["SELECT pg_temp.parley_store_0($1, $2, $3)"] * 3
+
+
+async def test_a_batch_sees_what_was_stored_before_it_had_the_lock(own: Cluster, url: str):
+    await own.execute(f"ALTER DATABASE \"{named(url)}\" SET default_transaction_isolation = 'repeatable read'")
+    store = await PostgresStore.open(url)
+    connection = store._writer.session.connection  # pyright: ignore[reportPrivateUsage]
+    assert connection is not None
+    assert await connection.fetchval("SHOW transaction_isolation") == "read committed"
+    await store.close()
 
 
 async def test_a_lost_session_that_the_server_can_not_end_yet_is_no_other_gateway(
