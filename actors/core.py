@@ -29,6 +29,7 @@ from actors.quotas.actor import QuotaActor
 from actors.quotas.messages import QUOTA
 from actors.runtime.directory import Directory, Kind
 from actors.runtime.local_directory import IDLE_S, LocalDirectory
+from actors.runtime.placement import LocalPlacement, Placement
 from actors.runtime.wakeups import LocalWakeup, Wakeup
 from actors.sealing import Sealer
 from actors.sessions.actor import KeyActor, SessionActor
@@ -42,10 +43,11 @@ from actors.users.actor import UserActor
 from actors.users.attempts import PasswordAttempts
 from actors.users.messages import USER
 from actors.users.passwords import PasswordHasher
+from actors.webhooks.attempts import SharedSender
 from actors.webhooks.counts import DeliveryCounts
 from actors.webhooks.dispatcher import WebhookDispatcher
 from actors.webhooks.endpoints import WebhooksActor
-from actors.webhooks.messages import DISPATCHER, DISPATCHER_KEY, WEBHOOKS, StopDelivering
+from actors.webhooks.messages import DISPATCHER, WEBHOOKS, StopDelivering, dispatcher_of_shard, one_dispatcher
 from actors.webhooks.outbox import Outbox
 from actors.webhooks.schedule import RetrySchedule
 from actors.webhooks.signing import Signer
@@ -100,7 +102,7 @@ def _dispatcher(core: "Core", key: str) -> WebhookDispatcher:
         core.sealer,
         Signer(sent.header_brand),
         RetrySchedule(sent.retry_delays_s, random.random),
-        partial(_open_sender, sent),
+        core.sender,
         core.deliveries,
     )
 
@@ -118,7 +120,9 @@ KINDS: dict[str, Callable[["Core"], Kind]] = {
         lambda key: BankActor(key, core.store, core.clock, core.residents), holds_agents=True, holds_names=True
     ),
     WEBHOOKS: lambda core: Kind(lambda key: WebhooksActor(key, core.store, core.clock, core.outbox, core.sealer)),
-    DISPATCHER: lambda core: Kind(partial(_dispatcher, core), holds_users=False),
+    DISPATCHER: lambda core: Kind(
+        partial(_dispatcher, core), holds_users=False, started_by_tells=not core.placement.alone
+    ),
     TOOL_SERVER: lambda core: Kind(lambda key: ToolServerActor(key, core.store, core.tool_servers)),
     LIBRARY: lambda core: Kind(lambda key: LibraryActor(key, core.store, core.clock)),
 }
@@ -138,12 +142,18 @@ class Core:
         ticks: Callable[[], float] = monotonic,
         hasher: PasswordHasher | None = None,
         directory: Callable[[Mapping[str, Kind]], Directory] | None = None,
+        placement: Placement | None = None,
     ) -> None:
-        """Wire the core; `directory` makes the directory of the kinds of actors, by default that of one process."""
+        """Wire the core.
+
+        `directory` makes the directory of the kinds of actors, by default that of one process; `placement` tells what
+        is this node's, by default everything.
+        """
         self.store = store
+        self.placement: Placement = placement or LocalPlacement()
         self.engine = engine
         self.sealer = sealer
-        self.outbox = Outbox(clock)
+        self.outbox = Outbox(clock, one_dispatcher if self.placement.alone else dispatcher_of_shard)
         self.options = options
         self.clock = clock
         self.streams = Streams()
@@ -151,6 +161,7 @@ class Core:
         self.tool_servers = ToolServers(options.tools, sealer, self.outbound)
         self.session_ttl_ms = options.session_ttl_s * 1000
         self.deliveries = DeliveryCounts()
+        self.sender = SharedSender(partial(_open_sender, options.webhooks))
         self.residents = Residents()
         kinds = {kind: of(self) for kind, of in KINDS.items()}
         self.directory: Directory = (
@@ -168,10 +179,17 @@ class Core:
 
     async def close(self, grace_s: float) -> int:
         """Finish the work under way, stop every actor, close the store; return the number of actors cut off."""
-        self.directory.tell(DISPATCHER, DISPATCHER_KEY, StopDelivering())
+        unfinished = await self.stop(grace_s)
+        await self.store.close()
+        return unfinished
+
+    async def stop(self, grace_s: float) -> int:
+        """Finish the work under way and stop every actor; return the number of actors cut off."""
+        self.sender.stopping = True
+        for dispatcher in list(self.directory.statuses(DISPATCHER)):
+            self.directory.tell(DISPATCHER, dispatcher.key, StopDelivering())
         self.tool_servers.close()
         self.residents.close()
         unfinished = await self.directory.close(grace_s)
         self.hasher.close()
-        await self.store.close()
         return unfinished

@@ -106,6 +106,9 @@ def repeat_all(positions: Iterable[int], id_start: str, at: int) -> Write:
 Waiting = list[tuple[int, int]]
 """Endpoints with waiting deliveries, each with the due time of the first."""
 
+_SHARD = "substr(endpoints.user_id, length(endpoints.user_id) - 1)"
+"""The shard of an endpoint's user, as two hex digits; PostgreSQL has an index of this expression."""
+
 _FIRST_DUE = "(SELECT min(due) FROM deliveries WHERE endpoint = {} AND due IS NOT NULL)"
 
 
@@ -114,19 +117,42 @@ def waiting_endpoints(after: int, limit: int) -> Query[Waiting]:
 
     This list, too, is one row of JSON, as `due_first`.
     """
+    columns = f"@json_row(endpoint, {_FIRST_DUE.format('waiting.endpoint')})"
+    return Query(_WAITING_AFTER.format(columns), (after, limit), _waiting)
+
+
+def waiting_with_users(after: int, limit: int) -> Query[list[tuple[int, int, str]]]:
+    """List the same endpoints with their users' ids."""
+    user = "(SELECT user_id FROM endpoints WHERE number = waiting.endpoint)"
+    columns = f"@json_row(endpoint, {_FIRST_DUE.format('waiting.endpoint')}, {user})"
+    return Query(
+        _WAITING_AFTER.format(columns), (after, limit), lambda row: [tuple(found) for found in orjson.loads(row[0])]
+    )
+
+
+_WAITING_AFTER = """
+    WITH RECURSIVE waiting (endpoint, found) AS (
+        SELECT min(endpoint), 1 FROM deliveries WHERE due IS NOT NULL AND endpoint > ?1
+        UNION ALL
+        SELECT (SELECT min(endpoint) FROM deliveries WHERE due IS NOT NULL AND endpoint > waiting.endpoint),
+               found + 1
+        FROM waiting WHERE waiting.endpoint IS NOT NULL AND found < ?2
+    )
+    SELECT @json_array({}) FROM waiting WHERE endpoint IS NOT NULL
+"""
+
+
+def waiting_in_shard(shard: str) -> Query[Waiting]:
+    """List the endpoints of a shard's users with waiting deliveries; a seek for each of their endpoints.
+
+    `shard` is two hex digits, in which the ids of its users end.
+    """
     return Query(
         f"""
-        WITH RECURSIVE waiting (endpoint, found) AS (
-            SELECT min(endpoint), 1 FROM deliveries WHERE due IS NOT NULL AND endpoint > ?1
-            UNION ALL
-            SELECT (SELECT min(endpoint) FROM deliveries WHERE due IS NOT NULL AND endpoint > waiting.endpoint),
-                   found + 1
-            FROM waiting WHERE waiting.endpoint IS NOT NULL AND found < ?2
-        )
-        SELECT @json_array(@json_row(endpoint, {_FIRST_DUE.format("waiting.endpoint")}))
-        FROM waiting WHERE endpoint IS NOT NULL
+        SELECT @json_array(@json_row(number, {_FIRST_DUE.format("endpoints.number")}))
+        FROM endpoints WHERE {_SHARD} = ?
         """,
-        (after, limit),
+        (shard,),
         _waiting,
     )
 
@@ -253,11 +279,21 @@ def begin_recovery(endpoint: int, since: int, upto: int) -> Write:
     return Write("INSERT INTO recoveries (endpoint, since, upto) VALUES (?, ?, ?)", (endpoint, since, upto))
 
 
-NEXT_RECOVERY: Query[Recovery] = Query(
-    "SELECT place, endpoint, since, cursor, upto FROM recoveries ORDER BY place LIMIT 1",
-    (),
-    lambda row: Recovery(*row),
+def next_recovery(shard: str | None = None) -> Query[Recovery]:
+    """Read the oldest recovery under way; of a shard's users, given as two hex digits, or of all."""
+    of_shard = f"JOIN endpoints ON endpoints.number = endpoint WHERE {_SHARD} = ?"
+    return Query(
+        f"SELECT place, endpoint, since, cursor, upto FROM recoveries {'' if shard is None else of_shard}"
+        " ORDER BY place LIMIT 1",
+        () if shard is None else (shard,),
+        lambda row: Recovery(*row),
+    )
+
+
+RECOVERING: Query[str] = Query(
+    "SELECT DISTINCT user_id FROM recoveries JOIN endpoints ON endpoints.number = endpoint", (), lambda row: row[0]
 )
+"""The users with a recovery under way."""
 
 
 def to_recover(recovery: Recovery, limit: int) -> Query[int]:

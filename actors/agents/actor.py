@@ -32,7 +32,7 @@ from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
 from actors.runtime.notices import ReloadConcerning
-from actors.webhooks.outbox import Outbox, woken
+from actors.webhooks.outbox import Outbox
 from actors.wire import Record
 from persistence import agents, conversations, domains
 from persistence.agents import AgentRow
@@ -138,7 +138,7 @@ class AgentActor(DurableActor):
             preview=lambda: self._view(replace(agent, updated_at=now, **given)),
             applied=lambda: self._change(now, **given),
             constraint_errors={agents.NAME_TAKEN: name_taken, ROWS: no_such_agent},
-            notices=(woken(agent.owner_id), *renamed),
+            notices=(self._outbox.woken(agent.owner_id), *renamed),
         )
 
     def _change(self, at: int, **changes: Any) -> None:
@@ -172,7 +172,7 @@ class AgentActor(DurableActor):
             *self._outbox.emit(agent.owner_id, *deployment_event("deleted", agent), at=now),
             reply=lambda: view,
             applied=self.retire,
-            notices=(ReloadConcerning(self.key, is_agent=True), woken(agent.owner_id)),
+            notices=(ReloadConcerning(self.key, is_agent=True), self._outbox.woken(agent.owner_id)),
         )
 
     # notices of other actors

@@ -12,7 +12,7 @@ from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import OwnTell
-from actors.webhooks.outbox import Outbox, woken
+from actors.webhooks.outbox import Outbox
 from actors.wire import iso
 from persistence import quotas
 from persistence.store import Store, Unit, Write
@@ -193,7 +193,7 @@ class QuotaActor(DurableActor):
             *events,
             applied=applied,
             awaited=False,
-            notices=(woken(self.key),) if events else (),
+            notices=(self._outbox.woken(self.key),) if events else (),
         )
 
     def _status(self, *, admitted: bool = True, stored: AsyncFuture[Any] | None = None) -> QuotaStatus:
@@ -264,7 +264,7 @@ class QuotaActor(DurableActor):
     def _flush_refusals(self, at: int) -> None:
         events = self._refusals_event(at)
         if events:  # nobody waits for it
-            self.commit(*events, awaited=False, notices=(woken(self.key),))
+            self.commit(*events, awaited=False, notices=(self._outbox.woken(self.key),))
 
     def _refusals_event(self, at: int | None = None) -> tuple[Write, ...]:
         refused, self._refused = self._refused, 0

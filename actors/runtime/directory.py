@@ -41,6 +41,8 @@ class Kind:
     holds_users: bool = True
     holds_agents: bool = False
     holds_names: bool = False
+    started_by_tells: bool = False
+    """Whether a tell starts an actor that is not live; others read the store when they start."""
 
 
 class Directory(Protocol):

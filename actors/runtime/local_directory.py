@@ -93,7 +93,9 @@ class LocalDirectory:
         """Send a message to an actor if it is live; see `Directory.tell`."""
         actor = self._actors.get((kind, key))
         if actor is None:
-            return
+            if self._closing or not self._kinds[kind].started_by_tells:
+                return
+            actor = self._activate(kind, key)
         try:
             actor.deliver(Envelope(message))
         except Overloaded:

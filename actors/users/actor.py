@@ -40,8 +40,8 @@ from actors.users.messages import (
     no_such_key,
     wrong_password,
 )
-from actors.webhooks.messages import DISPATCHER, DISPATCHER_KEY, EndpointsGone
-from actors.webhooks.outbox import Outbox, woken
+from actors.webhooks.messages import EndpointsGone
+from actors.webhooks.outbox import Outbox
 from persistence import agents, banks, censoring, credentials, domains, idempotency_records, logon_places, users
 from persistence.agents import AgentRow
 from persistence.banks import BankRow
@@ -157,7 +157,7 @@ class UserActor(DurableActor):
             notices=(
                 ReloadConcerning(user.id),
                 *(Told(AGENT, agent_id, UserGone(user.id)) for agent_id in message.met_agents),
-                Told(DISPATCHER, DISPATCHER_KEY, EndpointsGone(user.id)),
+                self._outbox.told(user.id, EndpointsGone(user.id)),
             ),
         )
 
@@ -178,7 +178,7 @@ class UserActor(DurableActor):
             users.update(user),
             *event,
             reply=lambda: user,
-            notices=(Told(QUOTA, user.id, PlanChanged(user.plan, user.plan_limit)), woken(user.id)),
+            notices=(Told(QUOTA, user.id, PlanChanged(user.plan, user.plan_limit)), self._outbox.woken(user.id)),
         )
 
     @handles(CreateKey)
@@ -233,7 +233,7 @@ class UserActor(DurableActor):
             agents.insert(agent),
             *self._outbox.emit(user.id, *deployment_event("created", agent), at=now),
             reply=lambda: agent,
-            notices=(woken(user.id),),
+            notices=(self._outbox.woken(user.id),),
             constraint_errors={agents.NAME_TAKEN: name_taken, FOREIGN_KEY: no_such_user},
         )
 

@@ -21,13 +21,44 @@ if TYPE_CHECKING:
     from actors.webhooks.sender import Sender
 
 IN_FLIGHT = 512
-"""The number of attempts under way; beyond it, each endpoint has only one."""
+"""The number of attempts under way on a node; beyond it, each endpoint has only one."""
 
 
 log = logging.getLogger("parley.webhooks")
 
 OpenSender = Callable[[], Awaitable["Sender"]]
 """Opens the sender, with its connections."""
+
+
+class SharedSender:
+    """The sender of a node's dispatchers: opened at the first attempt, closed when the last dispatcher has ended."""
+
+    def __init__(self, open_sender: OpenSender) -> None:
+        self._open = open_sender
+        self._opening = asyncio.Lock()
+        self._users = 0
+        self.sender: Sender | None = None
+        """None until it is open."""
+        self.stopping = False
+        """Whether the gateway stops, so that a dispatcher that starts now delivers nothing."""
+
+    def join(self) -> None:
+        """Count one more dispatcher."""
+        self._users += 1
+
+    async def leave(self) -> None:
+        """Count one less, and close the sender with the last one."""
+        self._users -= 1
+        if not self._users and self.sender is not None:
+            sender, self.sender = self.sender, None
+            await sender.close()
+
+    async def opened(self) -> "Sender":
+        """Return the sender, opened if it is not."""
+        async with self._opening:
+            if self.sender is None:
+                self.sender = await self._open()
+            return self.sender
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,30 +101,28 @@ class AttemptsHost(Protocol):
 class Attempts:
     """Signs and sends deliveries; the dispatcher selects them, and judges the outcomes."""
 
-    __slots__ = ("_clock", "_counts", "_host", "_open_sender", "_opening", "_sender", "_signer", "_tasks", "in_flight")
+    __slots__ = ("_clock", "_counts", "_host", "_sender", "_signer", "_tasks", "in_flight")
 
     def __init__(
         self,
         host: AttemptsHost,
         clock: Clock,
         signer: Signer,
-        open_sender: OpenSender,
+        sender: SharedSender,
         counts: DeliveryCounts,
     ) -> None:
         self._host = host
         self._clock = clock
         self._signer = signer
-        self._open_sender = open_sender
+        self._sender = sender
         self._counts = counts
-        self._sender: Sender | None = None
-        self._opening = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
         self.in_flight = 0
 
     @property
     def full(self) -> bool:
         """Whether the largest number of attempts is under way."""
-        return self.in_flight >= IN_FLIGHT
+        return self._counts.in_flight >= IN_FLIGHT
 
     def begin(self, lane: Lane, row: DueRow) -> None:
         """Begin an attempt of a lane, after reading a long event's data."""
@@ -121,7 +150,7 @@ class Attempts:
 
     async def _attempt(self, number: int, row: DueRow, receiver: Receiver, at: int, data: str) -> None:
         try:
-            sender = self._sender or await self._opened()
+            sender = self._sender.sender or await self._sender.opened()
         except Exception as error:  # the dispatcher starts anew from the rows, else this delivery would never be sent
             log.exception("the webhook sender can't be opened")
             self._host.fail(error)
@@ -136,13 +165,6 @@ class Attempts:
         # done here, because a callback would cost one more turn of the loop
         self._tasks.discard(cast(asyncio.Task[None], asyncio.current_task()))
 
-    async def _opened(self) -> "Sender":
-        """Open the sender at the first attempt."""
-        async with self._opening:
-            if self._sender is None:
-                self._sender = await self._open_sender()
-            return self._sender
-
     def given_up(self, lane: Lane, row: DueRow) -> None:
         """End an attempt that was not sent, because its data or its receiver is gone."""
         lane.open.discard(row.position)
@@ -155,7 +177,9 @@ class Attempts:
         self._count(-1)
 
     def _count(self, by: int) -> None:
-        self.in_flight = self._counts.in_flight = max(0, self.in_flight + by)
+        by = max(by, -self.in_flight)
+        self.in_flight += by
+        self._counts.in_flight += by
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Run work in a task that ends with the attempts."""
@@ -167,14 +191,13 @@ class Attempts:
         """Cancel attempts under way; their rows make them due again."""
         for task in self._tasks:
             task.cancel()
-        self.in_flight = 0
+        self._count(-self.in_flight)
 
     async def close(self) -> None:
-        """Cancel attempts under way and close all connections."""
+        """Cancel attempts under way; the last dispatcher's close all connections."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self._counts.in_flight = 0
-        if self._sender is not None:
-            await self._sender.close()
+        self._count(-self.in_flight)
+        await self._sender.leave()

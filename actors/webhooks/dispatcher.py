@@ -1,4 +1,7 @@
-"""The dispatcher: one actor that delivers the events of the outbox to endpoints.
+"""The dispatcher: an actor that delivers the events of the outbox to endpoints.
+
+A gateway that is alone has one. Of several nodes each has one for each of its shards, for the endpoints of the shard's
+users; they share the node's sender, and its bound of attempts under way.
 
 The rows decide: each delivery's row has its due time. A notice after a commit only names the user whose endpoints to
 look at; at its start and after a fault the dispatcher continues from the rows. Each endpoint has a lane (lanes.py), so
@@ -14,13 +17,14 @@ from actors.ids import Clock
 from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor, not_stored
 from actors.sealing import Sealer
-from actors.webhooks.attempts import AttemptEnded, Attempts, BodyRead, OpenSender
+from actors.webhooks.attempts import AttemptEnded, Attempts, BodyRead, SharedSender
 from actors.webhooks.counts import DeliveryCounts
-from actors.webhooks.due import PAGE, DueDeliveries, DueQuery, find
-from actors.webhooks.lanes import REFILL_BELOW, Lane, WakeupHeap, receiver_of
+from actors.webhooks.due import DueDeliveries, DueQuery, find, waiting
+from actors.webhooks.lanes import REFILL_BELOW, Lane, Lanes, receiver_of
 from actors.webhooks.messages import (
     CHUNK,
     DISPATCHER,
+    DISPATCHER_KEY,
     EndpointChanged,
     EndpointsGone,
     RecoveryBegun,
@@ -40,8 +44,6 @@ from persistence.store import Store
 
 LOADED_LANES = 64
 """The number of endpoints whose deliveries one read loads, and of users whose endpoints it looks at."""
-LANES_AT_REST = 2_000
-"""The number of cached endpoints without deliveries, so that their rows need not be read for each event."""
 LOOK_AGAIN_MS = 60_000
 STOP_S = 3.0
 """Seconds that a stop waits for attempts under way; those cut off are sent again after the next start."""
@@ -58,17 +60,17 @@ class WebhookDispatcher(DurableActor):
         "_crowded",
         "_hungry",
         "_lanes",
-        "_lanes_limit",
         "_look",
         "_looked_to",
         "_outcomes",
         "_reading",
         "_recovery",
         "_sealer",
+        "_sender",
+        "_shard",
         "_stopping",
         "_stored",
         "_timer",
-        "_wakeups",
         "_woken",
     )
 
@@ -81,17 +83,17 @@ class WebhookDispatcher(DurableActor):
         sealer: Sealer,
         signer: Signer,
         schedule: RetrySchedule,
-        open_sender: OpenSender,
+        sender: SharedSender,
         counts: DeliveryCounts,
     ) -> None:
         super().__init__(key, store)
         self._clock = clock
         self._sealer = sealer
-        self._attempts = Attempts(self, clock, signer, open_sender, counts)
+        self._sender = sender
+        self._shard = None if key == DISPATCHER_KEY else key
+        self._attempts = Attempts(self, clock, signer, sender, counts)
         self._outcomes = Outcomes(self, clock, outbox, schedule, counts)
-        self._lanes: dict[int, Lane] = {}
-        self._lanes_limit = LANES_AT_REST
-        self._wakeups = WakeupHeap()
+        self._lanes = Lanes()
         self._hungry: deque[Lane] = deque()  # whose rows are to be read
         self._crowded: deque[Lane] = deque()  # lanes that wait for other lanes' attempts to end
         self._woken: dict[str, None] = {}  # users with new deliveries, in order
@@ -100,7 +102,7 @@ class WebhookDispatcher(DurableActor):
         self._recovery = Recoveries(self, clock)
         self._reading = False
         self._stored: list[StoredResult] = []  # since the current read began
-        self._stopping = False
+        self._stopping = sender.stopping
         self._timer: asyncio.TimerHandle | None = None
 
     async def on_begin(self) -> None:
@@ -111,18 +113,19 @@ class WebhookDispatcher(DurableActor):
         """
         if not await self.store.writable():
             raise not_stored()
-        last = 0
-        while page := (await self.store.fetch(deliveries.waiting_endpoints(last, PAGE)))[0]:
-            for last, due in page:
-                self._lane(last).expect(due)
+        async for number, due in waiting(self.store, self._shard):
+            self._lanes.of(number).expect(due)
         self.tell_self(RecoveryBegun())  # one may be under way
+        self._sender.join()
 
     # wake-ups
 
     @handles(Wake)
-    def _wake(self, _: Wake) -> None:
-        self._look = True
-        self.go_on()
+    def _wake(self, message: Wake) -> None:
+        self._look = self._shard is None
+        for number, due in message.due:
+            self._lanes.of(number).expect(due)
+        self.go_on(*(self._lanes[number] for number, _ in message.due))
 
     @handles(Woken)
     def _user_woken(self, message: Woken) -> None:
@@ -131,7 +134,7 @@ class WebhookDispatcher(DurableActor):
 
     @handles(EndpointChanged)
     def _endpoint_changed(self, message: EndpointChanged) -> None:
-        lane = self._lane(message.number)
+        lane = self._lanes.of(message.number)
         lane.changed()
         lane.breaker = type(lane.breaker)()  # its owner changed it: failures count anew
         self.go_on(lane)
@@ -156,23 +159,9 @@ class WebhookDispatcher(DurableActor):
 
     # the order of lanes
 
-    def _lane(self, number: int) -> Lane:
-        lane = self._lanes.get(number)
-        if lane is None:
-            if len(self._lanes) >= self._lanes_limit:
-                self._drop_resting()
-            lane = self._lanes[number] = Lane(number)
-            self._wakeups.set(lane, 0)
-        return lane
-
-    def _drop_resting(self) -> None:
-        for number in [lane.number for lane in self._lanes.values() if lane.at_rest]:
-            del self._lanes[number]
-        self._lanes_limit = max(LANES_AT_REST, 2 * len(self._lanes))  # so that this is done rarely
-
     def look_at(self, number: int) -> None:
         """Load the due deliveries of an endpoint."""
-        lane = self._lane(number)
+        lane = self._lanes.of(number)
         lane.expect(0)
         self.go_on(lane)
 
@@ -183,7 +172,7 @@ class WebhookDispatcher(DurableActor):
         now = self._clock()
         for lane in lanes:
             self._drive(lane, now)
-        for lane in self._wakeups.due(self._lanes, now):
+        for lane in self._lanes.due(now):
             self._drive(lane, now)
         if not self._reading and (self._woken or self._look or self._hungry or self._recovery.wanted):
             self._read()
@@ -192,7 +181,7 @@ class WebhookDispatcher(DurableActor):
     def _set_timer(self, now: int) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        at = min(self._wakeups.first or now + LOOK_AGAIN_MS, now + LOOK_AGAIN_MS)
+        at = min(self._lanes.wakeups.first or now + LOOK_AGAIN_MS, now + LOOK_AGAIN_MS)
         self._timer = asyncio.get_running_loop().call_later(max(0.0, (at - now) / 1000), self._time_has_come)
 
     def _time_has_come(self) -> None:
@@ -206,7 +195,7 @@ class WebhookDispatcher(DurableActor):
         if lane.breaker.open_until > now:
             lane.let_go()
             if lane.next_due is not None:
-                self._wakeups.set(lane, max(lane.breaker.open_until, lane.next_due))
+                self._lanes.wakeups.set(lane, max(lane.breaker.open_until, lane.next_due))
             return
         room = lane.room(now)
         while room and lane.ready:
@@ -219,7 +208,7 @@ class WebhookDispatcher(DurableActor):
         if lane.next_due is None or lane.queued or len(lane.ready) >= REFILL_BELOW:
             return
         if lane.next_due > now:
-            self._wakeups.set(lane, lane.next_due)
+            self._lanes.wakeups.set(lane, lane.next_due)
         else:
             lane.queued = True
             self._hungry.append(lane)
@@ -238,6 +227,7 @@ class WebhookDispatcher(DurableActor):
             woken,
             self._looked_to if self._look else None,
             self._recovery.ask(),
+            self._shard,
         )
         self._look = False
         self._attempts.in_background(self._find(asked))
@@ -255,7 +245,7 @@ class WebhookDispatcher(DurableActor):
         if found.looked_to is not None:
             self._looked_to = found.looked_to
         for number, due in found.waiting:
-            self._lane(number).expect(due)
+            self._lanes.of(number).expect(due)
         touched = {number: self._lanes[number] for number, _ in found.waiting}
         for number, version in found.lanes:
             lane = self._lanes.get(number)
@@ -329,8 +319,15 @@ class WebhookDispatcher(DurableActor):
 
     @property
     def engaged(self) -> bool:
-        """Whether it must stay: always while the gateway runs, then until no attempt is under way or unstored."""
-        return not self._stopping or bool(self._attempts.in_flight) or self._outcomes.pending
+        """Whether it must stay: until no attempt is under way or unstored; the only one while the gateway runs.
+
+        That of a shard stays while anything waits.
+        """
+        if self._attempts.in_flight or self._outcomes.pending:
+            return True
+        if self._shard is None or self._stopping:
+            return not self._stopping
+        return bool(self._reading or self._woken or self._recovery.wanted) or not self._lanes.at_rest
 
     async def on_end(self) -> None:
         """Cut off attempts under way; their rows make them due again."""

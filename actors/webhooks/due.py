@@ -1,6 +1,7 @@
 """The dispatcher's reads of the store: endpoints with waiting deliveries, due ones, the next ones of a recovery."""
 
 import logging
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
 from actors.runtime.mailbox import OwnTell
@@ -23,6 +24,7 @@ class DueQuery:
         woken: the users whose endpoints are looked at.
         look_after: the number of the endpoint after which the next page of endpoints is looked at; None for none.
         recover: the number of a recovery's deliveries to list; may be 0.
+        shard: the shard whose recoveries are taken, as two hex digits; None takes all.
     """
 
     lanes: tuple[tuple[int, int], ...]
@@ -30,6 +32,7 @@ class DueQuery:
     woken: list[str]
     look_after: int | None
     recover: int
+    shard: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,23 @@ PAGE = 1_000
 """The number of endpoints that one read looks at, beside those of the users woken."""
 
 
+async def waiting(store: Store, shard: str | None) -> AsyncGenerator[tuple[int, int]]:
+    """Read the endpoints with waiting deliveries, each with the due time of the first, of one shard or of all.
+
+    Raises:
+        StoreUnavailable: the store can't be read.
+    """
+    if shard is not None:
+        for found in (await store.fetch(deliveries.waiting_in_shard(shard)))[0]:
+            yield found
+        return
+    last = 0
+    while page := (await store.fetch(deliveries.waiting_endpoints(last, PAGE)))[0]:
+        for found in page:
+            yield found
+        last = page[-1][0]
+
+
 async def find(store: Store, asked: DueQuery) -> DueDeliveries:
     """Read the deliveries of a query; return failures in `error`."""
     fetch = store.fetch
@@ -64,7 +84,7 @@ async def find(store: Store, asked: DueQuery) -> DueDeliveries:
             (due,) = await fetch(deliveries.due_first([number for number, _ in asked.lanes], LOADED))
             for row in due:
                 rows.setdefault(row.endpoint, []).append(row)
-        recovery = next(iter(await fetch(deliveries.NEXT_RECOVERY)), None) if asked.recover else None
+        recovery = next(iter(await fetch(deliveries.next_recovery(asked.shard))), None) if asked.recover else None
         positions = await fetch(deliveries.to_recover(recovery, asked.recover)) if recovery is not None else []
     except StoreUnavailable as error:
         return DueDeliveries(error=error)

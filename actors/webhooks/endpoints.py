@@ -12,14 +12,12 @@ from actors.names import no_such_user
 from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
-from actors.runtime.notices import Notice, Told
+from actors.runtime.notices import Notice
 from actors.sealing import Sealer
 from actors.webhooks import event_types, signing
 from actors.webhooks.event_types import endpoint_data
 from actors.webhooks.messages import (
     CHUNK,
-    DISPATCHER,
-    DISPATCHER_KEY,
     MAX_ENDPOINTS,
     WEBHOOKS,
     ChangeEndpoint,
@@ -37,7 +35,7 @@ from actors.webhooks.messages import (
     not_active,
     too_many_endpoints,
 )
-from actors.webhooks.outbox import Outbox, woken
+from actors.webhooks.outbox import Outbox
 from actors.webhooks.records import delivery_record, endpoint_record
 from actors.webhooks.signing import Secret, seal_purpose
 from actors.wire import Record
@@ -107,7 +105,7 @@ class WebhooksActor(DurableActor):
             reply=lambda: endpoint_record(endpoint) | {"secret": secret},
             applied=applied,
             constraint_errors={FOREIGN_KEY: no_such_user, ROWS: too_many_endpoints},
-            notices=(woken(self.key),),
+            notices=(self._outbox.woken(self.key),),
         )
 
     @handles(ChangeEndpoint)
@@ -166,7 +164,7 @@ class WebhooksActor(DurableActor):
             deliveries.repeat(old.id, new.id, now),
             reply=lambda: delivery_record(new, []),
             constraint_errors={ROWS: not_active},
-            notices=(woken(self.key),),
+            notices=(self._outbox.woken(self.key),),
         )
 
     @handles(Recover)
@@ -177,7 +175,7 @@ class WebhooksActor(DurableActor):
         return self.commit_or_refuse(
             deliveries.begin_recovery(endpoint.number, message.since, message.upto),
             reply=lambda: message.count,
-            notices=(Told(DISPATCHER, DISPATCHER_KEY, RecoveryBegun()),),
+            notices=(self._outbox.told(self.key, RecoveryBegun()),),
             constraint_errors={FOREIGN_KEY: no_such_endpoint},
         )
 
@@ -192,7 +190,7 @@ class WebhooksActor(DurableActor):
         return self.commit(
             *self._outbox.emit(self.key, message.event_type, message.data, event_id=event_id),
             reply=lambda: TestSent(event_id, len(taken)),
-            notices=(woken(self.key),),
+            notices=(self._outbox.woken(self.key),),
         )
 
     def _active(self, endpoint_id: str) -> EndpointRow:
@@ -210,7 +208,7 @@ class WebhooksActor(DurableActor):
         return self._outbox.emit(self.key, f"webhook.endpoint.{what}", data, at=at)
 
     def _changed(self, number: int) -> tuple[Notice, ...]:
-        return Told(DISPATCHER, DISPATCHER_KEY, EndpointChanged(number)), woken(self.key)
+        return self._outbox.told(self.key, EndpointChanged(number)), self._outbox.woken(self.key)
 
     def concerns(self, user_id: str) -> bool:
         """Return whether the endpoints belong to this user."""

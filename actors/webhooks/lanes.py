@@ -19,6 +19,8 @@ from persistence.endpoints import EndpointRow
 
 REFILL_BELOW = 8
 """The number of loaded deliveries below which more are loaded."""
+LANES_AT_REST = 2_000
+"""The number of cached endpoints without deliveries, so that their rows need not be read for each event."""
 LOADED = MAX_OPEN + REFILL_BELOW + 40
 """The number of rows that a load reads of an endpoint: the known ones, and up to forty more."""
 
@@ -176,3 +178,36 @@ class WakeupHeap:
     def first(self) -> int | None:
         """The time of the next wake-up, or an earlier one."""
         return self._heap[0][0] if self._heap else None
+
+
+class Lanes(dict[int, Lane]):
+    """The lanes of a dispatcher, by the endpoint's number, and when they wake up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._limit = LANES_AT_REST
+        self.wakeups = WakeupHeap()
+
+    def of(self, number: int) -> Lane:
+        """Return the lane of an endpoint; a new one wakes up at once."""
+        lane = self.get(number)
+        if lane is None:
+            if len(self) >= self._limit:
+                self._drop_resting()
+            lane = self[number] = Lane(number)
+            self.wakeups.set(lane, 0)
+        return lane
+
+    def _drop_resting(self) -> None:
+        for number in [lane.number for lane in self.values() if lane.at_rest]:
+            del self[number]
+        self._limit = max(LANES_AT_REST, 2 * len(self))  # so that this is done rarely
+
+    def due(self, now: int) -> list[Lane]:
+        """Return the lanes whose time to wake up has come."""
+        return self.wakeups.due(self, now)
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no lane has state beyond the store's."""
+        return all(lane.at_rest for lane in self.values())

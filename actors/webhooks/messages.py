@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from actors.errors import NotFound, StateConflict
+from actors.runtime.cluster.shards import shard_of
 from actors.runtime.mailbox import Ask, Tell
 from actors.wire import Record
 from persistence.delivery_log import DeliveryRow
@@ -12,7 +13,17 @@ WEBHOOKS = "webhooks"
 """The kind of users' webhooks actors."""
 
 DISPATCHER, DISPATCHER_KEY = "dispatcher", "webhooks"
-"""The address of the one dispatcher."""
+"""The kind of dispatchers, and the address of a single gateway's only one."""
+
+
+def one_dispatcher(_: str) -> str:
+    """Return the key of the dispatcher of a user's endpoints, on a gateway that is alone."""
+    return DISPATCHER_KEY
+
+
+def dispatcher_of_shard(user_id: str) -> str:
+    """Return the key of the dispatcher of a user's endpoints, on several nodes: the two hex digits of its shard."""
+    return f"{shard_of(user_id):02x}"
 
 
 MAX_ENDPOINTS = 50
@@ -28,7 +39,12 @@ CHUNK = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Wake(Ask[None]):
-    """Read due deliveries; starts the dispatcher if it is not running."""
+    """Read due deliveries; starts the dispatcher if it is not running.
+
+    The only dispatcher looks for them itself. That of a shard gets the endpoints with the times of their first ones.
+    """
+
+    due: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

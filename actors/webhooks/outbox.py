@@ -5,15 +5,17 @@ that unit is durable, a notice wakes the dispatcher; a lost one costs only time,
 """
 
 import uuid
+from collections.abc import Callable
 from typing import Any
 
 import orjson
 
 from actors.errors import InvalidField
 from actors.ids import Clock, new_id
+from actors.runtime.mailbox import Tell
 from actors.runtime.notices import Told
 from actors.webhooks.event_types import pattern_of
-from actors.webhooks.messages import DISPATCHER, DISPATCHER_KEY, Woken
+from actors.webhooks.messages import DISPATCHER, Woken, one_dispatcher
 from persistence import deliveries, events
 from persistence.events import EventRow
 from persistence.store import Write
@@ -28,13 +30,15 @@ ENVELOPE_BYTES = 256
 class Outbox:
     """Makes the rows of events."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, dispatcher_of: Callable[[str], str] = one_dispatcher) -> None:
+        """Make rows with the times of a clock; `dispatcher_of` returns the key of a user's dispatcher."""
         self._clock = clock
+        self._dispatcher_of = dispatcher_of
 
     def emit(
         self, user_id: str, kind: str, data: dict[str, Any], *, at: int | None = None, event_id: str | None = None
     ) -> tuple[Write, ...]:
-        """Make the rows of one event of a user, for a unit with the notice `woken(user_id)`.
+        """Make the rows of one event of a user, for a unit with the notice `woken`.
 
         `at` is the time of the change that the event reports, in ms since the epoch; None is now. `event_id` is the
         event's UUID; a new one if None. Writes of the same unit that change endpoints go first, because the event goes
@@ -47,10 +51,13 @@ class Outbox:
             deliveries.fan_out(id, new_id("dlv")[:20], pattern_of(kind), now),
         )
 
+    def woken(self, user_id: str) -> Told:
+        """Make the notice that wakes the dispatcher after a unit with events of a user."""
+        return self.told(user_id, Woken(user_id))
 
-def woken(user_id: str) -> Told:
-    """Make the notice that wakes the dispatcher after a unit with events of a user."""
-    return Told(DISPATCHER, DISPATCHER_KEY, Woken(user_id))
+    def told(self, user_id: str, message: Tell) -> Told:
+        """Make a notice for the dispatcher of a user's endpoints."""
+        return Told(DISPATCHER, self._dispatcher_of(user_id), message)
 
 
 def check_size(data: dict[str, Any]) -> None:

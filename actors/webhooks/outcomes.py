@@ -19,7 +19,7 @@ from actors.webhooks.counts import DeliveryCounts
 from actors.webhooks.event_types import endpoint_data
 from actors.webhooks.lanes import Lane, Receiver
 from actors.webhooks.messages import CHUNK, WEBHOOKS, Outcome
-from actors.webhooks.outbox import Outbox, woken
+from actors.webhooks.outbox import Outbox
 from actors.webhooks.schedule import GIVE_UP_MS, RetrySchedule, retry_after_s
 from persistence import deliveries, endpoints
 from persistence.deliveries import DueRow, ResultRow
@@ -158,7 +158,7 @@ class Outcomes:
             *self._outbox.emit(receiver.user_id, "webhook.endpoint.updated", data, at=now),
             applied=applied,
             constraint_errors={ROWS: partial(StateConflict, "The endpoint is no longer active.")},
-            notices=(Reload(WEBHOOKS, (receiver.user_id,)), woken(receiver.user_id)),
+            notices=(Reload(WEBHOOKS, (receiver.user_id,)), self._outbox.woken(receiver.user_id)),
         )
 
     def _store_soon(self) -> None:

@@ -9,7 +9,6 @@ from pydantic import Field
 
 from actors.calls.request import BlankIsMissing, Body, RequiredReference
 from actors.errors import InvalidField, NotFound
-from actors.webhooks.outbox import woken
 from persistence import users
 from persistence.store import Unit
 from routes.gateway.route import Route, RouteCall, RouteReply
@@ -45,7 +44,7 @@ async def mock_agent_deployment(request: RouteCall) -> RouteReply:
     }
     writes = core.outbox.emit(sent.user_id, f"agent.deployment.{sent.action}", told, event_id=event_id)
     await core.store.commit(Unit(writes))
-    core.directory.deliver((woken(sent.user_id),))
+    core.directory.deliver((core.outbox.woken(sent.user_id),))
     return RouteReply({"event_id": event_id}, HTTPStatus.ACCEPTED)
 
 

@@ -19,7 +19,7 @@ from actors.egress.outbound import Outbound
 from actors.errors import StateConflict, StorageUnavailable
 from actors.ids import system_clock
 from actors.jobs.delivering import forget_old_events
-from actors.webhooks import dispatcher, due, endpoints, recoveries
+from actors.webhooks import due, endpoints, recoveries
 from actors.webhooks.messages import (
     DISPATCHER,
     DISPATCHER_KEY,
@@ -567,7 +567,7 @@ async def test_recovery_queues_again_what_failed_and_goes_on_after_a_restart(
             await core.until(lambda: all_recovered(core))
             assert sorted(received.event["data"]["n"] for received in receiver.received) == list(range(30))
             assert await core.core.store.fetch(deliveries.failed_since(number, 0)) == [(0, 0)]
-            assert await core.core.store.fetch(deliveries.NEXT_RECOVERY) == []
+            assert await core.core.store.fetch(deliveries.next_recovery()) == []
             assert await core.ask(Recover(id, 0, upto, 0)) == 0
 
 
@@ -594,7 +594,7 @@ async def test_recoveries_close_together_queue_nothing_twice(tmp_path: Path, mon
         assert len(await core.listed()) == 60
 
         async def recovered() -> bool:
-            return await core.core.store.fetch(deliveries.NEXT_RECOVERY) == []
+            return await core.core.store.fetch(deliveries.next_recovery()) == []
 
         await core.until(recovered)
         assert sorted(received.event["data"]["n"] for received in receiver.received) == list(range(30))
@@ -643,7 +643,6 @@ async def test_deliveries_that_appear_out_of_the_order_of_their_places_all_arriv
 
 async def test_endpoints_are_looked_at_in_pages_at_the_start_and_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(due, "PAGE", 2)
-    monkeypatch.setattr(dispatcher, "PAGE", 2)
     async with receiving(status(500)) as receiver:
         async with bench(tmp_path, delays_s=(3600,)) as core:
             ids = [await core.endpoint(f"{receiver.url}?{number}") for number in range(7)]

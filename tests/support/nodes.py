@@ -20,6 +20,7 @@ from actors.ids import Clock, new_id, system_clock
 from actors.runtime.cluster.loopback_post import LoopbackPost, Network
 from actors.runtime.cluster.shards import SHARDS, ShardMap, shard_of
 from actors.runtime.local_directory import LocalDirectory
+from actors.runtime.placement import OwnedPlacement
 from actors.sealing import Sealer
 from actors.users.passwords import PasswordHasher
 from persistence.postgres.store import PostgresStore
@@ -214,15 +215,21 @@ def _made(name: str, store: Store, nodes: Nodes, clock: Clock, options: CoreOpti
         return made
 
     core = Core(
-        store, engine, Sealer(bytes(32)), options, clock, hasher=PasswordHasher(cost=CHEAP), directory=directory
+        store,
+        engine,
+        Sealer(bytes(32)),
+        options,
+        clock,
+        hasher=PasswordHasher(cost=CHEAP),
+        directory=directory,
+        placement=OwnedPlacement(ownership, len(nodes.by_name)),
     )
     node = nodes.by_name[name] = Node(name, core, post, ownership)
     return node
 
 
 async def _closed(node: Node) -> None:
-    await node.core.directory.close(5)
-    node.core.hasher.close()
+    await node.core.stop(5)
     await node.post.close()
 
 
