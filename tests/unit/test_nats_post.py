@@ -1,6 +1,7 @@
 """The post over a real NATS server, when the server or the connections to it fail."""
 
 import asyncio
+import gc
 import logging
 import resource
 import signal
@@ -188,6 +189,36 @@ async def test_a_start_with_a_wrong_password_says_so() -> None:
         await post.start("one")
         assert await post.call("one", "echo", b"", timeout_s=5) == b"one:"
         await post.close()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # nats-py leaves refused streams open
+async def test_a_node_whose_password_was_refused_comes_back_when_it_is_right_again() -> None:
+    settings = {"authorization": "{user: parley, password: secret}"}
+    server = NatsServer(settings)
+    other = NatsServer({"authorization": "{user: parley, password: other}"}, port=server.port)
+    try:
+        await server.up()
+        post = NatsPost(server.url.replace("//", "//parley:secret@"))
+        Served(post, "one")
+        heard: list[bytes] = []
+        post.follow("t", heard.append)
+        await post.start("one")
+        await server.down()
+        await other.up()
+        await until(lambda: "uthorization" in other.log or "authentication error" in other.log)
+        await asyncio.sleep(1.0)
+        await other.down()
+        await server.up()
+        await until(lambda: post.connected)
+        await post.settled()
+        post.publish("t", b"heard")
+        await until(lambda: heard)
+        assert await post.call("one", "echo", b"", timeout_s=5) == b"one:"
+        await post.close()
+    finally:
+        await server.stop()
+        await other.stop()
+        gc.collect()
 
 
 async def test_a_server_that_takes_only_small_messages_is_refused() -> None:
