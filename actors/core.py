@@ -27,6 +27,7 @@ from actors.library.messages import LIBRARY
 from actors.names import Names
 from actors.quotas.actor import QuotaActor
 from actors.quotas.messages import QUOTA
+from actors.runtime.cluster.places import Clustered
 from actors.runtime.directory import Directory, Kind
 from actors.runtime.local_directory import IDLE_S, LocalDirectory
 from actors.runtime.placement import LocalPlacement, Placement
@@ -176,6 +177,8 @@ class Core:
         self.registrations = Throttle(options.registrations_per_hour, 3600, ticks)
         self.sandbox_keys = Throttle(options.sandbox_keys_per_hour, 3600, ticks)
         self.attempts = PasswordAttempts(ticks)
+        self.cluster: Clustered | None = None
+        """This node's place among several; None if there is only one."""
 
     async def close(self, grace_s: float) -> int:
         """Finish the work under way, stop every actor, close the store; return the number of actors cut off."""

@@ -10,6 +10,9 @@ from sanic.config import Config
 
 from actors.core import Core
 from routes.bus.bus import CommandBus
+from routes.gateway.all_nodes import SUBJECT as LOOK
+from routes.gateway.all_nodes import answers_of
+from routes.gateway.debug import QUESTIONS
 from routes.gateway.serve import GatewayRoutes
 from routes.gateway.table import ROUTES
 from routes.http.access_log import AccessLog
@@ -84,6 +87,8 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     gateway = GatewayRoutes(exchange, InternalAuth(options.internal_secret))
     app.blueprint(gateway.blueprint(route for route in ROUTES if options.dev_mocks_enabled or not route.mock))
     app.blueprint(McpServer(exchange, bus, (options.host,), options.version).blueprint())
+    if core.cluster is not None:
+        core.cluster.post.serve(LOOK, answers_of(core, QUESTIONS))
     pages: tuple[Any, ...] = (
         metrics_blueprint(core, requests, connections),
         openapi_blueprint(options.brand),

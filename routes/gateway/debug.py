@@ -1,18 +1,24 @@
 """The debug routes: lists and states of live actors, for maintainers."""
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from actors.core import Core
 from actors.errors import InvalidField, NotFound
 from actors.runtime.directory import ActorStatus
 from actors.slices import Steps, sliced
 from actors.tools.messages import TOOL_SERVER
+from routes.gateway import debug_cluster
+from routes.gateway.all_nodes import Answering, Asked, of_all, of_one
+from routes.gateway.debug_cluster import QUESTION as NODE_QUESTION
+from routes.gateway.debug_cluster import node_counts
 from routes.gateway.route import Route, RouteCall, RouteReply
-from routes.openapi.schemas import array, record, ref
+from routes.openapi.schemas import array, record, ref, text
 
 AT_A_TIME = 200
 """Number of actors read in one step of the loop."""
@@ -60,14 +66,42 @@ def kind_named(name: str) -> str:
 
 
 async def list_actors(request: RouteCall) -> RouteReply:
-    """List live actors."""
-    directory, asked = request.call.core.directory, request.query
-    counts = directory.count_by_kind()
+    """List live actors, of all nodes."""
+    core, asked = request.call.core, request.query
+    counts = core.directory.count_by_kind()
     kind: str | None = kind_named(asked.kind) if asked.kind else None
     if kind is not None and kind not in counts:
         raise InvalidField(f"Invalid value of kind: it must be one of {', '.join(sorted(counts))}.")
-    first = first_of(directory.statuses(kind), asked.name or "", asked.sort, asked.limit)
-    return RouteReply({"counts": counts, "actors": await sliced(first)})
+    question = {"kind": kind, "name": asked.name or "", "sort": asked.sort, "limit": asked.limit}
+    if core.cluster is None:
+        return RouteReply(await actors_here(core, question))
+    by_node = await of_all(core, core.cluster, "actors", actors_here, question)
+    return RouteReply(joined(by_node, asked.sort, asked.limit))
+
+
+async def actors_here(core: Core, asked: Asked) -> dict[str, Any]:
+    """List live actors of this node."""
+    first = first_of(core.directory.statuses(asked["kind"]), asked["name"], asked["sort"], asked["limit"])
+    return {"counts": core.directory.count_by_kind(), "actors": await sliced(first)}
+
+
+def joined(by_node: Mapping[str, dict[str, Any] | None], sort: Order | None, limit: int) -> dict[str, Any]:
+    """Return one list of those of several nodes, in the same order; None is a node that did not answer."""
+    counts = Counter[str]()
+    actors: list[dict[str, Any]] = []
+    for node, listed in by_node.items():
+        if listed is not None:
+            counts.update(listed["counts"])
+            actors += [{"node": node, **actor} for actor in listed["actors"]]
+    member = "age_s" if sort is None else sort.removeprefix("-")
+    by: Callable[[dict[str, Any]], Any] = _folded if member == "name" else itemgetter(member)
+    actors.sort(key=by, reverse=sort is None or sort.startswith("-"))
+    silent = [node for node, listed in by_node.items() if listed is None]
+    return {"counts": dict(counts), "actors": actors[:limit], "unreachable": silent}
+
+
+def _folded(actor: dict[str, Any]) -> str:
+    return (actor["name"] or "").casefold()
 
 
 def first_of(found: Iterable[ActorStatus], name: str, sort: Order | None, limit: int) -> Steps[list[dict[str, Any]]]:
@@ -107,13 +141,35 @@ def _shown(status: ActorStatus) -> dict[str, Any]:
 
 
 async def read_actor(request: RouteCall) -> RouteReply:
-    """Return the state of one live actor."""
-    found = request.call.core.directory.inspect(kind_named(request.params["kind"]), request.params["key"])
-    if found is None:
+    """Return the state of one live actor, which its owner is asked for."""
+    core = request.call.core
+    kind, key = kind_named(request.params["kind"]), request.params["key"]
+    question = {"kind": kind, "key": key}
+    owner = core.directory.elsewhere(kind, key)
+    if core.cluster is None or owner is None:
+        shown = await actor_here(core, question)
+    else:
+        shown = await of_one(core.cluster, owner, "actor", question)
+    if shown is None:
         raise NotFound("No such actor is live now; list those that are with GET /debug/actors.")
-    status, state = found
-    return RouteReply(_shown(status) | {"state": state})
+    return RouteReply(shown)
 
+
+async def actor_here(core: Core, asked: Asked) -> dict[str, Any] | None:
+    """Return the state of one live actor of this node."""
+    found = core.directory.inspect(asked["kind"], asked["key"])
+    if found is None:
+        return None
+    status, state = found
+    node = {} if core.cluster is None else {"node": core.cluster.ownership.node}
+    return node | _shown(status) | {"state": state}
+
+
+QUESTIONS: Mapping[str, Answering] = {"actors": actors_here, "actor": actor_here, NODE_QUESTION: node_counts}
+"""The questions of all nodes to each other, with the functions that answer for this one."""
+
+ACTORS = record("Live actors.", counts={"type": "object"}, actors=array(ref("Actor")))
+ACTORS["properties"] |= {"unreachable": array(text("Of several nodes: those that did not answer."))}
 
 ROUTES = (
     Route(
@@ -123,7 +179,7 @@ ROUTES = (
         "Internal",
         "List the live actors.",
         list_actors,
-        reply=record("Live actors.", counts={"type": "object"}, actors=array(ref("Actor"))),
+        reply=ACTORS,
         query=ActorsAsked,
         entrance="internal",
     ),
@@ -138,4 +194,5 @@ ROUTES = (
         errors=(404,),
         entrance="internal",
     ),
+    *debug_cluster.ROUTES,
 )

@@ -77,13 +77,13 @@ def _schemas() -> Schema:
     schemas |= command_schemas() | route_schemas(ROUTES) | dict(RECORDS.values()) | SCHEMAS
     schemas["Health"] = record(
         "How the gateway is.",
-        status=text(enum=["ok", "unavailable"]),
+        status=text(enum=["ok", "degraded", "draining", "unavailable"]),
         version=text(),
         uptime_s={"type": "number"},
         storage=text(enum=["ok", "unavailable"]),
         actors=number(),
     )
-    schemas["Actor"] = record(
+    actor = schemas["Actor"] = record(
         "A live actor; times in seconds.",
         kind=text(),
         key=text(),
@@ -95,6 +95,7 @@ def _schemas() -> Schema:
         idle_s={"type": "number"},
         incarnation=number("Counts the actors that this process started."),
     )
+    actor["properties"] |= {"node": text("Of several nodes: the one that it is on.")}
     return schemas
 
 

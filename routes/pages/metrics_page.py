@@ -10,6 +10,7 @@ from sanic import Blueprint, HTTPResponse, Request
 from actors.core import Core
 from routes.http.connections import Connections
 from routes.http.metrics import RequestMetrics
+from routes.pages.cluster_metrics import ClusterMetrics
 
 
 class CoreMetrics(Collector):
@@ -62,6 +63,8 @@ def metrics_blueprint(core: Core, requests: RequestMetrics, connections: Connect
     registry = CollectorRegistry()
     registry.register(requests)
     registry.register(CoreMetrics(core, connections))
+    if core.cluster is not None:
+        registry.register(ClusterMetrics(core.cluster))
     ProcessCollector(registry=registry)
     blueprint = Blueprint("metrics")
 
