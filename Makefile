@@ -72,9 +72,15 @@ NOT_postgres = pages tools chat/test_openai_engine.py chat/test_engine_with_tool
 	http/test_behind_nginx.py http/test_connections.py http/test_http_heads.py http/test_malformed_bodies.py \
 	http/test_parsing_steps.py http/test_unknown_members.py users/test_passwords.py webhooks/test_name_lookups.py
 
+# With CLUSTER=3: the service tests, each request through a random node of three.
+ifdef CLUSTER
+STORE := postgres
+SUITES_postgres := tests/service $(NOT_postgres:%=--ignore=tests/service/%) --ignore=tests/service/start
+endif
+
 .PHONY: test
-test: $(DEV) $(SCHEMATHESIS) browser postgres nats ## Run every test but the soak tests, in two processes (ARGS="-n 0" for one; STORE=postgres)
-	@STORE=$(STORE) $(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 25 $(if $(findstring tests/,$(ARGS)),,$(SUITES_$(STORE))) $(ARGS)
+test: $(DEV) $(SCHEMATHESIS) browser postgres nats ## Run every test but the soak tests, in two processes (ARGS="-n 0" for one; STORE=postgres; CLUSTER=3)
+	@STORE=$(STORE) CLUSTER=$(CLUSTER) $(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 25 $(if $(findstring tests/,$(ARGS)),,$(SUITES_$(STORE))) $(ARGS)
 
 .PHONY: check
 check: $(DEV) ## Format, lint, types, import directions, vendored files, OpenAPI drift

@@ -2,7 +2,6 @@
 
 import random
 import signal
-import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -11,44 +10,23 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
 
 from tests.support import nats
 from tests.support.gateway import MASTER_KEY, PLAIN, Client, GatewayProcess
 from tests.support.nats import NatsServer
 from tests.support.postgres import SUPERUSER, shared
 from tests.support.relay import SOCKET, Link, linked
+from tests.support.spread import connector_over
 from tests.support.stores import database_for
 
 TIMEOUT_S = 60.0
 
 
-class OneOf(AbstractResolver):
-    """Resolves every host name to gateways of this machine, in random order; a client tries one after another."""
-
-    def __init__(self, ports: Callable[[], Sequence[int]], rng: random.Random) -> None:
-        self._ports = ports
-        self._rng = rng
-
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        ports = self._rng.sample(self._ports(), len(self._ports()))
-        return [
-            ResolveResult(hostname=host, host="127.0.0.1", port=at, family=socket.AF_INET, proto=0, flags=0)
-            for at in ports
-        ]
-
-    async def close(self) -> None:
-        pass
-
-
 @asynccontextmanager
 async def spread_over(ports: Callable[[], Sequence[int]], rng: random.Random) -> AsyncIterator[Client]:
     """Open a client whose every request goes to one of some ports, and to another one if the first does not listen."""
-    connector = aiohttp.TCPConnector(limit=0, force_close=True, use_dns_cache=False, resolver=OneOf(ports, rng))
     timeout = aiohttp.ClientTimeout(total=TIMEOUT_S)
-    async with aiohttp.ClientSession(timeout=timeout, connector=connector) as http:
+    async with aiohttp.ClientSession(timeout=timeout, connector=connector_over(ports, rng)) as http:
         yield Client(http, f"http://localhost:{ports()[0]}")
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import os
+import random
 import re
 import signal
 import sys
@@ -14,8 +15,10 @@ from typing import Any, BinaryIO, Self
 
 import aiohttp
 
+from tests.support import nats
 from tests.support.fork_server import Start
 from tests.support.forked import ForkedProcess, Process
+from tests.support.spread import connector_over
 from tests.support.stores import ON_POSTGRES, database_for
 
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -30,6 +33,9 @@ REAL = (sys.executable, str(CHECKOUT / "server.py"))
 SERVER = CHECKOUT / "server.py"
 """The same script for the fork server."""
 PLAIN = CHECKOUT / "tests" / "gateways" / "plain.py"
+
+NODES = int(os.environ.get("CLUSTER") or 1)
+"""The number of nodes of each gateway, from `make test CLUSTER=3`."""
 
 PASSWORD = "correct horse battery"
 BUS = "/demo/v1/Svc/tps"
@@ -162,9 +168,34 @@ class GatewayProcess:
         self.base = ""
         self.said = ""  # up to the banner, which is one write
         self.process: Process | None = None
+        self.others: list[GatewayProcess] = []
+        """The other nodes, with `make test CLUSTER=3`."""
 
     async def start(self, port: int = 0) -> Self:
-        """Start it and wait for the line with its address."""
+        """Start it, with its other nodes if it has any, and wait for the line with its address."""
+        if NODES > 1 and "PARLEY_STORE_URL" not in self.settings and not self.others:
+            await self._add_others()
+        await self._start(port)
+        for other in self.others:
+            await other.start()
+        return self
+
+    async def _add_others(self) -> None:
+        """Make the other nodes, which share the database and a NATS server with this one."""
+        shared = {
+            "PARLEY_STORE_URL": await database_for(self.data / "parley.db"),
+            "PARLEY_MASTER_KEY": MASTER_KEY,
+            "PARLEY_NATS_URL": (await nats.shared()).url,
+        }
+        settings = shared | self.settings
+        self.settings = settings | {"PARLEY_NODE_NAME": "node-1"}
+        for number in range(2, NODES + 1):
+            data = self.data.with_name(f"{self.data.name}-{number}")
+            other = GatewayProcess(data, script=self.script, command=self.command, **settings)
+            other.settings["PARLEY_NODE_NAME"] = f"node-{number}"
+            self.others.append(other)
+
+    async def _start(self, port: int) -> Self:
         self.data.mkdir(parents=True, exist_ok=True)
         environment = {key: value for key, value in os.environ.items() if not key.startswith("PARLEY_")}
         environment |= {
@@ -199,13 +230,17 @@ class GatewayProcess:
         return await forked(self.script, (), environment, self.log)
 
     async def kill(self) -> None:
-        """Kill it with SIGKILL."""
+        """Kill it, and its other nodes, with SIGKILL."""
+        for other in self.others:
+            await other.kill()
         assert self.process is not None
         self.process.kill()
         await self.process.wait()
 
     async def stop(self) -> int:
-        """End it in an orderly way; return its exit status."""
+        """End it, and its other nodes, in an orderly way; return its exit status."""
+        for other in self.others:
+            assert await other.stop() == 0
         assert self.process is not None
         if self.process.returncode is None:
             self.process.send_signal(signal.SIGTERM)
@@ -213,11 +248,14 @@ class GatewayProcess:
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[Client]:
-        """Open a client without a user."""
+        """Open a client without a user; with other nodes, each of its requests goes through a random one."""
         timeout = aiohttp.ClientTimeout(total=60)
-        connector = aiohttp.TCPConnector(limit=0)
+        base, connector = self.base, aiohttp.TCPConnector(limit=0)
+        if self.others:
+            ports = [int(node.base.rpartition(":")[2]) for node in (self, *self.others)]
+            base, connector = f"http://localhost:{ports[0]}", connector_over(lambda: ports, random.Random())
         async with aiohttp.ClientSession(timeout=timeout, connector=connector) as http:
-            yield Client(http, self.base)
+            yield Client(http, base)
 
 
 async def forked(script: Path, arguments: Sequence[str], environment: dict[str, str], log: Path) -> ForkedProcess:

@@ -3,10 +3,11 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import aiohttp
 
@@ -21,6 +22,15 @@ NOT_CARRIED_OUT = {OFFLINE, STORAGE_UNAVAILABLE, OVERLOADED}
 
 UNKNOWN = (aiohttp.ClientError, ConnectionError, TimeoutError)
 """Errors of a client when the gateway is gone; its command may or may not have been carried out."""
+
+
+class Served(Protocol):
+    """A gateway, or several nodes of one."""
+
+    @property
+    def data(self) -> Path: ...
+
+    def client(self) -> AbstractAsyncContextManager[Client]: ...
 
 
 class InDoubt(ConnectionError):
@@ -269,7 +279,7 @@ async def log_on(nobody: Client, name: str, at_once: asyncio.Semaphore) -> Clien
 
 
 @asynccontextmanager
-async def crowd(gateway: GatewayProcess, agents: int, seed: int) -> AsyncIterator[Crowd]:
+async def crowd(gateway: Served, agents: int, seed: int) -> AsyncIterator[Crowd]:
     """Register users with public agents, and one visitor for each agent."""
     async with AsyncExitStack() as stack:
         nobody = await stack.enter_async_context(gateway.client())
@@ -303,7 +313,7 @@ async def crowd(gateway: GatewayProcess, agents: int, seed: int) -> AsyncIterato
         yield Crowd(owners, talks, random.Random(seed), nobody.http)
 
 
-async def verify_rows(gateway: GatewayProcess, crowd: Crowd) -> int:
+async def verify_rows(gateway: Served, crowd: Crowd) -> int:
     """Assert that the database holds everything acknowledged, with counts that equal its rows; return their number."""
     async with reading(gateway.data) as fetch:
         if not ON_POSTGRES:

@@ -4,6 +4,7 @@ The server is Debian's package `nats-server` (`make nats` installs it where it c
 """
 
 import asyncio
+import atexit
 import os
 import shutil
 import signal
@@ -129,3 +130,16 @@ async def running(settings: Mapping[str, str] = MappingProxyType({})) -> AsyncIt
         yield await server.up()
     finally:
         await server.stop()
+
+
+_shared: list[NatsServer] = []
+_starting = asyncio.Lock()
+
+
+async def shared() -> NatsServer:
+    """Return this process's server, started when the first test needs it; it ends with the process."""
+    async with _starting:
+        if not _shared:
+            _shared.append(await NatsServer({"max_payload": "8MB"}).up())
+            atexit.register(lambda: asyncio.run(_shared[0].stop()))
+    return _shared[0]
