@@ -17,7 +17,8 @@ from actors.banks.messages import BANK
 from actors.banks.resident import Residents
 from actors.domains.actor import DomainActor
 from actors.domains.messages import DOMAIN
-from actors.domains.streams import Streams
+from actors.domains.stream_ends import end_streams
+from actors.domains.streams import Feed, Streams
 from actors.egress.outbound import Outbound
 from actors.engines.turn import Engine
 from actors.idempotency.once import Idempotency
@@ -115,7 +116,7 @@ KINDS: dict[str, Callable[["Core"], Kind]] = {
     QUOTA: lambda core: Kind(lambda key: QuotaActor(key, core.store, core.clock, core.outbox)),
     AGENT: lambda core: Kind(lambda key: AgentActor(key, core.store, core.clock, core.engine, core.outbox)),
     DOMAIN: lambda core: Kind(
-        lambda key: DomainActor(key, core.store, core.clock, core.engine, core.streams), holds_agents=True
+        lambda key: DomainActor(key, core.store, core.clock, core.engine, core.feed), holds_agents=True
     ),
     BANK: lambda core: Kind(
         lambda key: BankActor(key, core.store, core.clock, core.residents), holds_agents=True, holds_names=True
@@ -144,11 +145,12 @@ class Core:
         hasher: PasswordHasher | None = None,
         directory: Callable[[Mapping[str, Kind]], Directory] | None = None,
         placement: Placement | None = None,
+        feed: Callable[[Streams], Feed] | None = None,
     ) -> None:
         """Wire the core.
 
-        `directory` makes the directory of the kinds of actors, by default that of one process; `placement` tells what
-        is this node's, by default everything.
+        `directory` makes the directory of the kinds of actors, `feed` the one of events for streams; by default both
+        are those of one process. `placement` tells what is this node's, by default everything.
         """
         self.store = store
         self.placement: Placement = placement or LocalPlacement()
@@ -158,6 +160,7 @@ class Core:
         self.options = options
         self.clock = clock
         self.streams = Streams()
+        self.feed: Feed = self.streams if feed is None else feed(self.streams)
         self.outbound = options.webhooks.outbound
         self.tool_servers = ToolServers(options.tools, sealer, self.outbound)
         self.session_ttl_ms = options.session_ttl_s * 1000
@@ -168,6 +171,7 @@ class Core:
         self.directory: Directory = (
             LocalDirectory(kinds, idle_s=options.idle_s) if directory is None else directory(kinds)
         )
+        end_streams(self.directory, store, self.streams, self.feed)
         self.credentials = Credentials(self.directory, store)
         self.idempotency = Idempotency(store, sealer, clock)
         self.names = Names(store)

@@ -19,6 +19,7 @@ from actors.agents.messages import (
     SetOnline,
     UpdateAgent,
     UserGone,
+    membership_notices,
     no_such_agent,
 )
 from actors.agents.private_chats import ConversationLoaded, EngineEnded, PrivateChats
@@ -172,7 +173,11 @@ class AgentActor(DurableActor):
             *self._outbox.emit(agent.owner_id, *deployment_event("deleted", agent), at=now),
             reply=lambda: view,
             applied=self.retire,
-            notices=(ReloadConcerning(self.key, is_agent=True), self._outbox.woken(agent.owner_id)),
+            notices=(
+                ReloadConcerning(self.key, is_agent=True),
+                self._outbox.woken(agent.owner_id),
+                *membership_notices(message.domain_ids),
+            ),
         )
 
     # notices of other actors

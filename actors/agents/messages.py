@@ -10,6 +10,7 @@ from actors.engines.message import Utterance
 from actors.engines.turn import Memory
 from actors.errors import NotFound
 from actors.runtime.mailbox import Ask, Tell
+from actors.runtime.notices import Announced, Notice
 from actors.wire import Record
 from persistence.agents import AgentChanges, AgentRow
 
@@ -45,6 +46,18 @@ class UserGone(Tell):
     """A user was destroyed, with the messages of its conversation with the agent."""
 
     user_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class MembersDestroyed(Tell):
+    """Announced when agents were destroyed that were in these domains, so readers there may have no member left."""
+
+    domain_ids: tuple[str, ...]
+
+
+def membership_notices(domain_ids: tuple[str, ...]) -> tuple[Notice, ...]:
+    """Make the notices of a unit that destroys agents of these domains, for the readers of streams."""
+    return (Announced(MembersDestroyed(domain_ids)),) if domain_ids else ()
 
 
 class AgentView(NamedTuple):
@@ -91,9 +104,10 @@ class SetOnline(Ask[AgentView]):
 
 @dataclass(frozen=True, slots=True)
 class DestroyAgent(Ask[AgentView]):
-    """Destroy the agent, for its owner."""
+    """Destroy the agent, for its owner; `domain_ids` are the domains that it is in."""
 
     viewer_id: str
+    domain_ids: tuple[str, ...] = ()
 
 
 class MemoriesNeeded(NamedTuple):

@@ -10,7 +10,6 @@ from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name
 from actors.calls.targets import is_for_caller, require_name_in_plan, require_own, target_agent, target_user_id
 from actors.commands.command import AGENT_MEMBERS, ENTITY, NAMED, PAGE, Command, ToolDescription
-from actors.commands.domains import end_streams_of_outsiders
 from actors.errors import InvalidField, NotPermitted
 from actors.sessions.messages import SelectAgent
 from actors.users.messages import USER, CreateAgent, OnRoster
@@ -154,15 +153,14 @@ async def _change(call: Call) -> Answer:
 async def destroy(call: Call) -> Answer:
     """AP_Destroy: remove one of the caller's agents for everyone."""
     target = await target_agent(call)
-    left = await call.core.store.fetch(domains.of_agent(target.row.id))
+    left = tuple(await call.core.store.fetch(domains.of_agent(target.row.id)))
 
     def destroyed(_: AgentView) -> Answer:
         unselect(call, target.row.id)
         return Answer()
 
-    answer = await call.carry_out(AGENT, target.row.id, DestroyAgent(call.user.user_id), destroyed)
+    answer = await call.carry_out(AGENT, target.row.id, DestroyAgent(call.user.user_id, left), destroyed)
     call.core.erasure.wake()
-    await end_streams_of_outsiders(call, left)
     return answer
 
 

@@ -6,9 +6,9 @@ from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name
 from actors.calls.targets import require_name_in_plan, require_own, target_agent, target_domain
 from actors.commands.command import AGENT_MEMBERS, DOMAIN_MEMBERS, ENTITY, NAMED, PAGE, Command, ToolDescription
-from actors.domains.messages import DOMAIN, DestroyDomain, DomainViewer, ReadDomain, UpdateDomain, no_member
+from actors.domains.messages import DOMAIN, DestroyDomain, UpdateDomain, no_member
 from actors.domains.records import domain_record, membership_record
-from actors.errors import NotFound, NotPermitted
+from actors.errors import NotPermitted
 from actors.sessions.messages import SelectZone
 from actors.users.messages import USER, CreateDomain
 from persistence import domains
@@ -112,20 +112,6 @@ def _own(view: AgentView, call: Call) -> AgentRow:
     if view.row.owner_id != call.user.user_id:
         raise NotPermitted(f"Only the owner of {view.row.name} may do this with it; ask {view.row.owner}.")
     return view.row
-
-
-async def end_streams_of_outsiders(call: Call, domain_ids: list[str]) -> None:
-    """End the streams of readers without a member left in the domains of destroyed agents."""
-    for domain_id in domain_ids:
-        for reader in call.core.streams.readers_of(domain_id):
-            try:
-                view = await call.ask(DOMAIN, domain_id, ReadDomain(DomainViewer(reader.user_id)))
-            except NotFound:
-                there = await call.core.store.fetch(domains.by_id(domain_id))
-                reader.end("agent destroyed" if there else "domain destroyed")
-            else:
-                if not view.is_member:
-                    reader.end("agent destroyed")
 
 
 COMMANDS = (

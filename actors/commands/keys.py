@@ -4,7 +4,6 @@ import secrets
 
 from actors.addresses import place_of
 from actors.calls.call import Call
-from actors.domains.streams import Whom
 from actors.errors import NotPermitted
 from actors.ids import new_id
 from actors.plans import DAY_MS, require_entitled
@@ -55,11 +54,6 @@ async def list_keys(call: Call) -> list[SessionRow]:
     user = await call.ask(USER, call.user.user_id, ReadUser())
     require_entitled(user.plan)
     return await call.core.store.fetch(credentials.keys_of(user.id))
-
-
-def end_streams_of(call: Call, key_id: str) -> None:
-    """End the streams that a revoked key reads."""
-    call.core.streams.end("revoked", Whom(credential_ids=(key_id,)))
 
 
 async def issue_sandbox_key(call: Call) -> tuple[SessionRow, str, QuotaStatus]:

@@ -119,7 +119,7 @@ async def censor(call: Call) -> Answer:
     call.core.erasure.wake()
     with suppress(StoreUnavailable):  # messages that quoted one in between; as stored they are redacted already
         late = await call.core.store.fetch(censoring.quoted_by(view.row.id, choice))
-        call.core.directory.deliver([Reload(kind, (key,)) for kind, key in late])
+        await call.core.directory.announce([Reload(kind, (key,)) for kind, key in late])
     return answer
 
 

@@ -6,8 +6,6 @@ from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name, require_secret
 from actors.commands import passwords
 from actors.commands.command import PAGE, Command, ToolDescription
-from actors.commands.domains import end_streams_of_outsiders
-from actors.domains.streams import Whom
 from actors.errors import (
     InvalidCredential,
     InvalidField,
@@ -86,11 +84,9 @@ async def log_on(call: Call) -> Answer:
         user.secret_hash, token_hash(token), passwords.place_digest(call), await _ended_sessions(call, user.id)
     )
     try:
-        session, ended_ids = await call.ask(USER, user.id, opening)
+        session, _ = await call.ask(USER, user.id, opening)
     except NotFound:  # destroyed since its password was checked
         raise wrong_password() from None
-    if ended_ids:
-        core.streams.end("revoked", Whom(credential_ids=ended_ids))
     call.sent_by(Caller(session.id, session.user_id, session.user_name, session.agent_id))
     record = session_record(session, core.session_ttl_ms, current=True)
     content = {"token": token, "token_type": "Bearer", "expires_at": record["expires_at"]}
@@ -112,8 +108,7 @@ async def log_off(call: Call) -> Answer:
     user = call.user
     if user.kind != "session":
         raise NotPermitted("An API key has no session to end; revoke it with DELETE /api/api-keys/{id}.")
-    await call.carry_out(SESSION, user.credential_id, EndSession(), lambda _: Answer())
-    call.core.streams.end("logged off", Whom(credential_ids=(user.credential_id,)))
+    await call.carry_out(SESSION, user.credential_id, EndSession("logged off"), lambda _: Answer())
     call.logged_off()
     return Answer()
 
@@ -140,9 +135,7 @@ async def revoke(call: Call) -> Answer:
     """US_Revoke: end one of the caller's sessions, or all others."""
     which, user = call.vx.name or "", call.user
     if which == "all":
-        answer = await call.carry_out(USER, user.user_id, RevokeSessions(user.credential_id), lambda _: Answer())
-        _end_other_streams(call)
-        return answer
+        return await call.carry_out(USER, user.user_id, RevokeSessions(user.credential_id), lambda _: Answer())
     found = await call.core.store.fetch(credentials.by_id(which))
     if not found or (found[0].user_id, found[0].kind) != (user.user_id, "session"):
         raise NotFound("You have no such session; list yours with US_Sessions.")
@@ -150,7 +143,6 @@ async def revoke(call: Call) -> Answer:
         answer = await call.carry_out(SESSION, which, EndSession(), lambda _: Answer())
     except InvalidCredential:
         raise NotFound("That session has ended already.") from None
-    call.core.streams.end("revoked", Whom(credential_ids=(which,)))
     if which == user.credential_id:
         call.logged_off()
     return answer
@@ -176,12 +168,9 @@ async def update(call: Call) -> Answer:
     owned = await _owned(call)  # before the change, which must not fail on a read once it is stored
     quota = await call.ask(QUOTA, user_id, ReadQuota())
     change = UpdateUser(call.user.credential_id, description, profile, secret_hash)
-    answer = await call.carry_out(
+    return await call.carry_out(
         USER, user_id, change, lambda user: Answer(profile=[own_user_record(user, owned, quota)])
     )
-    if secret_hash is not None:
-        _end_other_streams(call)
-    return answer
 
 
 async def destroy(call: Call) -> Answer:
@@ -194,21 +183,12 @@ async def destroy(call: Call) -> Answer:
 
 
 async def remove(call: Call, user_id: str, verified_hash: str) -> None:
-    """Remove a user and all it owns, and end the streams that end with it."""
+    """Remove a user and all it owns."""
     core = call.core
     met = tuple(await core.store.fetch(conversations.agents_met_by(user_id)))
-    left = await core.store.fetch(domains.of_owner(user_id))
-    await call.ask(USER, user_id, DestroyUser(verified_hash, met))
+    left = tuple(await core.store.fetch(domains.of_owner(user_id)))
+    await call.ask(USER, user_id, DestroyUser(verified_hash, met, left))
     core.erasure.wake()
-    core.streams.end("revoked", Whom(user_id=user_id))
-    await end_streams_of_outsiders(call, left)
-
-
-def _end_other_streams(call: Call) -> None:
-    """End the streams of the caller's other sessions, which have ended. Streams of its API keys continue."""
-    user = call.user
-    others = Whom(user_id=user.user_id, but_credential_id=user.credential_id, sessions_only=True)
-    call.core.streams.end("revoked", others)
 
 
 async def _owned(call: Call) -> Owned:

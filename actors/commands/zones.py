@@ -130,7 +130,8 @@ async def follow(call: Call) -> Stream:
     reader.last = newest if after is None else min(after, newest)
 
     async def missed() -> AsyncIterator[bytes]:
-        while rows := await store.fetch(zones.events_after(view.row.id, zone.id, reader.last, CATCH_UP)):
+        while found := await store.fetch(zones.events_after(view.row.id, zone.id, reader.last, CATCH_UP)):
+            rows = [row for row in found if reader.may_have(row.number)]
             block = bytearray()
             for row in rows:
                 block += _missed(row, zone).data
@@ -139,6 +140,8 @@ async def follow(call: Call) -> Stream:
                     yield bytes(block)
                     block.clear()
                     await asyncio.sleep(0)
+            if len(rows) < len(found):
+                return
 
     async def use() -> None:
         try:
@@ -148,6 +151,7 @@ async def follow(call: Call) -> Stream:
         except (ServiceError, StoreUnavailable):
             pass  # the session's state stays unknown until the next use
 
+    reader.missed = missed
     return Stream(reader, missed(), use, min(USE_EVERY_S, call.core.session_ttl_ms / 3000))
 
 

@@ -24,6 +24,7 @@ from actors.domains.messages import (
     Said,
     SayInZone,
     StandsIn,
+    StreamsEnded,
     UpdateDomain,
     ZonePlace,
     no_member,
@@ -40,7 +41,7 @@ from actors.names import name_taken
 from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
-from actors.runtime.notices import Told
+from actors.runtime.notices import Announced, Notice, Told
 from actors.wire import Record
 from persistence import censoring, domains, zones
 from persistence.domains import DomainRow, ZoneRow
@@ -154,11 +155,8 @@ class DomainActor(DurableActor):
         self._owned_by(message.viewer)
         self._domain = None
 
-        def applied() -> None:
-            self._streams.end("domain destroyed", Whom(domain_id=self.key))
-            self.retire()
-
-        return self.commit(domains.delete(self.key), censoring.DUE, applied=applied)
+        over = Announced(StreamsEnded("domain destroyed", Whom(self.key), self._number))
+        return self.commit(domains.delete(self.key), censoring.DUE, applied=self.retire, notices=(over,))
 
     # members
 
@@ -191,17 +189,24 @@ class DomainActor(DurableActor):
 
         def applied() -> None:
             self._streams.publish(self.key, event(number, None, "membership", record))
-            if state is MEMBER and not self._has_agent_in(message.agents_owner_id, MEMBER):
-                self._streams.end(ENDED_BY[message.move], Whom(domain_id=self.key, user_id=message.agents_owner_id))
 
         if after is NONE:
             del self.memberships[message.agent_id]
             write = domains.delete_membership(self.key, message.agent_id)
-            return self.commit(write, row, reply=dict, applied=applied)
+            over = self._put_out(message, state)
+            return self.commit(write, row, reply=dict, applied=applied, notices=over)
         self.memberships[message.agent_id] = member
         write = domains.put_membership(self.key, message.agent_id, after.value, member.since)
         joined = (Told(AGENT, message.agent_id, LinksGained(has_domains=True)),) if after is MEMBER else ()
-        return self.commit(write, row, reply=lambda: record, applied=applied, notices=joined)
+        over = self._put_out(message, state)
+        return self.commit(write, row, reply=lambda: record, applied=applied, notices=(*joined, *over))
+
+    def _put_out(self, message: MoveMember, before: Membership) -> tuple[Notice, ...]:
+        """Make the notice that ends the streams of a user who has lost its last member, after the event of that."""
+        if before is not MEMBER or self._has_agent_in(message.agents_owner_id, MEMBER):
+            return ()
+        whom = Whom(self.key, user_id=message.agents_owner_id)
+        return (Announced(StreamsEnded(ENDED_BY[message.move], whom, self._number)),)
 
     def next_number(self) -> int:
         """Return the number of the next event in the domain's sequence."""
@@ -266,11 +271,8 @@ class DomainActor(DurableActor):
         if zone.row.name == LOBBY:
             raise StateConflict("The lobby stays as long as its domain; DM_Destroy removes both.")
         del self.zones[message.zone_id]
-        return self.commit(
-            domains.delete_zone(message.zone_id),
-            censoring.DUE,
-            applied=lambda: self._streams.end("zone destroyed", Whom(domain_id=self.key, zone_id=message.zone_id)),
-        )
+        over = Announced(StreamsEnded("zone destroyed", Whom(self.key, message.zone_id), self._number))
+        return self.commit(domains.delete_zone(message.zone_id), censoring.DUE, notices=(over,))
 
     @handles(SayInZone)
     def _say(self, message: SayInZone) -> AsyncFuture[Said]:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from actors.domains.membership import Move
+from actors.domains.streams import Whom
 from actors.engines.message import Utterance
 from actors.engines.turn import Memory, Persona
 from actors.errors import NotFound, NotPermitted, StateConflict
-from actors.runtime.mailbox import Ask
+from actors.runtime.mailbox import Ask, Tell
 from actors.wire import Record
 from persistence.domains import DomainChanges, DomainRow, ZoneRow
 
@@ -100,6 +101,15 @@ class DestroyDomain(Ask[None]):
     """Remove the domain, for its owner."""
 
     viewer: DomainViewer
+
+
+@dataclass(frozen=True, slots=True)
+class StreamsEnded(Tell):
+    """Announced when streams of a domain end: the readers in `whom` get the events up to the number `after`."""
+
+    reason: str
+    whom: Whom
+    after: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,17 @@ the same bytes to all readers; only events that a slow connection refuses wait f
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import orjson
 
 from actors.errors import Overloaded
+from persistence.store import StoreUnavailable
+
+AGAIN_S = 1.0
+"""The pause before a read of missed events is tried again, in seconds."""
 
 TICK_S = 0.05
 """Seconds that an event may wait for others, to be sent with them."""
@@ -60,6 +64,15 @@ class Reader:
         self._woken = asyncio.Event()
         self._pass_on: Callable[[bytes], bool] | None = None
         self._has_all = False  # a call of `next` waits, so its previous bytes are sent
+        self._until: int | None = None  # the number of its last event, once it is to end
+        self._behind = False
+        self._catching_up: AsyncIterator[bytes] | None = None
+        self.missed: Callable[[], AsyncIterator[bytes]] = _nothing_missed
+        """Reads the events after `last` from the store, and moves `last`."""
+
+    def may_have(self, number: int) -> bool:
+        """Whether the stream goes on up to this event."""
+        return self._until is None or number <= self._until
 
     def passes_to(self, pass_on: Callable[[bytes], bool]) -> None:
         """Pass events straight to the connection from now on while none waits; events that it refuses wait."""
@@ -81,16 +94,27 @@ class Reader:
         self._waiting.append(block)
         self._woken.set()
 
-    def end(self, reason: str) -> None:
-        """End the stream after the waiting events; the first reason counts."""
+    def fall_behind(self) -> None:
+        """Have the reader read what it has not got from the store, before anything else."""
+        self._behind = True
+        self._has_all = False
+        self._woken.set()
+
+    def end(self, reason: str, after: int | None = None) -> None:
+        """End the stream after the waiting events, if given without those beyond `after`; the first reason counts."""
         if self._reason is None:
             self._reason = reason
+            self._until = after
             self._woken.set()
 
     async def next(self, timeout_s: float) -> bytes | None:
         """Wait for the next bytes to send: b"" if none came in time, None after the end."""
         while True:
-            if self._waiting:
+            if self._behind or self._catching_up is not None:
+                data = await self._catch_up()
+                if data is not None:
+                    return data
+            elif self._waiting:
                 data = self._take()
                 if data:
                     return data
@@ -109,11 +133,26 @@ class Reader:
                 finally:
                     self._has_all = False
 
+    async def _catch_up(self) -> bytes | None:
+        """Return the next events from the store, None after the last ones, b"" where it can't be read now."""
+        if self._catching_up is None:
+            self._behind = False
+            self._catching_up = self.missed()
+        try:
+            return await anext(self._catching_up)
+        except StopAsyncIteration:
+            self._catching_up = None
+            return None
+        except StoreUnavailable:
+            self._catching_up, self._behind = None, True
+            await asyncio.sleep(AGAIN_S)
+            return b""
+
     def _take(self) -> bytes:
         fresh: list[bytes] = []
         while self._waiting:
             for happened in self._waiting.popleft().events:
-                if happened.number > self.last:
+                if happened.number > self.last and self.may_have(happened.number):
                     self.last = happened.number
                     fresh.append(happened.data)
         self._bytes = 0
@@ -122,6 +161,11 @@ class Reader:
     def close(self) -> None:
         """Leave the streams."""
         self._streams.forget(self)
+
+
+async def _nothing_missed() -> AsyncIterator[bytes]:
+    return
+    yield b""
 
 
 class Stream(NamedTuple):
@@ -180,8 +224,8 @@ class Feed(Protocol):
         """Send a stored event to the readers of its domain."""
         ...
 
-    def end(self, reason: str, whom: Whom) -> None:
-        """End the streams of some readers, after the events published so far."""
+    def end(self, reason: str, whom: Whom, after: int | None = None) -> None:
+        """End the streams of this process's readers in `whom`, after the event with the number `after` if given."""
         ...
 
 
@@ -189,6 +233,10 @@ class Streams:
     """Every reader of this process, by domain: the local `Feed`."""
 
     def __init__(self) -> None:
+        self.on_read: Callable[[str], None] = lambda _: None
+        """Called with a domain when it gets its first reader here."""
+        self.on_unread: Callable[[str], None] = lambda _: None
+        """Called with a domain when it has lost its last reader here."""
         self._readers: dict[str, set[Reader]] = {}
         self._pending: dict[str, list[StreamEvent]] = {}
         self._closing: str | None = None
@@ -203,15 +251,18 @@ class Streams:
             raise Overloaded("The gateway is stopping; try again in a few seconds.", retry_after=5)
         reader = Reader(self, domain_id, zone_id, user_id, credential_id)
         self._readers.setdefault(domain_id, set()).add(reader)
+        if len(self._readers[domain_id]) == 1:
+            self.on_read(domain_id)
         return reader
 
     def forget(self, reader: Reader) -> None:
         """Remove a reader."""
         readers = self._readers.get(reader.domain_id)
-        if readers is not None:
+        if readers is not None and reader in readers:
             readers.discard(reader)
             if not readers:
                 del self._readers[reader.domain_id]
+                self.on_unread(reader.domain_id)
 
     def is_read(self, domain_id: str) -> bool:
         """Return whether the domain has readers now."""
@@ -228,23 +279,32 @@ class Streams:
     def _flush(self) -> None:
         pending, self._pending = self._pending, {}
         for domain_id, events in pending.items():
-            blocks: dict[str, Block] = {}
-            for reader in self._readers.get(domain_id, ()):
-                block = blocks.get(reader.zone_id)
-                if block is None:
-                    mine = tuple(one for one in events if one.zone_id in (None, reader.zone_id))
-                    block = blocks[reader.zone_id] = Block(mine, b"".join([one.data for one in mine]))
-                if block.events:
-                    reader.offer(block)
+            self._pass_on(domain_id, events)
 
-    def end(self, reason: str, whom: Whom) -> None:
-        """End the streams of some readers, after the events published so far."""
+    def pass_on(self, domain_id: str, events: Sequence[StreamEvent]) -> None:
+        """Pass stored events to the readers of their domain at once."""
+        if self._pending:
+            self._flush()
+        self._pass_on(domain_id, events)
+
+    def _pass_on(self, domain_id: str, events: Sequence[StreamEvent]) -> None:
+        blocks: dict[str, Block] = {}
+        for reader in self._readers.get(domain_id, ()):
+            block = blocks.get(reader.zone_id)
+            if block is None:
+                mine = tuple(one for one in events if one.zone_id in (None, reader.zone_id))
+                block = blocks[reader.zone_id] = Block(mine, b"".join([one.data for one in mine]))
+            if block.events:
+                reader.offer(block)
+
+    def end(self, reason: str, whom: Whom, after: int | None = None) -> None:
+        """End the streams of some readers, after the events published so far; see `Feed.end`."""
         followed = self._readers.values() if whom.domain_id is None else [self._readers.get(whom.domain_id, set())]
         chosen = [reader for readers in followed for reader in readers if whom.includes(reader)]
         if chosen and self._pending:
             self._flush()
         for reader in chosen:
-            reader.end(reason)
+            reader.end(reason, after)
 
     def readers_of(self, domain_id: str) -> set[Reader]:
         """List the readers of a domain's zones."""

@@ -1,14 +1,16 @@
 """The interface of the directory, through which all code reaches actors."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from actors.runtime.actor import Actor
+from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Ask, MessageContext, Tell
-from actors.runtime.notices import Notice
+from actors.runtime.notices import Notice, Posting
 
 R = TypeVar("R")
+T = TypeVar("T", bound=Tell)
 
 ASK_TIMEOUT_S = 30.0
 """Seconds that an ask waits for its answer by default."""
@@ -83,8 +85,24 @@ class Directory(Protocol):
         """Send a message to an actor if it is live; one that is not reads the store when it starts."""
         ...
 
-    def deliver(self, notices: Iterable[Notice]) -> None:
-        """Deliver the notices of a unit that was stored."""
+    def prepare(self, notices: Sequence[Notice]) -> Posting | None:
+        """Prepare the notices of a unit; see `Notifier.prepare`."""
+        ...
+
+    def deliver(self, notices: Iterable[Notice]) -> AsyncFuture[None] | None:
+        """Deliver notices within this process; see `Notifier.deliver`."""
+        ...
+
+    async def announce(self, notices: Sequence[Notice]) -> None:
+        """Deliver notices that no actor's unit has, on whatever node; return when all have acted on them.
+
+        Raises:
+            StoreUnavailable: they concern other nodes and could not be stored; nothing was delivered.
+        """
+        ...
+
+    def listen(self, message_type: type[T], listener: Callable[[T], Awaitable[None] | None]) -> None:
+        """Call `listener` with every `Announced` message of a type. Who announces also waits for what it returns."""
         ...
 
     # for maintainers

@@ -62,7 +62,8 @@ class DurableActor(Actor):
             applied: called after the commit.
             awaited: whether later answers of the actor wait for this unit.
             resolves: the future of the answer, if a caller has it already; only this unit resolves it from now on.
-            notices: the unit's effects on other actors, delivered after the commit and before the answer.
+            notices: the unit's effects on other actors, delivered after the commit and before the answer, on whatever
+                node they are.
         """
         receipt: Receipt | None = self.take_receipt()
         answer = None if reply is None else reply()
@@ -123,15 +124,20 @@ class DurableActor(Actor):
     ) -> None:
         """Submit a unit to the store; `outcome` resolves to `reply()`, or to `answer` without a `reply`."""
         self._hold()
+        notifier = self._notifier if notices else None
+        posting = None if notifier is None else notifier.prepare(notices)
+        if posting is not None:
+            unit = unit._replace(writes=(*posting.writes, *unit.writes))  # first: the last write's rows may be counted
 
         def settled(error: Exception | None) -> None:
             try:
                 if error is None:
                     if applied is not None:
                         applied()
-                    if notices and self._notify is not None:
-                        self._notify(notices)
-                    outcome.set(answer if reply is None else reply())
+                    under_way = None
+                    if notifier is not None:
+                        under_way = notifier.deliver(notices) if posting is None else posting.deliver()
+                    _answer(outcome, answer if reply is None else reply(), under_way)
                 elif isinstance(error, ServiceError):
                     outcome.fail(error)
                 else:
@@ -142,6 +148,8 @@ class DurableActor(Actor):
                 self.fail(fault)
                 outcome.fail(InternalError(SAVED_UNANSWERED))
             finally:
+                if error is not None and posting is not None:
+                    posting.drop()
                 if self._unsettled is outcome:
                     self._unsettled = None  # it holds the answer
                 self._release()
@@ -157,6 +165,14 @@ class DurableActor(Actor):
     def on_finished(self) -> None:
         """Let the writer forget this incarnation, which submits no more units."""
         self.store.forget(self.incarnation)
+
+
+def _answer(outcome: AsyncFuture[Any], value: Any, under_way: AsyncFuture[None] | None) -> None:
+    """Answer now, or when all that the unit's notices concern have acted on them."""
+    if under_way is None:
+        outcome.set(value)
+    else:
+        under_way.then(lambda _: outcome.set(value))
 
 
 def _count(counts: RowCount, receipt: Receipt | None, preview: Callable[[], Any] | None, rows: int) -> Sequence[Write]:

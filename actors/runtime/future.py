@@ -1,8 +1,9 @@
 """Futures of the event loop, and waits with deadlines."""
 
 import asyncio
+import logging
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Iterable
 from functools import partial
 from time import monotonic
 from types import TracebackType
@@ -13,6 +14,8 @@ import pykka
 from actors.errors import InternalError, Overloaded
 
 T = TypeVar("T")
+
+log = logging.getLogger("parley.actors")
 
 
 class AsyncFuture(pykka.Future[T]):
@@ -175,3 +178,24 @@ def settle(reply_to: AsyncFuture[Any], answer: Any, error: BaseException | None)
         reply_to.set(answer)
     else:
         reply_to.fail(error)
+
+
+_tasks: set[asyncio.Task[None]] = set()
+
+
+def once_all_done(work: Iterable[Awaitable[None]]) -> AsyncFuture[None]:
+    """Run work in a task; the future resolves when all of it has ended, also where some failed, which is logged."""
+    future: AsyncFuture[None] = AsyncFuture()
+    task = asyncio.get_running_loop().create_task(_all_done(list(work), future))
+    _tasks.add(task)  # the loop itself keeps no reference
+    task.add_done_callback(_tasks.discard)
+    return future
+
+
+async def _all_done(work: list[Awaitable[None]], future: AsyncFuture[None]) -> None:
+    try:
+        for ended in await asyncio.gather(*work, return_exceptions=True):
+            if ended is not None:
+                log.error("work that others waited for failed", exc_info=ended)
+    finally:
+        future.set(None)

@@ -4,14 +4,14 @@ import asyncio
 import enum
 import itertools
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
 from actors.errors import InternalError, Overloaded, ServiceError
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Envelope
-from actors.runtime.notices import Notice
+from actors.runtime.notices import Notifier
 from actors.runtime.pykka_actor import PykkaActor
 
 log = logging.getLogger("parley.actors")
@@ -39,7 +39,7 @@ class Lifecycle(PykkaActor):
     __slots__ = (
         "_begin_error",
         "_holds",
-        "_notify",
+        "_notifier",
         "_on_stopping",
         "_stopped",
         "_task",
@@ -58,7 +58,7 @@ class Lifecycle(PykkaActor):
         self.started_at = self.active_at = monotonic()
         self._holds = 0
         self._stopped: AsyncFuture[None] | None = None
-        self._notify: Callable[[Iterable[Notice]], None] | None = None
+        self._notifier: Notifier | None = None
         self._on_stopping: Callable[[Any, list[Envelope]], None] | None = None
         self._begin_error: ServiceError | None = None
         self._task: asyncio.Task[None] | None = None
@@ -110,15 +110,15 @@ class Lifecycle(PykkaActor):
         self,
         predecessor: "Lifecycle | None",
         on_stopping: "Callable[[Any, list[Envelope]], None] | None",
-        notify: "Callable[[Iterable[Notice]], None] | None" = None,
+        notifier: Notifier | None = None,
     ) -> None:
         """Start once `predecessor`, an earlier incarnation of this key, is gone.
 
         `on_stopping` is called once, with the unhandled messages, when this actor accepts no more.
-        `notify` delivers the notices of the actor's units.
+        `notifier` takes the notices of the actor's units.
         """
         self._on_stopping = on_stopping
-        self._notify = notify
+        self._notifier = notifier
         self._hold()
         self._task = asyncio.create_task(self._begin(predecessor))
 

@@ -2,19 +2,20 @@
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from time import monotonic
 from typing import Any, TypeVar
 
 from actors.errors import Overloaded
 from actors.runtime.actor import NOT_NOW, Actor
 from actors.runtime.directory import ASK_TIMEOUT_S, ActorStatus, Kind
-from actors.runtime.future import AsyncFuture, Deadlines
+from actors.runtime.future import AsyncFuture, Deadlines, once_all_done
 from actors.runtime.lifecycle import State
 from actors.runtime.mailbox import Ask, Envelope, MessageContext, Tell
-from actors.runtime.notices import Notice, Reload, ReloadConcerning, Told
+from actors.runtime.notices import Announced, Notice, Posting, Reload, ReloadConcerning, Told
 
 R = TypeVar("R")
+T = TypeVar("T", bound=Tell)
 
 IDLE_S = 300.0
 """Seconds without a message after which an actor is passivated."""
@@ -47,6 +48,7 @@ class LocalDirectory:
         self._name_holders = frozenset(kind for kind, made in kinds.items() if made.holds_names)
         self._actors: dict[tuple[str, str], Actor] = {}
         self._leaving: dict[tuple[str, str], Actor] = {}  # retired, with units still open
+        self._listeners: dict[type[Tell], list[Callable[[Any], Awaitable[None] | None]]] = {}
         self._idle_s = idle_s
         self._max_active = max_active
         self._deadlines = Deadlines()
@@ -91,6 +93,9 @@ class LocalDirectory:
 
     def tell(self, kind: str, key: str, message: Tell) -> None:
         """Send a message to an actor if it is live; see `Directory.tell`."""
+        self._tell_here(kind, key, message)
+
+    def _tell_here(self, kind: str, key: str, message: Tell) -> None:
         actor = self._actors.get((kind, key))
         if actor is None:
             if self._closing or not self._kinds[kind].started_by_tells:
@@ -102,12 +107,27 @@ class LocalDirectory:
             # It missed a message; a new incarnation will read the store.
             actor.fail(Overloaded("its mailbox was full"))
 
-    def deliver(self, notices: Iterable[Notice]) -> None:
+    def prepare(self, notices: Sequence[Notice]) -> Posting | None:
+        """Return None, because all actors are here; see `Directory.prepare`."""
+        return None
+
+    async def announce(self, notices: Sequence[Notice]) -> None:
+        """Deliver notices that no actor's unit has; see `Directory.announce`."""
+        under_way = self.deliver(notices)
+        if under_way is not None:
+            await under_way
+
+    def listen(self, message_type: type[T], listener: Callable[[T], Awaitable[None] | None]) -> None:
+        """Call `listener` with what is announced; see `Directory.listen`."""
+        self._listeners.setdefault(message_type, []).append(listener)
+
+    def deliver(self, notices: Iterable[Notice]) -> AsyncFuture[None] | None:
         """Deliver the notices of a unit that was stored; see `Directory.deliver`."""
+        slow: list[Awaitable[None]] = []
         for notice in notices:
             match notice:
                 case Told(kind, key, message):
-                    self.tell(kind, key, message)
+                    self._tell_here(kind, key, message)
                 case Reload(kind, keys):
                     self._reload(kind, keys)
                 case ReloadConcerning(id, kinds, but, is_agent, is_name):
@@ -115,6 +135,10 @@ class LocalDirectory:
                     if is_name:
                         holders = self._name_holders
                     self._reload_concerning(id, kinds or holders, but)
+                case Announced(message):
+                    heard = [listener(message) for listener in self._listeners.get(type(message), ())]
+                    slow += [one for one in heard if one is not None]
+        return once_all_done(slow) if slow else None
 
     def _reload(self, kind: str, keys: Iterable[str]) -> None:
         for key in keys:
@@ -140,7 +164,7 @@ class LocalDirectory:
         self._activations += 1
         if len(self._actors) > self._max_active and self._making_room is None:
             self._making_room = asyncio.create_task(self._make_room())
-        actor.begin(self._leaving.get((kind, key)), self._retired, self.deliver)
+        actor.begin(self._leaving.get((kind, key)), self._retired, self)
         return actor
 
     def _retired(self, actor: Actor, leftovers: list[Envelope]) -> None:

@@ -67,7 +67,7 @@ class PykkaActor(pykka.Actor):
         """Queue a message."""
         raise NotImplementedError
 
-    def begin(self, predecessor: Any, on_stopping: Any, notify: Any = None) -> None:
+    def begin(self, predecessor: Any, on_stopping: Any, notifier: Any = None) -> None:
         """Start the actor."""
         raise NotImplementedError
 

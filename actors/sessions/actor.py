@@ -9,12 +9,14 @@ from actors.ids import Clock
 from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
+from actors.runtime.notices import Announced
 from actors.sessions.messages import (
     KEY,
     SESSION,
     TOUCH_MS,
     Authorize,
     Caller,
+    CredentialsEnded,
     EndSession,
     ReadSession,
     SelectAgent,
@@ -126,9 +128,10 @@ class SessionActor(DurableActor):
         return self.commit_or_refuse(write, applied=applied, constraint_errors={FOREIGN_KEY: gone, ROWS: ended})
 
     @handles(EndSession)
-    def _end_session(self, _: EndSession) -> AsyncFuture[None]:
+    def _end_session(self, message: EndSession) -> AsyncFuture[None]:
         self._session = None
-        return self.commit(credentials.delete(self.key), applied=self.retire)
+        over = Announced(CredentialsEnded(message.reason, (self.key,)))
+        return self.commit(credentials.delete(self.key), applied=self.retire, notices=(over,))
 
     @property
     def holds_something(self) -> bool:

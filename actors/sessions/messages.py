@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from actors.errors import InvalidCredential, NotFound
-from actors.runtime.mailbox import Ask
+from actors.runtime.mailbox import Ask, Tell
 from persistence.credentials import SessionRow
 
 KEY = "key"
@@ -64,7 +64,20 @@ class SelectZone(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class EndSession(Ask[None]):
-    """End the session, and so its token."""
+    """End the session, and so its token; `reason` is what its streams are told."""
+
+    reason: str = "revoked"
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialsEnded(Tell):
+    """Announced when credentials have ended: those of `ids`, or else a user's, except `but_id`."""
+
+    reason: str
+    ids: tuple[str, ...] | None = None
+    user_id: str | None = None
+    but_id: str | None = None
+    sessions_only: bool = False
 
 
 def gone() -> NotFound:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from actors.agents.events import deployment_event
-from actors.agents.messages import AGENT, LinksGained, UserGone
+from actors.agents.messages import AGENT, LinksGained, UserGone, membership_notices
 from actors.domains.messages import LOBBY
 from actors.errors import NotPermitted, StateConflict
 from actors.ids import Clock, new_id, new_number
@@ -14,8 +14,8 @@ from actors.quotas.messages import QUOTA, PlanChanged
 from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
-from actors.runtime.notices import Notice, Reload, ReloadConcerning, Told
-from actors.sessions.messages import KEY, SESSION
+from actors.runtime.notices import Announced, Notice, Reload, ReloadConcerning, Told
+from actors.sessions.messages import KEY, SESSION, CredentialsEnded
 from actors.text import tokenizer
 from actors.users.held_credentials import HeldCredentials
 from actors.users.messages import (
@@ -107,7 +107,7 @@ class UserActor(DurableActor):
             reply=lambda: SessionOpened(session, ended),
             applied=lambda: self._held.session_stored(session.id),
             constraint_errors={FOREIGN_KEY: wrong_password},
-            notices=(Reload(SESSION, ended),),
+            notices=(Reload(SESSION, ended), Announced(CredentialsEnded("revoked", ended))) if ended else (),
         )
 
     @handles(ReadSessions)
@@ -158,6 +158,8 @@ class UserActor(DurableActor):
                 ReloadConcerning(user.id),
                 *(Told(AGENT, agent_id, UserGone(user.id)) for agent_id in message.met_agents),
                 self._outbox.told(user.id, EndpointsGone(user.id)),
+                Announced(CredentialsEnded("revoked", user_id=user.id)),
+                *membership_notices(message.domain_ids),
             ),
         )
 
@@ -209,7 +211,7 @@ class UserActor(DurableActor):
             credentials.delete_key(message.key_id, self._live.id),
             applied=lambda: self._held.key_revoked(message.key_id),
             constraint_errors={ROWS: no_such_key},
-            notices=(Reload(KEY, (message.key_id,)),),
+            notices=(Reload(KEY, (message.key_id,)), Announced(CredentialsEnded("revoked", (message.key_id,)))),
         )
 
     @handles(CreateAgent)
@@ -315,8 +317,9 @@ class UserActor(DurableActor):
         return message.agent_id in self._roster
 
     def _other_sessions(self, kept_id: str) -> tuple[Notice, ...]:
-        """Make the notices that end the actors of the user's other sessions."""
-        return (ReloadConcerning(self.key, (SESSION,), but=kept_id),)
+        """Make the notices that end the actors and streams of the user's other sessions; those of its keys go on."""
+        over = CredentialsEnded("revoked", user_id=self.key, but_id=kept_id, sessions_only=True)
+        return ReloadConcerning(self.key, (SESSION,), but=kept_id), Announced(over)
 
     @property
     def title(self) -> str | None:

@@ -67,11 +67,13 @@ class RevokeSessions(Ask[None]):
 class DestroyUser(Ask[None]):
     """Remove the user and all it owns, if the password has not changed since it was verified.
 
-    `met_agents`: the agents it has conversations with, whose message counts change with it.
+    `met_agents`: the agents it has conversations with, whose message counts change with it. `domain_ids`: the domains
+    that its agents are in.
     """
 
     verified_hash: str
     met_agents: tuple[str, ...]
+    domain_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

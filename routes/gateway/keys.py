@@ -48,9 +48,7 @@ async def list_keys(request: RouteCall) -> RouteReply:
 async def revoke(request: RouteCall) -> RouteReply:
     """Revoke an API key at once."""
     call, key_id = request.call, request.params["id"]
-    reply = await call.carry_out(USER, call.user.user_id, RevokeKey(key_id), lambda _: RouteReply(status=204))
-    keys.end_streams_of(call, key_id)
-    return reply
+    return await call.carry_out(USER, call.user.user_id, RevokeKey(key_id), lambda _: RouteReply(status=204))
 
 
 async def issue_sandbox_key(request: RouteCall) -> RouteReply:

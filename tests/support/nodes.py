@@ -14,15 +14,18 @@ import aiohttp
 from sanic import Sanic
 
 from actors.core import Core, CoreOptions
+from actors.domains.cluster_feed import ClusterFeed
 from actors.engines.recall import RecallEngine
 from actors.engines.turn import Engine
 from actors.ids import Clock, new_id, system_clock
+from actors.runtime.cluster.directory import ClusterDirectory
 from actors.runtime.cluster.loopback_post import LoopbackPost, Network
 from actors.runtime.cluster.shards import SHARDS, ShardMap, shard_of
-from actors.runtime.local_directory import LocalDirectory
 from actors.runtime.placement import OwnedPlacement
 from actors.sealing import Sealer
+from actors.sessions.tokens import token_hash
 from actors.users.passwords import PasswordHasher
+from persistence import credentials, notices
 from persistence.postgres.store import PostgresStore
 from persistence.store import Store
 from routes.app import HttpOptions, build_app
@@ -31,6 +34,9 @@ from routes.listener import Listener
 from tests.support.core import CHEAP
 from tests.support.gateway import INTERNAL_SECRET, Client
 from tests.support.stores import database_for
+
+BEAT_S = 0.1
+"""Seconds between two heartbeats."""
 
 
 @dataclass(slots=True)
@@ -58,6 +64,16 @@ class Placed:
                 await ownership.drained(mine)
                 self.assign(mine, to)
                 ownership.leaving -= mine
+
+    async def beat(self, ownership: "PlacedOwnership", store: Store) -> None:
+        """Let a live node read notices as with its heartbeat, for ever."""
+        me = self.nodes[ownership.node]
+        while me.live:
+            await asyncio.sleep(BEAT_S)
+            if ownership.beats:
+                found = await store.fetch(notices.notices_after(me.seen, 1000))
+                ownership.on_notices(found)
+                me.seen = found[-1].place if found else me.seen
 
     def take_over(self, dead: str, to: str | None) -> None:
         """Declare a node dead, and give its shards to another; it finds out for itself only when a test says so."""
@@ -95,6 +111,8 @@ class PlacedOwnership:
         self.map = placed.map
         self.nodes = placed.nodes
         self.valid = True
+        self.beats = True
+        """Whether this node reads notices now."""
         self.leaving: set[int] = set()
         self.on_change: list[Callable[[ShardMap], None]] = []
         self.on_dead: list[Callable[[str], None]] = []
@@ -112,16 +130,6 @@ class PlacedOwnership:
         return self.valid and self.map.owner(key) == self.node and shard_of(key) not in self.leaving
 
 
-class PlacedDirectory(LocalDirectory):
-    """A directory that only knows where actors of other nodes are."""
-
-    ownership: PlacedOwnership
-
-    def elsewhere(self, kind: str, key: str) -> str | None:
-        owner = self.ownership.owner(key)
-        return None if owner == self.ownership.node else owner
-
-
 @dataclass(slots=True)
 class Node:
     """One node: its core, its post, and what it owns."""
@@ -130,6 +138,8 @@ class Node:
     core: Core
     post: LoopbackPost
     ownership: PlacedOwnership
+    directory: ClusterDirectory
+    feed: ClusterFeed
     base: str = ""
     """The URL of its HTTP socket, if it has one."""
 
@@ -153,6 +163,11 @@ class Nodes:
         while self.placed.map.owner(id := new_id(prefix)) != f"node{index}":
             pass
         return id
+
+    async def home_of(self, user: Client) -> int:
+        """Return the number of the node that serves a user's requests."""
+        (id,) = await self[0].core.store.fetch(credentials.id_by_token_hash(token_hash(user.token or "")))
+        return int((self.placed.map.owner(id) or "").removeprefix("node"))
 
     @asynccontextmanager
     async def client(self, index: int) -> AsyncIterator[Client]:
@@ -200,6 +215,8 @@ async def running(
             if before_start is not None:
                 before_start(node)
             await node.post.start(name)
+            stack.callback(asyncio.create_task(node.feed.keep_up()).cancel)
+            stack.callback(asyncio.create_task(nodes.placed.beat(node.ownership, store)).cancel)
             if http:
                 await stack.enter_async_context(_listening(node))
         yield nodes
@@ -209,11 +226,6 @@ def _made(name: str, store: Store, nodes: Nodes, clock: Clock, options: CoreOpti
     ownership = PlacedOwnership(name, nodes.placed)
     post = LoopbackPost(nodes.network)
 
-    def directory(kinds: Any) -> PlacedDirectory:
-        made = PlacedDirectory(kinds, idle_s=options.idle_s)
-        made.ownership = ownership
-        return made
-
     core = Core(
         store,
         engine,
@@ -221,10 +233,14 @@ def _made(name: str, store: Store, nodes: Nodes, clock: Clock, options: CoreOpti
         options,
         clock,
         hasher=PasswordHasher(cost=CHEAP),
-        directory=directory,
+        directory=lambda kinds: ClusterDirectory(kinds, ownership, post, store, idle_s=options.idle_s),
+        feed=lambda streams: ClusterFeed(streams, ownership, post, store),
         placement=OwnedPlacement(ownership, len(nodes.by_name)),
     )
-    node = nodes.by_name[name] = Node(name, core, post, ownership)
+    directory, feed = core.directory, core.feed
+    assert isinstance(directory, ClusterDirectory)
+    assert isinstance(feed, ClusterFeed)
+    node = nodes.by_name[name] = Node(name, core, post, ownership, directory, feed)
     return node
 
 

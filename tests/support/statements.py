@@ -311,6 +311,7 @@ TALK = (
     call(zones.unchanged, "zon_1", [(1, "far 2")]),
     call(zones.events_after, "dom_1", "zon_1", 1, 9),
     *(call(zones.last_number, id) for id in ("dom_1", "dom_2")),
+    call(zones.last_numbers, ["dom_1", "dom_2", "dom_9"]),
     call(domains.delete_zone, "zon_2"),
     call(zones.last_number, "dom_1"),
     call(domains.zones, "dom_1"),

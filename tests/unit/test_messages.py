@@ -16,13 +16,14 @@ import actors
 from actors import errors
 from actors.agents.messages import ReadAgent, UserGone
 from actors.banks.messages import MemoryMoved
-from actors.domains.messages import NotInDomain
+from actors.domains.messages import NotInDomain, StreamsEnded
+from actors.domains.streams import Whom
 from actors.errors import InternalError, ServiceError, StateConflict
 from actors.quotas.messages import COUNT, QuotaStatus, ReadQuota
 from actors.runtime.cluster import wire
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Ask, OwnTell, Tell
-from actors.runtime.notices import Notice, Reload, ReloadConcerning, Told
+from actors.runtime.notices import Announced, Notice, Reload, ReloadConcerning, Told
 
 for found in pkgutil.walk_packages(actors.__path__, "actors."):
     importlib.import_module(found.name)
@@ -127,6 +128,7 @@ NOTICES = (
     Reload("agent", ("agt_00", "agt_01")),
     ReloadConcerning("usr_00"),
     ReloadConcerning("agt_00", ("bank", "domain"), "bnk_00", is_agent=True, is_name=True),
+    Announced(StreamsEnded("banned", Whom("dom_00", user_id="usr_00"), 7)),
 )
 
 

@@ -6,9 +6,10 @@ from tests.support.nodes import running
 
 
 async def test_three_nodes_serve_users_of_one_database_over_their_own_sockets(tmp_path: Path):
-    async with running(tmp_path, 3, http=True) as nodes, nodes.client(0) as first, nodes.client(2) as last:
+    async with running(tmp_path, 3, http=True) as nodes, nodes.client(0) as first:
         user = await first.register("lovelace")
-        seen = await last.as_user(user.token).command("US_Read")
+        async with nodes.client(await nodes.home_of(user)) as home:
+            seen = await home.as_user(user.token).command("US_Read")
         assert seen.ok().profile[0]["name"] == "lovelace"
 
 

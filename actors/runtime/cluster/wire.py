@@ -5,7 +5,7 @@ and one that is missing gets its default, so that two versions next to each othe
 """
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from typing import Any, NoReturn, cast, get_args, get_origin
 
@@ -14,7 +14,7 @@ import msgspec
 from actors.errors import InternalError, ServiceError
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Ask, Tell
-from actors.runtime.notices import Notice, Reload, ReloadConcerning, Told
+from actors.runtime.notices import Announced, Notice, Reload, ReloadConcerning, Told
 
 
 class Unreadable(Exception):
@@ -97,6 +97,8 @@ def encode_notice(notice: Notice) -> tuple[str, str, bytes]:
             return "reload", _json(notice), b""
         case ReloadConcerning():
             return "reload_concerning", _json(notice), b""
+        case Announced(message):
+            return "announced", _json({"message": _name_of(message)}), _pack(message)
 
 
 def decode_notice(kind: str, target: str, message: bytes) -> Notice:
@@ -113,8 +115,25 @@ def decode_notice(kind: str, target: str, message: bytes) -> Notice:
             return _read(_RELOAD, target.encode())
         case "reload_concerning":
             return _read(_CONCERNING, target.encode())
+        case "announced":
+            announced = _read(_TARGET, target.encode())
+            return Announced(_read(_decoder(_type(Tell, announced["message"])), message))
         case _:
             raise Unreadable(f"no notice has the kind {kind!r}")
+
+
+def encode_events(sender: str, events: Sequence[tuple[int, str | None, bytes]]) -> bytes:
+    """Return numbered events of streams in their binary form, with the node that publishes them."""
+    return _pack((sender, events))
+
+
+def decode_events(data: bytes) -> tuple[str, list[tuple[int, str | None, bytes]]]:
+    """Return the sender and the events that `encode_events` was given.
+
+    Raises:
+        Unreadable: this version does not know their form.
+    """
+    return _read(_EVENTS, data)
 
 
 def _without(live: Any) -> None:
@@ -131,6 +150,7 @@ _ASK: Callable[[bytes], tuple[str, str, str, msgspec.Raw]] = msgspec.msgpack.Dec
 _ERROR: Callable[[bytes], tuple[str, int, int, str, int | None]] = msgspec.msgpack.Decoder(
     tuple[str, int, int, str, int | None]
 ).decode
+_EVENTS = msgspec.msgpack.Decoder(tuple[str, list[tuple[int, str | None, bytes]]]).decode
 _TARGET = msgspec.json.Decoder(dict[str, str]).decode
 _RELOAD = msgspec.json.Decoder(Reload).decode
 _CONCERNING = msgspec.json.Decoder(ReloadConcerning).decode
