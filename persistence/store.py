@@ -106,11 +106,17 @@ Settled = Callable[[Exception | None], None]
 
 @dataclass(frozen=True, slots=True)
 class StoreStats:
-    """Counts since the store was opened: units that wait now, units tried, transactions that held them."""
+    """Counts since the store was opened: units that wait now, units tried, transactions that held them.
+
+    `exclusive`: the stored ones of these for which all writers of the database had to wait. `in_doubt`: commits whose
+    answer was lost. Both only of a store that has such.
+    """
 
     waiting: int
     units: int
     batches: int
+    exclusive: int | None = None
+    in_doubt: int | None = None
 
 
 class Store(Protocol):

@@ -99,7 +99,8 @@ class PostgresStore:
 
     def stats(self) -> StoreStats:
         """Report the counts of the writer; see `Store.stats`."""
-        return StoreStats(self._writer.depth, self._writer.units, self._writer.batches)
+        writer = self._writer
+        return StoreStats(writer.depth, writer.units, writer.batches, writer.exclusive, writer.in_doubt)
 
     async def writable(self) -> bool:
         """Commit a transaction for this purpose, and return whether that succeeded."""

@@ -50,7 +50,7 @@ class Transaction:
     """One try to store a batch, under its number.
 
     `fenced`: the incarnations that are refused; those that this batch adds are in `newly_fenced` and count only if it
-    commits. `outcomes` is complete once `commit_sent` is true.
+    commits. `outcomes` is complete once `commit_sent` is true. `shared`: it has its lock together with others.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class Transaction:
         self.newly_fenced: set[int] = set()
         self.outcomes: list[Outcome] = []
         self.commit_sent = False
+        self.shared = False
 
     async def store(self, node: str, number: int, units: list[Unit]) -> bool:
         """Store units in one transaction; return False if they must be stored with `apart` instead.
@@ -82,9 +83,11 @@ class Transaction:
         call = None if statements is None else await self._call(statements)
         if statements is not None and call is not None:
             self.outcomes = [None] * len(units)
+            self.shared = True
             return await self._store_at_once(call, node, number, *(array for _, array in statements))
         steps = one_by_one(units) if self._fenced else planned(units)
-        await self._begin(node, number, shared=all(_commutes(unit) for unit in units))
+        self.shared = all(_commutes(unit) for unit in units)
+        await self._begin(node, number, shared=self.shared)
         try:
             for units_of_step, statements in steps:
                 if statements:

@@ -61,6 +61,8 @@ class Writer:
         self.certain = asyncio.Event()
         self.batches = 0
         self.units = 0
+        self.exclusive = 0
+        self.in_doubt = 0
         self._before_commit = before_commit
         self._on_over = on_over
         self._queue: deque[_Waiting] = deque()
@@ -202,6 +204,7 @@ class Writer:
                 return self._failed(units, StoreUnavailable(TAKEN_OVER))
             except ConnectionLost as lost:
                 log.error("the connection was lost with a batch of %d units: %s", len(units), lost)
+                self.in_doubt += self._transaction is not None and self._transaction.commit_sent
             try:
                 number = await self._reconnect_within(PATIENCE_S)
             except (Unreachable, FencedForEver) as error:
@@ -242,6 +245,7 @@ class Writer:
 
     def _stored(self, transaction: Transaction) -> list[Outcome]:
         self._acknowledged = self._number
+        self.exclusive += not transaction.shared
         self._fenced |= transaction.newly_fenced
         return transaction.outcomes
 

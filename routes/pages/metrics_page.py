@@ -51,6 +51,16 @@ class CoreMetrics(Collector):
         yield GaugeMetricFamily("parley_store_waiting_units", "Units that wait for a commit", value=stats.waiting)
         yield CounterMetricFamily("parley_store_units", "Units that were tried", value=stats.units)
         yield CounterMetricFamily("parley_store_commits", "Transactions that held them", value=stats.batches)
+        if stats.exclusive is not None:
+            yield CounterMetricFamily(
+                "parley_store_exclusive_commits",
+                "Stored transactions that kept every other writer of the database waiting",
+                value=stats.exclusive,
+            )
+        if stats.in_doubt is not None:
+            yield CounterMetricFamily(
+                "parley_commits_in_doubt", "Commits whose answer was lost with the connection", value=stats.in_doubt
+            )
         yield CounterMetricFamily(
             "parley_connections_refused",
             "Connections refused because their address had too many",

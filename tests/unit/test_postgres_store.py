@@ -412,7 +412,7 @@ async def test_a_commit_whose_answer_was_lost_is_told_as_done_and_not_done_twice
             for n in range(5):
                 relay.loses = True
                 await asyncio.wait_for(store.commit(count(n, by=7, many=many)), 10)
-            assert relay.lost == 5
+            assert relay.lost == store.stats().in_doubt == 5
             assert sorted(await rows(store, "SELECT n FROM counted")) == [(n,) for n in range(5)]
             await store.close()
 
@@ -486,6 +486,7 @@ async def test_a_batch_of_joined_writes_is_one_statement(store: PostgresStore):
     assert await counted(store) == set(range(30))
     first, *others = watched.told
     assert first.startswith("CREATE FUNCTION pg_temp.parley_store_0(")
+    assert store.stats().exclusive == 1  # the table
     assert others == ["SELECT pg_temp.parley_store_0($1, $2, $3)"] * 3
 
 
