@@ -59,6 +59,10 @@ class World:
     """The node of each key whose guest is live or working."""
     overlaps: list[str] = field(default_factory=list)
     bells: Tally[tuple[str, str]] = field(default_factory=Tally)
+    gate: asyncio.Event | None = None
+    """Ends the slow work, if set; else that ends by itself."""
+    works: list[asyncio.Task[None]] = field(default_factory=list)
+    """The slow work that has begun."""
 
 
 class Guest(Actor):
@@ -98,8 +102,12 @@ class Guest(Actor):
             return self._node
         answer: AsyncFuture[str] = AsyncFuture()
         self._working += 1
-        asyncio.get_running_loop().call_later(0.05, lambda: self.tell_self(Slept(answer)))
+        self._world.works.append(asyncio.create_task(self._work(answer)))
         return answer
+
+    async def _work(self, answer: AsyncFuture[str]) -> None:
+        await (asyncio.sleep(0.02) if self._world.gate is None else self._world.gate.wait())
+        self.tell_self(Slept(answer))
 
     @handles(Slept)
     def _slept(self, message: Slept) -> None:
@@ -187,10 +195,13 @@ async def test_a_node_without_a_lease_answers_nothing():
 async def test_an_answer_that_was_under_way_when_the_lease_ended_is_not_given():
     inn = await opened()
     key = inn.key_on(1)
+    inn.world.gate = asyncio.Event()
     here = asyncio.create_task(inn.directories[1].ask("guest", key, Whereabouts(slowly=True)))
     there = asyncio.create_task(inn.directories[0].ask("guest", key, Whereabouts(slowly=True)))
-    await asyncio.sleep(0.02)
+    while len(inn.world.works) < 2:
+        await asyncio.sleep(0.001)
     inn.ownerships[1].valid = False
+    inn.world.gate.set()
     for answer in (here, there):
         with pytest.raises(Overloaded, match="may have been carried out"):
             await answer
@@ -226,11 +237,17 @@ async def test_what_can_not_leave_its_process_is_refused_before_it_begins():
 async def test_a_shard_leaves_only_when_its_actors_have_finished():
     inn = await opened()
     key = inn.key_on(1)
+    inn.world.gate = asyncio.Event()
     slow = asyncio.create_task(inn.directories[0].ask("guest", key, Whereabouts(slowly=True)))
-    await asyncio.sleep(0.02)
+    while len(inn.world.works) < 1:
+        await asyncio.sleep(0.001)
     moving = asyncio.create_task(inn.placed.hand_over({shard_of(key)}, "node2"))
     await asyncio.sleep(0.01)
     behind = asyncio.create_task(inn.directories[0].ask("guest", key, Whereabouts()))
+    await asyncio.sleep(0.1)
+    assert not moving.done()
+    assert not behind.done()
+    inn.world.gate.set()
     assert await slow == "node1"
     await moving
     assert await behind == "node2"
