@@ -63,7 +63,7 @@ _OPENED = f"""
 
 
 def _row(row: Params) -> AgentRow:
-    return AgentRow(*row)
+    return AgentRow(*row[:7], online=bool(row[7]), created_at=row[8], updated_at=row[9])
 
 
 def insert(agent: AgentRow) -> Write:
