@@ -9,16 +9,16 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Collection, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from time import monotonic
+from typing import TYPE_CHECKING
 
 import uvloop
 
 from actors.commands.tools import UserToolbox
-from actors.core import Core, CoreOptions, WebhookOptions
-from actors.egress.outbound import Outbound
+from actors.core import Core
 from actors.engines.openai.tools import NoTools, UsesTools
-from actors.engines.recall import RecallEngine
 from actors.engines.turn import Closing, Engine
 from actors.ids import Clock, system_clock
 from actors.jobs.delivering import keep_delivering, keep_delivery_log
@@ -26,27 +26,29 @@ from actors.jobs.erasing import keep_erasing
 from actors.jobs.expiry import keep_house
 from actors.jobs.indexing import keep_indexing
 from actors.jobs.ingestion import keep_ingesting
-from actors.library.skillbook import StoredSkills
 from actors.runtime.local_directory import IDLE_S
 from actors.sealing import Sealer, WrongMasterKey
-from actors.tools.catalog import ToolOptions
-from actors.tools.limits import ToolLimits
-from actors.tools.stdio import StdioServer
 from actors.users.passwords import PasswordHasher
+from config.catalogs_digest import catalogs_digest
 from config.command_line import WrongUsage, parse_arguments
 from config.development import for_development
+from config.greeting import development_lines, development_plan_lines, greeting
 from config.master_key import FILE as MASTER_KEY_FILE
 from config.master_key import MasterKeyError, load_master_key
-from config.mcp_catalog import CatalogError, load_catalog
-from config.settings import Settings, SettingsError, load_settings, variable
+from config.mcp_catalog import CatalogError
+from config.settings import Settings, SettingsError, load_settings
 from config.tuning import allow_many_connections, tune
 from config.version import VERSION
+from options import chat_engine, core_options, http_options
 from persistence import master_key, users
-from persistence.opening import open_store
+from persistence.opening import open_ledger, open_store
 from persistence.store import Store, StoreError, Unit
 from routes.app import HttpOptions, build_app
 from routes.http.access_log import AccessLog, JsonFormatter, log_what_nobody_catches, refuse, tell
 from routes.listener import CannotListen, Listener
+
+if TYPE_CHECKING:
+    from actors.node import ClusterNode
 
 GRACE_S = 10.0
 """Seconds that a stop waits for requests under way, and then for actors."""
@@ -91,6 +93,9 @@ class Gateway:
         self.settings = settings
         self.developed = developed
         self.parts = parts or Parts()
+        self._tasks: list[asyncio.Task[None]] = []
+        self.on_over: Callable[[str], None] = lambda _: None
+        """Called with the reason if this node of a cluster may serve no more; then stop."""
 
     async def start(self) -> None:
         """Bring up store, actors and routes, in this order, and listen.
@@ -100,45 +105,88 @@ class Gateway:
             MasterKeyError: there is no master key, or not the one that the database was sealed with.
             CatalogError: the catalog of tool servers can't be used.
             CannotListen: the address is in use, or not this machine's.
+            ConnectionError: NATS can't be reached, or its settings don't fit.
         """
         settings, parts = self.settings, self.parts
         options = core_options(settings, development_plan="default_plan" in (self.developed or ()))
         options = replace(options, idle_s=parts.idle_s)
-        self.store = await open_store(settings.postgres_url, settings.database_path, parts.before_commit)
-        try:
+        async with AsyncExitStack() as undo:
+            node = self.node = await self._join()
+            if node is not None:
+                undo.push_async_callback(node.leave)
+            self.store = await open_store(
+                settings.postgres_url,
+                settings.database_path,
+                parts.before_commit,
+                cluster=node and node.row,
+                on_over=node and node.ownership.end,
+            )
+            undo.push_async_callback(self.store.close)
             sealer = await prepare_sealer(self.store, settings)
             (self.on_development_plan,) = await self.store.fetch(users.on_development_plan(NAMES_TOLD))
-        except BaseException:
-            await self.store.close()
-            raise
-        self.engine = (parts.engine or chat_engine)(settings, self.store)
-        self.core = Core(self.store, self.engine, sealer, options, parts.clock, parts.ticks, parts.hasher())
-        if isinstance(self.engine, UsesTools) and isinstance(self.engine.toolbox, NoTools):
-            self.engine.toolbox = UserToolbox(self.core)
-        self._tasks = [
-            asyncio.create_task(self.core.directory.sweep(), name="passivation"),
-            asyncio.create_task(keep_house(self.core), name="housekeeping"),
-            asyncio.create_task(keep_erasing(self.core), name="erasing"),
-            asyncio.create_task(keep_delivering(self.core), name="delivering"),
-            asyncio.create_task(keep_delivery_log(self.core), name="delivery log"),
-            asyncio.create_task(keep_ingesting(self.core), name="ingestion"),
-            asyncio.create_task(keep_indexing(self.core), name="indexing"),
-        ]
-        stream = sys.stdout if settings.log_level in ("debug", "info") else None
-        self.access_log = parts.access_log(stream, json=settings.log_format == "json")
-        http = http_options(settings)
-        try:
+            self.engine = (parts.engine or chat_engine)(settings, self.store)
+            self.core = Core(
+                self.store,
+                self.engine,
+                sealer,
+                options,
+                parts.clock,
+                parts.ticks,
+                parts.hasher(),
+                directory=node and node.directory(self.store, parts.idle_s),
+                feed=node and node.feed(self.store),
+                placement=node and node.placement,
+            )
+            self.core.cluster = node
+            undo.pop_all()
+            undo.push_async_callback(self._stop_core)
+            if isinstance(self.engine, UsesTools) and isinstance(self.engine.toolbox, NoTools):
+                self.engine.toolbox = UserToolbox(self.core)
+            stream = sys.stdout if settings.log_level in ("debug", "info") else None
+            self.access_log = parts.access_log(stream, json=settings.log_format == "json")
+            http = http_options(settings)
             app = build_app(self.core, parts.http(http) if parts.http else http, self.access_log)
+            if node is not None:
+                await node.start()
+            self._begin_jobs()
             self.listener = await Listener.open(app, settings.host, settings.port)
-        except BaseException:
-            await self._stop_core()
-            raise
+            undo.pop_all()
+
+    def _begin_jobs(self) -> None:
+        jobs = {
+            "passivation": self.core.directory.sweep(),
+            "housekeeping": keep_house(self.core),
+            "erasing": keep_erasing(self.core),
+            "delivering": keep_delivering(self.core),
+            "delivery log": keep_delivery_log(self.core),
+            "ingestion": keep_ingesting(self.core),
+            "indexing": keep_indexing(self.core),
+        }
+        self._tasks += [asyncio.create_task(job, name=name) for name, job in jobs.items()]
+
+    async def _join(self) -> "ClusterNode | None":
+        """Join the cluster that the settings name, if any."""
+        settings = self.settings
+        if settings.nats_url is None:
+            return None
+        from actors.node import ClusterNode  # noqa: PLC0415 - only a node needs NATS's client
+
+        assert settings.postgres_url is not None  # load_settings requires it
+        lease_s = float(settings.cluster_lease_s)
+        ledger = open_ledger(settings.postgres_url, lease_s)
+        node = await ClusterNode.join(
+            ledger, lease_s, settings.nats_url, settings.node, VERSION, catalogs_digest(settings)
+        )
+        node.ownership.on_over = self.on_over
+        return node
 
     async def stop(self) -> int:
         """Refuse new work, answer requests under way, drain the actors, close the store.
 
         Returns the number of requests that were cut off at the end of the grace time.
         """
+        if self.node is not None:
+            await self.node.hand_over()
         self.core.streams.close("gateway stops")
         cut_off = await self.listener.drain(self.parts.grace_s)
         unfinished = await self._stop_core()
@@ -153,6 +201,8 @@ class Gateway:
         unfinished = await self.core.close(self.parts.grace_s)
         if isinstance(self.engine, Closing):
             await self.engine.close()
+        if self.node is not None:
+            await self.node.leave()
         return unfinished
 
 
@@ -178,77 +228,6 @@ async def prepare_sealer(store: Store, settings: Settings) -> Sealer:
     return sealer
 
 
-def core_options(settings: Settings, *, development_plan: bool = False) -> CoreOptions:
-    """Return the settings that the core needs."""
-    webhooks = WebhookOptions(
-        outbound=Outbound(allow_insecure=settings.webhooks_allow_insecure, ca_file=settings.webhooks_ca_file),
-        header_brand=settings.header_brand,
-        retry_delays_s=settings.webhooks_retry_delays_s,
-        timeout_s=settings.webhooks_timeout_s,
-        log_days=settings.webhooks_log_days,
-    )
-    return CoreOptions(
-        registration_open=settings.registration == "open",
-        sandbox_keys=settings.sandbox_keys_enabled,
-        sandbox_keys_per_hour=settings.sandbox_keys_per_hour,
-        registrations_per_hour=settings.registrations_per_hour,
-        default_plan=settings.default_plan,
-        development_plan=development_plan,
-        session_ttl_s=settings.session_ttl_s,
-        webhooks=webhooks,
-        tools=tool_options(settings),
-        skills_dir=settings.skills_dir,
-    )
-
-
-def tool_options(settings: Settings) -> ToolOptions:
-    """Read the operator's catalog of tool servers.
-
-    Raises:
-        CatalogError: it can't be used.
-    """
-    catalog = load_catalog(settings)
-    return ToolOptions(
-        catalog={
-            name: StdioServer(tuple(entry.command), entry.description, entry.env, entry.cwd)
-            for name, entry in catalog.servers.items()
-        },
-        limits=ToolLimits(**catalog.limits.model_dump()),
-    )
-
-
-def http_options(settings: Settings) -> HttpOptions:
-    """Return the settings that the routes need."""
-    secret = settings.internal_secret
-    return HttpOptions(
-        version=VERSION,
-        brand=settings.brand,
-        host=settings.host,
-        internal_secret=None if secret is None else secret.get_secret_value(),
-        dev_mocks_enabled=settings.dev_mocks_enabled,
-        max_body_bytes=settings.max_body_bytes,
-        trusted_proxies=settings.trusted_proxies,
-        connections_per_address=settings.connections_per_address,
-    )
-
-
-def chat_engine(settings: Settings, store: Store) -> Engine:
-    """Make the chat engine that the settings name."""
-    if settings.chat_engine == "recall":
-        return RecallEngine()
-    from actors.engines.openai.engine import OpenAIEngine  # noqa: PLC0415 - costs most of a second, and only this one needs it
-
-    assert settings.openai_base_url is not None  # load_settings requires it
-    assert settings.openai_model is not None
-    key = settings.openai_api_key
-    return OpenAIEngine(
-        settings.openai_base_url,
-        None if key is None else key.get_secret_value(),
-        settings.openai_model,
-        skillbook=StoredSkills(store),
-    )
-
-
 def set_up_logging(settings: Settings) -> None:
     """Send the log to stderr, as lines for people or as JSON objects."""
     handler = logging.StreamHandler()
@@ -266,41 +245,17 @@ def set_up_logging(settings: Settings) -> None:
 
 def greet(gateway: Gateway) -> str:
     """Return the greeting: the addresses, the place of the data, and a first command to try."""
-    settings, listener = gateway.settings, gateway.listener
-    base, *others = listener.urls
-    open_to_all = ""
-    if listener.open_to_network:
-        also = f" It also answers at {', '.join(others)}" if others else ""
-        open_to_all = f"\nIt is open to the network, without TLS: other machines can reach it.{also}"
-    return f"""Parley {VERSION} listens on {base}{open_to_all}
-Data is in {gateway.store.description}
-Try first: curl {base}/demo/v1/{settings.brand}/tps/user/create -H 'Content-Type: application/json' \\
-  -d '{{"vx": {{"name": "lovelace", "secret": "correct horse battery"}}}}'
-All commands, with examples to send: {base}/docs{development_lines(gateway)}"""
-
-
-def development_lines(gateway: Gateway) -> str:
-    """Return the greeting's lines on a development start, or on users whose plan is from an earlier one."""
-    settings = gateway.settings
+    listener, found = gateway.listener, gateway.on_development_plan
     if gateway.developed is None:
-        return development_plan_lines(gateway.on_development_plan)
-    lines = "\nThis is a development start."
-    if "default_plan" in gateway.developed:
-        lines += f" New users have the plan {settings.default_plan} ({variable('default_plan')} sets another one)."
-    if "sandbox_keys_enabled" in gateway.developed:
-        lines += f" Sandbox keys are issued ({variable('sandbox_keys_enabled')}=false turns them off)."
-    return lines
-
-
-def development_plan_lines(found: users.OnDevelopmentPlan) -> str:
-    """Return the greeting's lines on users whose plan is from a development start, and on changing it."""
-    if not found.count:
-        return ""
-    whose = "1 user has its plan" if found.count == 1 else f"{found.count} users have their plan"
-    more = f" and {found.count - len(found.names)} more" if found.count > len(found.names) else ""
-    return (
-        f"\n{whose} from a development start (make run): {', '.join(found.names)}{more}."
-        "\nTo set a plan: PUT /api/admin/users/NAME/plan with X-Internal-Secret (docs/operations.md, Plans)."
+        more = development_plan_lines(found.count, found.names)
+    else:
+        more = development_lines(gateway.settings, gateway.developed)
+    return greeting(
+        gateway.settings,
+        listener.urls,
+        open_to_network=listener.open_to_network,
+        store=gateway.store.description,
+        more=more,
     )
 
 
@@ -311,6 +266,13 @@ async def run(gateway: Gateway) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopping.set)
     as_json = gateway.settings.log_format == "json"
+    over: list[str] = []
+
+    def end(reason: str) -> None:
+        over.append(reason)
+        stopping.set()
+
+    gateway.on_over = end
     try:
         await gateway.start()
     except CannotListen as error:
@@ -320,6 +282,8 @@ async def run(gateway: Gateway) -> int:
     tell(greet(gateway), as_json=as_json)
     await stopping.wait()
     cut_off = await gateway.stop()
+    if over:
+        return refuse(f"Parley has stopped: {over[0]}", as_json=as_json)
     cut = f"; {cut_off} request{'s were' if cut_off > 1 else ' was'} cut off." if cut_off else "."
     tell(f"Parley has stopped{cut}", as_json=as_json)
     return 0

@@ -1,4 +1,4 @@
-"""Run benchmarks: `python -m bench [http|streams|quota|logon|actors|activation|webhooks|store|all]`.
+"""Run benchmarks: `python -m bench [http|streams|quota|logon|actors|activation|webhooks|store|cluster|all]`.
 
 The exit status is 0 whether or not the marks are met, and 1 if a measurement failed (a refused request, a lost row).
 """
@@ -9,17 +9,17 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import activation, actors, http, large, logon, quota, store, streams, webhooks
+from bench import activation, actors, cluster, http, large, logon, quota, store, streams, webhooks
 from bench.report import BenchError, describe_machine
 
 BENCHES = ("http", "streams", "quota", "logon", "actors", "activation")
-"""The benchmarks of `all`; `webhooks` takes more than a minute, and `store` needs PostgreSQL."""
+"""The benchmarks of `all`; `webhooks` takes more than a minute, `store` needs PostgreSQL, and `cluster` NATS, too."""
 
 
 def main() -> int:
     """Parse the command line and run the benchmarks."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure the gateway on this machine.")
-    parser.add_argument("bench", nargs="?", choices=(*BENCHES, "webhooks", "store", "all"), default="all")
+    parser.add_argument("bench", nargs="?", choices=(*BENCHES, "webhooks", "store", "cluster", "all"), default="all")
     parser.add_argument(
         "--seconds", type=float, default=5.0, help="length of each timed run (default: 5); of streams' twice that"
     )
@@ -49,6 +49,8 @@ def main() -> int:
                     webhooks.measure(chosen.seconds, chosen.rounds)
                 case "store":
                     store.measure(chosen.seconds, chosen.rounds)
+                case "cluster":
+                    cluster.measure(chosen.seconds, chosen.rounds)
                 case _:
                     activation.measure(chosen.agents)
     except BenchError as error:

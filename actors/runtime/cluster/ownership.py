@@ -51,7 +51,7 @@ async def _nothing_to_drain(_: Collection[int]) -> None:
 
 
 class Ownership:
-    """This node in the cluster. `join`, then `start` once it can serve; `leave` at the end.
+    """This node in the cluster. `join`, then `start` once it can serve; `drain` and `leave` at the end.
 
     Args:
         ledger: where leases and owners are.
@@ -161,11 +161,10 @@ class Ownership:
         """Have a heartbeat now, because another node may have changed the map or written notices."""
         self._look.set()
 
-    async def leave(self, timeout_s: float = 30.0) -> None:
-        """Give all shards to other nodes, or to none if there are none, and end this node.
+    async def drain(self, timeout_s: float = 30.0) -> None:
+        """Give all shards to other nodes, or to none if there are none, and take no more.
 
-        Shards that are not handed over after `timeout_s` seconds are left without an owner, and whatever this process
-        still commits is refused.
+        Shards that are not handed over after `timeout_s` seconds stay until `leave`.
         """
         self._is_leaving = True
         if self._over is None:
@@ -175,6 +174,14 @@ class Ownership:
                     while self.node in self.map.owners and self._over is None:
                         self._changed.set()
                         await asyncio.sleep(self._retry_s)
+
+    async def leave(self, timeout_s: float = 30.0) -> None:
+        """Give all shards away as `drain` does, and end this node.
+
+        Shards that are not handed over after `timeout_s` seconds are left without an owner, and whatever this process
+        still commits is refused.
+        """
+        await self.drain(timeout_s)
         for task in self._work:
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
