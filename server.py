@@ -216,7 +216,7 @@ async def prepare_sealer(store: Store, settings: Settings) -> Sealer:
     sealer = Sealer(load_master_key(settings, first_start=not proofs))
     if not proofs:
         await store.commit(Unit((master_key.keep(sealer.prove()),)))
-        return sealer
+        proofs = await store.fetch(master_key.PROOF)  # another node may have started at the same time, and been first
     try:
         sealer.check(proofs[0])
     except WrongMasterKey:

@@ -65,14 +65,28 @@ def new_id(prefix: str, near: str | None = None) -> str:
     return f"{prefix}_{_time_field}{_in_ms:03x}8{random_hex(13)}{near[_END]}"
 
 
+NODE_BITS = 8
+
 _last_number = 0
+_step = 1
+_node = 0
+
+
+def number_as(node: int) -> None:
+    """Make this process's numbers those of a node, below 2**NODE_BITS, which no other live node has."""
+    global _step, _node
+    if not 0 <= node < 1 << NODE_BITS:
+        raise ValueError(f"a node's number has {NODE_BITS} bits, so it can't be {node}")
+    _step, _node = 1 << NODE_BITS, node
 
 
 def new_number() -> int:
-    """Make a number below 2**63, greater than all before, for keys that no client sees.
+    """Make a number below 2**63, greater than all before in this process, for keys that no client sees.
 
-    It consists of the milliseconds since the epoch and 22 random bits.
+    It consists of the milliseconds since the epoch and 22 random bits; the last 8 of these are the node's number, where
+    several nodes make numbers for one database.
     """
     global _last_number
-    _last_number = max(_last_number + 1, system_clock() << 22 | random_bits(22))
+    number = max(_last_number + _step, system_clock() << 22 | random_bits(22))
+    _last_number = number if _step == 1 else number & -_step | _node
     return _last_number

@@ -1,6 +1,7 @@
 """Documents that users have sent: the queue of those to be split, and their parts."""
 
 import json
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from persistence.store import Params, Query, Write
@@ -85,12 +86,19 @@ def still_whole(document_id: str) -> Write:
 
 # the queue
 
-NEXT: Query[Waiting] = Query(
-    "SELECT id, media_type, content FROM documents WHERE status IN ('queued', 'processing') ORDER BY place LIMIT 1",
-    (),
-    lambda row: Waiting(*row),
-)
-"""The document that waits longest, including one that a crash interrupted."""
+
+def next_waiting(shards: Collection[int] | None = None) -> Query[Waiting]:
+    """Read the document that waits longest, including one that a crash interrupted.
+
+    `shards` are those whose users' documents are read; None reads all.
+    """
+    of_shards = " AND substr(user_id, length(user_id) - 1) IN (SELECT value FROM @list_text(?) AS shards)"
+    return Query(
+        "SELECT id, media_type, content FROM documents"
+        f" WHERE status IN ('queued', 'processing'){'' if shards is None else of_shards} ORDER BY place LIMIT 1",
+        () if shards is None else (json.dumps([f"{shard:02x}" for shard in shards]),),
+        lambda row: Waiting(*row),
+    )
 
 
 def begin(document_id: str, at: int) -> Write:

@@ -7,5 +7,5 @@ PROOF: Query[bytes] = Query("SELECT proof FROM master_key", (), lambda row: row[
 
 
 def keep(proof: bytes) -> Write:
-    """Store the proof of the first key."""
-    return Write("INSERT INTO master_key (proof) VALUES (?)", (proof,))
+    """Store the proof of the first key, if none is stored."""
+    return Write("INSERT INTO master_key (proof) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM master_key)", (proof,))

@@ -8,9 +8,13 @@ from persistence.store import Query, Write
 
 
 class Stream(NamedTuple):
-    """A private conversation (by its number) or a zone (by its id), its last seq, and its collection if it has one."""
+    """A private conversation (by its number) or a zone (by its id), its last seq, and its collection if it has one.
+
+    `owner` is the id of the conversation's agent, or of the zone's domain.
+    """
 
     id: int | str
+    owner: str
     last_seq: int
     collection: Collection | None
 
@@ -42,33 +46,35 @@ _LAST_SEQ = "coalesce((SELECT max(seq) FROM {messages} WHERE {stream} = {streams
 
 def conversations_after(id: int, limit: int) -> Query[Stream]:
     """List private conversations by number, after one."""
-    return _streams_after("conversations", "conversation_id", "messages", id, limit)
+    return _streams_after("conversations", "agent_id", "conversation_id", "messages", id, limit)
 
 
 def zones_after(id: str, limit: int) -> Query[Stream]:
     """List zones by id, after one."""
-    return _streams_after("zones", "zone_id", "zone_messages", id, limit)
+    return _streams_after("zones", "domain_id", "zone_id", "zone_messages", id, limit)
 
 
 def conversation(id: int) -> Query[Stream]:
     """Read one private conversation."""
-    return _streams("conversations", "conversation_id", "messages", "conversations.id = ?", (id,))
+    return _streams("conversations", "agent_id", "conversation_id", "messages", "conversations.id = ?", (id,))
 
 
 def zone(id: str) -> Query[Stream]:
     """Read one zone."""
-    return _streams("zones", "zone_id", "zone_messages", "zones.id = ?", (id,))
+    return _streams("zones", "domain_id", "zone_id", "zone_messages", "zones.id = ?", (id,))
 
 
-def _streams_after(streams: str, stream: str, messages: str, id: int | str, limit: int) -> Query[Stream]:
-    return _streams(streams, stream, messages, f"{streams}.id > ? ORDER BY {streams}.id LIMIT ?", (id, limit))
+def _streams_after(streams: str, owner: str, stream: str, messages: str, id: int | str, limit: int) -> Query[Stream]:
+    return _streams(streams, owner, stream, messages, f"{streams}.id > ? ORDER BY {streams}.id LIMIT ?", (id, limit))
 
 
-def _streams(streams: str, stream: str, messages: str, which: str, params: tuple[int | str, ...]) -> Query[Stream]:
+def _streams(
+    streams: str, owner: str, stream: str, messages: str, which: str, params: tuple[int | str, ...]
+) -> Query[Stream]:
     last_seq = _LAST_SEQ.format(messages=messages, stream=stream, streams=streams)
     return Query(
-        f"SELECT {streams}.id, {last_seq}, number, version, reached, texts, words"
+        f"SELECT {streams}.id, {streams}.{owner}, {last_seq}, number, version, reached, texts, words"
         f" FROM {streams} LEFT JOIN collections ON collections.{stream} = {streams}.id WHERE {which}",
         params,
-        lambda row: Stream(row[0], row[1], None if row[2] is None else Collection(*row[2:])),
+        lambda row: Stream(row[0], row[1], row[2], None if row[3] is None else Collection(*row[3:])),
     )

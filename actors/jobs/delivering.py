@@ -7,6 +7,7 @@ from typing import Never
 from actors.core import Core
 from actors.errors import ServiceError
 from actors.plans import DAY_MS
+from actors.runtime.placement import HOUSEKEEPER
 from actors.webhooks.due import PAGE
 from actors.webhooks.messages import DISPATCHER, DISPATCHER_KEY, Wake, dispatcher_of_shard
 from persistence import deliveries, delivery_log, endpoints
@@ -96,7 +97,8 @@ async def keep_delivery_log(core: Core) -> None:
     """Remove events with their deliveries and attempts once they are older than the log is kept; run it as a task."""
     while True:
         try:
-            await forget_old_events(core)
+            if core.placement.mine(HOUSEKEEPER):
+                await forget_old_events(core)
         except StoreUnavailable as error:
             log.warning("old events were not removed: %s", error)
         await asyncio.sleep(EVERY_S)

@@ -5,6 +5,7 @@ import logging
 from time import monotonic
 
 from actors.core import Core
+from actors.runtime.placement import HOUSEKEEPER
 from persistence import censoring
 from persistence.store import StoreUnavailable, Unit
 
@@ -26,12 +27,13 @@ log = logging.getLogger("parley.housekeeping")
 async def keep_erasing(core: Core) -> None:
     """Remove censored text from the files of the store; run it as a task.
 
-    Censorings that a crash left behind are erased at the start.
+    Censorings that a crash left behind are erased at the start. Of several nodes one does so, the owner of HOUSEKEEPER;
+    a censoring on another node does not wake it, but is found by its next look.
     """
     while True:
         pause = ERASE_AFTER_S
         try:
-            (due,) = await core.store.fetch(censoring.ERASURES_DUE)
+            due = await _due(core)
             if not due:
                 await core.erasure.wait(LOOK_EVERY_S)
             else:
@@ -42,3 +44,11 @@ async def keep_erasing(core: Core) -> None:
         except StoreUnavailable as error:
             log.warning("censored text is not cleared out of the files yet: %s", error)
         await asyncio.sleep(pause)
+
+
+async def _due(core: Core) -> int:
+    """Return the number of erasures that are due and this node's to do."""
+    if not core.placement.mine(HOUSEKEEPER):
+        return 0
+    (due,) = await core.store.fetch(censoring.ERASURES_DUE)
+    return due

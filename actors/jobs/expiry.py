@@ -10,6 +10,7 @@ from actors.core import Core
 from actors.errors import ServiceError
 from actors.idempotency.records import KEPT_MS
 from actors.plans import DAY_MS
+from actors.runtime.placement import HOUSEKEEPER
 from actors.sessions.messages import TOUCH_MS
 from persistence import credentials, idempotency_records, logon_places, users
 from persistence.store import StoreUnavailable, Unit
@@ -24,16 +25,31 @@ log = logging.getLogger("parley.housekeeping")
 
 
 async def keep_house(core: Core) -> None:
-    """Remove all that has expired, at once and then every hour; run it as a task."""
+    """Remove all that has expired, at once and then every hour; run it as a task.
+
+    Of several nodes one does so, the owner of HOUSEKEEPER; sandbox users are removed by their own nodes.
+    """
     while True:
-        now = core.clock()
-        # The last use of a live session may be stored up to a minute late; live sessions stay.
-        expired = credentials.delete_unused_since(now - core.session_ttl_ms - 2 * TOUCH_MS)
         try:
-            forgotten = logon_places.delete_older(now - KNOWN_MS)
-            await core.store.commit(Unit((expired, idempotency_records.delete_older(now - KEPT_MS), forgotten)))
-            for user_id in await core.store.fetch(users.sandboxes_unused_since(now - SANDBOX_MS)):
-                await remove(Call(core, "housekeeping", address=""), user_id, NO_PASSWORD)
+            await remove_expired(core)
         except (StoreUnavailable, ServiceError) as error:
             log.warning("what has expired was not all removed: %s", error)
         await asyncio.sleep(EVERY_S)
+
+
+async def remove_expired(core: Core) -> None:
+    """Remove what has expired and is this node's to remove.
+
+    Raises:
+        StoreUnavailable: some of it is still there.
+        ServiceError: a user could not be removed.
+    """
+    now = core.clock()
+    if core.placement.mine(HOUSEKEEPER):
+        # The last use of a live session may be stored up to a minute late; live sessions stay.
+        expired = credentials.delete_unused_since(now - core.session_ttl_ms - 2 * TOUCH_MS)
+        forgotten = logon_places.delete_older(now - KNOWN_MS)
+        await core.store.commit(Unit((expired, idempotency_records.delete_older(now - KEPT_MS), forgotten)))
+    for user_id in await core.store.fetch(users.sandboxes_unused_since(now - SANDBOX_MS)):
+        if core.placement.mine(user_id):
+            await remove(Call(core, "housekeeping", address=""), user_id, NO_PASSWORD)

@@ -3,7 +3,8 @@
 It takes banks that were stored by 0.2.0, everything that was indexed by another version of the tokenizer, and
 conversations and zones whose older messages are not indexed (from before this version, or after a crash). Each batch is
 a unit, which notes how far the index has come, so a crash loses at most one batch of work. A unit is refused if another
-has moved that mark, so the actor that owns a conversation and this job never index a message twice.
+has moved that mark, so the actor that owns a conversation and this job never index a message twice; nor do two nodes,
+of which each takes what is in its own shards.
 """
 
 import asyncio
@@ -52,6 +53,14 @@ log = logging.getLogger("parley.indexing")
 
 T = TypeVar("T")
 
+Mine = Callable[[str], bool]
+"""Returns whether a bank, an agent's conversations or a domain's zones are this node's."""
+
+
+def all_mine(_: str) -> bool:
+    """Return True."""
+    return True
+
 
 class _Moved(Exception):
     """Another moved the mark, changed a text or removed the collection meanwhile."""
@@ -83,8 +92,8 @@ async def keep_indexing(core: Core) -> None:
     """Index what the index lacks, at once and then every five minutes; run it as a task."""
     while True:
         try:
-            await index_banks(core.store)
-            await index_talks(core.store)
+            await index_banks(core.store, core.placement.mine)
+            await index_talks(core.store, core.placement.mine)
         except StoreUnavailable as error:
             log.warning("stored texts wait to be indexed because the store takes no writes: %s", error)
             await asyncio.sleep(RETRY_AFTER_S)
@@ -99,18 +108,19 @@ async def _pause(began: float) -> None:
 # banks
 
 
-async def index_banks(store: Store) -> None:
-    """Index all memories that are not in the index, or were indexed by another version.
+async def index_banks(store: Store, mine: Mine = all_mine) -> None:
+    """Index all memories of this node's banks that are not in the index, or were indexed by another version.
 
     Raises:
         StoreUnavailable: the store can't be read or written.
     """
     for bank_id, _ in await store.fetch(reindexing.banks_to_do(tokenizer.VERSION)):
-        await _tried(store, bank_id, _index_bank(store, bank_id))
+        if mine(bank_id):
+            await _tried(store, bank_id, _index_bank(store, bank_id, mine))
 
 
-async def _index_bank(store: Store, bank_id: str) -> None:
-    while found := await store.fetch(search_index.of_bank(bank_id)):
+async def _index_bank(store: Store, bank_id: str, mine: Mine) -> None:
+    while mine(bank_id) and (found := await store.fetch(search_index.of_bank(bank_id))):
         began = perf_counter()
         try:
             if await _index_some(store, bank_id, found[0]):
@@ -157,22 +167,22 @@ def _of_memories(rows: Sequence[MemoryRow]) -> Steps[list[IndexedText]]:
 # conversations and zones
 
 
-async def index_talks(store: Store) -> None:
-    """Index the older messages of all conversations and zones that are far behind, or of another version.
+async def index_talks(store: Store, mine: Mine = all_mine) -> None:
+    """Index older messages of this node's conversations and zones that are far behind, or of another version.
 
     Raises:
         StoreUnavailable: the store can't be read or written.
     """
     for talks in _TALKS:
-        await _index_talks(store, talks)
+        await _index_talks(store, talks, mine)
 
 
-async def _index_talks(store: Store, talks: _Talks) -> None:
+async def _index_talks(store: Store, talks: _Talks, mine: Mine) -> None:
     after = talks.first
     while streams := await store.fetch(talks.after(after, _STREAMS_AT_ONCE)):
         for stream in streams:
-            if _is_behind(stream):
-                await _tried(store, stream.id, _index_talk(store, talks, stream.id))
+            if _is_behind(stream) and mine(stream.owner):
+                await _tried(store, stream.id, _index_talk(store, talks, stream, mine))
         after = streams[-1].id
         await asyncio.sleep(PAUSE_S)
 
@@ -184,9 +194,9 @@ def _is_behind(stream: Stream) -> bool:
     return stream.last_seq - collection.reached > BEHIND or collection.version != tokenizer.VERSION
 
 
-async def _index_talk(store: Store, talks: _Talks, id: int | str) -> None:
+async def _index_talk(store: Store, talks: _Talks, stream: Stream, mine: Mine) -> None:
     """Index all messages of a stream but the newest, which its actor keeps in memory."""
-    while found := await store.fetch(talks.one(id)):
+    while mine(stream.owner) and (found := await store.fetch(talks.one(stream.id))):
         began = perf_counter()
         try:
             if await _index_messages(store, talks, found[0]):

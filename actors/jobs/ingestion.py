@@ -1,6 +1,7 @@
 """Ingestion: splits queued documents into parts, one after another (docs/contract.md, "Gateway routes").
 
-The rows are the queue, so documents that a crash left are split at the next start.
+The rows are the queue, so documents that a crash left are split at the next start. Of several nodes each takes those of
+its own shards; where two take one, because the shard moved, the unit that comes second is refused.
 """
 
 import asyncio
@@ -29,7 +30,8 @@ async def keep_ingesting(core: Core) -> None:
     """Split documents as they arrive; run it as a task."""
     while True:
         try:
-            waiting = await core.store.fetch(documents.NEXT)
+            shards = None if core.placement.alone else core.placement.shards()
+            waiting = await core.store.fetch(documents.next_waiting(shards))
             if waiting:
                 await _ingest(core, waiting[0])
             else:

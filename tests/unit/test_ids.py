@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.ids import new_id, new_number, system_clock
+from actors import ids as made
+from actors.ids import new_id, new_number, number_as, system_clock
 from actors.wire import iso
 
 FORM = re.compile(r"msg_[0-9a-f]{32}\Z")
@@ -118,3 +119,19 @@ def test_a_time_that_is_read_again_is_the_same(at: int):
 def test_times_sort_as_their_texts_do():
     times = [1, 999, 1_000, 59_999, 60_000, 1_795_514_400_000]
     assert sorted(map(iso, times)) == [iso(at) for at in times]
+
+
+def test_numbers_of_a_node_go_up_and_are_no_other_nodes(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(made, "_step", made._step)  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(made, "_node", made._node)  # pyright: ignore[reportPrivateUsage]
+    numbers = [new_number()]
+    for node in (7, 255, 0, 7):
+        number_as(node)
+        of_node = [new_number() for _ in range(2_000)]
+        assert {number % 256 for number in of_node} == {node}
+        numbers += of_node
+    assert sorted(set(numbers)) == numbers
+    assert numbers[-1] < 2**63
+    for wrong in (-1, 256):
+        with pytest.raises(ValueError, match="8 bits"):
+            number_as(wrong)
