@@ -102,6 +102,10 @@ class ClusterFeed:
                     reader.fall_behind()  # the event has not arrived, but it is stored
         self._streams.end(reason, whom, after)
 
+    def follows(self, domain_id: str) -> bool:
+        """Return whether this node follows a domain for its readers."""
+        return domain_id in self._followed
+
     # to other nodes
 
     def _flush(self) -> None:
