@@ -53,6 +53,20 @@ async def test_a_node_that_has_joined_but_not_started_is_given_nothing(cluster: 
     await cluster.settled()
 
 
+async def test_every_node_that_may_answer_knows_a_node_before_that_owns_anything(cluster: Members):
+    """Else it would not tell the new one what changes under its actors."""
+    first = await cluster.join()
+    await first.hang()
+    second = asyncio.create_task(cluster.join())
+    await until(lambda: len(cluster.all) == 2)
+    while not cluster.all[1].mine:
+        assert first.ownership.nodes.keys() == {first.id}
+        may_answer = first.ownership.valid
+        await asyncio.sleep(0.005)
+        assert not (may_answer and cluster.all[1].ownership.nodes[cluster.all[1].id].draining is False)
+    await second
+
+
 async def test_a_join_moves_the_share_of_the_new_node_a_few_shards_at_a_time(cluster: Members):
     first, second = await cluster.join(), await cluster.join()
     await cluster.settled()

@@ -88,6 +88,7 @@ class Ownership:
         self._mine = [False] * SHARDS
         self._over: str | None = None
         self._is_leaving = False
+        self._joined = 0.0
         self._epochs_of_last_beat: tuple[int, ...] = (0,) * SHARDS
         self._beating = asyncio.Lock()
         self._look = asyncio.Event()
@@ -131,7 +132,7 @@ class Ownership:
             LedgerUnavailable: the database does not answer.
         """
         row = await self._ledger.join(name, version, protocol, catalogs)
-        self.node, self.seen = row.id, row.seen
+        self.node, self.seen, self._joined = row.id, row.seen, self._lease.clock()
         try:
             offset_ms = (await self._beat()).clock_offset_ms
             if abs(offset_ms) > MAX_OFFSET_MS:
@@ -149,9 +150,14 @@ class Ownership:
     async def start(self) -> None:
         """Take part: claim shards without an owner, be given others, take over from the dead.
 
+        Beside other nodes this is at the earliest a lease after `join`: whoever then has a valid lease knows this node,
+        and so tells it what changes under its actors before it answers.
+
         Raises:
             LedgerUnavailable: the database does not answer.
         """
+        if any(row.expires_in_ms >= 0 for row in self.nodes.values() if row.id != self.node):
+            await asyncio.sleep(self._joined + self._lease.ttl_s - self._lease.clock())
         await self._ledger.set_draining(False)
         await self._beat()
         await self._settle_once()
