@@ -106,9 +106,11 @@ def by_id(session_id: str) -> Query[SessionRow]:
     return Query(f"{_SELECT} WHERE credentials.id = ?", (session_id,), lambda row: SessionRow(*row))
 
 
-def id_by_token_hash(token_hash: bytes) -> Query[str]:
-    """Find the credential of a token by its SHA-256."""
-    return Query("SELECT id FROM credentials WHERE token_hash = ?", (token_hash,), lambda row: row[0])
+def ids_by_token_hash(token_hash: bytes) -> Query[tuple[str, str]]:
+    """Find the credential of a token by its SHA-256: its id and its user's."""
+    return Query(
+        "SELECT id, user_id FROM credentials WHERE token_hash = ?", (token_hash,), lambda row: (row[0], row[1])
+    )
 
 
 def delete_key(key_id: str, user_id: str) -> Write:

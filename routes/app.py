@@ -85,10 +85,14 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     app.blueprint(bus.blueprint(options.brand))
     app.blueprint(health_blueprint(core, options.version))
     gateway = GatewayRoutes(exchange, InternalAuth(options.internal_secret))
-    app.blueprint(gateway.blueprint(route for route in ROUTES if options.dev_mocks_enabled or not route.mock))
-    app.blueprint(McpServer(exchange, bus, (options.host,), options.version).blueprint())
+    served = tuple(route for route in ROUTES if options.dev_mocks_enabled or not route.mock)
+    app.blueprint(gateway.blueprint(served))
     if core.cluster is not None:
+        from routes.forwarding.serving import forward  # noqa: PLC0415 - a single node needs nothing of it
+
+        forward(core.cluster, exchange, bus, gateway, served)
         core.cluster.post.serve(LOOK, answers_of(core, QUESTIONS))
+    app.blueprint(McpServer(exchange, bus, (options.host,), options.version).blueprint())
     pages: tuple[Any, ...] = (
         metrics_blueprint(core, requests, connections),
         openapi_blueprint(options.brand),

@@ -30,6 +30,22 @@ class Answer:
     quoted: tuple[int, ...] = ()
 
 
+class Elsewhere(BaseException):
+    """The change of a command belongs to another node; nothing has changed yet, and the command moves there.
+
+    Not an `Exception`, so that a command which handles those, as a refusal or a fault, does not take it for one.
+
+    Args:
+        key: the key of the actor that changes.
+        call: the command, which has been admitted here.
+    """
+
+    def __init__(self, key: str, call: "Call") -> None:
+        super().__init__(key)
+        self.key = key
+        self.call = call
+
+
 @dataclass(slots=True)
 class Call:
     """One command on its way: its sender, its origin and its body.
@@ -56,6 +72,8 @@ class Call:
     resumes: str | None = None
     target_names: dict[str, str] | None = None
     last_event_id: str | None = None
+    elsewhere: bool = False
+    """Whether another node carries it out, which then logs it."""
     known_agent: tuple[str, str] | None = None
     """Id and name of the last agent that the command read, so that the context need not ask for the name."""
     prepared_names: dict[str, tuple[str | None, str | None]] | None = None
@@ -117,9 +135,14 @@ class Call:
         `RouteReply`). It runs in one step, before the change is stored, because a receipt writes the answer in the
         change's own unit. `repeatable`: the command is idempotent, so its answer may be stored after
         the change.
+
+        Raises:
+            Elsewhere: another node owns the actor.
         """
-        receipt = self.receipt
-        ask = self.core.directory.ask
+        receipt, directory = self.receipt, self.core.directory
+        if directory.elsewhere(kind, key) is not None:
+            raise Elsewhere(key, self)
+        ask = directory.ask
         if receipt is None:
             reply = await ask(
                 kind, key, message, timeout=timeout, request_id=self.request_id, context=self._message_context

@@ -12,6 +12,9 @@ from persistence.store import Store
 REMEMBERED = 100_000
 """The number of cached tokens, 200 bytes each."""
 
+_SHARD = slice(-2, None)
+"""The digits of an id that name its shard (`actors/ids.py`)."""
+
 
 class Credentials:
     """Finds the credential of a token; the credential's actor decides whether it still lives.
@@ -23,7 +26,7 @@ class Credentials:
     def __init__(self, directory: Directory, store: Store) -> None:
         self._directory = directory
         self._store = store
-        self._known: OrderedDict[bytes, tuple[str, str]] = OrderedDict()
+        self._known: OrderedDict[bytes, tuple[str, str, str]] = OrderedDict()
         self.lookups = 0
         """The number of tokens that were looked up in the store."""
 
@@ -35,25 +38,44 @@ class Credentials:
             InvalidCredential: it is mistyped, expired, revoked or unknown.
         """
         if not token:
-            raise NoCredential(
-                "This needs a credential: send a session token from US_LogOn as `Authorization: Bearer ...`, or an "
-                "API key as `X-Api-Key`."
-            )
+            raise _no_credential()
         digest = token_hash(token)
-        kind, credential_id = self._known.get(digest) or await self._look_up(token, digest)
+        kind, credential_id, _ = self._known.get(digest) or await self._look_up(token, digest)
         caller = self._directory.ask_inline(kind, credential_id, Authorize(digest))
         return await self._directory.ask(kind, credential_id, Authorize(digest)) if caller is None else caller
 
-    async def _look_up(self, token: str, digest: bytes) -> tuple[str, str]:
-        """Find the actor of a token: its kind, and the credential's id."""
+    async def home_of(self, token: str | None) -> str:
+        """Return the key whose shard serves the requests with a token: its user's shard, where they are counted.
+
+        Raises:
+            NoCredential: there is no token.
+            InvalidCredential: it is mistyped or unknown; one that has ended since is refused at its home.
+        """
+        if not token:
+            raise _no_credential()
+        digest = token_hash(token)
+        return (self._known.get(digest) or await self._look_up(token, digest))[2]
+
+    async def _look_up(self, token: str, digest: bytes) -> tuple[str, str, str]:
+        """Find the actor of a token: its kind, the credential's id, and the key of its home."""
         kind = token_kind(token)
         if kind is None:
             raise InvalidCredential("This is not a Parley token: a character is wrong or missing; copy it again.")
         self.lookups += 1
-        found = await self._store.fetch(credentials.id_by_token_hash(digest))
+        found = await self._store.fetch(credentials.ids_by_token_hash(digest))
         if not found:
             raise ended()
-        known = self._known[digest] = "session" if kind == SESSION_TOKEN else "key", found[0]
+        credential_id, user_id = found[0]
+        # only credentials from before they were made near their user are in another shard
+        home = credential_id if credential_id[_SHARD] == user_id[_SHARD] else user_id
+        known = self._known[digest] = "session" if kind == SESSION_TOKEN else "key", credential_id, home
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
         return known
+
+
+def _no_credential() -> NoCredential:
+    return NoCredential(
+        "This needs a credential: send a session token from US_LogOn as `Authorization: Bearer ...`, or an "
+        "API key as `X-Api-Key`."
+    )

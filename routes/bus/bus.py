@@ -1,20 +1,19 @@
 """The command bus and its aliases, which receive every command (docs/contract.md, "Order of checks")."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sanic import Blueprint, HTTPResponse, Request
 
 from actors.calls.admission import admit, count_stored, deferred_until
 from actors.calls.call import Answer, Call
 from actors.calls.context import context, context_now
-from actors.calls.known_members import MAX_COMPARED, Members
-from actors.calls.request import MEMBERS, parse, require
+from actors.calls.known_members import MAX_COMPARED
+from actors.calls.request import parse, require
 from actors.commands.command import Command
 from actors.commands.table import COMMANDS, UNROUTED
 from actors.errors import InvalidField, MissingField, NotAvailable, ServiceError, UnknownService
@@ -22,7 +21,7 @@ from actors.idempotency.once import fingerprint_of
 from actors.idempotency.records import Rendered
 from actors.slices import sliced
 from routes.bus.chat_events import stream_chat
-from routes.bus.server_sent_events import EVENT_STREAM
+from routes.bus.request import BusRequest
 from routes.bus.zone_stream import follow_zone
 from routes.http.answers import (
     OK_STATUS,
@@ -40,29 +39,8 @@ from routes.http.bodies import json_object, next_turn, received_body
 from routes.http.exchange import Exchange, Writing
 from routes.http.pieces import FEW_RECORDS, send_pieces, tps_pieces
 
-
-@dataclass(slots=True)
-class BusRequest:
-    """A request to the command bus, whether Sanic, the fast path or MCP received it."""
-
-    header: Callable[[str], str | None]
-    """Returns the value of a header; names are in lower case."""
-    request_id: str
-    address: str
-    body: bytes = b""
-    members: Members = MEMBERS
-    """The members allowed in its body."""
-    sanic: Request | None = None
-    """Sanic's request, if Sanic received it: its body is still to be read, and its answer can be streamed."""
-    goes_on: bool = False
-    """True if the command goes on when the client disconnects; otherwise it is cancelled."""
-    parsed: dict[str, Any] | None = None
-    """The body as a JSON object, once it has been parsed."""
-
-    @property
-    def wants_events(self) -> bool:
-        """Whether the client asks for server-sent events."""
-        return EVENT_STREAM in (self.header("accept") or "")
+if TYPE_CHECKING:
+    from routes.bus.passing_on import BusPassage
 
 
 class CommandBus:
@@ -70,6 +48,8 @@ class CommandBus:
 
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
+        self.passage: BusPassage | None = None
+        """Passes requests on to other nodes; None if there is only this one."""
         self._request_lines: dict[str, Command | None] = {}
 
     def blueprint(self, brand: str) -> Blueprint:
@@ -158,17 +138,23 @@ class CommandBus:
         assert body is not None
         call.service = command.service
         await next_turn(request.body)
-        await self._check(request, call, command, body)
+        answered, home, passage = self._answered, None, self.passage
+        if passage is not None and not request.forwarded:
+            home = await passage.home_of(request, command)
+            answered = partial(passage.answered, self._answered, home)
+        if home is None:
+            await self._check(request, call, command, body)
         if sanic is not None and command.follow is not None:
             call.last_event_id = request.header("last-event-id")
             return await follow_zone(sanic, call, command.follow), None
         if sanic is not None and command.streams and request.wants_events:
-            answering = partial(self._answered, request, call, command, body)
-            code, answer = await stream_chat(sanic, call, answering, self._exchange.work)
+            opening = request.opening = {}
+            answering = partial(answered, request, call, command, body)
+            code, answer = await stream_chat(sanic, call, answering, self._exchange.work, opening)
         elif command.mutates and not request.goes_on:
-            code, answer = await self._exchange.work.shielded(self._answered(request, call, command, body))
+            code, answer = await self._exchange.work.shielded(answered(request, call, command, body))
         else:
-            code, answer = await self._answered(request, call, command, body)
+            code, answer = await answered(request, call, command, body)
         if answer is not None:
             answer.deferred = deferred_until(call)
         return code, answer
@@ -188,15 +174,20 @@ class CommandBus:
     async def _check(self, request: BusRequest, call: Call, command: Command, body: dict[str, Any]) -> None:
         """Run the checks before the command, in the order of the contract."""
         if not command.public:
-            await admit(call, credential_of(request.header))
-            if command.mutates:
-                await count_stored(
-                    call
-                )  # before the command, because a request that can't be counted must change nothing
+            if request.admission is not None:
+                await request.admission(call)
+            elif command.follow is None:
+                await admit(call, credential_of(request.header))
+            else:  # a stream runs where its connection is, which need not be the user's home
+                await self._exchange.admit(call, credential_of(request.header))
+            if command.mutates:  # before the command, because a request that can't be counted must change nothing
+                await count_stored(call)
         call.says(parse(body, request.members))
         require(call.request, command.requires)
         if not command.available:
             raise NotAvailable(f"The service {command.service} exists but is not available; see /docs.")
+        if request.progress is not None:
+            call.stream_to(request.progress(call))
 
     async def _answered(
         self, request: BusRequest, call: Call, command: Command, body: dict[str, Any]

@@ -19,11 +19,13 @@ async def stream_chat(
     call: Call,
     answering: Callable[[], Coroutine[Any, Any, tuple[int, BusAnswer]]],
     work: BackgroundTasks,
+    headers: dict[str, str],
 ) -> tuple[int, BusAnswer | None]:
     """Answer as server-sent events: `delta` pieces, then the whole `response`, or an `error` after a piece.
 
     The command runs in a task of its own, so that a client that disconnects doesn't cancel it. Returns the
-    internal code at the end of the stream; a refusal kept for a key is answered whole.
+    internal code at the end of the stream; a refusal kept for a key is answered whole. `headers` are sent in addition;
+    `answering` may add to them before the first piece.
 
     Raises:
         Exception: the command failed before its first piece.
@@ -36,7 +38,6 @@ async def stream_chat(
 
     whole: BusAnswer | None = None
     code = 0
-    headers: dict[str, str] = {}
 
     async def run() -> None:
         nonlocal failed, whole, code

@@ -39,6 +39,24 @@ class RouteCall:
     received: Received
 
 
+@dataclass(slots=True)
+class Arrival:
+    """A request to a gateway route, on a connection of this node or from the node where it arrived.
+
+    `header` returns the first value of a header, `whole_header` all of them joined by commas; `args` returns the query
+    parameters, and `receive` the body.
+    """
+
+    header: Callable[[str], str | None]
+    whole_header: Callable[[str], str | None]
+    args: Callable[[], dict[str, str]]
+    receive: Callable[[], Coroutine[Any, Any, bytes]]
+    admission: Callable[[Call], Coroutine[Any, Any, None]] | None = None
+    """Admits it if its admission is not this node's matter."""
+    forwarded: bool = False
+    """Whether it arrived at another node, which has sent it here."""
+
+
 @dataclass(frozen=True, slots=True)
 class Route:
     """One gateway route.

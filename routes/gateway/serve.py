@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from pydantic import BaseModel, ValidationError
@@ -17,11 +17,14 @@ from actors.calls.request import checked, refusal_of
 from actors.errors import ServiceError
 from actors.idempotency.once import Done, fingerprint_of
 from actors.idempotency.records import Rendered
-from routes.gateway.route import Route, RouteCall, RouteReply
-from routes.http.answers import REPLAYED, JsonAnswer, credential_of, error_answer, quota_headers, status_of
+from routes.gateway.route import Arrival, Route, RouteCall, RouteReply
+from routes.http.answers import REPLAYED, credential_of, error_answer, gateway_answer, quota_headers, status_of
 from routes.http.bodies import json_object, next_turn, received_body, whole_header
 from routes.http.exchange import Exchange, Received, Writing
 from routes.http.internal_auth import InternalAuth
+
+if TYPE_CHECKING:
+    from routes.gateway.passing_on import GatewayPassage
 
 
 class GatewayRoutes:
@@ -30,6 +33,8 @@ class GatewayRoutes:
     def __init__(self, exchange: Exchange, internal_auth: InternalAuth) -> None:
         self._exchange = exchange
         self._internal_auth = internal_auth
+        self.passage: GatewayPassage | None = None
+        """Passes requests on to other nodes; None if there is only this one."""
 
     def blueprint(self, routes: Iterable[Route]) -> Blueprint:
         """Return the Sanic routes of these rows."""
@@ -40,21 +45,35 @@ class GatewayRoutes:
 
     def _add(self, blueprint: Blueprint, route: Route) -> None:
         async def handler(request: Request, **params: str) -> HTTPResponse:
-            started = perf_counter()
-            call = self._exchange.call_of(request, route.name)
-            serving = self._served(request, route, params, call)
-            answer = await self._exchange.run(call, started, serving, _refused)
-            assert answer is not None  # only a stream has no answer
-            return answer
+            return await self.serve(_arrived(request), route, params, self._exchange.call_of(request, route.name))
 
         path = re.sub(r"{(\w+)}", r"<\1:str>", route.path)
         blueprint.add_route(handler, path, methods=[route.method], name=route.name, ignore_body=True)
 
+    async def serve(self, arrival: Arrival, route: Route, params: dict[str, str], call: Call) -> HTTPResponse:
+        """Serve one request.
+
+        Raises:
+            Elsewhere: it came from another node, and moves on.
+        """
+        started = perf_counter()
+        answer = await self._exchange.run(call, started, self._served(arrival, route, params, call), _refused)
+        assert answer is not None  # only a stream has no answer
+        return answer
+
     async def _served(
-        self, request: Request, route: Route, params: dict[str, str], call: Call
+        self, arrival: Arrival, route: Route, params: dict[str, str], call: Call
+    ) -> tuple[int, HTTPResponse]:
+        here = self._served_here(arrival, route, params, call)
+        if self.passage is None or arrival.forwarded:
+            return await here
+        return await self.passage.served(here, arrival, route, params, call)
+
+    async def _served_here(
+        self, arrival: Arrival, route: Route, params: dict[str, str], call: Call
     ) -> tuple[int, HTTPResponse]:
         try:
-            done = await self._carried_out(request, route, params, call)
+            done = await self._carried_out(arrival, route, params, call)
         except Exception:
             await count_stored(call)  # as for answers, an error is sent only once its request is counted
             raise
@@ -62,44 +81,45 @@ class GatewayRoutes:
         headers = {"X-Request-Id": call.request_id} | quota_headers(call)
         if done.replayed:
             headers[REPLAYED] = "true"
-        status, body = done.rendered.status, done.rendered.body
-        response = JsonAnswer(body, status, headers) if body else HTTPResponse(status=status, headers=headers)
-        return done.internal_code, response
+        return done.internal_code, gateway_answer(done.rendered.status, done.rendered.body, headers)
 
-    async def _carried_out(self, request: Request, route: Route, params: dict[str, str], call: Call) -> Done:
+    async def _carried_out(self, arrival: Arrival, route: Route, params: dict[str, str], call: Call) -> Done:
         """Run the checks in the order of the contract, then the handler."""
-        headers: Any = request.headers
         if route.entrance == "internal":
-            self._internal_auth.check(headers.get)
+            self._internal_auth.check(arrival.header)
         sent: dict[str, Any] = {}
         body = b""
         if not route.reads_body:
-            body = await received_body(request)
+            body = await arrival.receive()
             if route.body is not None:
-                media_type = whole_header(request, "content-type")
+                media_type = arrival.whole_header("content-type")
                 sent = json_object(body or b"{}", media_type, self._exchange.max_body_bytes)
                 await next_turn(body)
+        if self.passage is not None and not arrival.forwarded:
+            await self.passage.require_home(arrival, route, call)
         if route.entrance == "member":
-            await admit(call, credential_of(headers.get))
+            if arrival.admission is not None:
+                await arrival.admission(call)
+            else:
+                await admit(call, credential_of(arrival.header))
             if route.mutates:
                 await count_stored(call)
         if route.reads_body:
-            body = await received_body(request)  # here, where a disconnect of the client ends it
-        arguments: Any = request.get_args(keep_blank_values=True)
-        args = {name: values[0] for name, values in arguments.items()}
+            body = await arrival.receive()  # here, where a disconnect of the client ends it
+        args = arrival.args()
         received = RouteCall(
             call,
             params,
             route.body and checked(route.body, sent),
             route.query and _asked(route.query, args),
-            Received(partial(whole_header, request), args, body),
+            Received(arrival.whole_header, args, body),
         )
         await next_turn(body)
         call.target_names = params
         if not route.mutates:
             return Done(_rendered(await route.run(received)))
         exchange = self._exchange
-        key = headers.get("idempotency-key") if route.method == "POST" else None
+        key = arrival.header("idempotency-key") if route.method == "POST" else None
         if key is None or call.caller is None:
             reply = await exchange.work.shielded(exchange.carry_out(call, route.run, received))
             return Done(_rendered(reply))
@@ -110,6 +130,16 @@ class GatewayRoutes:
         writing = Writing(_rendered, _failed, partial(_rendered, RouteReply(route.redacted)))
         once = exchange.carry_out_once(call, route.run, received, key, fingerprint, writing)
         return await exchange.work.shielded(once)
+
+
+def _arrived(request: Request) -> Arrival:
+    headers: Any = request.headers
+
+    def args() -> dict[str, str]:
+        arguments: Any = request.get_args(keep_blank_values=True)
+        return {name: values[0] for name, values in arguments.items()}
+
+    return Arrival(headers.get, partial(whole_header, request), args, partial(received_body, request))
 
 
 async def _refused(call: Call, error: ServiceError) -> HTTPResponse:

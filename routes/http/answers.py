@@ -200,6 +200,11 @@ def error_answer(request_id: str, error: ServiceError, extra: dict[str, str] | N
     return JsonAnswer(orjson.dumps({"status": status_of(error)}), error.http_code, headers)
 
 
+def gateway_answer(status: int, body: bytes, headers: dict[str, str]) -> HTTPResponse:
+    """Return the answer of a gateway route, which may have no body."""
+    return JsonAnswer(body, status, headers) if body else HTTPResponse(status=status, headers=headers)
+
+
 def bus_error(
     request_id: str,
     service: str | None,

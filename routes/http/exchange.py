@@ -8,12 +8,12 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from sanic import Request
 
-from actors.calls.admission import audit_of
-from actors.calls.call import A, Call
+from actors.calls.admission import admit, audit_of
+from actors.calls.call import A, Call, Elsewhere
 from actors.calls.context import prepare_context
 from actors.core import Core
 from actors.errors import ServiceError
@@ -26,6 +26,9 @@ from routes.http.background import BackgroundTasks
 from routes.http.bodies import whole_header
 from routes.http.errors import as_service_error
 from routes.http.metrics import RequestMetrics
+
+if TYPE_CHECKING:
+    from routes.forwarding.entry import Forwarding
 
 CUT_OFF = -1
 """The internal code in metrics and log if the client disconnected before its answer."""
@@ -78,6 +81,8 @@ class Exchange:
         self.core = core
         self.max_body_bytes = max_body_bytes
         self.work = work
+        self.forwarding: Forwarding | None = None
+        """Sends requests to other nodes; None if there is only this one."""
         self._metrics = metrics
         self._access_log = access_log
         self._trusted_proxies = trusted_proxies
@@ -95,6 +100,18 @@ class Exchange:
         """Return a new call for a Sanic request."""
         return Call(self.core, request_id_of(request), self.address_of(request), service=service)
 
+    async def admit(self, call: Call, credential: str | None) -> None:
+        """Admit a request that is carried out here, where its user is at home.
+
+        Raises:
+            NoCredential, InvalidCredential, QuotaExceeded: as `admit` refuses it.
+        """
+        home = None if self.forwarding is None else await self.forwarding.away(credential)
+        if home is None or self.forwarding is None:
+            await admit(call, credential)
+        else:
+            await self.forwarding.admit(call, home, credential)
+
     async def run(
         self,
         call: Call,
@@ -105,7 +122,10 @@ class Exchange:
     ) -> T | None:
         """Run a request and return its answer, or None if it was streamed; `serving` returns it with the internal code.
 
-        `refuse` writes the answer to an error. A request that another door has logged is not logged again.
+        `refuse` writes the answer to an error. A request that another door or node has logged is not logged again.
+
+        Raises:
+            Elsewhere: the request came from another node, and moves on.
         """
         code, answer = CUT_OFF, None
         try:
@@ -114,8 +134,11 @@ class Exchange:
             error = as_service_error(raised)
             code = error.internal_code
             answer = await refuse(call, error)
+        except Elsewhere:
+            call.elsewhere = True
+            raise
         finally:  # a disconnect cancels this; its request is counted all the same
-            if logged_elsewhere is None or not logged_elsewhere():
+            if not call.elsewhere and (logged_elsewhere is None or not logged_elsewhere()):
                 status = answer.status if answer is not None else 0 if code == CUT_OFF else 200
                 user = call.caller.user_name if call.caller else None
                 seconds = perf_counter() - started

@@ -8,7 +8,7 @@ from typing import Any
 from sanic import HTTPResponse, Request
 
 from actors.calls.call import Call
-from routes.bus.bus import BusRequest
+from routes.bus.request import BusRequest
 from routes.http.answers import BusAnswer
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]

@@ -12,10 +12,11 @@ from urllib.parse import urlsplit
 import orjson
 from sanic import Blueprint, HTTPResponse, Request
 
-from actors.calls.admission import admit, count_stored
+from actors.calls.admission import count_stored
 from actors.calls.call import Call
 from actors.errors import InvalidField, MalformedBody, NoCredential, NotPermitted, ServiceError
-from routes.bus.bus import BusRequest, CommandBus
+from routes.bus.bus import CommandBus
+from routes.bus.request import BusRequest
 from routes.http.answers import JsonAnswer, credential_of, error_answer, quota_headers, request_id_of
 from routes.http.bodies import LONG_BODY_BYTES, next_turn, received_body, require_json, require_size, whole_header
 from routes.http.exchange import Exchange
@@ -129,7 +130,7 @@ class McpServer:
         tool = _tool_called(message, asked.groups)
         if tool is None:
             if credential is not None:
-                await admit(asked.call, credential)
+                await self._exchange.admit(asked.call, credential)
         elif credential is None and not TOOLS[tool].public:
             raise NoCredential(
                 f"{tool} needs a credential: log on with US_LogOn (at /mcp?groups=user), and connect again with "

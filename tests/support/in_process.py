@@ -19,7 +19,8 @@ from actors.commands.table import COMMANDS
 from actors.core import Core, CoreOptions
 from actors.errors import ServiceError
 from actors.jobs.ingestion import keep_ingesting
-from routes.bus.bus import BusRequest, CommandBus
+from routes.bus.bus import CommandBus
+from routes.bus.request import BusRequest
 from routes.gateway.route import Route, RouteCall
 from routes.gateway.table import ROUTES
 from routes.http.access_log import AccessLog

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequ
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import aiohttp
 from sanic import Sanic
@@ -20,6 +20,7 @@ from actors.engines.turn import Engine
 from actors.ids import Clock, new_id, system_clock
 from actors.runtime.cluster.directory import ClusterDirectory
 from actors.runtime.cluster.loopback_post import LoopbackPost, Network
+from actors.runtime.cluster.places import Clustered, Traffic
 from actors.runtime.cluster.shards import SHARDS, ShardMap, shard_of
 from actors.runtime.placement import OwnedPlacement
 from actors.sealing import Sealer
@@ -28,7 +29,7 @@ from actors.users.passwords import PasswordHasher
 from persistence import credentials, notices
 from persistence.postgres.store import PostgresStore
 from persistence.store import Store
-from routes.app import HttpOptions, build_app
+from routes.app import App, HttpOptions, build_app
 from routes.http.access_log import AccessLog
 from routes.listener import Listener
 from tests.support.core import CHEAP
@@ -142,6 +143,7 @@ class Node:
     feed: ClusterFeed
     base: str = ""
     """The URL of its HTTP socket, if it has one."""
+    traffic: Traffic | None = None
 
 
 @dataclass(slots=True)
@@ -214,11 +216,12 @@ async def running(
             stack.push_async_callback(_closed, node)
             if before_start is not None:
                 before_start(node)
+            app = _application(node) if http else None
             await node.post.start(name)
             stack.callback(asyncio.create_task(node.feed.keep_up()).cancel)
             stack.callback(asyncio.create_task(nodes.placed.beat(node.ownership, store)).cancel)
-            if http:
-                await stack.enter_async_context(_listening(node))
+            if app is not None:
+                await stack.enter_async_context(_listening(node, app))
         yield nodes
 
 
@@ -241,6 +244,7 @@ def _made(name: str, store: Store, nodes: Nodes, clock: Clock, options: CoreOpti
     assert isinstance(directory, ClusterDirectory)
     assert isinstance(feed, ClusterFeed)
     node = nodes.by_name[name] = Node(name, core, post, ownership, directory, feed)
+    core.cluster = cast(Clustered, node)  # as far as its tests use it
     return node
 
 
@@ -249,12 +253,16 @@ async def _closed(node: Node) -> None:
     await node.post.close()
 
 
-@asynccontextmanager
-async def _listening(node: Node) -> AsyncIterator[None]:
+def _application(node: Node) -> App:
     Sanic._app_registry.clear()  # a process has one application of a name # pyright: ignore[reportPrivateUsage]
     options = HttpOptions(version="test", internal_secret=INTERNAL_SECRET)
     app = build_app(node.core, options, AccessLog(None))
     app.config.TOUCHUP = False  # it rewrites Sanic's methods, which works once in a process
+    return app
+
+
+@asynccontextmanager
+async def _listening(node: Node, app: App) -> AsyncIterator[None]:
     listener = await Listener.open(app, "127.0.0.1", 0)
     node.base = listener.urls[0]
     sweeping = asyncio.create_task(node.core.directory.sweep())

@@ -259,7 +259,7 @@ CREDENTIALS = (
     call(credentials.select_zone, "ses_9", "dom_1", "zon_1"),
     call(credentials.by_id, "ses_1"),
     call(credentials.by_id, "key_1"),
-    call(credentials.id_by_token_hash, TOKEN),
+    call(credentials.ids_by_token_hash, TOKEN),
     call(credentials.keys_of, "usr_1"),
     call(credentials.ids_of_user, "usr_1"),
     call(credentials.ids_used_since, "usr_1", 72),

@@ -17,7 +17,8 @@ from actors.sealing import Sealer
 from persistence import audit, users
 from persistence.store import Store, StoreUnavailable, Unit
 from persistence.users import UserRow
-from routes.bus.bus import BusRequest, CommandBus
+from routes.bus.bus import CommandBus
+from routes.bus.request import BusRequest
 from routes.http.access_log import AccessLog
 from routes.http.answers import REPLAYED, BusAnswer
 from routes.http.background import BackgroundTasks

@@ -1,0 +1,1 @@
+"""Requests that arrive at one node and are carried out by another."""

@@ -1,0 +1,83 @@
+"""Requests to gateway routes that another node carries out."""
+
+from collections.abc import Coroutine
+from typing import Any
+
+from sanic import HTTPResponse
+
+from actors.calls.call import Call, Elsewhere
+from routes.forwarding.entry import Forwarding
+from routes.forwarding.run import Admitted, Run, headers_of
+from routes.gateway.route import Arrival, Route
+from routes.http.answers import credential_of, gateway_answer
+from routes.http.background import BackgroundTasks
+
+Served = tuple[int, HTTPResponse]
+
+
+class GatewayPassage:
+    """Passes requests to gateway routes on to other nodes."""
+
+    def __init__(self, forwarding: Forwarding, work: BackgroundTasks) -> None:
+        self._forwarding = forwarding
+        self._work = work
+
+    async def require_home(self, arrival: Arrival, route: Route, call: Call) -> None:
+        """Go on only if the home of a request is here.
+
+        Open routes that change something are limited by address. An operator's routes run where they arrive.
+
+        Raises:
+            Elsewhere: it is on another node.
+            NoCredential, InvalidCredential: the route needs a credential, and there is none, or an unknown one.
+        """
+        home = None
+        if route.entrance == "member":
+            home = await self._forwarding.away(credential_of(arrival.header))
+        elif route.entrance == "open" and route.mutates:
+            home = self._forwarding.away_by_address(call.address)
+        if home is not None:
+            raise Elsewhere(home, call)
+
+    async def served(
+        self,
+        here: Coroutine[Any, Any, Served],
+        arrival: Arrival,
+        route: Route,
+        params: dict[str, str],
+        call: Call,
+    ) -> Served:
+        """Serve a request `here`, or have another node serve it: its home, or the owner of what it changes."""
+        try:
+            return await here
+        except Elsewhere as change:
+            key = change.key
+        run = await _run_of(arrival, route, params, call, key)
+        if call.caller is not None:
+            run = self._forwarding.moved_on(run, Admitted.of(call))
+        passing_on = self._passed_on(run, route, call)
+        return await (self._work.shielded(passing_on) if route.mutates else passing_on)
+
+    async def _passed_on(self, run: Run, route: Route, call: Call) -> Served:
+        keyed = route.method == "POST" and route.entrance == "member" and "idempotency-key" in run.headers
+        answered = await self._forwarding.carry_out(call, run, safe=keyed or not route.mutates)
+        return 0, gateway_answer(answered.status, b"".join(answered.pieces), answered.headers)
+
+
+async def _run_of(arrival: Arrival, route: Route, params: dict[str, str], call: Call, key: str) -> Run:
+    """Return a request as it travels."""
+
+    def header(name: str) -> str | None:
+        return arrival.whole_header(name) if name == "content-type" else arrival.header(name)
+
+    return Run(
+        key=key,
+        door="route",
+        name=route.name,
+        request_id=call.request_id,
+        address=call.address,
+        headers=headers_of(header),
+        body=await arrival.receive(),
+        params=params,
+        args=arrival.args(),
+    )
