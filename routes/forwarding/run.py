@@ -137,7 +137,7 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode_run = msgspec.msgpack.Decoder(Run).decode
 _decode_frame: Callable[[bytes], Frame] = msgspec.msgpack.Decoder(Frame).decode  # pyright: ignore[reportAssignmentType]
 
-Malformed = msgspec.MsgspecError
+Malformed = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """Raised for bytes that are no run or no frame."""
 
 
