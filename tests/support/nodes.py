@@ -24,9 +24,8 @@ from actors.runtime.cluster.places import Clustered, Traffic
 from actors.runtime.cluster.shards import SHARDS, ShardMap, shard_of
 from actors.runtime.placement import OwnedPlacement
 from actors.sealing import Sealer
-from actors.sessions.tokens import token_hash
 from actors.users.passwords import PasswordHasher
-from persistence import credentials, notices
+from persistence import notices
 from persistence.postgres.store import PostgresStore
 from persistence.store import Store
 from routes.app import App, HttpOptions, build_app
@@ -168,8 +167,8 @@ class Nodes:
 
     async def home_of(self, user: Client) -> int:
         """Return the number of the node that serves a user's requests."""
-        (id,) = await self[0].core.store.fetch(credentials.id_by_token_hash(token_hash(user.token or "")))
-        return int((self.placed.map.owner(id) or "").removeprefix("node"))
+        home = await self[0].core.credentials.home_of(user.token)
+        return int((self.placed.map.owner(home) or "").removeprefix("node"))
 
     @asynccontextmanager
     async def client(self, index: int) -> AsyncIterator[Client]:

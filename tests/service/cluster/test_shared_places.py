@@ -1,0 +1,43 @@
+"""Domains, zones and banks shared by users of different nodes."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.roaming import Entries
+
+
+@pytest.mark.parametrize("entry", range(3))
+async def test_zones_and_banks_are_shared_across_nodes(entries: Entries, unique: str, entry: int):
+    owner, guest = await entries.user_on(0, f"{unique}-owner"), await entries.user_on(1, f"{unique}-guest")
+    keeper, visitor, domain, bank = (f"{unique}-{name}" for name in ("keeper", "visitor", "domain", "bank"))
+    host, there = owner.through[entry], guest.through[(entry + 1) % 3]
+    await owner.through[entry].agent(keeper, access="public")
+    await guest.through[entry].agent(visitor, access="public")
+    (await host.command("DM_Create", vx={"name": domain, "description": "A place"})).ok()
+    invited = (await host.command("DM_Invite", target={"domain": domain, "agent": visitor})).ok()
+    assert invited.profile[0]["state"] == "invited"
+    joined = (await there.command("DM_Join", target={"domain": domain, "agent": visitor})).ok()
+    assert joined.profile[0]["state"] == "member"
+    (await there.command("ZN_Post", target={"domain": domain}, content="From the guest")).ok()
+    (await there.command("ZN_Select", target={"domain": domain, "zone": "lobby"})).ok()
+    (await there.command("AP_Chat", target={"agent": keeper}, content="And you?")).ok()
+    (await host.command("ZN_Post", target={"domain": domain}, content="From the owner")).ok()
+    read = (await there.command("ZN_Read", target={"domain": domain})).ok().content
+    assert [message["content"] for message in read if message["role"] == "user"] == [
+        "From the guest",
+        "And you?",
+        "From the owner",
+    ]
+    (await host.command("MB_Create", target={"agent": keeper}, vx={"name": bank, "description": "Notes"})).ok()
+    share = {"bank": bank, "agent": visitor}
+    (await host.command("MB_Permissions", target=share, vx={"permission": "write"})).ok()
+    (await there.command("MB_Accept", target=share)).ok()
+    load: dict[str, Any] = {"target": share, "vx": {"name": "moon"}, "content": "The Moon is 384,400 km away."}
+    (await there.command("MB_Load", headers={"Idempotency-Key": unique}, **load)).ok()
+    recalled = (await host.command("MB_Recall", target={"bank": bank}, content="How far is the Moon?")).ok()
+    assert [memory["name"] for memory in recalled.content] == ["moon"]
+    repeated = (await guest.through[entry].command("MB_Load", headers={"Idempotency-Key": unique}, **load)).ok()
+    assert repeated.headers["Idempotency-Replayed"] == "true"
+    (await host.command("DM_Kick", target={"domain": domain, "agent": visitor})).ok()
+    (await there.command("ZN_Post", target={"domain": domain}, content="Still here?")).refused(3000, 404)
