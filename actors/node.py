@@ -11,6 +11,7 @@ from actors.runtime.cluster.nats_post import NatsPost
 from actors.runtime.cluster.ownership import Ownership
 from actors.runtime.cluster.places import Traffic
 from actors.runtime.cluster.post import Post
+from actors.runtime.cluster.shards import ShardMap
 from actors.runtime.directory import Kind
 from actors.runtime.placement import OwnedPlacement
 from persistence.ledger import Ledger, NodeRow
@@ -18,6 +19,10 @@ from persistence.store import Store
 
 PROTOCOL = 1
 """The version of what nodes send each other; live nodes' versions differ by at most one."""
+
+
+MAP = "map"
+"""The topic on which a node says that it has changed the owners of shards, so that the others look at once."""
 
 
 class ClusterNode:
@@ -33,6 +38,8 @@ class ClusterNode:
         self.placement = OwnedPlacement(ownership, row.number)
         self._tasks: list[asyncio.Task[None]] = []
         self._feed: ClusterFeed | None = None
+        self._owners = ownership.map.owners
+        ownership.on_change.append(self._map_changed)
 
     @classmethod
     async def join(cls, ledger: Ledger, lease_s: float, nats_url: str, name: str, version: str, catalogs: str) -> Self:
@@ -67,9 +74,16 @@ class ClusterNode:
             LedgerUnavailable: the database does not answer.
         """
         await self.post.start(self.ownership.node)
+        self.post.follow(MAP, lambda _: self.ownership.look_soon())
         await self.ownership.start()
         if self._feed is not None:
             self._tasks.append(asyncio.create_task(self._feed.keep_up(), name="feed"))
+
+    def _map_changed(self, new: ShardMap) -> None:
+        """Tell the others of a change of this node's shards; else they learn of it half a second later."""
+        me, before, self._owners = self.ownership.node, self._owners, new.owners
+        if any((old == me) != (now == me) for old, now in zip(before, new.owners, strict=True)):
+            self.post.publish(MAP, b"")
 
     async def hand_over(self) -> None:
         """Give all shards to the other nodes, if there are any, while this one still passes requests on to them."""
