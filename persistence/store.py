@@ -170,6 +170,11 @@ class Store(Protocol):
         """Report the counts so far."""
         ...
 
+    @property
+    def trouble(self) -> str | None:
+        """Why the store takes no changes for now, in words that everyone may read; None if it knows of nothing."""
+        ...
+
     async def writable(self) -> bool:
         """Return whether a commit succeeds now."""
         ...

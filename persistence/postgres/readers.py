@@ -12,6 +12,7 @@ import asyncpg
 from persistence.dialect import POSTGRES
 from persistence.postgres.connecting import connect, is_statements_own, reason
 from persistence.postgres.session import RETRY_S
+from persistence.postgres.watching import Watch
 from persistence.store import Reads, StoreUnavailable
 
 T = TypeVar("T")
@@ -22,6 +23,9 @@ PATIENCE_S = 5.0
 
 AWAY_S = 0.5
 """The same, once a read has waited in vain and none has succeeded since."""
+
+LEAST_S = 1.0
+"""The least time for a new connection, however long the read has waited, in seconds."""
 
 log = logging.getLogger("parley.store")
 
@@ -151,8 +155,9 @@ class Readers:
             try:
                 if not self._certain.is_set():
                     await asyncio.wait_for(self._certain.wait(), max(0.0, read.until - self._loop.time()))
-                connection = await self._connection(place)
-                result = await read.run(connection)
+                connection = await self._connection(place, read.until)
+                with Watch(self._url, connection):
+                    result = await read.run(connection)
             except _OfTheReads as error:
                 return _fail(read, error.error)
             except Exception as error:
@@ -171,10 +176,12 @@ class Readers:
                     read.found.set_result(result)
                 return None
 
-    async def _connection(self, place: int) -> asyncpg.Connection:
+    async def _connection(self, place: int, until: float) -> asyncpg.Connection:
         connection = self._connections[place]
         if connection is None or connection.is_closed():
-            connection = self._connections[place] = await connect(self._url, "parley reader", read_only=True)
+            async with asyncio.timeout_at(max(until, self._loop.time() + LEAST_S)):
+                connection = await connect(self._url, "parley reader", read_only=True)
+            self._connections[place] = connection
         return connection
 
 

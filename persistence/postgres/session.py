@@ -90,12 +90,14 @@ class WriterSession:
             if number is None:
                 raise FencedForEver("another gateway has taken over this database")
             await take_database(connection, self._url, shared=not self._is_alone)
-        except FencedForEver:
+        except Exception as error:
+            connection.terminate()
+            if isinstance(error, FencedForEver):
+                raise
+            raise Unreachable(str(error)) from error  # also if a session has the lock that the server can't end yet
+        except BaseException:  # the try has taken too long
             connection.terminate()
             raise
-        except Exception as error:  # also the lock, which a session that the server can't end yet may still have
-            connection.terminate()
-            raise Unreachable(str(error)) from error
         self._have(connection)
         return int(number)
 

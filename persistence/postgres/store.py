@@ -102,6 +102,11 @@ class PostgresStore:
         writer = self._writer
         return StoreStats(writer.depth, writer.units, writer.batches, writer.exclusive, writer.in_doubt)
 
+    @property
+    def trouble(self) -> str | None:
+        """Why changes are refused now, such as an outage of the server; see `Store.trouble`."""
+        return self._writer.trouble
+
     async def writable(self) -> bool:
         """Commit a transaction for this purpose, and return whether that succeeded."""
         try:

@@ -9,17 +9,24 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable
-from itertools import takewhile
+from contextlib import suppress
 from typing import NamedTuple
 
 from persistence.batches import MAX_BATCH, Outcome, answer
 from persistence.postgres.constraints import Constraints
 from persistence.postgres.session import RETRY_S, FencedForEver, Unreachable, WriterSession
 from persistence.postgres.transaction import BatchFailed, ConnectionLost, TakenOver, Transaction
+from persistence.postgres.watching import Watch
 from persistence.store import InDoubt, Settled, StoreUnavailable, Unit
 
 PATIENCE_S = 5.0
-"""How long a unit waits for a lost connection, in seconds."""
+"""How long units wait in an outage, in seconds from its beginning; later ones are refused at once."""
+
+LEAST_S = 1.0
+"""The same from when the outage is noticed, if the server hung before."""
+
+TRY_S = 15.0
+"""The longest time of one try to connect again, in seconds; the server may need some of it to end the lost session."""
 
 TRIES = 3
 """How often a batch is tried whose connection is lost each time."""
@@ -35,7 +42,6 @@ log = logging.getLogger("parley.writer")
 class _Waiting(NamedTuple):
     unit: Unit
     settled: Settled
-    since: float
 
 
 class Writer:
@@ -63,6 +69,7 @@ class Writer:
         self.units = 0
         self.exclusive = 0
         self.in_doubt = 0
+        self._url = url
         self._before_commit = before_commit
         self._on_over = on_over
         self._queue: deque[_Waiting] = deque()
@@ -71,6 +78,8 @@ class Writer:
         self._transaction: Transaction | None = None
         self._acknowledged = 0
         self._over: str | None = None
+        self._outage: asyncio.TimerHandle | None = None  # when the patience with it ends
+        self._away = False
         self._closing = False
         self._woken: asyncio.Future[None] | None = None
         self._loop = asyncio.get_running_loop()
@@ -80,6 +89,11 @@ class Writer:
     def depth(self) -> int:
         """The number of units that wait for a commit."""
         return len(self._queue)
+
+    @property
+    def trouble(self) -> str | None:
+        """Why units are refused now, or None."""
+        return self._over or (UNREACHABLE if self._away else None)
 
     async def start(self) -> None:
         """Take the database and begin to work.
@@ -98,7 +112,9 @@ class Writer:
         if self._closing:
             settled(StoreUnavailable("the store is closed"))
             return
-        self._queue.append(_Waiting(unit, settled, self._loop.time()))
+        self._queue.append(_Waiting(unit, settled))
+        if self._away:
+            self._loop.call_soon(self._lose_patience)
         self._wake()
 
     def forget(self, incarnation: int) -> None:
@@ -111,6 +127,7 @@ class Writer:
         self._wake()
         if self._work is not None:
             await asyncio.shield(self._work)
+        self._end_outage()
         await self.session.close()
 
     def _wake(self) -> None:
@@ -120,7 +137,24 @@ class Writer:
     def _connection_ended(self) -> None:
         """Have a lost connection replaced at once, whether units wait or not."""
         self.certain.clear()
+        self._begin_outage(self._loop.time())
         self._wake()
+
+    def _begin_outage(self, since: float) -> None:
+        """Let all units wait up to one time, however often the connection is tried and lost until it is there again."""
+        if self._outage is None:
+            until = max(since + PATIENCE_S, self._loop.time() + LEAST_S)
+            self._outage = self._loop.call_at(until, self._lose_patience)
+
+    def _lose_patience(self) -> None:
+        if self._outage is not None:  # else it is over
+            self._away = True
+            self._refuse(len(self._queue), StoreUnavailable(UNREACHABLE))
+
+    def _end_outage(self) -> None:
+        if self._outage is not None:
+            self._outage.cancel()
+        self._outage, self._away = None, False
 
     async def _run(self) -> None:
         while not (self._closing and not self._queue):
@@ -145,13 +179,12 @@ class Writer:
         self._loop.call_soon(answer, [waiting.settled for waiting in batch], outcomes)
 
     async def _try_to_reconnect(self) -> None:
-        """Try once to replace the lost connection; refuse the units that have waited too long for it."""
+        """Try once to replace the lost connection."""
+        self._begin_outage(self._loop.time())
         try:
-            await self._reconnect()
-        except Unreachable:
-            longest = self._loop.time() - PATIENCE_S
-            expired = sum(1 for _ in takewhile(lambda waiting: waiting.since < longest, self._queue))
-            self._refuse(expired, StoreUnavailable(UNREACHABLE))
+            async with asyncio.timeout(TRY_S):
+                await self._reconnect()
+        except (Unreachable, TimeoutError):
             await asyncio.sleep(RETRY_S)
         except FencedForEver:
             pass  # it has been said; what waits is refused next
@@ -178,6 +211,7 @@ class Writer:
             self._end(str(over))
             raise
         self.certain.set()
+        self._end_outage()
         log.info("connected to the database again")
         return number
 
@@ -187,6 +221,7 @@ class Writer:
         self._over = reason
         self.session.drop()
         self.certain.clear()
+        self._end_outage()
         if self._on_over is not None:
             self._on_over(reason)
 
@@ -206,7 +241,7 @@ class Writer:
                 log.error("the connection was lost with a batch of %d units: %s", len(units), lost)
                 self.in_doubt += self._transaction is not None and self._transaction.commit_sent
             try:
-                number = await self._reconnect_within(PATIENCE_S)
+                number = await self._reconnect_in_time()
             except (Unreachable, FencedForEver) as error:
                 sent = self._transaction is not None and self._transaction.commit_sent
                 return self._failed(units, InDoubt(MAY_BE_STORED) if sent else StoreUnavailable(str(error)))
@@ -216,10 +251,14 @@ class Writer:
         return self._failed(units, StoreUnavailable("the connection was lost each time"))
 
     async def _try(self, units: list[Unit]) -> list[Outcome]:
-        transaction = self._begin()
-        if not await transaction.store(self.session.node, self._number, units):
+        if self.session.connection is None:
+            raise ConnectionLost("it ended")
+        began = self._loop.time()
+        with Watch(self._url, self.session.connection, lambda: self._begin_outage(began)):
             transaction = self._begin()
-            await transaction.store_apart(self.session.node, self._number, units)
+            if not await transaction.store(self.session.node, self._number, units):
+                transaction = self._begin()
+                await transaction.store_apart(self.session.node, self._number, units)
         return self._stored(transaction)
 
     def _begin(self) -> Transaction:
@@ -231,17 +270,19 @@ class Writer:
         )
         return self._transaction
 
-    async def _reconnect_within(self, seconds: float) -> int:
-        """Replace the lost connection as `_reconnect` does, with many tries."""
-        until = self._loop.time() + seconds
+    async def _reconnect_in_time(self) -> int:
+        """Replace the lost connection as `_reconnect` does, with many tries, as long as units wait in an outage."""
         self.session.drop()
-        while True:
-            try:
-                return await self._reconnect()
-            except Unreachable:
-                if self._loop.time() > until:
-                    raise
-                await asyncio.sleep(RETRY_S)
+        self._begin_outage(self._loop.time())
+        assert self._outage is not None
+        try:
+            async with asyncio.timeout_at(self._outage.when()):
+                while True:
+                    with suppress(Unreachable):
+                        return await self._reconnect()
+                    await asyncio.sleep(RETRY_S)
+        except TimeoutError as error:
+            raise Unreachable(UNREACHABLE) from error
 
     def _stored(self, transaction: Transaction) -> list[Outcome]:
         self._acknowledged = self._number

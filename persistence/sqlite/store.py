@@ -148,6 +148,11 @@ class SqliteStore:
         """Report the counts of the writer; see `Store.stats`."""
         return StoreStats(self._writer.depth, self._writer.units, self._writer.batches)
 
+    @property
+    def trouble(self) -> None:
+        """Nothing that lasts: each change finds out by itself; see `Store.trouble`."""
+        return None
+
     async def writable(self) -> bool:
         """Commit a row for this purpose, and return whether that succeeded."""
         try:

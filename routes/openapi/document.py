@@ -83,6 +83,7 @@ def _schemas() -> Schema:
         storage=text(enum=["ok", "unavailable"]),
         actors=number(),
     )
+    schemas["Health"]["properties"]["note"] = text("What is wrong; absent if nothing is.")
     actor = schemas["Actor"] = record(
         "A live actor; times in seconds.",
         kind=text(),

@@ -1,5 +1,6 @@
 """GET /api/health: the state of the gateway and its storage."""
 
+import asyncio
 from time import monotonic
 from typing import Literal
 
@@ -7,9 +8,15 @@ import orjson
 from sanic import Blueprint, HTTPResponse, Request
 
 from actors.core import Core
+from persistence.store import Store
 from routes.http.answers import JsonAnswer, request_id_of
 
 Status = Literal["ok", "degraded", "draining", "unavailable"]
+
+ANSWER_S = 2.0
+"""How long a change may take to be stored, in seconds; most probes have no more patience."""
+
+NO_LEASE = "this node has no lease, so other nodes have its users or will"
 
 SERVING: frozenset[Status] = frozenset({"ok", "degraded"})
 
@@ -21,14 +28,14 @@ def health_blueprint(core: Core, version: str) -> Blueprint:
 
     @blueprint.get("/health")
     async def health(request: Request) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
-        status, writable = await state_of(core)
+        status, fault = await state_of(core)
         body = {
             "status": status,
             "version": version,
             "uptime_s": round(monotonic() - started, 3),
-            "storage": "ok" if writable else "unavailable",
+            "storage": "unavailable" if fault else "ok",
             "actors": len(core.directory),
-        }
+        } | ({"note": fault} if fault else {})
         serves = status in SERVING
         headers = {"X-Request-Id": request_id_of(request)} | ({} if serves else {"Retry-After": "1"})
         return JsonAnswer(orjson.dumps(body), 200 if serves else 503, headers)
@@ -36,18 +43,25 @@ def health_blueprint(core: Core, version: str) -> Blueprint:
     return blueprint
 
 
-async def state_of(core: Core) -> tuple[Status, bool]:
-    """Return whether this gateway serves, and whether its storage takes writes.
+async def state_of(core: Core) -> tuple[Status, str | None]:
+    """Return whether this gateway serves, and what is wrong with its storage, or None.
 
     A node without its lease answers for no actor, and one that drains is about to stop: clients shall use others.
     Without NATS it still serves its own users, so it stays in use.
     """
     cluster = core.cluster
-    if cluster is None:
-        writable = await core.store.writable()
-        return "ok" if writable else "unavailable", writable
-    if not cluster.ownership.valid or not await core.store.writable():
-        return "unavailable", False
-    if cluster.ownership.draining:
-        return "draining", True
-    return "ok" if cluster.post.connected else "degraded", True
+    fault = NO_LEASE if cluster is not None and not cluster.ownership.valid else await _fault(core.store)
+    if fault:
+        return "unavailable", fault
+    if cluster is not None and cluster.ownership.draining:
+        return "draining", None
+    return "ok" if cluster is None or cluster.post.connected else "degraded", None
+
+
+async def _fault(store: Store) -> str | None:
+    """Try to store a change; return what is wrong, without a detail that is not for everyone, or None."""
+    try:
+        writable = await asyncio.wait_for(store.writable(), ANSWER_S)
+    except TimeoutError:
+        return store.trouble or f"no change could be stored within {ANSWER_S:g} s"
+    return None if writable else store.trouble or "changes can't be stored; the gateway's log says why"

@@ -89,6 +89,12 @@ class Link:
         """Pass nothing on, without closing anything."""
         self._flowing.clear()
 
+    def forget(self) -> None:
+        """Pass nothing more on of the connections there are, as a firewall that has forgotten them; new ones work."""
+        self._flowing.clear()
+        self._flowing = asyncio.Event()
+        self._flowing.set()
+
     def mend(self) -> None:
         """Pass everything on again and at once, also what came while it was stalled."""
         self._is_cut = False
@@ -106,8 +112,9 @@ class Link:
             writer.transport.abort()
             return
         self._open |= {writer, to_server}
+        flowing = self._flowing
         with suppress(OSError):
-            await asyncio.gather(self._pass_on(reader, to_server), self._pass_on(from_server, writer))
+            await asyncio.gather(self._pass_on(reader, to_server, flowing), self._pass_on(from_server, writer, flowing))
         self._open -= {writer, to_server}
 
     async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -115,12 +122,14 @@ class Link:
             return await asyncio.open_connection("127.0.0.1", self._to)
         return await asyncio.open_unix_connection(str(self._to))
 
-    async def _pass_on(self, source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+    async def _pass_on(
+        self, source: asyncio.StreamReader, target: asyncio.StreamWriter, flowing: asyncio.Event
+    ) -> None:
         try:
             while data := await source.read(65_536):
                 if self.delay_s:
                     await asyncio.sleep(self.delay_s)
-                await self._flowing.wait()
+                await flowing.wait()
                 target.write(data)
                 await target.drain()
         finally:

@@ -22,7 +22,7 @@ from actors.errors import Overloaded
 from actors.runtime.directory import Kind
 from actors.runtime.local_directory import LocalDirectory
 from persistence import users
-from persistence.postgres import readers, session, writer
+from persistence.postgres import readers, session, watching, writer
 from persistence.postgres.connecting import described
 from persistence.postgres.migrate import MIGRATIONS, migrate
 from persistence.postgres.store import PostgresStore
@@ -42,8 +42,8 @@ from persistence.store import (
 )
 from persistence.users import UserRow
 from tests.support.disk import TABLES, Counter, Increment, rows, value
-from tests.support.postgres import Cluster, shared
-from tests.support.relay import relayed
+from tests.support.postgres import SUPERUSER, Cluster, shared
+from tests.support.relay import SOCKET, Link, linked, relayed
 from tests.support.stores import postgres_only
 
 pytestmark = postgres_only
@@ -84,6 +84,12 @@ def count(n: int, *, by: int | None = None, many: bool = True) -> Unit:
 
 async def counted(store: PostgresStore) -> set[int]:
     return {n for (n,) in await rows(store, "SELECT n FROM counted")}
+
+
+async def takes_units(store: PostgresStore) -> None:
+    """Wait until an outage is over."""
+    while store.trouble is not None:
+        await asyncio.sleep(0.02)
 
 
 # Settings of the server
@@ -217,14 +223,18 @@ async def test_constraints_have_the_names_of_the_modules(store: PostgresStore):
 # Lost connections
 
 
-async def test_a_unit_waits_for_a_database_that_comes_back(own: Cluster, store: PostgresStore):
+async def test_a_unit_waits_for_a_database_that_comes_back(
+    own: Cluster, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(writer, "PATIENCE_S", 60)  # a busy machine starts a server slowly
+    monkeypatch.setattr(readers, "PATIENCE_S", 60)
     await own.down()
     waiting = asyncio.gather(*(store.commit(count(n)) for n in range(20)))
     reading = asyncio.ensure_future(value(store, "SELECT 1"))
     await asyncio.sleep(0.5)
     assert not waiting.done()
     await own.up()
-    await asyncio.wait_for(waiting, 5)
+    await asyncio.wait_for(waiting, 30)
     assert await reading == 1
     assert await counted(store) == set(range(20))
 
@@ -243,7 +253,7 @@ async def test_a_unit_is_refused_when_the_database_stays_away(
         assert not await store.writable()
     finally:
         await own.up()
-    await asyncio.sleep(0.5)
+    await takes_units(store)
     with pytest.raises(Fenced):
         await store.commit(count(2, by=7))
     await store.commit(count(3, by=8))
@@ -379,7 +389,7 @@ async def test_a_commit_that_stays_in_doubt_is_not_told_as_refused(
         with pytest.raises(InDoubt):
             await commit
         await own.up()
-        await asyncio.sleep(0.5)
+        await takes_units(store)
         with pytest.raises(Fenced):
             await store.commit(count(2, by=7))
         assert await counted(store) == set()
@@ -397,7 +407,7 @@ async def test_an_actor_says_that_a_commit_in_doubt_may_be_stored(
         with pytest.raises(Overloaded, match="may have been carried out"):
             await asked
         await own.up()
-        await asyncio.sleep(0.5)
+        await takes_units(store)
         assert await directory.ask("counter", "a", Increment()) == 1
         await directory.close(5)
 
@@ -415,6 +425,94 @@ async def test_a_commit_whose_answer_was_lost_is_told_as_done_and_not_done_twice
             assert relay.lost == store.stats().in_doubt == 5
             assert sorted(await rows(store, "SELECT n FROM counted")) == [(n,) for n in range(5)]
             await store.close()
+
+
+# Servers that hang
+
+
+@pytest.fixture
+async def link(own: Cluster) -> AsyncIterator[Link]:
+    """A link to the server."""
+    async with linked(own.folder / SOCKET) as link:
+        yield link
+
+
+@pytest.fixture
+async def far(link: Link, url: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[PostgresStore]:
+    """A store by way of the link, which asks soon whether the server still works."""
+    monkeypatch.setattr(watching, "SLOW_S", 0.2)
+    monkeypatch.setattr(watching, "AGAIN_S", 0.2)
+    monkeypatch.setattr(writer, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(readers, "PATIENCE_S", 0.5)
+    store = await PostgresStore.open(f"postgresql://{SUPERUSER}@127.0.0.1:{link.port}/{named(url)}")
+    await store.commit(Unit((Write("CREATE TABLE counted (n bigint PRIMARY KEY)", ()),)))
+    yield store
+    link.mend()
+    await store.close()
+
+
+async def test_a_server_that_hangs_is_noticed_and_used_again_when_it_goes_on(
+    link: Link, far: PostgresStore, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(watching, "PROBE_S", 0.5)
+    link.stall()
+    reading = asyncio.ensure_future(counted(far))
+    async with asyncio.timeout(20):  # a minute without the watch
+        with pytest.raises(StoreUnavailable) as refused:
+            await far.commit(count(1))
+        assert far.trouble is not None
+        with pytest.raises(StoreUnavailable, match="can't be reached"):
+            await far.commit(count(2))
+        with pytest.raises(StoreUnavailable):
+            await reading
+    link.mend()
+    async with asyncio.timeout(20):
+        await takes_units(far)
+        await far.commit(count(3))
+    assert await counted(far) - ({1} if isinstance(refused.value, InDoubt) else set()) == {3}
+
+
+async def test_units_do_not_wait_in_an_outage_that_has_lasted(link: Link, far: PostgresStore):
+    link.cut()
+    async with asyncio.timeout(20):
+        while far.trouble is None:
+            await asyncio.sleep(0.02)
+        refused: list[Exception | None] = []
+        far.submit(count(1, by=7), refused.append)
+        await asyncio.sleep(0)
+        assert [type(error) for error in refused] == [StoreUnavailable]
+        assert far.stats().waiting == 0
+        link.mend()
+        await takes_units(far)
+    with pytest.raises(Fenced):
+        await far.commit(count(2, by=7))
+
+
+async def test_a_slow_statement_is_waited_for_while_the_server_works_on_it(
+    far: PostgresStore, url: str, caplog: pytest.LogCaptureFixture
+):
+    other = await asyncpg.connect(url)
+    async with other.transaction():
+        await other.execute("LOCK TABLE counted")
+        commit = asyncio.create_task(far.commit(count(1)))
+        reading = asyncio.create_task(counted(far))
+        await asyncio.sleep(2)
+        assert not commit.done()
+    await other.close()
+    await asyncio.wait_for(commit, 10)
+    await reading
+    assert "counts as lost" not in caplog.text
+
+
+async def test_a_statement_that_was_lost_on_the_way_is_sent_again(
+    link: Link, far: PostgresStore, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(writer, "PATIENCE_S", 30)
+    assert await counted(far) == set()
+    link.forget()
+    async with asyncio.timeout(20):
+        await far.commit(count(1))
+    assert await counted(far) == {1}
 
 
 # One gateway
@@ -513,7 +611,8 @@ async def test_a_lost_session_that_the_server_can_not_end_yet_is_no_other_gatewa
             await store.commit(count(1))
     finally:
         os.kill(pid, signal.SIGCONT)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(20):
+        await takes_units(store)
         await store.commit(count(2))
     assert await counted(store) == {2}
 
@@ -549,6 +648,9 @@ async def test_a_database_that_lost_acknowledged_commits_is_not_used_on(own: Clu
         await store.commit(count(n))
     await own.execute("UPDATE fences SET batch = 1", named(url))
     await own.kill_backends(named(url), "parley writer%")
+    async with asyncio.timeout(20):
+        while store.trouble is None:
+            await asyncio.sleep(0.02)
     with pytest.raises(StoreUnavailable, match="lost commits"):
         await store.commit(count(10))
 
