@@ -9,7 +9,7 @@ from actors.core import Core
 from actors.errors import Overloaded, ServiceError
 from actors.idempotency.records import Quoting, Receipt
 from actors.quotas.messages import QuotaStatus
-from actors.runtime.directory import ASK_TIMEOUT_S
+from actors.runtime.directory import ASK_TIMEOUT_S, NotOwner
 from actors.runtime.mailbox import Ask, MessageContext, Progress
 from actors.sessions.messages import Caller
 
@@ -137,21 +137,25 @@ class Call:
         the change.
 
         Raises:
-            Elsewhere: another node owns the actor.
+            Elsewhere: this node does not serve the actor.
         """
         receipt, directory = self.receipt, self.core.directory
-        if directory.elsewhere(kind, key) is not None:
+        if not directory.serves(key):
             raise Elsewhere(key, self)
         ask = directory.ask
         if receipt is None:
-            reply = await ask(
-                kind, key, message, timeout=timeout, request_id=self.request_id, context=self._message_context
-            )
+            context = self._message_context
+            try:
+                reply = await ask(kind, key, message, timeout=timeout, request_id=self.request_id, context=context)
+            except NotOwner:
+                raise Elsewhere(key, self) from None
             return answer(reply)
         receipt.make, receipt.repeatable = answer, repeatable
         context = MessageContext(self.progress, receipt)
         try:
             reply = await ask(kind, key, message, timeout=timeout, request_id=self.request_id, context=context)
+        except NotOwner:  # the actor's shard left this node meanwhile
+            raise Elsewhere(key, self) from None
         except ServiceError as error:
             if not isinstance(error, Overloaded):  # else it may still run, as when the client disconnects
                 receipt.undo()

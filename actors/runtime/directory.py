@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from actors.errors import Overloaded
 from actors.runtime.actor import Actor
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Ask, MessageContext, Tell
@@ -14,6 +15,10 @@ T = TypeVar("T", bound=Tell)
 
 ASK_TIMEOUT_S = 30.0
 """Seconds that an ask waits for its answer by default."""
+
+
+class NotOwner(Overloaded):
+    """This node does not own the actor, and the message can't be sent to its owner; nothing was done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +80,10 @@ class Directory(Protocol):
         Raises:
             ServiceError: the actor's error.
         """
+        ...
+
+    def serves(self, key: str) -> bool:
+        """Return whether this node serves the actors of a key now."""
         ...
 
     def elsewhere(self, kind: str, key: str) -> str | None:

@@ -87,6 +87,10 @@ class LocalDirectory:
         actor = self._actors.get((kind, key))
         return None if actor is None else actor.answer_inline(message)
 
+    def serves(self, key: str) -> bool:
+        """Return True, because all actors are here; see `Directory.serves`."""
+        return True
+
     def elsewhere(self, kind: str, key: str) -> str | None:
         """Return None, because all actors are here; see `Directory.elsewhere`."""
         return None

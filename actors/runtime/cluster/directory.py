@@ -11,7 +11,7 @@ from actors.runtime.cluster.notices import NodeNotices, Nodes
 from actors.runtime.cluster.post import Lost, NotReached, Post
 from actors.runtime.cluster.shards import ShardMap, shard_of
 from actors.runtime.cluster.wire import decode_ask, decode_reply, encode_ask, encode_error, encode_reply, raise_error
-from actors.runtime.directory import ASK_TIMEOUT_S, Kind
+from actors.runtime.directory import ASK_TIMEOUT_S, Kind, NotOwner
 from actors.runtime.future import LATE
 from actors.runtime.local_directory import IDLE_S, MAX_ACTIVE, LocalDirectory
 from actors.runtime.mailbox import Ask, Envelope, MessageContext, Tell
@@ -37,10 +37,6 @@ _TAG = slice(0, 1)
 _REST = slice(1, None)
 _AT_ONCE = 1_000
 """The number of actors that a walk over all of them looks at in one step."""
-
-
-class NotOwner(Overloaded):
-    """This node does not own the actor, and the message can't be sent to its owner; nothing was done."""
 
 
 class Owners(Nodes, Protocol):
@@ -91,6 +87,10 @@ class ClusterDirectory(LocalDirectory):
         post.serve(ASK, self._serve_ask)
 
     # where actors are
+
+    def serves(self, key: str) -> bool:
+        """Return whether this node owns a key, keeps it, and holds its lease; see `Directory.serves`."""
+        return self._owners.is_mine(key)
 
     def elsewhere(self, kind: str, key: str) -> str | None:
         """Return the other node that owns an actor; see `Directory.elsewhere`."""
