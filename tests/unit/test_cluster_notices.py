@@ -2,15 +2,18 @@
 
 import asyncio
 import random
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from actors.agents.messages import AGENT, ReadAgent
+from actors.engines.turn import Piece, Recalled, Turn
 from actors.errors import InvalidCredential
 from actors.ids import new_id
 from actors.runtime.cluster.loopback_post import Network
+from actors.runtime.cluster.shards import SHARDS, shard_of
 from actors.runtime.mailbox import Tell
 from actors.runtime.notices import Announced, Reload
 from actors.sessions.messages import KEY, SESSION, Authorize, EndSession
@@ -22,7 +25,9 @@ from persistence.credentials import SessionRow
 from persistence.store import Unit
 from persistence.users import UserRow
 from tests.support.core import make_user
+from tests.support.gateway import Client
 from tests.support.nodes import BEAT_S, Nodes, running
+from tests.support.sharing import with_a_bank
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +144,44 @@ async def test_a_crash_between_commit_and_push_loses_no_notice(tmp_path: Path):
         await asyncio.sleep(5 * BEAT_S)
         with pytest.raises(InvalidCredential):
             await nodes[1].core.directory.ask(KEY, key.id, authorize)
+
+
+class Repeating:
+    """An engine that repeats what it was given: memories, and the conversation so far, which agents hold in memory."""
+
+    name = "repeating"
+
+    async def stream(self, turn: Turn) -> AsyncIterator[Piece]:
+        yield " ".join([*(memory.text for memory in turn.memories), *(said.content for said in turn.window)])
+        for memory in turn.memories:
+            yield Recalled(memory.position)
+
+
+async def test_a_censored_word_is_in_no_answer_of_another_node_from_the_answer_on(tmp_path: Path, unique: str):
+    async with (
+        running(tmp_path, 2, http=True, engine=Repeating) as nodes,
+        nodes.client(0) as one,
+        nodes.client(1) as other,
+    ):
+        nodes.placed.assign(range(SHARDS), "node0")
+        two = await with_a_bank(await one.register(f"{unique}-owner"), await one.register(f"{unique}-guest"), unique)
+        await two.share("read")
+        if await shard(nodes, two.guest) == await shard(nodes, two.owner):
+            pytest.skip("both users are in one shard, which happens once in 256 times")
+        await nodes.placed.hand_over({await shard(nodes, two.guest)}, "node1")
+        guest = other.as_user(two.guest.token)
+        chat = {"target": {"agent": two.visitor}, "content": "How far is the Moon?"}
+        assert "384,400" in str((await guest.command("AP_Chat", **chat)).ok().body)
+        assert "384,400" in str((await guest.command("AP_History", target=chat["target"])).ok().body)
+        (await two.owner.command("MB_Censor", target={"bank": two.bank}, vx={"name": "moon"})).ok()
+        for service in ("AP_History", "AP_Chat"):
+            answer = await guest.command(service, **(chat if service == "AP_Chat" else {"target": chat["target"]}))
+            assert "384,400" not in str(answer.ok().body)
+
+
+async def shard(nodes: Nodes, user: Client) -> int:
+    """Return the shard of a user's credential, and so of all that is the user's."""
+    return shard_of(await nodes[0].core.credentials.home_of(user.token))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -10,7 +10,15 @@ from actors.runtime.actor import Actor
 from actors.runtime.cluster.notices import NodeNotices, Nodes
 from actors.runtime.cluster.post import Lost, NotReached, Post
 from actors.runtime.cluster.shards import ShardMap, shard_of
-from actors.runtime.cluster.wire import decode_ask, decode_reply, encode_ask, encode_error, encode_reply, raise_error
+from actors.runtime.cluster.wire import (
+    decode_ask,
+    decode_reply,
+    encode_ask,
+    encode_error,
+    encode_reply,
+    raise_error,
+    unresolved,
+)
 from actors.runtime.directory import ASK_TIMEOUT_S, Kind, NotOwner
 from actors.runtime.future import LATE
 from actors.runtime.local_directory import IDLE_S, MAX_ACTIVE, LocalDirectory
@@ -206,6 +214,8 @@ class ClusterDirectory(LocalDirectory):
             raise NotReached
         try:
             reply = await self._ask_here(kind, key, message, ASK_TIMEOUT_S, "", None)
+            for future in unresolved(reply):
+                await future
         except ServiceError as error:
             yield _ERROR + encode_error(error)
         else:
