@@ -72,7 +72,9 @@ class Placed:
             await asyncio.sleep(BEAT_S)
             if ownership.beats:
                 found = await store.fetch(notices.notices_after(me.seen, 1000))
-                ownership.on_notices(found)
+                under_way = ownership.on_notices(found)
+                if under_way is not None:
+                    await under_way
                 me.seen = found[-1].place if found else me.seen
 
     def take_over(self, dead: str, to: str | None) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -102,6 +102,34 @@ async def test_a_unit_in_doubt_is_acted_on_where_it_was_stored(tmp_path: Path):
         posting.drop()  # as after an error whose end the store does not know
         await asyncio.sleep(0.5)
         assert rung == [1, 1]
+
+
+async def test_the_answer_waits_for_what_another_node_is_still_acting_on(tmp_path: Path):
+    """Also where the push is sent again meanwhile, and the heartbeat shows the notice."""
+    async with running(tmp_path, 2, network=Network(0, doubled=1.0)) as nodes:
+        acted = asyncio.Event()
+        begun: list[int] = []
+
+        def slowly(message: Rung) -> Awaitable[None]:
+            begun.append(message.number)
+            return _until(acted)
+
+        nodes[1].directory.listen(Rung, slowly)
+        announcing = asyncio.create_task(nodes[0].core.directory.announce([Announced(Rung(1))]))
+        while not begun:
+            await asyncio.sleep(0.01)
+        nodes.network.cut("node0")
+        await asyncio.sleep(0.1)
+        nodes.network.heal("node0")
+        await asyncio.sleep(3 * BEAT_S)
+        assert not announcing.done()
+        acted.set()
+        await announcing
+        assert begun == [1]
+
+
+async def _until(event: asyncio.Event) -> None:
+    await event.wait()
 
 
 async def test_a_shard_that_leaves_takes_along_what_open_units_change_under_its_actors(tmp_path: Path):

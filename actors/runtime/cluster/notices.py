@@ -64,7 +64,7 @@ class Node(Protocol):
 class Nodes(Protocol):
     """What notices need of `Ownership`."""
 
-    on_notices: Callable[[Sequence[NoticeRow]], None]
+    on_notices: Callable[[Sequence[NoticeRow]], AsyncFuture[None] | None]
 
     @property
     def node(self) -> str:
@@ -94,6 +94,7 @@ class NodeNotices:
         self._post = post
         self._deliver = deliver
         self._known: OrderedDict[bytes, None] = OrderedDict()  # ids of notices acted on, or soon to be
+        self._acting: dict[bytes, AsyncFuture[None]] = {}  # by ids of notices that take more than a step
         self._places: dict[bytes, int] = {}  # of this node's notices under way, once a heartbeat has shown them
         self._open: set[NodePosting] = set()  # whose unit is not settled
         nodes.on_notices = self.read
@@ -189,15 +190,20 @@ class NodeNotices:
             await under_way
         yield b""
 
-    def read(self, found: Sequence[NoticeRow]) -> None:
-        """Act on the rows that a heartbeat has found, this node's own included: a unit in doubt may be stored."""
-        for row in found:
-            sent = _Sent(row.kind, row.target, row.message)
+    def read(self, found: Sequence[NoticeRow]) -> AsyncFuture[None] | None:
+        """Act on the rows that a heartbeat has found, this node's own included: a unit in doubt may be stored.
+
+        Return the future that resolves once all of it is done, or None if it is.
+        """
+        received = [_Sent(row.kind, row.target, row.message) for row in found]
+        for row, sent in zip(found, received, strict=True):
             if _id_of(sent) in self._places:
                 self._places[_id_of(sent)] = row.place
-            self._act_on([sent])
+        return self._act_on(received)
 
-    def _act_on(self, received: Iterable[_Sent]) -> AsyncFuture[None] | None:
+    def _act_on(self, received: Sequence[_Sent]) -> AsyncFuture[None] | None:
+        """Act on the notices that are new here; the future covers those that came before and are still acted on."""
+        ids = [_id_of(one) for one in received]
         fresh = [one for one in received if _id_of(one) not in self._known]
         notices: list[Notice] = []
         for one in fresh:
@@ -206,7 +212,23 @@ class NodeNotices:
                 notices.append(decode_notice(one.kind, one.target, one.message[_ID_BYTES:]))
             except Exception:
                 log.exception("a notice of kind %s can't be read", one.kind)
-        return self._deliver(notices) if notices else None
+        begun = self._deliver(notices) if notices else None
+        if begun is not None:
+            new = [_id_of(one) for one in fresh]
+            self._acting.update(dict.fromkeys(new, begun))
+            begun.then(lambda _: self._acted(new))
+        under_way = {id(future): future for one in ids if (future := self._acting.get(one)) is not None}
+        match list(under_way.values()):
+            case []:
+                return None
+            case [future]:
+                return future
+            case several:
+                return once_all_done(several)
+
+    def _acted(self, ids: Sequence[bytes]) -> None:
+        for one in ids:
+            self._acting.pop(one, None)
 
     def _remember(self, id: bytes) -> None:
         self._known[id] = None

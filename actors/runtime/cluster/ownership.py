@@ -14,6 +14,7 @@ from typing import TypeVar
 from actors.runtime.cluster.lease import Lease, boottime
 from actors.runtime.cluster.planning import AT_ONCE, expired, misplaced, unclaimed, wanted, without_live_owner
 from actors.runtime.cluster.shards import SHARDS, ShardMap, shard_of
+from actors.runtime.future import AsyncFuture
 from persistence.ledger import Beat, Ledger, LedgerUnavailable, NodeRow, NotAdmitted, NoticeRow
 
 T = TypeVar("T")
@@ -63,10 +64,11 @@ class Ownership:
         map: the owners of the shards as far as this node knows; it may be late for others' shards.
         nodes: the live nodes by their ids.
         leaving: shards that are being handed over.
-        seen: the place of the last notice that `on_notices` has had.
+        seen: the place of the last notice that was acted on.
         on_change: called with each new map.
         on_dead: called with the id of each node that has died or left.
-        on_notices: called with new notices, in order; those of this node are among them.
+        on_notices: called with new notices, in order; those of this node are among them, and those that it still acts
+            on come again. Returns the future that resolves once it has acted on them, or None if it has.
         on_over: called once with the reason when this node may serve and store no more: the process must end.
         drained: stops the actors of shards, and returns when all their units are settled.
     """
@@ -79,7 +81,7 @@ class Ownership:
         self.seen = 0
         self.on_change: list[Callable[[ShardMap], None]] = []
         self.on_dead: list[Callable[[str], None]] = []
-        self.on_notices: Callable[[Sequence[NoticeRow]], None] = lambda _: None
+        self.on_notices: Callable[[Sequence[NoticeRow]], AsyncFuture[None] | None] = lambda _: None
         self.on_over: Callable[[str], None] = lambda _: None
         self.drained: Callable[[Collection[int]], Awaitable[None]] = _nothing_to_drain
         self._ledger = ledger
@@ -270,10 +272,17 @@ class Ownership:
             log.info("the node %s has gone", node)
             _tell(self.on_dead, node)
         if beat.notices:
-            self.on_notices(beat.notices)
-            self.seen = beat.notices[-1].place
-            self._look.set()  # others may wait until this node has seen them, and there may be more
+            place = beat.notices[-1].place
+            under_way = self.on_notices(beat.notices)
+            if under_way is None:
+                self._have_seen(place)
+            else:
+                under_way.then(lambda _: self._have_seen(place))
         self._changed.set()
+
+    def _have_seen(self, place: int) -> None:
+        self.seen = max(self.seen, place)
+        self._look.set()  # others may wait until this node has seen them, and there may be more
 
     def _find_mine(self) -> None:
         self._mine = [owner == self.node and shard not in self.leaving for shard, owner in enumerate(self.map.owners)]

@@ -163,7 +163,7 @@ def _json(value: Any) -> str:
 def _read(decode: Callable[[Any], Any], data: Any) -> Any:
     try:
         return decode(data)
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Unreadable(str(error)) from error
 
 
