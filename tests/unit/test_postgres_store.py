@@ -193,6 +193,62 @@ async def test_a_failing_migration_leaves_the_version_before_it(url: str, tmp_pa
     await connection.close()
 
 
+SCHEMA = """
+    SELECT 'column', table_name, column_name, data_type, collation_name FROM information_schema.columns
+    WHERE table_schema = 'public'
+    UNION ALL SELECT 'index', tablename, indexname, indexdef, '' FROM pg_indexes WHERE schemaname = 'public'
+    UNION ALL SELECT 'constraint', CAST(CAST(conrelid AS regclass) AS text), conname, pg_get_constraintdef(oid), ''
+    FROM pg_constraint WHERE connamespace = CAST('public' AS regnamespace)
+    UNION ALL SELECT 'trigger', CAST(CAST(tgrelid AS regclass) AS text), tgname, pg_get_triggerdef(oid), ''
+    FROM pg_trigger WHERE NOT tgisinternal
+    ORDER BY 1, 2, 3
+"""
+FILES = """
+    SELECT relname, relfilenode FROM pg_class WHERE relnamespace = CAST('public' AS regnamespace) AND relkind = 'r'
+    ORDER BY relname
+"""
+SAMPLED = """
+    SELECT tablename, attname FROM pg_stats JOIN pg_attribute USING (attname)
+    WHERE schemaname = 'public' AND attrelid = CAST(quote_ident(tablename) AS regclass) AND attstattarget = 0
+"""
+
+
+async def test_statistics_of_texts_that_an_older_version_made_are_dropped(own: Cluster, url: str, tmp_path: Path):
+    for number in ("0001", "0003"):
+        (file,) = MIGRATIONS.glob(f"{number}_*.sql")
+        (tmp_path / file.name.replace("0003", "0002")).write_text(file.read_text())  # all but the one on statistics
+    connection = await asyncpg.connect(url)
+    await migrate(connection, tmp_path)
+    await connection.execute("SET session_replication_role = replica")  # no foreign keys
+    for number in range(3):
+        await connection.execute(
+            "INSERT INTO users (id, name, name_key, description, secret_hash, plan, created_at)"
+            " VALUES ($1, $1, $1, 'a secret of ada', 'hash', 'free', 0)",
+            f"usr_{number}",
+        )
+        await connection.execute(
+            "INSERT INTO messages (conversation_id, seq, id, role, name, content, at)"
+            " VALUES (1, $1, 'msg', 'user', 'ada', 'a secret of ada', 0)",
+            number + 1,
+        )
+    await connection.execute("SET session_replication_role = origin; ANALYZE")
+    await connection.execute("UPDATE schema_version SET version = 1")
+    (statistics,) = MIGRATIONS.glob("0002_*.sql")
+    await connection.execute(statistics.read_text())
+    assert ("messages", "content") in {tuple(row) for row in await connection.fetch(SAMPLED)}
+    await connection.execute("UPDATE schema_version SET version = 3")
+    files = await connection.fetch(FILES)
+    await migrate(connection)
+    assert await connection.fetch(SAMPLED) == []
+    assert await connection.fetch(FILES) == files
+    migrated = await connection.fetch(SCHEMA)
+    await connection.close()
+    fresh = await asyncpg.connect(await own.database(f"{tmp_path.name}-fresh"))
+    await migrate(fresh)
+    assert migrated == await fresh.fetch(SCHEMA)
+    await fresh.close()
+
+
 async def test_every_text_compares_by_bytes(store: PostgresStore):
     other = "SELECT table_name || '.' || column_name FROM information_schema.columns"
     other += " WHERE table_schema = 'public' AND data_type = 'text' AND collation_name IS DISTINCT FROM 'C'"

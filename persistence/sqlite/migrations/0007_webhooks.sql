@@ -20,8 +20,8 @@ CREATE TABLE endpoints (
 ) STRICT;
 CREATE INDEX endpoints_user ON endpoints (user_id, number);
 
--- `due` is when the next attempt is, null once there is none. AUTOINCREMENT: the dispatcher finds new rows by their place,
--- so none may be given twice.
+-- `due` is when the next attempt is, null once there is none. AUTOINCREMENT: recoveries and pages of
+-- the log go on after a place, so none may be given twice.
 CREATE TABLE deliveries (
     place      INTEGER PRIMARY KEY AUTOINCREMENT,
     id         TEXT NOT NULL UNIQUE,
