@@ -22,10 +22,12 @@ from actors.runtime.cluster.directory import ClusterDirectory
 from actors.runtime.cluster.loopback_post import LoopbackPost, Network
 from actors.runtime.cluster.places import Clustered, Traffic
 from actors.runtime.cluster.shards import SHARDS, ShardMap, shard_of
+from actors.runtime.future import AsyncFuture
 from actors.runtime.placement import OwnedPlacement
 from actors.sealing import Sealer
 from actors.users.passwords import PasswordHasher
 from persistence import notices
+from persistence.ledger import NoticeRow
 from persistence.postgres.store import PostgresStore
 from persistence.store import Store
 from routes.app import App, HttpOptions, build_app
@@ -119,7 +121,7 @@ class PlacedOwnership:
         self.on_change: list[Callable[[ShardMap], None]] = []
         self.on_dead: list[Callable[[str], None]] = []
         self.on_over: Callable[[str], None] = lambda _: None
-        self.on_notices: Callable[[Sequence[Any]], None] = lambda _: None
+        self.on_notices: Callable[[Sequence[NoticeRow]], AsyncFuture[None] | None] = lambda _: None
         self.drained: Callable[[Collection[int]], Awaitable[None]] = _nothing_to_drain
         placed.of[node] = self
 

@@ -106,7 +106,7 @@ async def test_a_unit_in_doubt_is_acted_on_where_it_was_stored(tmp_path: Path):
 
 async def test_the_answer_waits_for_what_another_node_is_still_acting_on(tmp_path: Path):
     """Also where the push is sent again meanwhile, and the heartbeat shows the notice."""
-    async with running(tmp_path, 2, network=Network(0, doubled=1.0)) as nodes:
+    async with running(tmp_path, 2, network=Network(0)) as nodes:
         acted = asyncio.Event()
         begun: list[int] = []
 
@@ -118,9 +118,9 @@ async def test_the_answer_waits_for_what_another_node_is_still_acting_on(tmp_pat
         announcing = asyncio.create_task(nodes[0].core.directory.announce([Announced(Rung(1))]))
         while not begun:
             await asyncio.sleep(0.01)
-        nodes.network.cut("node0")
-        await asyncio.sleep(0.1)
-        nodes.network.heal("node0")
+        nodes[0].post.lose("node1")  # the push is sent again
+        await asyncio.sleep(0.2)
+        nodes[0].post.lose("node1")
         await asyncio.sleep(3 * BEAT_S)
         assert not announcing.done()
         acted.set()
