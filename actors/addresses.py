@@ -16,6 +16,15 @@ def place_of(address: str) -> str:
     return str(parsed) if isinstance(parsed, IPv4Address) else str(IPv6Network((int(parsed), 64), strict=False))
 
 
+def home_of(address: str) -> str:
+    """Return the key whose shard is the home of an address, where requests without a credential run and are counted.
+
+    It is the place's, so all addresses of a place have one home. It ends in no digits, because those of a place are no
+    id's: every /64 ends alike.
+    """
+    return f"{place_of(address)} (place)"
+
+
 def plain_address(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
     """Return the IPv4 address of an IPv4-mapped one, and an IPv6 address without its zone id."""
     if isinstance(address, IPv4Address):

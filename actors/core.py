@@ -49,7 +49,7 @@ from actors.webhooks.attempts import SharedSender
 from actors.webhooks.counts import DeliveryCounts
 from actors.webhooks.dispatcher import WebhookDispatcher
 from actors.webhooks.endpoints import WebhooksActor
-from actors.webhooks.messages import DISPATCHER, WEBHOOKS, StopDelivering, dispatcher_of_shard, one_dispatcher
+from actors.webhooks.messages import DISPATCHER, WEBHOOKS, dispatcher_of_shard, one_dispatcher
 from actors.webhooks.outbox import Outbox
 from actors.webhooks.schedule import RetrySchedule
 from actors.webhooks.signing import Signer
@@ -192,9 +192,7 @@ class Core:
 
     async def stop(self, grace_s: float) -> int:
         """Finish the work under way and stop every actor; return the number of actors cut off."""
-        self.sender.stopping = True
-        for dispatcher in list(self.directory.statuses(DISPATCHER)):
-            self.directory.tell(DISPATCHER, dispatcher.key, StopDelivering())
+        self.sender.stop()
         self.tool_servers.close()
         self.residents.close()
         unfinished = await self.directory.close(grace_s)

@@ -6,6 +6,7 @@ from typing import Self
 
 from actors.domains.cluster_feed import ClusterFeed
 from actors.domains.streams import Streams
+from actors.ids import number_as
 from actors.runtime.cluster.directory import ClusterDirectory
 from actors.runtime.cluster.nats_post import NatsPost
 from actors.runtime.cluster.ownership import Ownership
@@ -51,6 +52,7 @@ class ClusterNode:
         """
         ownership = Ownership(ledger, lease_s)
         row = await ownership.join(name, version, PROTOCOL, catalogs)
+        number_as(row.number)
         return cls(row, ownership, NatsPost(nats_url))
 
     def directory(self, store: Store, idle_s: float) -> Callable[[Mapping[str, Kind]], ClusterDirectory]:

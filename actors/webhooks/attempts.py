@@ -36,19 +36,25 @@ class SharedSender:
     def __init__(self, open_sender: OpenSender) -> None:
         self._open = open_sender
         self._opening = asyncio.Lock()
-        self._users = 0
+        self._users: set[Callable[[], None]] = set()
         self.sender: Sender | None = None
         """None until it is open."""
         self.stopping = False
         """Whether the gateway stops, so that a dispatcher that starts now delivers nothing."""
 
-    def join(self) -> None:
-        """Count one more dispatcher."""
-        self._users += 1
+    def join(self, stop_delivering: Callable[[], None]) -> None:
+        """Add a dispatcher, by what lets it begin no more attempts."""
+        self._users.add(stop_delivering)
 
-    async def leave(self) -> None:
-        """Count one less, and close the sender with the last one."""
-        self._users -= 1
+    def stop(self) -> None:
+        """Let no dispatcher of this node begin another attempt: the gateway stops."""
+        self.stopping = True
+        for stop_delivering in self._users:
+            stop_delivering()
+
+    async def leave(self, stop_delivering: Callable[[], None]) -> None:
+        """Remove a dispatcher, and close the sender with the last one."""
+        self._users.discard(stop_delivering)
         if not self._users and self.sender is not None:
             sender, self.sender = self.sender, None
             await sender.close()
@@ -194,10 +200,9 @@ class Attempts:
         self._count(-self.in_flight)
 
     async def close(self) -> None:
-        """Cancel attempts under way; the last dispatcher's close all connections."""
+        """Cancel attempts under way."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         self._count(-self.in_flight)
-        await self._sender.leave()

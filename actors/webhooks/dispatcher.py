@@ -28,7 +28,6 @@ from actors.webhooks.messages import (
     EndpointChanged,
     EndpointsGone,
     RecoveryBegun,
-    StopDelivering,
     Wake,
     Woken,
 )
@@ -116,7 +115,7 @@ class WebhookDispatcher(DurableActor):
         async for number, due in waiting(self.store, self._shard):
             self._lanes.of(number).expect(due)
         self.tell_self(RecoveryBegun())  # one may be under way
-        self._sender.join()
+        self._sender.join(self._stop_delivering)
 
     # wake-ups
 
@@ -152,8 +151,7 @@ class WebhookDispatcher(DurableActor):
                 lane.changed()
                 lane.breaker = type(lane.breaker)()
 
-    @handles(StopDelivering)
-    def _stop_delivering(self, _: StopDelivering) -> None:
+    def _stop_delivering(self) -> None:
         self._stopping = True
         asyncio.get_running_loop().call_later(STOP_S, self._attempts.cut_off)
 
@@ -335,6 +333,7 @@ class WebhookDispatcher(DurableActor):
         if self._timer is not None:
             self._timer.cancel()
         await self._attempts.close()
+        await self._sender.leave(self._stop_delivering)
 
     def snapshot(self) -> dict[str, Any]:
         """Show the deliveries under way, by endpoint; never bodies or secrets."""

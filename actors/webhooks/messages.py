@@ -74,11 +74,6 @@ class EndpointsGone(Tell):
 
 
 @dataclass(frozen=True, slots=True)
-class StopDelivering(Tell):
-    """Begin no more attempts, because the gateway is stopping."""
-
-
-@dataclass(frozen=True, slots=True)
 class ListEndpoints(Ask[list[Record]]):
     """Return the records of the user's endpoints, oldest first."""
 

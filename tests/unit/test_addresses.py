@@ -10,7 +10,8 @@ import aiohttp
 import pytest
 from sanic import HTTPResponse, Request, Sanic, text
 
-from actors.addresses import place_of
+from actors.addresses import home_of, place_of
+from actors.runtime.cluster.shards import SHARDS, shard_of
 from routes.http.addresses import Network, client_address
 from routes.http.bodies import whole_header
 
@@ -147,3 +148,11 @@ def test_a_peer_has_one_spelling(peer: str, address: str):
 )
 def test_a_caller_is_counted_by_its_address_or_its_64_of_ipv6(address: str, place: str):
     assert place_of(address) == place
+
+
+def test_the_home_of_an_address_is_its_places_and_homes_spread_over_all_shards():
+    assert home_of("2001:db8::1") == home_of("2001:db8::ffff:2") != home_of("2001:db8:0:1::1")
+    assert home_of("192.0.2.7") == home_of("::ffff:192.0.2.7")
+    shards = {shard_of(home_of(f"2001:db8:{place:x}::1")) for place in range(4_000)}
+    assert len(shards) == SHARDS
+    assert len({shard_of(home_of(f"10.0.{place // 250}.{place % 250}")) for place in range(4_000)}) == SHARDS
