@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from time import monotonic
 
-from actors.addresses import place_of
+from actors.addresses import home_of
 from actors.calls.call import Call
 from actors.errors import Overloaded
 from actors.runtime.cluster.places import Places
@@ -86,7 +86,7 @@ class Forwarding:
 
     def away_by_address(self, address: str) -> str | None:
         """Return the key of an address's home, where requests without a credential are limited; None if it is here."""
-        return self._unless_mine(place_of(address))
+        return self._unless_mine(home_of(address))
 
     def _unless_mine(self, key: str) -> str | None:
         return None if self._places.is_mine(key) else key
