@@ -272,8 +272,7 @@ class Ownership:
             log.info("the node %s has gone", node)
             _tell(self.on_dead, node)
         if beat.notices:
-            place = beat.notices[-1].place
-            under_way = self.on_notices(beat.notices)
+            place, under_way = beat.notices[-1].place, self.on_notices(beat.notices)
             if under_way is None:
                 self._have_seen(place)
             else:
@@ -293,12 +292,9 @@ class Ownership:
             self._changed.clear()
             try:
                 await self._settle_once()
-            except LedgerUnavailable as error:
-                log.warning("shards could not be moved: %s", error)
-                await asyncio.sleep(self._retry_s)
-                self._changed.set()
-            except Exception:
-                log.exception("shards could not be moved")
+            except Exception as error:
+                trace = None if isinstance(error, LedgerUnavailable) else error
+                log.warning("shards could not be moved: %s", error, exc_info=trace)
                 await asyncio.sleep(self._retry_s)
                 self._changed.set()
 
