@@ -83,7 +83,9 @@ class Ledger(Protocol):
         """Enter this process as a node with a lease, which is not ready; the other methods are for this node.
 
         Raises:
-            NotAdmitted: a live node's protocol differs by more than one, or there are 256 live nodes.
+            NotAdmitted: a live node's protocol differs by more than one, or its version is older than a migration of
+                the schema needs, or there are 256 live nodes.
+            StoreTooNew: the schema needs a newer version of the code.
             StoreLocked: a gateway that is no node has the database.
         """
         ...

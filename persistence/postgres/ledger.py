@@ -15,9 +15,12 @@ import asyncpg
 from persistence import notices
 from persistence.dialect import POSTGRES
 from persistence.ledger import Beat, LedgerUnavailable, NodeRow, NotAdmitted
+from persistence.postgres.admission import admit
+from persistence.postgres.connecting import check, connected, unusable
 from persistence.postgres.ledger_session import LedgerSession
-from persistence.postgres.migrate import prepare
+from persistence.postgres.migrate import schema_locked
 from persistence.postgres.session import writer_name
+from persistence.store import StoreError
 
 NUMBERS = 256
 """The number of nodes that may be live at a time."""
@@ -115,12 +118,10 @@ class PostgresLedger:
 
     async def join(self, name: str, version: str, protocol: int, catalogs: str) -> NodeRow:
         """Bring the schema up to date and enter this process as a node; see `Ledger.join`."""
-        await prepare(self._url)
         self._node = f"{re.sub('[^A-Za-z0-9_-]', '-', name)[:_NAME]}-{secrets.token_hex(4)}"
         self._beats.node = self._changes.node = self._node
 
         async def join(connection: asyncpg.Connection) -> list[asyncpg.Record]:
-            await _require_fitting_protocols(connection, protocol)
             await connection.execute(f"DELETE FROM fences WHERE node IN (SELECT id FROM nodes WHERE {_LONG_DEAD})")
             await connection.execute(f"DELETE FROM nodes WHERE {_LONG_DEAD}")
             entered = (self._node, version, protocol, catalogs, self._ttl_s, NUMBERS - 1)
@@ -129,8 +130,18 @@ class PostgresLedger:
             await connection.execute("INSERT INTO fences (node, batch) VALUES ($1, 0)", self._node)
             return await connection.fetch(_NODES)
 
-        await self._beats.take_database()
-        nodes = await self._changes.change(join)
+        try:
+            async with connected(self._url, "parley start") as connection:
+                await check(connection, self._url)
+                await self._beats.take_database()
+                # nobody joins between the look at the live nodes and the migration, or between that and this node
+                async with schema_locked(connection):
+                    await admit(connection, version, protocol, lambda node: self._declare_dead(node, {}, None))
+                    nodes = await self._changes.change(join)
+        except StoreError:
+            raise
+        except Exception as error:
+            raise StoreError(unusable(self._url, error)) from error
         return next(row for row in map(_node, nodes) if row.id == self._node)
 
     async def beat(self, seen: int) -> Beat:
@@ -159,15 +170,19 @@ class PostgresLedger:
 
     async def take_over(self, dead: str, owners: Mapping[int, str]) -> bool:
         """Declare a node dead whose lease has expired; see `Ledger.take_over`."""
+        return await self._declare_dead(dead, owners, self._node)
+
+    async def _declare_dead(self, dead: str, owners: Mapping[int, str], heir: str | None) -> bool:
+        """Declare a node dead; shards that `owners` lacks go to the heir, or to nobody if there is none."""
 
         async def take(connection: asyncpg.Connection) -> bool:
             declared = await connection.execute(_DECLARE_DEAD, dead, self._ttl_s)
             if declared == "UPDATE 0" and await _is_live(connection, dead):
                 return False
-            if not await _is_live(connection, self._node):
+            if heir is not None and not await _is_live(connection, heir):
                 raise LedgerUnavailable("this node was declared dead")
             await connection.execute("UPDATE fences SET live = false WHERE node = $1", dead)  # after its last commit
-            await connection.execute(_GIVE, dead, self._node, list(owners), list(owners.values()))
+            await connection.execute(_GIVE, dead, heir, list(owners), list(owners.values()))
             return True
 
         # a transaction of a writer that hangs would be waited for
@@ -216,15 +231,3 @@ def _node(row: asyncpg.Record) -> NodeRow:
 
 async def _is_live(connection: asyncpg.Connection, node: str) -> bool:
     return await connection.fetchval("SELECT EXISTS (SELECT 1 FROM nodes WHERE id = $1 AND live)", node)
-
-
-async def _require_fitting_protocols(connection: asyncpg.Connection, protocol: int) -> None:
-    others = await connection.fetch(
-        "SELECT id, protocol FROM nodes WHERE live AND expires > clock_timestamp() AND abs(protocol - $1) > 1", protocol
-    )
-    if others:
-        named = ", ".join(f"{node} ({other})" for node, other in others)
-        raise NotAdmitted(
-            f"this version's protocol between nodes is {protocol}, and that of {named} differs by more than one:"
-            " upgrade all nodes to a version in between first"
-        )

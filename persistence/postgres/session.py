@@ -23,7 +23,7 @@ START_S = 5.0
 IN_CLUSTER = {"idle_in_transaction_session_timeout": "1s"}
 """Settings of a node's session: one that hangs within a transaction keeps the locks of all for a second at most."""
 
-_LAST_BATCH = "SELECT batch FROM fences WHERE node = $1 AND live FOR UPDATE"
+_LAST_BATCH = "SELECT batch, live FROM fences WHERE node = $1 FOR UPDATE"
 
 log = logging.getLogger("parley.writer")
 
@@ -33,7 +33,14 @@ class Unreachable(Exception):
 
 
 class FencedForEver(Exception):
-    """This gateway may store no more; the message gives the reason."""
+    """This gateway may store no more; the message gives the reason.
+
+    `last`: the number of its last batch that is stored, or None if that is not known any more.
+    """
+
+    def __init__(self, reason: str, last: int | None = None) -> None:
+        super().__init__(reason)
+        self.last = last
 
 
 class WriterSession:
@@ -65,7 +72,7 @@ class WriterSession:
             if self._is_alone:
                 await _end_all_others(connection)
                 await connection.execute("INSERT INTO fences (node, batch) VALUES ($1, 0)", self.node)
-            elif await connection.fetchval(_LAST_BATCH, self.node) is None:
+            elif not (await _last_batch(connection, self.node))[1]:
                 raise StoreLocked(f"the node {self.node} was declared dead while it started; start it again")
         except BaseException:
             connection.terminate()
@@ -86,9 +93,9 @@ class WriterSession:
         try:
             await self._end_lost_session(connection)
             # waits for a transaction that still runs on the lost connection
-            number = await connection.fetchval(_LAST_BATCH, self.node)
-            if number is None:
-                raise FencedForEver("another gateway has taken over this database")
+            number, live = await _last_batch(connection, self.node)
+            if number is None or not live:
+                raise FencedForEver("another gateway has taken over this database", number)
             await take_database(connection, self._url, shared=not self._is_alone)
         except Exception as error:
             connection.terminate()
@@ -99,7 +106,7 @@ class WriterSession:
             connection.terminate()
             raise
         self._have(connection)
-        return int(number)
+        return number
 
     def drop(self) -> None:
         """Give up the connection without a word to the server."""
@@ -161,12 +168,23 @@ async def take_database(connection: asyncpg.Connection, url: str, *, shared: boo
         await sleep(RETRY_S)
 
 
+async def _last_batch(connection: asyncpg.Connection, node: str) -> tuple[int | None, bool]:
+    """Return the number of the last batch that a writer stored, None if its row is gone, and whether it may store."""
+    row = await connection.fetchrow(_LAST_BATCH, node)
+    return (None, False) if row is None else (row[0], row[1])
+
+
 async def _end_all_others(connection: asyncpg.Connection) -> None:
     """Fence every writer that had the database, and wait for the leases of nodes that can't have heard of it."""
     await connection.execute("DELETE FROM fences")  # waits for the last transaction of a writer that was killed
     await connection.execute("UPDATE nodes SET live = false WHERE live")
-    rest = await connection.fetchval("SELECT extract(epoch FROM max(expires) - clock_timestamp()) FROM nodes")
-    await sleep(max(0.0, float(rest or 0)))  # until then such a node may answer reads
+    row = await connection.fetchrow(
+        "SELECT extract(epoch FROM max(expires) - clock_timestamp()), string_agg(id, ', ' ORDER BY id)"
+        " FROM nodes WHERE expires > clock_timestamp()"
+    )
+    if row is not None and row[0] is not None:
+        log.info("waiting %.1f s for the leases of nodes that did not leave: %s", row[0], row[1])
+        await sleep(max(0.0, float(row[0])))  # until then such a node may answer reads
     await connection.execute("UPDATE shards SET owner = NULL, epoch = epoch + 1 WHERE owner IS NOT NULL")
     await connection.execute("DELETE FROM nodes")
     await connection.execute("DELETE FROM notices")

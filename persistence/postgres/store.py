@@ -56,7 +56,8 @@ class PostgresStore:
             StoreError: the database can't be used; the message gives the reason and the remedy.
         """
         try:
-            await prepare(url)
+            if cluster is None:  # a node has done so when it joined
+                await prepare(url)
             writer = Writer(url, before_commit, None if cluster is None else cluster.id, on_over)
             await writer.start()
         except StoreError:

@@ -243,8 +243,10 @@ class Writer:
             try:
                 number = await self._reconnect_in_time()
             except (Unreachable, FencedForEver) as error:
-                sent = self._transaction is not None and self._transaction.commit_sent
-                return self._failed(units, InDoubt(MAY_BE_STORED) if sent else StoreUnavailable(str(error)))
+                number = error.last if isinstance(error, FencedForEver) else None
+                if number is None or number < self._number:
+                    sent = number is None and self._transaction is not None and self._transaction.commit_sent
+                    return self._failed(units, InDoubt(MAY_BE_STORED) if sent else StoreUnavailable(str(error)))
             if self._transaction is not None and number == self._number:
                 log.info("the batch of %d units had been stored", len(units))
                 return self._stored(self._transaction)
