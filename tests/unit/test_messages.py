@@ -158,6 +158,60 @@ def test_members_of_a_newer_version_are_ignored_and_those_of_an_older_one_have_d
         assert wire.decode_ask(data) == ("agent", "agt_00", ReadAgent("usr_00", access_granted=False))
 
 
+def grown(of: Any, value: Any) -> Any:
+    """Return a value of a type as the next version would send it: every record in it has one more member."""
+    origin, args = get_origin(of), get_args(of)
+    if origin in (Union, types.UnionType):
+        return grown(next(arg for arg in args if arg is not type(None)), value) if value is not None else None
+    if isinstance(of, type) and issubclass(of, tuple) and hasattr(of, "_fields"):
+        hints = get_type_hints(of).values()
+        return [*(grown(hint, item) for hint, item in zip(hints, value, strict=True)), "new"]
+    if isinstance(value, list):
+        item_types = args if origin is tuple and args[-1] is not ... else (args[0],) * len(value)
+        return [grown(item_of, item) for item_of, item in zip(item_types, value, strict=True)]
+    if dataclasses.is_dataclass(of):
+        hints = get_type_hints(of)
+        return {name: grown(hints[name], member) for name, member in value.items()} | {"new": [1]}
+    if origin in (dict, Mapping):
+        return {name: grown(args[1], member) for name, member in value.items()}
+    return value
+
+
+def as_the_next_version_sends(of: Any, value: Any) -> Any:
+    """Return the plain form of a value, grown."""
+    return grown(of, msgspec.msgpack.decode(msgspec.msgpack.encode(value)))
+
+
+@pytest.mark.parametrize("message", CROSSING, ids=lambda cls: cls.__qualname__)
+def test_a_message_of_the_next_version_is_read_without_its_new_members(message: type[Any]) -> None:
+    sent = example(message)
+    newer = as_the_next_version_sends(message, sent)
+    if isinstance(sent, Ask):
+        data = msgspec.msgpack.encode(("kind", "key", message.__name__, newer))
+        assert wire.decode_ask(data) == ("kind", "key", sent)
+    else:
+        kind, target, _ = wire.encode_notice(Told("kind", "key", sent))
+        assert wire.decode_notice(kind, target, msgspec.msgpack.encode(newer)) == Told("kind", "key", sent)
+
+
+@pytest.mark.parametrize("ask", REPLYING.values(), ids=REPLYING)
+def test_a_reply_of_the_next_version_is_read_without_its_new_members(ask: type[Any]) -> None:
+    sent = example(reply_of(ask))
+    newer = as_the_next_version_sends(reply_of(ask), sent)
+    assert wire.decode_reply(ask, msgspec.msgpack.encode(newer)) == sent
+
+
+def test_a_member_that_an_older_version_lacks_gets_its_default() -> None:
+    @dataclasses.dataclass(frozen=True, slots=True)
+    class Grown(ReadAgent):
+        mood: str = "calm"
+
+    older = msgspec.msgpack.encode(ReadAgent("usr_00"))
+    assert msgspec.msgpack.decode(older, type=Grown) == Grown("usr_00")
+    status = QuotaStatus("free", 10, 1, 0)
+    assert wire.decode_reply(ReadQuota, msgspec.msgpack.encode(status[:-1])) == status
+
+
 ERRORS = [found for found in vars(errors).values() if isinstance(found, type) and issubclass(found, ServiceError)]
 
 

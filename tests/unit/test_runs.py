@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,6 +61,21 @@ def test_runs_and_frames_arrive_as_they_were_sent():
         assert decode_frame(encode(frame)) == frame
     assert (moved.key, moved.moves, moved.admitted) == ("agt_2", 1, ADMITTED)
     assert moved.headers == {"accept": "text/event-stream"}, "an admitted run takes no credential along"
+
+
+def test_runs_and_frames_of_the_next_version_are_read_without_their_new_members():
+    moved = RUN.moved("agt_2", ADMITTED)
+    newer = msgspec.msgpack.decode(encode(moved)) | {"priority": "high"}
+    newer["admitted"] = [newer["admitted"][0] | {"new": 1}, *newer["admitted"][1:], "new"]
+    assert decode_run(msgspec.msgpack.encode(newer)) == moved
+    for frame in FRAMES:
+        assert decode_frame(msgspec.msgpack.encode([*msgspec.msgpack.decode(encode(frame)), "new"])) == frame
+
+
+def test_a_run_of_an_older_version_has_the_defaults_of_new_members():
+    needed = {"key": "usr_1", "door": "bus", "name": "AP_Read", "request_id": "r", "address": "::1", "headers": {}}
+    assert decode_run(msgspec.msgpack.encode(needed)).moves == 0
+    assert decode_frame(msgspec.msgpack.encode(["head", 200, {}, b"{}"])) == Head(200, {}, b"{}", 0)
 
 
 @given(st.binary(max_size=64), st.sampled_from([encode(RUN), *map(encode, FRAMES)]), st.integers(0, 400))

@@ -12,6 +12,7 @@ from typing import Any, NoReturn, cast, get_args, get_origin
 import msgspec
 
 from actors.errors import InternalError, ServiceError
+from actors.runtime.cluster.older import without_new_members
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Ask, Tell
 from actors.runtime.notices import Announced, Notice, Reload, ReloadConcerning, Told
@@ -169,7 +170,16 @@ def _read(decode: Callable[[Any], Any], data: Any) -> Any:
 
 @cache
 def _decoder(of: Any) -> Callable[[Any], Any]:
-    return msgspec.msgpack.Decoder(of).decode
+    """Return what reads a type; only messages of another version take the second look."""
+    decode = msgspec.msgpack.Decoder(of).decode
+
+    def read(data: Any) -> Any:
+        try:
+            return decode(data)
+        except msgspec.ValidationError:
+            return msgspec.convert(without_new_members(of, msgspec.msgpack.decode(data)), of)
+
+    return read
 
 
 @cache
