@@ -1,6 +1,7 @@
 """Several nodes on one PostgreSQL database: their stores, leases, shards and notices, each through its own ledger."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -96,8 +97,9 @@ async def test_a_node_and_a_gateway_that_is_alone_keep_each_other_out(
 
 
 async def test_a_gateway_that_is_alone_ends_the_nodes_before_it_after_their_leases(
-    url: str, joins: Joins, opens: Opens
+    url: str, joins: Joins, opens: Opens, caplog: pytest.LogCaptureFixture
 ):
+    caplog.set_level(logging.INFO)
     await make_table(url)
     began = asyncio.get_running_loop().time()
     ledger, node = await joins(ttl_s=SHORT_S)
@@ -111,6 +113,7 @@ async def test_a_gateway_that_is_alone_ends_the_nodes_before_it_after_their_leas
     connection.terminate()
     alone = await opens(None)
     assert asyncio.get_running_loop().time() - began > SHORT_S
+    assert f"s for the leases of nodes that did not leave: {node.id}" in caplog.text
     zombie._writer.session._url = url  # pyright: ignore[reportPrivateUsage]
     with pytest.raises(StoreUnavailable, match="taken over"):
         await zombie.commit(unit(2))
