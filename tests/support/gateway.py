@@ -175,9 +175,7 @@ class GatewayProcess:
         """Start it, with its other nodes if it has any, and wait for the line with its address."""
         if NODES > 1 and "PARLEY_STORE_URL" not in self.settings and not self.others:
             await self._add_others()
-        await self._start(port)
-        for other in self.others:
-            await other.start()
+        await asyncio.gather(self._start(port), *(other.start() for other in self.others))
         return self
 
     async def _add_others(self) -> None:
@@ -186,6 +184,7 @@ class GatewayProcess:
             "PARLEY_STORE_URL": await database_for(self.data / "parley.db"),
             "PARLEY_MASTER_KEY": MASTER_KEY,
             "PARLEY_NATS_URL": (await nats.shared()).url,
+            "PARLEY_CLUSTER_LEASE_S": os.environ.get("CLUSTER_LEASE_S", "1"),  # a start beside others takes a lease
         }
         settings = shared | self.settings
         self.settings = settings | {"PARLEY_NODE_NAME": "node-1"}
