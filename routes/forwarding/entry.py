@@ -107,6 +107,10 @@ class Forwarding:
             headers=headers,
         )
         admission = await self._sent(run, safe=True, hear=None)
+        if isinstance(admission, Refused):
+            if admission.admitted is not None:
+                await admission.admitted.admit(call)  # for the quota in the refusal's headers
+            raise_error(admission.error)
         if not isinstance(admission, Admission):
             raise _unknown_end()
         await admission.admitted.admit(call)
@@ -134,7 +138,7 @@ class Forwarding:
         self.moved += 1
         return run.moved(run.key, admitted)
 
-    async def _sent(self, run: Run, *, safe: bool, hear: Heard | None) -> Answered | Admission:
+    async def _sent(self, run: Run, *, safe: bool, hear: Heard | None) -> Answered | Admission | Refused:
         """Send a run, again where that is safe, and on where it moves.
 
         A run that was not begun is always sent again, because nothing has happened. After one that got lost, only a
@@ -181,13 +185,12 @@ class Forwarding:
 
     async def _attempt(
         self, owner: str | None, run: Run, hear: Callable[[Opening | Delta], None]
-    ) -> Answered | Admission | Moved:
+    ) -> Answered | Admission | Refused | Moved:
         """Send a run once.
 
         Raises:
             NotReached: it was not begun.
             Lost: it may have been carried out.
-            ServiceError: it was refused.
         """
         if owner is None:
             raise NotReached
@@ -199,10 +202,8 @@ class Forwarding:
                         return Answered(head.status, head.headers, await _pieces(head, frames))
                     case Opening() | Delta() as piece:
                         hear(piece)
-                    case Moved() | Admission() as ended:
+                    case Moved() | Admission() | Refused() as ended:
                         return ended
-                    case Refused(error):
-                        raise_error(error)
                     case Part():
                         break
         except Malformed as error:

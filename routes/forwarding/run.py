@@ -123,9 +123,13 @@ class Admission(msgspec.Struct, frozen=True, array_like=True, tag="admission"):
 
 
 class Refused(msgspec.Struct, frozen=True, array_like=True, tag="refused"):
-    """A refusal that the node which received the request writes; `error` is of `wire.encode_error`."""
+    """A refusal that the node which received the request writes; `error` is of `wire.encode_error`.
+
+    `admitted` has the caller and the quota, for the refusal's headers, if they are known.
+    """
 
     error: bytes
+    admitted: Admitted | None = None
 
 
 Frame = Head | Part | Opening | Delta | Moved | Admission | Refused

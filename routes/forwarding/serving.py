@@ -8,7 +8,7 @@ from typing import Any
 from actors.calls.admission import admit, count_stored
 from actors.calls.call import Call, Elsewhere
 from actors.calls.request import MEMBERS
-from actors.commands.table import COMMANDS
+from actors.commands.table import COMMANDS, UNROUTED
 from actors.runtime.cluster.places import Clustered, Places
 from actors.runtime.cluster.post import NotReached
 from actors.runtime.cluster.wire import encode_error
@@ -98,11 +98,12 @@ class RunServer:
             await admit(call, credential_of(run.headers.get))
             await count_stored(call)
         except Exception as raised:  # written, counted and logged where it arrived
-            return encode(Refused(encode_error(as_service_error(raised))))
+            admitted = None if call.quota is None else Admitted.of(call)
+            return encode(Refused(encode_error(as_service_error(raised)), admitted))
         return encode(Admission(Admitted.of(call)))
 
     async def _served_by_bus(self, run: Run, progress: Callable[[Call], Progress] | None) -> Iterable[bytes]:
-        command = COMMANDS.get(run.name)
+        command = COMMANDS.get(run.name) or UNROUTED.get(run.name)
         if command is None:
             raise NotReached(f"this node has no command {run.name}")
         request = BusRequest(

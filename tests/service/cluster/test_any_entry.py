@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from tests.support.gateway import BUS, Answer, Client
+from tests.support.operator import set_plan
 from tests.support.roaming import Entries, UserEverywhere
 from tests.support.skills import named, zipped
 
@@ -216,3 +217,24 @@ async def test_the_daily_limit_is_exact_over_all_nodes(entries: Entries):
     assert {answer.code for answer in answers} == {0, 4000}
     left = [int(answer.headers["RateLimit"].split("r=")[1].split(";")[0]) for answer in answers if answer.code == 0]
     assert sorted(left) == list(range(100))
+
+
+async def test_services_that_are_not_routed_are_refused_as_on_one_node(entries: Entries, unique: str):
+    user = await entries.user_on(1, unique)
+    for client in user.through:
+        for service in ("COMMAND", "DEFAULT"):
+            (await client.command(service)).refused(1005, 400)
+            (await client.command(service, target=1)).refused(1003, 400)
+
+
+async def test_a_refusal_beyond_the_quota_has_its_headers_on_each_node(entries: Entries, unique: str):
+    user = await entries.user_on(1, unique)
+    assert (await set_plan(user.through[0], user.name, "enterprise", limit=1)).http == 200
+    (await user.through[0].command("US_Read")).ok()
+    ping, accept = {"jsonrpc": "2.0", "id": 1, "method": "ping"}, {"Accept": "application/json, text/event-stream"}
+    for client in user.through:
+        over_mcp = await client.request("POST", "/mcp", json=ping, headers=accept)
+        for answer in (await client.command("US_Read"), over_mcp):
+            answer.refused(4000, 429)
+            assert answer.headers["RateLimit-Policy"] == '"day";q=1;w=86400'
+            assert int(answer.headers["Retry-After"]) > 0
