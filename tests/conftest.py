@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.gateways.gate import Gate
-from tests.support.gateway import Client, GatewayProcess
+from tests.support.gateway import NODES, Client, GatewayProcess
 from tests.support.idempotent import Scene, set_scene
 from tests.support.sharing import Two, with_a_bank
 from tests.support.stores import ON_POSTGRES
@@ -18,8 +18,9 @@ OF_THE_OTHER_STORE = "sqlite" if ON_POSTGRES else "postgres"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the tests that are about the store that these tests don't run on."""
-    others = [item for item in items if item.get_closest_marker(OF_THE_OTHER_STORE)]
+    """Deselect the tests of the store that these tests don't run on and, with several nodes, those of one node."""
+    unfit = [OF_THE_OTHER_STORE, *(["one_node"] if NODES > 1 else [])]
+    others = [item for item in items if any(item.get_closest_marker(mark) for mark in unfit)]
     if others:
         config.hook.pytest_deselected(items=others)
         items[:] = [item for item in items if item not in set(others)]

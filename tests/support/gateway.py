@@ -171,6 +171,15 @@ class GatewayProcess:
         self.others: list[GatewayProcess] = []
         """The other nodes, with `make test CLUSTER=3`."""
 
+    @property
+    def nodes(self) -> "list[GatewayProcess]":
+        """All processes of the gateway: this one, and its other nodes."""
+        return [self, *self.others]
+
+    def logged(self) -> str:
+        """What all its nodes have written."""
+        return "\n".join(node.log.read_text() for node in self.nodes)
+
     async def start(self, port: int = 0) -> Self:
         """Start it, with its other nodes if it has any, and wait for the line with its address."""
         if NODES > 1 and "PARLEY_STORE_URL" not in self.settings and not self.others:

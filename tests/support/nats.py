@@ -108,17 +108,28 @@ class NatsServer:
 
     async def down(self) -> None:
         """End the server at once, as a crash does."""
+        await asyncio.to_thread(self._down)
+
+    def _down(self) -> None:
         keeper, self._keeper = self._keeper, None
         if keeper is not None:
             assert keeper.stdin is not None
             assert keeper.stdout is not None
             keeper.stdin.close()
-            await asyncio.to_thread(keeper.wait, 10)
+            keeper.wait(10)
             keeper.stdout.close()
 
     async def stop(self) -> None:
         """End the server and remove its folder."""
         await self.down()
+        self._remove()
+
+    def stop_at_exit(self) -> None:
+        """Do the same at the end of this process, when no thread can be started."""
+        self._down()
+        self._remove()
+
+    def _remove(self) -> None:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
@@ -141,5 +152,5 @@ async def shared() -> NatsServer:
     async with _starting:
         if not _shared:
             _shared.append(await NatsServer({"max_payload": "8MB"}).up())
-            atexit.register(lambda: asyncio.run(_shared[0].stop()))
+            atexit.register(_shared[0].stop_at_exit)
     return _shared[0]

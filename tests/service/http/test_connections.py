@@ -110,6 +110,7 @@ async def opened(stack: AsyncExitStack, base: str) -> Connection | None:
     return connection
 
 
+@pytest.mark.one_node(reason="it reads a count of /metrics, which is of one node")
 async def test_an_address_has_so_many_connections_and_may_open_another_when_one_is_closed(tmp_path: Path):
     data = tmp_path / "data"
     async with running(data, PARLEY_CONNECTIONS_PER_ADDRESS="5") as gateway, AsyncExitStack() as stack:

@@ -342,6 +342,7 @@ async def test_the_gateway_s_own_pages_are_let_in(sanic_client: Client):
     assert (await sent(sanic_client, PING, {"Origin": sanic_client.base})).http == 200
 
 
+@pytest.mark.one_node(reason="it reads counts of /metrics, which are of one node")
 async def test_each_call_of_a_tool_is_logged_and_measured_as_its_command(user: Client, sanic_server: GatewayProcess):
     request_id = f"mcp-{user.name}"
     answer = await sent(user, tool_call("US_Sessions"), bearer(user) | {"X-Request-Id": request_id})

@@ -302,6 +302,7 @@ async def test_a_key_s_context_is_its_own_and_survives_a_restart(tmp_path: Path)
 # mistyped keys
 
 
+@pytest.mark.one_node(reason="it compares counts of /metrics, which are of one node")
 async def test_a_mistyped_key_is_refused_without_a_look_up(owner: Client):
     made, _ = await make_key(owner)
     key = made["key"]

@@ -18,6 +18,8 @@ from tests.support.stored import read, traces
 
 WRONG = "not the password"
 OTHER = "another horse battery"
+own_password_apart = pytest.mark.one_node(reason="a user's home counts attempts at the user's own password apart")
+user_limit_per_node = pytest.mark.one_node(reason="each node allows a user its hundred failures from everywhere")
 _addresses = (f"198.18.{high}.{low}" for high in itertools.count() for low in range(1, 255))
 
 
@@ -63,6 +65,7 @@ async def test_the_user_is_destroyed_and_its_password_changed_by_who_has_logged_
 # the limits
 
 
+@own_password_apart
 async def test_wrong_passwords_of_us_destroy_count_as_failed_log_ons(proxied: Client, unique: str):
     user, here = await registered(proxied, unique), at()
     for number in range(10):
@@ -81,6 +84,7 @@ async def test_wrong_passwords_of_us_destroy_count_as_failed_log_ons(proxied: Cl
     (await destroy(user, OTHER, at())).ok()
 
 
+@own_password_apart
 async def test_wrong_passwords_of_us_destroy_count_against_the_address(proxied: Client, unique: str):
     users, here = [await registered(proxied, f"{unique}-{number}") for number in range(4)], at()
     for user in users[:3]:
@@ -96,6 +100,7 @@ async def test_attempts_of_us_destroy_at_once_don_t_slip_through(proxied: Client
     assert sorted(answer.code for answer in answers) == [*[2002] * 10, *[4001] * 30]
 
 
+@own_password_apart
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -125,6 +130,7 @@ async def fail_everywhere(client: Client, name: str) -> Counter[int]:
     return Counter(answer.code for answer in answers)
 
 
+@user_limit_per_node
 async def test_a_hundred_failures_from_everywhere_stop_a_user_but_where_it_logged_on_of_late(
     proxied: Client, unique: str
 ):
@@ -144,6 +150,7 @@ async def test_a_hundred_failures_from_everywhere_stop_a_user_but_where_it_logge
     (await destroy(user, OTHER, home)).ok()
 
 
+@user_limit_per_node
 async def test_a_hundred_failures_at_a_name_that_nobody_has_are_answered_as_those_at_a_user(
     proxied: Client, unique: str
 ):
@@ -180,6 +187,7 @@ async def clocked(tmp_path: Path) -> AsyncIterator[Clocked]:
         yield Clocked(gateway, nobody, clock)
 
 
+@user_limit_per_node
 async def test_a_place_is_known_for_30_days_and_over_restarts(clocked: Clocked):
     await registered(clocked.nobody, "lovelace")
     early, late = at(), at()
@@ -291,6 +299,7 @@ async def test_a_flood_of_registrations_from_one_address_shuts_nobody_elsewhere_
     assert Counter(await asyncio.gather(*flooding)).keys() == {0, 5003}
 
 
+@user_limit_per_node
 async def test_a_flood_at_one_name_from_many_addresses_shuts_nobody_else_out(proxied: Client, unique: str):
     victim, other = f"{unique}-victim", f"{unique}-other"
     await registered(proxied, victim)
