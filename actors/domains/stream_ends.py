@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Sequence
 
 from actors.agents.messages import MembersDestroyed
-from actors.domains.messages import DOMAIN, DomainViewer, ReadDomain, StreamsEnded
-from actors.domains.streams import Feed, Reader, Streams, Whom
-from actors.errors import NotFound
+from actors.domains.membership import MEMBER
+from actors.domains.messages import StreamsEnded
+from actors.domains.streams import Feed, Streams, Whom
 from actors.runtime.directory import Directory
 from actors.sessions.messages import CredentialsEnded
 from persistence import domains
@@ -28,22 +28,24 @@ def end_streams(directory: Directory, store: Store, streams: Streams, feed: Feed
         feed.end(over.reason, whom)
 
     def of_outsiders(gone: MembersDestroyed) -> Awaitable[None] | None:
-        readers = [reader for domain_id in gone.domain_ids for reader in streams.readers_of(domain_id)]
-        return _end_outsiders(directory, store, readers) if readers else None
+        followed = [domain_id for domain_id in gone.domain_ids if streams.readers_of(domain_id)]
+        return _end_outsiders(store, streams, followed) if followed else None
 
     directory.listen(StreamsEnded, of_domain)
     directory.listen(CredentialsEnded, of_credentials)
     directory.listen(MembersDestroyed, of_outsiders)
 
 
-async def _end_outsiders(directory: Directory, store: Store, readers: Sequence[Reader]) -> None:
-    """End the streams of readers without a member left in their domain."""
-    for reader in readers:
-        try:
-            view = await directory.ask(DOMAIN, reader.domain_id, ReadDomain(DomainViewer(reader.user_id)))
-        except NotFound:
-            there = await store.fetch(domains.by_id(reader.domain_id))
-            reader.end("agent destroyed" if there else "domain destroyed")
-        else:
-            if not view.is_member:
-                reader.end("agent destroyed")
+async def _end_outsiders(store: Store, streams: Streams, domain_ids: Sequence[str]) -> None:
+    """End the streams of readers without a member left in their domain.
+
+    The store knows; the domain's actor may be on a node that learns of the agent's end only after this one.
+    """
+    for domain_id in domain_ids:
+        rows = await store.fetch(domains.memberships(domain_id))
+        users = {row.owner_id for row in rows if row.state == MEMBER}
+        outsiders = [reader for reader in streams.readers_of(domain_id) if reader.user_id not in users]
+        if outsiders:
+            there = await store.fetch(domains.by_id(domain_id))
+            for reader in outsiders:
+                reader.end("agent destroyed" if there else "domain destroyed")

@@ -72,6 +72,7 @@ async def test_a_stream_that_is_followed_keeps_its_session(tmp_path: Path):
         (await guest.command("US_Read")).refused(2001, 401)
 
 
+@pytest.mark.one_node(reason="it stops one process for longer than its lease")
 async def test_a_stream_whose_session_has_expired_all_the_same_ends(tmp_path: Path):
     async with running(tmp_path / "data", PARLEY_SESSION_TTL_S="1") as gateway, gateway.client() as client:
         workspace = await opened(await client.register("lovelace"), await client.register("babbage"), "observatory")
