@@ -14,8 +14,9 @@ from actors.errors import NotFound, Overloaded, ServiceError
 from actors.ids import new_id
 from actors.runtime.actor import Actor, handles
 from actors.runtime.cluster import directory as over_nodes
-from actors.runtime.cluster.directory import ClusterDirectory, NotOwner
+from actors.runtime.cluster.directory import ASK, ClusterDirectory, NotOwner
 from actors.runtime.cluster.loopback_post import LoopbackPost, Network
+from actors.runtime.cluster.post import NotReached
 from actors.runtime.cluster.shards import shard_of
 from actors.runtime.directory import Kind
 from actors.runtime.future import AsyncFuture
@@ -179,6 +180,12 @@ async def test_an_error_crosses_as_it_was_raised():
     with pytest.raises(NotFound, match="nothing here") as raised:
         await inn.directories[0].ask("guest", inn.key_on(2), Refuse())
     assert raised.value.retry_after == 3
+
+
+async def test_an_ask_of_another_version_that_can_not_be_read_is_refused_as_not_begun():
+    inn = await opened()
+    with pytest.raises(NotReached):
+        await inn.posts[0].call("node1", ASK, b"from tomorrow", timeout_s=5)
 
 
 async def test_a_node_without_a_lease_answers_nothing():

@@ -1,6 +1,7 @@
 """The directory of one node of several: its own actors are here, all others are reached by post."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from time import monotonic
 from typing import Protocol, TypeVar
@@ -11,6 +12,7 @@ from actors.runtime.cluster.notices import NodeNotices, Nodes
 from actors.runtime.cluster.post import Lost, NotReached, Post
 from actors.runtime.cluster.shards import ShardMap, shard_of
 from actors.runtime.cluster.wire import (
+    Unreadable,
     decode_ask,
     decode_reply,
     encode_ask,
@@ -39,6 +41,8 @@ PAUSE_S = 0.1
 
 DRAIN_S = 3.0
 """How long actors of a shard that moves may finish what they do, in seconds; their callers wait meanwhile."""
+
+log = logging.getLogger("parley.cluster")
 
 _REPLY, _ERROR = b"r", b"e"
 _TAG = slice(0, 1)
@@ -209,7 +213,11 @@ class ClusterDirectory(LocalDirectory):
 
     async def _serve_ask(self, body: bytes) -> AsyncIterator[bytes]:
         """Answer another node's ask, if the actor is here."""
-        kind, key, message = decode_ask(body)
+        try:
+            kind, key, message = decode_ask(body)
+        except Unreadable as error:
+            log.error("another node's message can't be read here: %s", error)
+            raise NotReached from None
         if not self._owners.is_mine(key):
             raise NotReached
         try:
