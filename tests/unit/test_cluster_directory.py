@@ -34,7 +34,7 @@ class Whereabouts(Ask[str]):
 
 
 @dataclass(frozen=True, slots=True)
-class Refuse(Ask[None]):
+class TurnAway(Ask[None]):
     """Answered with an error."""
 
 
@@ -115,8 +115,8 @@ class Guest(Actor):
         self._working -= 1
         message.answer.set(self._node)
 
-    @handles(Refuse)
-    def _refuse(self, _: Refuse) -> None:
+    @handles(TurnAway)
+    def _refuse(self, _: TurnAway) -> None:
         raise NotFound("There is nothing here.", retry_after=3)
 
     @handles(Bell)
@@ -178,7 +178,7 @@ async def test_an_ask_reaches_its_actor_from_every_node():
 async def test_an_error_crosses_as_it_was_raised():
     inn = await opened()
     with pytest.raises(NotFound, match="nothing here") as raised:
-        await inn.directories[0].ask("guest", inn.key_on(2), Refuse())
+        await inn.directories[0].ask("guest", inn.key_on(2), TurnAway())
     assert raised.value.retry_after == 3
 
 
