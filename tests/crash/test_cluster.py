@@ -2,66 +2,29 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from time import monotonic
 
-import aiohttp
 import pytest
 
 from tests.support.cluster import Node, Nodes, nodes, of_node
-from tests.support.gateway import INTERNAL_SECRET, Client
+from tests.support.faults import FAULTS, Fault, all_equal, renewed, settled
+from tests.support.gateway import Client
+from tests.support.histories import SETTINGS, History, watching
 from tests.support.load import Crowd, answered, crowd, verify_rows
+from tests.support.operator import SECRET
 from tests.support.stores import postgres_only
 
 pytestmark = [postgres_only, pytest.mark.timeout(240)]
 
-SECRET = {"X-Internal-Secret": INTERNAL_SECRET}
 AGENTS = 12
 FAIL_OVER_S = 6.0
 """A lease of 3 s, the look of the others, and a slow machine."""
 
-Fault = Callable[[Nodes, random.Random], Awaitable[None]]
-
 
 def gateways(folder: Path, count: int, seed: int = 0) -> AbstractAsyncContextManager[Nodes]:
-    return nodes(folder, count, seed=seed, PARLEY_DEFAULT_PLAN="enterprise")
-
-
-async def state(client: Client) -> dict:
-    answer = await client.request("GET", "/debug/cluster", headers=SECRET)
-    assert answer.http == 200, answer.body
-    return answer.body
-
-
-async def settled(all: Nodes) -> dict:
-    """Wait until every live node agrees on who owns what, and all own something; return the state."""
-    async with asyncio.timeout(40):
-        while True:
-            found = await agreed_state(all)
-            if found is not None:
-                return found
-            await asyncio.sleep(0.1)
-
-
-async def agreed_state(all: Nodes) -> dict | None:
-    """Return the state that all live nodes show, if it is one and the same, and complete."""
-    seen: list[dict] = []
-    for node in all.live:
-        try:
-            async with node.client() as client:
-                seen.append(await state(client))
-        except aiohttp.ClientError:  # it is about to end
-            return None
-    owners = [shard["node"] for shard in seen[0]["shards"]]
-    names = {str(owner).rpartition("-")[0] for owner in owners}
-    agreed = all_equal([one["shards"] for one in seen]) and names == {node.name for node in all.live}
-    return seen[0] if agreed else None
-
-
-def all_equal(values: list) -> bool:
-    return all(value == values[0] for value in values)
+    return nodes(folder, count, seed=seed, PARLEY_DEFAULT_PLAN="enterprise", **SETTINGS)
 
 
 async def test_every_node_serves_every_user_and_knows_the_others(tmp_path: Path):
@@ -190,95 +153,33 @@ async def test_without_nats_a_node_serves_its_own_users_and_says_that_it_is_degr
 # load with faults
 
 
-async def kill(all: Nodes, _: random.Random) -> None:
-    await all.one().kill()
-    await all.join()
-
-
-async def term(all: Nodes, _: random.Random) -> None:
-    node = all.one()
-    assert await node.term() == 0, node.gateway.log.read_text()
-    await all.join()
-
-
-async def join(all: Nodes, _: random.Random) -> None:
-    if len(all.live) < 5:
-        await all.join()
-    else:
-        await all.one().term()
-
-
-async def pause(all: Nodes, rng: random.Random) -> None:
-    """Stop a process for less than its lease, or for longer, so that it is declared dead."""
-    node = all.one()
-    node.freeze()
-    await asyncio.sleep(rng.choice([1, 6]))
-    node.thaw()
-
-
-async def lose_nats(all: Nodes, rng: random.Random) -> None:
-    node = all.one()
-    rng.choice([node.to_nats.cut, node.to_nats.stall])()
-    await asyncio.sleep(rng.choice([1, 3]))
-    node.mend()
-
-
-async def lose_postgres(all: Nodes, rng: random.Random) -> None:
-    node = all.one()
-    rng.choice([node.to_postgres.cut, node.to_postgres.stall])()
-    await asyncio.sleep(rng.choice([1, 5]))
-    node.mend()
-
-
-async def lose_both(all: Nodes, rng: random.Random) -> None:
-    node = all.one()
-    node.to_postgres.stall()
-    node.to_nats.stall()
-    await asyncio.sleep(rng.choice([1, 5]))
-    node.mend()
-
-
-async def slow_links(all: Nodes, rng: random.Random) -> None:
-    node = all.one()
-    node.to_postgres.delay_s = node.to_nats.delay_s = rng.choice([0.01, 0.05])
-    await asyncio.sleep(2)
-    node.mend()
-
-
-async def restart_nats(all: Nodes, _: random.Random) -> None:
-    await all.nats.down()
-    await asyncio.sleep(0.5)
-    await all.nats.up()
-
-
-FAULTS: tuple[Fault, ...] = (kill, term, join, pause, lose_nats, lose_postgres, lose_both, slow_links, restart_nats)
-
-
-async def renewed(all: Nodes) -> None:
-    """Start nodes in place of those that have ended, as a supervisor does, and wait for at least three."""
-    async with asyncio.timeout(60):
-        while len(all.live) < 3 or await agreed_state(all) is None:
-            if len(all.live) < 3:
-                await all.join()
-            await asyncio.sleep(0.1)
-
-
-async def survives(all: Nodes, clients: Crowd, rng: random.Random, faults: list[Fault]) -> list[str]:
+async def survives(
+    all: Nodes, clients: Crowd, histories: list[History], rng: random.Random, faults: list[Fault]
+) -> None:
     """Have faults happen under load, one after another, and check after each what clients were told."""
-    told: list[str] = []
-    for fault in faults:
+    for number, fault in enumerate(faults, 1):
         over, before = asyncio.Event(), clients.acknowledged
-        acting = asyncio.create_task(clients.act(lambda over=over: not over.is_set()))
-        await asyncio.sleep(0.3 + rng.random() / 2)
-        await fault(all, rng)
-        await asyncio.sleep(0.3)
-        over.set()
-        doubts = await acting
+        for history in histories:
+            await history.prepare()
+
+        def goes_on(over: asyncio.Event = over) -> bool:
+            return not over.is_set()
+
+        async with asyncio.TaskGroup() as group:
+            acting = group.create_task(clients.act(goes_on))
+            for history in histories:
+                group.create_task(history.act(goes_on))
+            await asyncio.sleep(0.3 + rng.random() / 2)
+            await fault(all, rng)
+            await asyncio.sleep(0.3)
+            over.set()
         await renewed(all)
         await clients.verify()
-        assert clients.acknowledged > before
-        told.append(f"{fault.__name__}: {clients.acknowledged - before} acknowledged, {doubts} in doubt")
-    return told
+        for history in histories:
+            await history.verify()
+        new = clients.acknowledged - before
+        assert new > 0
+        print(f"{number}. {fault.__name__}: {new} acknowledged, {acting.result()} in doubt", flush=True)  # noqa: T201
 
 
 @pytest.mark.parametrize("number", [len(FAULTS), pytest.param(60, marks=[pytest.mark.soak, pytest.mark.timeout(3600)])])
@@ -291,9 +192,10 @@ async def test_what_was_acknowledged_survives_the_faults_of_nodes_and_links(tmp_
     async with gateways(tmp_path, 3, seed) as all:
         await settled(all)
         try:
-            async with crowd(all, AGENTS, seed) as clients:
-                print(*await survives(all, clients, rng, faults), sep="\n")  # noqa: T201
+            async with crowd(all, AGENTS, seed) as clients, watching(all, seed) as histories:
+                await survives(all, clients, histories, rng, faults)
                 await verify_rows(all, clients)
+                print(*(f"{type(history).__name__}: {history.told()}" for history in histories), sep="\n")  # noqa: T201
         except BaseException:
             print(all.logs())  # noqa: T201
             raise
