@@ -19,8 +19,10 @@ from tests.support.stores import postgres_only
 pytestmark = [postgres_only, pytest.mark.timeout(240)]
 
 USERS = 12
+KILLS = 50
 P95_S = 4.0
 LONGEST_S = 8.0
+"""Of the longest time that any client waits for an answer around a kill."""
 
 
 async def talkers(all: Nodes, anyone: Client) -> list[Client]:
@@ -45,13 +47,15 @@ async def longest_wait(user: Client, round: int, over: asyncio.Event) -> float:
     return longest
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(50, marks=[pytest.mark.soak, pytest.mark.timeout(3600)])])
-async def test_a_client_that_retries_sees_a_pause_of_seconds_when_a_node_is_killed(tmp_path: Path, kills: int):
-    rng = random.Random(kills)
+@pytest.mark.soak
+@pytest.mark.timeout(3600)
+async def test_a_client_that_retries_sees_a_pause_of_seconds_when_a_node_is_killed(tmp_path: Path):
+    """The marks are for a machine that does nothing else."""
+    rng = random.Random(20_261_123)
     pauses: list[float] = []
     async with nodes(tmp_path, 3, PARLEY_DEFAULT_PLAN="enterprise") as all, all.client() as anyone:
         users = await talkers(all, anyone)
-        for kill in range(kills):
+        for kill in range(KILLS):
             over = asyncio.Event()
             async with asyncio.TaskGroup() as group:
                 waits = [group.create_task(longest_wait(user, kill, over)) for user in users]
@@ -65,10 +69,9 @@ async def test_a_client_that_retries_sees_a_pause_of_seconds_when_a_node_is_kill
             await settled(all)
     pauses.sort()
     p50, p95 = pauses[len(pauses) // 2], pauses[int(len(pauses) * 0.95)]
-    print(f"{kills} kills: p50 {p50:.2f} s, p95 {p95:.2f} s, longest {pauses[-1]:.2f} s")  # noqa: T201
+    print(f"{KILLS} kills: p50 {p50:.2f} s, p95 {p95:.2f} s, longest {pauses[-1]:.2f} s")  # noqa: T201
+    assert p95 <= P95_S
     assert pauses[-1] <= LONGEST_S
-    if kills >= 50:
-        assert p95 <= P95_S
 
 
 async def test_nodes_that_join_and_leave_under_load_fail_no_request(tmp_path: Path):
