@@ -153,6 +153,18 @@ async def agent_on(nodes: Nodes, index: int) -> AgentRow:
     return agent
 
 
+async def test_a_shard_leaves_when_several_open_units_are_settled_at_once(tmp_path: Path):
+    async with running(tmp_path, 2) as nodes:
+        directory = nodes[0].directory
+        postings = [directory.prepare([Announced(Rung(number))]) for number in range(3)]
+        leaving = asyncio.create_task(directory.drained({0}))
+        await asyncio.sleep(0.1)
+        assert not leaving.done()
+        for posting in postings:
+            posting.drop()
+        await asyncio.wait_for(leaving, 10)
+
+
 async def test_a_crash_between_commit_and_push_loses_no_notice(tmp_path: Path):
     async with running(tmp_path, 3) as nodes:
         user = await user_on(nodes, 0)

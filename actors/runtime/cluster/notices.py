@@ -132,9 +132,12 @@ class NodeNotices:
 
     async def all_settled(self) -> None:
         """Wait for the units that are open now: a shard that leaves must not miss what they change under its actors."""
-        for posting in list(self._open):
+        waiting: list[AsyncFuture[None]] = []
+        for posting in self._open:  # all before the first wait, in which others may be settled
             posting.settled = posting.settled or AsyncFuture()
-            await posting.settled
+            waiting.append(posting.settled)
+        for settled in waiting:
+            await settled
 
     def deliver(self, posting: "NodePosting") -> AsyncFuture[None] | None:
         """Deliver the notices of a stored unit here, and push them to all other live nodes."""
