@@ -75,7 +75,7 @@ async def test_a_client_that_retries_sees_a_pause_of_seconds_when_a_node_is_kill
 
 
 async def test_nodes_that_join_and_leave_under_load_fail_no_request(tmp_path: Path):
-    async with nodes(tmp_path, 3, PARLEY_DEFAULT_PLAN="enterprise") as all, all.client() as anyone:
+    async with nodes(tmp_path, 3, PARLEY_DEFAULT_PLAN="enterprise") as all, all.by_proxy() as anyone:
         users = await talkers(all, anyone)
         over, failed = asyncio.Event(), list[str]()
 

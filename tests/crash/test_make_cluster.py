@@ -170,13 +170,14 @@ async def test_a_taken_port_is_named_and_nothing_is_started(folder: Path):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root runs PostgreSQL as another account")
-async def test_a_folder_that_is_closed_to_postgresql_is_told_with_the_remedy(tmp_path: Path):
-    (tmp_path / "closed").mkdir(mode=0o700)
-    said = await refused(tmp_path / "closed" / "cluster", free_ports(NODES))
+async def test_a_folder_that_is_closed_to_postgresql_is_told_with_the_remedy(folder: Path):
+    closed_folder = folder.parent / "closed"
+    closed_folder.mkdir(mode=0o700)
+    said = await refused(closed_folder / "cluster", free_ports(NODES))
     closed = re.search(r"chmod o\+x (/\S+)'", said)
     assert closed is not None, said
     assert not Path(closed.group(1)).stat().st_mode & 0o001
-    assert processes_of(tmp_path) == {}
+    assert processes_of(folder.parent) == {}
 
 
 async def test_without_room_for_the_path_of_a_socket_another_folder_is_asked_for(folder: Path):

@@ -1,5 +1,6 @@
 """Several gateways on one database and one NATS server, as real processes with links that fail, and their client."""
 
+import asyncio
 import random
 import re
 import signal
@@ -80,8 +81,9 @@ class Node:
         self.frozen = False
 
     async def term(self) -> int:
-        """End it in an orderly way; return its exit status."""
+        """Take it out of the proxy and end it in an orderly way; return its exit status."""
         self.leaving = True
+        await asyncio.sleep(0.3)  # until requests that had begun to connect have arrived
         return await self.gateway.stop()
 
     def mend(self) -> None:
@@ -147,6 +149,16 @@ class Nodes:
     async def client(self) -> AsyncIterator[Client]:
         """Open a client whose requests go through random nodes."""
         async with spread_over(lambda: [node.port for node in self.live if node.serves], self.rng) as client:
+            yield client
+
+    @asynccontextmanager
+    async def by_proxy(self) -> AsyncIterator[Client]:
+        """Open a client whose requests go through random nodes but those that are stopping, as by a proxy."""
+
+        def ports() -> list[int]:
+            return [node.port for node in self.live if node.serves and not node.leaving]
+
+        async with spread_over(ports, self.rng) as client:
             yield client
 
     async def stop(self) -> None:
