@@ -206,32 +206,24 @@ class NodeNotices:
 
     def _act_on(self, received: Sequence[_Sent]) -> AsyncFuture[None] | None:
         """Act on the notices that are new here; the future covers those that came before and are still acted on."""
-        ids = [_id_of(one) for one in received]
-        fresh = [one for one in received if _id_of(one) not in self._known]
+        fresh = {_id_of(one): one for one in received if _id_of(one) not in self._known}
         notices: list[Notice] = []
-        for one in fresh:
-            self._remember(_id_of(one))
+        for id, one in fresh.items():
+            self._remember(id)
             try:
                 notices.append(decode_notice(one.kind, one.target, one.message[_ID_BYTES:]))
             except Exception:
                 log.exception("a notice of kind %s can't be read", one.kind)
         begun = self._deliver(notices) if notices else None
         if begun is not None:
-            new = [_id_of(one) for one in fresh]
-            self._acting.update(dict.fromkeys(new, begun))
-            begun.then(lambda _: self._acted(new))
-        under_way = {id(future): future for one in ids if (future := self._acting.get(one)) is not None}
-        match list(under_way.values()):
-            case []:
-                return None
-            case [future]:
-                return future
-            case several:
-                return once_all_done(several)
+            self._acting.update(dict.fromkeys(fresh, begun))
+            begun.then(lambda _: self._acted(fresh))
+        under_way = {self._acting[id] for id in map(_id_of, received) if id in self._acting}
+        return once_all_done(under_way) if under_way else None
 
-    def _acted(self, ids: Sequence[bytes]) -> None:
-        for one in ids:
-            self._acting.pop(one, None)
+    def _acted(self, ids: Iterable[bytes]) -> None:
+        for id in ids:
+            self._acting.pop(id, None)
 
     def _remember(self, id: bytes) -> None:
         self._known[id] = None
