@@ -1,6 +1,5 @@
 """Requests on their way to the node that carries them out: the home of their user, or the owner of what they change."""
 
-import asyncio
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
@@ -10,6 +9,7 @@ from time import monotonic
 from actors.addresses import home_of
 from actors.calls.call import Call
 from actors.errors import Overloaded
+from actors.runtime.cluster.map_changes import MapChanges
 from actors.runtime.cluster.places import Places
 from actors.runtime.cluster.post import Handler, Lost, NotReached, Post
 from actors.runtime.cluster.wire import raise_error
@@ -69,8 +69,7 @@ class Forwarding:
         self._places = places
         self._credentials = credentials
         self._here = here
-        self._pausing: set[asyncio.Future[None]] = set()
-        places.on_change.append(self._map_changed)
+        self._map_changes = MapChanges(places.on_change)
         self.forwarded: Counter[str] = Counter()
         """Requests sent to other nodes, by node."""
         self.moved = 0
@@ -180,7 +179,7 @@ class Forwarding:
             failing_since = failing_since or now
             if now - failing_since + pause > (FAIL_OVER_S if lost or owner is None else NOT_REACHED_S):
                 raise _unknown_end() if lost else _not_begun()
-            await self._pause(pause)
+            await self._map_changes.next(pause)
             pause = min(2 * pause, _LATER_S)
 
     async def _attempt(
@@ -215,28 +214,6 @@ class Forwarding:
             return self._here(body)
         self.forwarded[owner] += 1
         return self._post.request(owner, SUBJECT, body, timeout_s=FRAME_S)
-
-    async def _pause(self, seconds: float) -> None:
-        """Wait, but not beyond the next change of the map."""
-        loop = asyncio.get_running_loop()
-        over: asyncio.Future[None] = loop.create_future()
-        self._pausing.add(over)
-        timer = loop.call_later(seconds, _end, over)
-        try:
-            await over
-        finally:
-            timer.cancel()
-            self._pausing.discard(over)
-
-    def _map_changed(self, _: object) -> None:
-        """Send again what waits for an owner."""
-        for over in self._pausing:
-            _end(over)
-
-
-def _end(pause: "asyncio.Future[None]") -> None:
-    if not pause.done():
-        pause.set_result(None)
 
 
 async def _pieces(head: Head, frames: AsyncIterator[bytes]) -> list[bytes]:

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 
 from actors.errors import Overloaded, ServiceError
 from actors.runtime.actor import Actor
+from actors.runtime.cluster.map_changes import MapChanges
 from actors.runtime.cluster.notices import NodeNotices, Nodes
 from actors.runtime.cluster.post import Lost, NotReached, Post
 from actors.runtime.cluster.shards import ShardMap, shard_of
@@ -92,8 +93,7 @@ class ClusterDirectory(LocalDirectory):
         self._post = post
         self._store = store
         self._notices = NodeNotices(owners, post, self.deliver)
-        self._waiting: set[asyncio.Future[None]] = set()
-        owners.on_change.append(self._map_changed)
+        self._map_changes = MapChanges(owners.on_change)
         owners.on_dead.append(post.lose)
         owners.drained = self.drained
         post.serve(ASK, self._serve_ask)
@@ -128,19 +128,7 @@ class ClusterDirectory(LocalDirectory):
         """
         if monotonic() >= until:
             raise Overloaded("The node that serves this can't be reached; try again in a few seconds.", retry_after=2)
-        loop = asyncio.get_running_loop()
-        changed: asyncio.Future[None] = loop.create_future()
-        timer = loop.call_later(PAUSE_S, _wake, changed)
-        self._waiting.add(changed)
-        try:
-            await changed
-        finally:
-            timer.cancel()
-            self._waiting.discard(changed)
-
-    def _map_changed(self, _: ShardMap) -> None:
-        for changed in self._waiting:
-            _wake(changed)
+        await self._map_changes.next(PAUSE_S)
 
     # asks
 
@@ -296,11 +284,6 @@ class ClusterDirectory(LocalDirectory):
                 envelope.fail(moved_away())
             leftovers = []
         super()._retired(actor, leftovers)
-
-
-def _wake(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
 
 
 def no_lease() -> Overloaded:
