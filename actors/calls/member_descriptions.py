@@ -7,6 +7,7 @@ NAME_RULE = "3 to 64 ASCII letters, digits, `_`, `-` or `.`, beginning and endin
 _SELECTED_AGENT = "The agent's name; the selected agent when absent."
 _SELECTED_DOMAIN = "The domain's name; the selected domain when absent."
 _SELECTED_ZONE = "The zone's name; when absent, the selected zone if it is in that domain, else the lobby."
+_CONVERSATION = "The conversation's id (`cnv_...`), or `default` for the one that AP_Chat uses when none is named."
 _OWN_NAME = "Your own user name, or nothing: nobody else can be named here."
 _OWNER = "The name of the agent's owner, as a check that the right agent is meant; usually left out."
 _KEEPS = "stays as it is when absent"
@@ -19,12 +20,13 @@ _WHICH_MEMORIES = (
 )
 
 GENERAL: Mapping[str, str] = {
-    "target": "The entities that the command acts on, by name.",
+    "target": "The entities that the command acts on: by name, a conversation by its id.",
     "target.user": "A user's name.",
     "target.agent": _SELECTED_AGENT,
     "target.domain": _SELECTED_DOMAIN,
     "target.zone": _SELECTED_ZONE,
     "target.bank": "The bank's name.",
+    "target.conversation": _CONVERSATION,
     "vx": "The entity that the command creates, changes or loads.",
     "vx.name": "The name of the entity that the command creates, changes, loads, reads, removes or ends.",
     "vx.description": "A description for people.",
@@ -33,6 +35,7 @@ GENERAL: Mapping[str, str] = {
     "`agent` only the owner.",
     "vx.secret": "A password of 8 to 256 characters.",
     "vx.permission": "An agent's permission in a bank.",
+    "vx.seq": "The `seq` of a message in its conversation.",
     "content": "The text to say, load or look for, 1 to 32,000 characters.",
     "page": "The part of the list to return.",
     "page.limit": "The largest number of entries to return; 50 when absent.",

@@ -50,13 +50,14 @@ class _Part(BaseModel):
 
 
 class Target(_Part):
-    """The entities that a command acts on, by name."""
+    """The entities that a command acts on: by name, a conversation by its id."""
 
     user: Reference = Field(None, description=GENERAL["target.user"])
     agent: Reference = Field(None, description=GENERAL["target.agent"])
     domain: Reference = Field(None, description=GENERAL["target.domain"])
     zone: Reference = Field(None, description=GENERAL["target.zone"])
     bank: Reference = Field(None, description=GENERAL["target.bank"])
+    conversation: Reference = Field(None, description=GENERAL["target.conversation"])
 
 
 class Definition(_Part):
@@ -68,6 +69,7 @@ class Definition(_Part):
     access: Annotated[Access | None, _Blank] = Field(None, description=GENERAL["vx.access"])
     secret: Secret = Field(None, description=GENERAL["vx.secret"])
     permission: Annotated[Permission | None, _Blank] = Field(None, description=GENERAL["vx.permission"])
+    seq: Annotated[int, Field(ge=1, le=2**53 - 1)] | None = Field(None, description=GENERAL["vx.seq"])
 
 
 class Page(_Part):
