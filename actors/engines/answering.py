@@ -8,8 +8,21 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from typing import Any, NamedTuple
 
 from actors.engines import dialogue_acts, relevance
+from actors.engines.halting import Halt
 from actors.engines.message import Source
-from actors.engines.turn import Archive, Echo, Engine, LookUp, Piece, Recalled, Reply, StreamingEngine, Turn
+from actors.engines.options import ClientToolCall, Usage
+from actors.engines.turn import (
+    Archive,
+    Echo,
+    Engine,
+    Finish,
+    LookUp,
+    Piece,
+    Recalled,
+    Reply,
+    StreamingEngine,
+    Turn,
+)
 from actors.engines.window import FoundUtterance
 from actors.errors import EngineFailed, ServiceError
 from actors.slices import Steps, Work, sliced
@@ -124,13 +137,14 @@ class EngineRunner:
     async def stream(self, turn: Turn, progress: Callable[[str], None] | None) -> Outcome:
         """Answer a turn with a streaming engine, passing the pieces of its text on as they come.
 
-        The messages of the whole conversation that match best are looked up first.
+        The messages of the whole conversation that match best are looked up first. A turn that is halted has what the
+        engine has said so far as its reply.
         """
         assert self._streaming is not None
         try:
             if turn.archive is not None:
                 turn = turn._replace(archive=None, older=await self._best(turn, turn.archive))
-            return await collect(self._streaming.stream(turn), progress)
+            return await collect(self._streaming.stream(turn), progress, turn.halt)
         except Exception as raised:
             return engine_error(raised, self._who)
 
@@ -141,11 +155,12 @@ class EngineRunner:
         question = await sliced(relevance.asking(turn.message))
         return await archive.best(question, turn.window.last_seq + 1, SHOWN)
 
-    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
+    def in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run the actor's work in a task."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     @property
     def tasks(self) -> int:
@@ -158,13 +173,18 @@ class EngineRunner:
             task.cancel()
 
 
-async def collect(pieces: AsyncIterator[Piece], progress: Callable[[str], None] | None) -> Reply:
-    """Join a streamed reply, passing its texts on as they come."""
+async def collect(
+    pieces: AsyncIterator[Piece], progress: Callable[[str], None] | None, halt: Halt | None = None
+) -> Reply:
+    """Join a streamed reply, passing its texts on as they come, until it ends or is halted."""
     texts: list[str] = []
     sources: list[Source] = []
     echoes: list[int] = []
     positions: list[int] = []
-    async for piece in pieces:
+    calls: list[ClientToolCall] = []
+    usage: Usage | None = None
+    finish: Finish = "stop"
+    async for piece in pieces if halt is None else halt.until(pieces):
         if isinstance(piece, str):
             texts.append(piece)
             if progress is not None:
@@ -173,9 +193,19 @@ async def collect(pieces: AsyncIterator[Piece], progress: Callable[[str], None] 
             echoes.append(piece.seq)
         elif isinstance(piece, Recalled):
             positions.append(piece.position)
-        else:
+        elif isinstance(piece, Source):
             sources.append(piece)
-    return Reply("".join(texts), tuple(sources), tuple(echoes), tuple(dict.fromkeys(positions)))
+        elif isinstance(piece, Usage):
+            usage = piece
+        elif isinstance(piece, ClientToolCall):
+            calls.append(piece)
+        else:
+            finish = piece.reason
+            if halt is not None:
+                halt.late = not halt.called
+    halted = halt is not None and halt.called
+    quoted = tuple(dict.fromkeys(positions))
+    return Reply("".join(texts), tuple(sources), tuple(echoes), quoted, usage, tuple(calls), finish, halted)
 
 
 def engine_error(raised: Exception, who: str) -> ServiceError:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
+from actors.engines.halting import Halt
 from actors.engines.message import Source
+from actors.engines.options import ClientToolCall, EngineOptions, Usage
 from actors.slices import Steps
 
 if TYPE_CHECKING:
@@ -68,6 +70,8 @@ class Turn(NamedTuple):
         speaker_id: the id of the user whose turn it is, where `speaker` is "".
         archive: searches messages from before the window; None if there are none, and once they were searched.
         older: the messages that were found in the whole conversation; None before the look-up.
+        options: the client's wishes for the answer; None if it has none.
+        halt: ends the turn early, for a streaming engine; None where nothing does.
     """
 
     persona: Persona
@@ -80,6 +84,12 @@ class Turn(NamedTuple):
     speaker_id: str = ""
     archive: Archive | None = None
     older: Sequence[FoundUtterance] | None = None
+    options: EngineOptions | None = None
+    halt: Halt | None = None
+
+
+Finish = Literal["stop", "length", "tool_calls", "content_filter"]
+"""The reason for the end of an answer, as chat completions name it."""
 
 
 class Reply(NamedTuple):
@@ -87,12 +97,19 @@ class Reply(NamedTuple):
 
     `echoes` are the seqs of the agents' messages whose words the reply may repeat, `positions` the memories from
     tools' answers. Text that is censored in one of these is also censored in the reply.
+
+    `usage` is None if the engine counts none; `calls` are of the client's functions. `halted`: the turn was ended
+    before the answer was complete.
     """
 
     text: str
     sources: tuple[Source, ...] = ()
     echoes: tuple[int, ...] = ()
     positions: tuple[int, ...] = ()
+    usage: Usage | None = None
+    calls: tuple[ClientToolCall, ...] = ()
+    finish: Finish = "stop"
+    halted: bool = False
 
 
 class LookUp(NamedTuple):
@@ -117,8 +134,14 @@ class Recalled(NamedTuple):
     position: int
 
 
-Piece = str | Source | Echo | Recalled
-"""An item that a streaming engine yields: a text, or something that the reply is based on."""
+class Finished(NamedTuple):
+    """The last text of the answer has come; only what it is based on may follow."""
+
+    reason: Finish = "stop"
+
+
+Piece = str | Source | Echo | Recalled | Usage | ClientToolCall | Finished
+"""An item that a streaming engine yields: a text, something that the reply is based on, or a report about it."""
 
 
 class InstantEngine(Protocol):
@@ -147,7 +170,11 @@ class StreamingEngine(Protocol):
         ...
 
     def stream(self, turn: Turn) -> AsyncIterator[Piece]:
-        """Yield the texts of the answer to the turn's message, in order; sources may come at any time."""
+        """Yield the texts of the answer to the turn's message, in order; sources may come at any time.
+
+        If the turn is halted while the engine waits, it is cancelled there. It may then yield what its texts are based
+        on instead of raising the `CancelledError`, if `turn.halt.called`.
+        """
         ...
 
 

@@ -112,10 +112,15 @@ def sends(*parts: bytes) -> Answer:
     return answer
 
 
-def says(*texts: str, finish: str = "stop") -> Answer:
-    """Answer with texts, as a model does."""
-    parts = (chunk(role="assistant", content=""), *(chunk(content=text) for text in texts), chunk(finish), DONE)
-    return sends(*parts)
+def says(*texts: str, finish: str = "stop", usage: tuple[int, int] | None = None) -> Answer:
+    """Answer with texts, as a model does, and with the usage (tokens of prompt and completion) if one is given."""
+    parts = (chunk(role="assistant", content=""), *(chunk(content=text) for text in texts), chunk(finish))
+    return sends(*parts, *(() if usage is None else (counts(*usage),)), DONE)
+
+
+def counts(prompt: Any, completion: Any) -> bytes:
+    """Write the chunk that reports the usage."""
+    return event({"choices": [], "usage": {"prompt_tokens": prompt, "completion_tokens": completion}})
 
 
 def calls(*functions: tuple[str, str], text: str = "") -> Answer:

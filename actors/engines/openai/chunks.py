@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
+from actors.engines.options import Usage
+
 MAX_CALLS = 16
 """The largest number of tool calls of one answer."""
 
@@ -72,6 +74,14 @@ def read_chunk(chunk: Any) -> Delta:
     thinks = bool(_text(delta, "reasoning_content") or _text(delta, "reasoning"))
     calls = _calls(getattr(delta, "tool_calls", None))
     return Delta(text, calls, bool(text or calls or thinks), finish)
+
+
+def read_usage(chunk: Any) -> Usage | None:
+    """Read the usage that a chunk reports; None if it reports none, or nothing readable."""
+    usage = getattr(chunk, "usage", None)
+    counts = getattr(usage, "prompt_tokens", None), getattr(usage, "completion_tokens", None)
+    prompt, completion = (count if type(count) is int and count >= 0 else None for count in counts)
+    return None if prompt is None or completion is None else Usage(prompt, completion)
 
 
 def _text(delta: Any, member: str) -> str:

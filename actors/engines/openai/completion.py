@@ -13,12 +13,13 @@ from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import httpx2
 import openai
 
-from actors.engines.openai.chunks import MalformedChunk, ToolCall, add_calls, read_chunk
+from actors.engines.openai.chunks import MalformedChunk, ToolCall, add_calls, read_chunk, read_usage
+from actors.engines.options import Usage
 from actors.errors import EngineFailed, Overloaded, ServiceError
 
 KEPT = "Your message is kept; send it again with the same Idempotency-Key to go on with it."
@@ -59,6 +60,13 @@ class Limits:
     reply_chars: int = 32_000
 
 
+class Completed(NamedTuple):
+    """The end of an answer: the server's reason for it, and its usage if the server reports it."""
+
+    reason: str
+    usage: Usage | None
+
+
 @dataclass(slots=True)
 class _Answer:
     """The state of an answer that is streaming."""
@@ -66,6 +74,7 @@ class _Answer:
     begun: bool = False
     alive: bool = False
     finish: str | None = None
+    usage: Usage | None = None
     calls: dict[int, ToolCall] = field(default_factory=dict[int, ToolCall])
 
 
@@ -125,6 +134,7 @@ class Completions:
 
     def __init__(self, base_url: str, api_key: str | None, limits: Limits) -> None:
         self._limits = limits
+        self._asks_usage = True
         self._slots = _Slots(limits.concurrent, limits.per_speaker)
         self._client = openai.AsyncOpenAI(
             base_url=base_url,
@@ -139,11 +149,13 @@ class Completions:
         """Close the connections."""
         await self._client.close()
 
-    async def run(self, request: dict[str, Any], speaker: str, deadline: float) -> AsyncGenerator[str | ToolCall, None]:
-        """Stream the answer to a request: its texts, then the model's tool calls.
+    async def run(
+        self, request: dict[str, Any], speaker: str, deadline: float
+    ) -> AsyncGenerator[str | ToolCall | Completed, None]:
+        """Stream the answer to a request: its texts, then the model's tool calls, then its end.
 
         Args:
-            request: members of the request's body; `stream` is added.
+            request: members of the request's body; `stream` and `stream_options` are added.
             speaker: the user who is answered, for the limit of one user.
             deadline: the end of all attempts, in the event loop's time.
 
@@ -177,23 +189,37 @@ class Completions:
 
     async def _try(
         self, request: dict[str, Any], speaker: str, deadline: float, answer: _Answer
-    ) -> AsyncGenerator[str | ToolCall, None]:
+    ) -> AsyncGenerator[str | ToolCall | Completed, None]:
         limits = self._limits
         try:
             async with self._slots.one(speaker, deadline):
                 first = min(asyncio.get_running_loop().time() + limits.connect_s + limits.first_token_s, deadline)
                 async with asyncio.timeout_at(first):
-                    stream = await self._client.chat.completions.create(**request, stream=True)
+                    stream = await self._begin(request)
                 async with stream:
                     async for text in self._texts(cast(AsyncIterator[Any], stream), first, deadline, answer):
                         yield text
                 for call in answer.calls.values():
                     yield call
+                yield Completed(answer.finish or "stop", answer.usage)
         except (openai.OpenAIError, httpx2.HTTPError, TimeoutError) as error:
             raise _failure_of(error, answer) from None
         except (MalformedChunk, ValueError, TypeError, AttributeError, LookupError) as error:
             log.warning("the model server broke its protocol (%s)", type(error).__name__)
             raise _Failure(EngineFailed(f"The model server sent an unreadable answer. {KEPT}"), again=False) from None
+
+    async def _begin(self, request: dict[str, Any]) -> Any:
+        """Send a request that asks for the usage, unless the server has refused one for that."""
+        create: Any = self._client.chat.completions.create
+        if self._asks_usage:
+            try:
+                return await create(**request, stream=True, stream_options={"include_usage": True})
+            except openai.APIStatusError as error:
+                if error.status_code not in (400, 422) or "stream_options" not in str(error):
+                    raise
+                self._asks_usage = False
+                log.info("the model server reports no usage, so it is estimated")
+        return await create(**request, stream=True)
 
     async def _texts(
         self, stream: AsyncIterator[Any], first: float, deadline: float, answer: _Answer
@@ -212,6 +238,7 @@ class Completions:
                 if answer.finish:  # the answer is complete
                     break
                 raise
+            answer.usage = read_usage(chunk) or answer.usage
             if answer.finish:
                 continue
             delta = read_chunk(chunk)

@@ -7,20 +7,22 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import orjson
 
 from actors.engines.openai.attribution import attributions, tool_attributions
 from actors.engines.openai.chunks import ToolCall
-from actors.engines.openai.completion import KEPT, Completions, Limits
-from actors.engines.openai.prompt import AgentSettings, ChatMessage, build, named_in, read_profile
+from actors.engines.openai.completion import KEPT, Completed, Completions, Limits
+from actors.engines.openai.prompt import Prompt, build, named_in, read_profile
+from actors.engines.openai.request import READ_SKILL, client_functions, make_request
 from actors.engines.openai.tools import NoSkills, NoTools, OfferedTool, Skillbook, ToolAnswer, Toolbox, function_names
-from actors.engines.turn import Piece, Turn
+from actors.engines.options import ClientToolCall, Usage, estimated_usage
+from actors.engines.turn import Finish, Finished, Piece, Turn
 from actors.errors import EngineFailed, ServiceError
 from actors.slices import sliced
 
-READ_SKILL = "read_skill"
 MAX_TOOLS = 120
 """The largest number of tools that a model is offered."""
 
@@ -31,6 +33,37 @@ MAX_NAMED_SKILLS = 3
 """The number of skills whose bodies go into the prompt because the message names them."""
 
 log = logging.getLogger("parley.openai")
+
+
+_FINISHES: dict[str, Finish] = {"length": "length", "content_filter": "content_filter"}
+
+
+@dataclass(slots=True)
+class _Talk:
+    """A turn under way: what the model gets, and what it has said so far.
+
+    `answers` are those of the tools, cut off as the model sees them; `client` are the names of the client's functions.
+    """
+
+    turn: Turn
+    deadline: float
+    prompt: Prompt
+    request: dict[str, Any]
+    tools: dict[str, OfferedTool]
+    has_skills: bool
+    client: frozenset[str]
+    said: list[str] = field(default_factory=list[str])
+    answers: list[ToolAnswer] = field(default_factory=list[ToolAnswer])
+    calls: list[ClientToolCall] = field(default_factory=list[ClientToolCall])
+    usage: Usage | None = None
+    finish: Finish = "stop"
+
+    def count(self, reported: Usage | None, said: list[str]) -> None:
+        """Add the usage of one answer of the model: the one reported, else an estimate."""
+        if reported is None:
+            texts = [message["content"] or "" for message in self.request["messages"]]
+            reported = estimated_usage(texts, "".join(said))
+        self.usage = reported if self.usage is None else self.usage.plus(reported)
 
 
 class OpenAIEngine:
@@ -68,67 +101,83 @@ class OpenAIEngine:
             EngineFailed: the server has no answer, or not all of it.
             Overloaded: too many other answers are streaming.
         """
-        deadline = asyncio.get_running_loop().time() + self._limits.total_s
-        settings = read_profile(turn.persona)
-        skills = await self._skills(turn)
-        tools = await self._tools(turn)
-        prompt = build(turn, settings, skills, await self._bodies(turn, skills), self._limits.prompt_tokens)
-        said: list[str] = []
-        answers: list[ToolAnswer] = []
-        async for piece in self._rounds(turn, settings, prompt.messages, tools, bool(skills), deadline, answers):
-            said.append(piece)
-            yield piece
-        reply = "".join(said)
-        if not reply.strip():
+        talk = await self._begin(turn)
+        halted = False
+        try:
+            async for text in self._rounds(talk):
+                talk.said.append(text)
+                yield text
+        except asyncio.CancelledError:
+            halted = turn.halt is not None and turn.halt.called
+            if not halted:  # the gateway stops
+                raise
+        reply = "".join(talk.said)
+        if not (reply.strip() or talk.calls or halted):
             raise EngineFailed(f"The model server answered nothing. {KEPT}")
-        for source in await sliced(attributions(reply, turn.message, prompt.memories, prompt.utterances)):
+        for call in talk.calls:
+            yield call
+        yield Finished(talk.finish)
+        if talk.usage is not None:
+            yield talk.usage
+        for source in await sliced(attributions(reply, turn.message, talk.prompt.memories, talk.prompt.utterances)):
             yield source
-        if any(answer.quoted for answer in answers):
-            for memory in await sliced(tool_attributions(reply, turn.message, answers)):
+        if any(answer.quoted for answer in talk.answers):
+            for memory in await sliced(tool_attributions(reply, turn.message, talk.answers)):
                 yield memory
 
-    async def _rounds(
-        self,
-        turn: Turn,
-        settings: AgentSettings,
-        messages: list[ChatMessage],
-        tools: dict[str, OfferedTool],
-        has_skills: bool,
-        deadline: float,
-        answers: list[ToolAnswer],
-    ) -> AsyncIterator[str]:
+    async def _begin(self, turn: Turn) -> _Talk:
+        """Gather the skills, tools and texts of a turn."""
+        deadline = asyncio.get_running_loop().time() + self._limits.total_s
+        settings = read_profile(turn.persona)
+        client = client_functions(turn.options)
+        skills = [] if READ_SKILL in client else await self._skills(turn)
+        tools = await self._tools(turn, client)
+        prompt = build(turn, settings, skills, await self._bodies(turn, skills), self._limits.prompt_tokens)
+        request = make_request(settings, self._model, prompt.messages, tools, bool(skills), turn.options)
+        return _Talk(turn, deadline, prompt, request, tools, bool(skills), client)
+
+    async def _rounds(self, talk: _Talk) -> AsyncIterator[str]:
         """Ask the model, and again with the answers of the tools that it calls, until it calls no more.
 
-        `answers` receives the tools' answers, cut off as the model sees them.
+        A call of a function of the client ends the turn; the owner's tools that are called beside it are not used.
         """
-        request: dict[str, Any] = {"model": settings.model or self._model, "messages": messages}
-        if settings.temperature is not None:
-            request["temperature"] = settings.temperature
-        if tools or has_skills:
-            request["tools"] = _functions(tools, has_skills)
+        request, messages = talk.request, talk.prompt.messages
         left, joint = self._limits.reply_chars, ""
-        speaker = turn.speaker_id or turn.speaker
+        speaker = talk.turn.speaker_id or talk.turn.speaker
         for round in range(self._limits.tool_rounds + 1):
             if "tools" in request and round == self._limits.tool_rounds:
                 request["tool_choice"] = "none"
             calls: list[ToolCall] = []
             said: list[str] = []
-            async with aclosing(self._completions.run(request, speaker, deadline)) as answer:
-                async for piece in answer:
-                    if isinstance(piece, ToolCall):
-                        calls.append(piece)
-                        continue
-                    text = (joint + piece)[:left]
-                    joint = ""
-                    left -= len(text)
-                    said.append(piece)
-                    yield text
-                    if not left:
-                        return
-            if not calls:
+            ended = Completed("length", None)
+            try:
+                async with aclosing(self._completions.run(request, speaker, talk.deadline)) as answer:
+                    async for piece in answer:
+                        if isinstance(piece, ToolCall):
+                            calls.append(piece)
+                            continue
+                        if isinstance(piece, Completed):
+                            ended = piece
+                            continue
+                        text = (joint + piece)[:left]
+                        joint = ""
+                        left -= len(text)
+                        said.append(piece)
+                        yield text
+                        if not left:
+                            break
+            finally:
+                talk.count(ended.usage, said)
+            talk.finish = _FINISHES.get(ended.reason, "stop")
+            if not calls or not left:
                 return
             for number, call in enumerate(calls):
                 call.id = call.id or f"call_{round}_{number}"
+            wanted = [call for call in calls if call.name in talk.client]
+            talk.calls += [ClientToolCall(call.id, call.name, call.arguments) for call in wanted]
+            if talk.calls:
+                talk.finish = "tool_calls"
+                return
             messages.append(
                 {
                     "role": "assistant",
@@ -137,9 +186,9 @@ class OpenAIEngine:
                 }
             )
             for call in calls:
-                whole = await self._use(turn, call, tools, has_skills, deadline)
+                whole = await self._use(talk, call)
                 result = whole._replace(text=_bounded(whole.text))
-                answers.append(result)
+                talk.answers.append(result)
                 content = ("Error: " if result.is_error else "") + result.text
                 messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
             joint = "\n\n" if said else joint
@@ -159,8 +208,8 @@ class OpenAIEngine:
                 bodies.append((name, body))
         return bodies
 
-    async def _tools(self, turn: Turn) -> dict[str, OfferedTool]:
-        """Return the tools by function name. If the toolbox fails, the chat continues without tools."""
+    async def _tools(self, turn: Turn, client: frozenset[str]) -> dict[str, OfferedTool]:
+        """Return the owner's tools by function name, which is no client's. If the toolbox fails, there are none."""
         if not turn.owner_id:
             return {}
         try:
@@ -168,11 +217,9 @@ class OpenAIEngine:
         except ServiceError as error:
             log.warning("a user's tools can't be listed: %s", error.note)
             return {}
-        return function_names(tools[:MAX_TOOLS], (READ_SKILL,))
+        return function_names(tools[:MAX_TOOLS], (READ_SKILL, *client))
 
-    async def _use(
-        self, turn: Turn, call: ToolCall, tools: dict[str, OfferedTool], has_skills: bool, deadline: float
-    ) -> ToolAnswer:
+    async def _use(self, talk: _Talk, call: ToolCall) -> ToolAnswer:
         """Carry out a tool call of the model; an error is an answer to the model."""
         try:
             arguments: Any = orjson.loads(call.arguments or "{}")
@@ -181,14 +228,14 @@ class OpenAIEngine:
         if not isinstance(arguments, dict):
             return ToolAnswer("the arguments are not a JSON object.", is_error=True)
         given = cast(dict[str, Any], arguments)
-        if call.name == READ_SKILL and has_skills:
-            return await self._read_skill(turn.owner_id, given)
-        tool = tools.get(call.name)
+        if call.name == READ_SKILL and talk.has_skills:
+            return await self._read_skill(talk.turn.owner_id, given)
+        tool = talk.tools.get(call.name)
         if tool is None:
             return ToolAnswer(f"there is no tool {call.name[:80]}.", is_error=True)
         try:
-            async with asyncio.timeout_at(deadline):
-                answer = await self.toolbox.invoke(turn.owner_id, tool.name, given)
+            async with asyncio.timeout_at(talk.deadline):
+                answer = await self.toolbox.invoke(talk.turn.owner_id, tool.name, given)
             return answer if isinstance(answer, ToolAnswer) else ToolAnswer(*answer)
         except ServiceError as error:
             return ToolAnswer(error.note, is_error=True)
@@ -206,29 +253,3 @@ class OpenAIEngine:
 
 def _bounded(text: str) -> str:
     return text if len(text) <= MAX_TOOL_TEXT else f"{text[:MAX_TOOL_TEXT]} [cut off]"
-
-
-def _functions(tools: dict[str, OfferedTool], has_skills: bool) -> list[dict[str, Any]]:
-    """Describe the functions that the model may call."""
-    described: list[dict[str, Any]] = []
-    if has_skills:
-        described.append(_function(READ_SKILL, _READ_SKILL_SAYS, _READ_SKILL_TAKES))
-    for name, tool in tools.items():
-        takes = dict(tool.input_schema) if tool.input_schema.get("type") == "object" else _NOTHING
-        described.append(_function(name, tool.description[:1_024], takes))
-    return described
-
-
-def _function(name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
-
-
-_READ_SKILL_SAYS = (
-    "Read one of your skills before you do what it is for; with `file`, one of the files that it refers to."
-)
-_READ_SKILL_TAKES = {
-    "type": "object",
-    "required": ["name"],
-    "properties": {"name": {"type": "string"}, "file": {"type": "string", "description": "A path in the skill."}},
-}
-_NOTHING: dict[str, Any] = {"type": "object", "properties": {}}

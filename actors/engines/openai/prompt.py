@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, cast
 import orjson
 
 from actors.engines.message import Utterance
+from actors.engines.options import PER_MESSAGE, estimate_tokens
 from actors.engines.turn import Memory, Persona, Turn
 from actors.engines.window import FoundUtterance
 from actors.errors import EngineFailed
@@ -16,7 +17,6 @@ from actors.wire import iso
 MAX_TEMPERATURE = 2.0
 MAX_MODEL = 200
 
-_PER_MESSAGE = 4  # tokens that a message costs in addition to its text
 _CUT_OFF = " [cut off]"
 
 ChatMessage = dict[str, Any]
@@ -77,12 +77,6 @@ def _wrong(persona: Persona, member: str, meant: str) -> EngineFailed:
     )
 
 
-def estimate_tokens(text: str) -> int:
-    """Estimate the tokens of a text, rather too high: one for four ASCII characters, or for one other character."""
-    plain = len(text.encode("ascii", "ignore"))
-    return (plain + 3) // 4 + len(text) - plain
-
-
 def cut(text: str, tokens: int) -> str:
     """Shorten a text to about this number of tokens."""
     if estimate_tokens(text) <= tokens:
@@ -112,9 +106,10 @@ def build(
 ) -> Prompt:
     """Build the messages of a turn.
 
-    The agent's instructions and the message are always whole. Of the remaining budget, skills take up to a quarter,
-    skills' bodies and memories up to half of the rest each. Of what is left, older messages that match the message best
-    take up to a quarter; the newest messages of the conversation fill it up. No message is in the prompt twice.
+    The agent's instructions, the client's and the message are always whole. Of the remaining budget, skills take up to
+    a quarter, skills' bodies and memories up to half of the rest each. Of what is left, older messages that match the
+    message best take up to a quarter; the newest messages of the conversation fill it up. No message is in the prompt
+    twice.
 
     Args:
         turn: the message to answer.
@@ -125,8 +120,8 @@ def build(
     """
     persona = turn.persona
     said = _said_by(turn.speaker, turn.message)
-    sections = [_identity(persona), settings.instructions]
-    left = budget - 2 * _PER_MESSAGE - estimate_tokens("\n\n".join(sections)) - estimate_tokens(said)
+    sections = [_identity(persona), settings.instructions, *(turn.options.instructions if turn.options else ())]
+    left = budget - 2 * PER_MESSAGE - estimate_tokens("\n\n".join(sections)) - estimate_tokens(said)
 
     listed, left = _take([f"- {name}: {' '.join(text.split())}" for name, text in skills], left, left // 4)
     if listed:
@@ -174,7 +169,7 @@ def _earlier(older: Sequence[FoundUtterance], newest: list[Utterance], left: int
 def _fitting(utterances: list[Utterance], left: int) -> list[Utterance]:
     """Return the newest utterances that fit a budget."""
     for number in range(len(utterances) - 1, -1, -1):
-        left -= estimate_tokens(utterances[number].content) + estimate_tokens(utterances[number].name) + _PER_MESSAGE
+        left -= estimate_tokens(utterances[number].content) + estimate_tokens(utterances[number].name) + PER_MESSAGE
         if left < 0:
             return utterances[number + 1 :]
     return utterances
@@ -188,11 +183,11 @@ def _take(texts: Sequence[str], left: int, share: int) -> tuple[list[str], int]:
     """Take texts in order, up to a share of the budget left, and return the new budget; the last may be cut off."""
     taken: list[str] = []
     for text in texts:
-        room = share - _PER_MESSAGE
+        room = share - PER_MESSAGE
         if room < 16:
             break
         text = cut(text, room)  # noqa: PLW2901 - the one that is kept
-        cost = estimate_tokens(text) + _PER_MESSAGE
+        cost = estimate_tokens(text) + PER_MESSAGE
         taken.append(text)
         share -= cost
         left -= cost
