@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from actors.agents.messages import AGENT, UpdateAgent
 from actors.core import Core, CoreOptions, WebhookOptions
 from actors.egress.outbound import Outbound
+from actors.ids import new_id
 from actors.jobs.delivering import ShardsDue, keep_delivering
 from actors.runtime.local_directory import LocalDirectory
 from actors.webhooks import attempts
@@ -22,11 +24,12 @@ from actors.webhooks.messages import (
     Wake,
     dispatcher_of_shard,
 )
-from persistence import deliveries, endpoints, users
+from persistence import agents, deliveries, endpoints, users
+from persistence.agents import AgentChanges, AgentRow
 from persistence.store import Unit
 from persistence.users import UserRow
 from tests.support.nodes import Nodes, running
-from tests.support.receiver import Received, Receiver, receiving, status, thanks
+from tests.support.receiver import Answer, Received, Receiver, receiving, status, thanks
 from tests.support.stores import postgres_only
 
 pytestmark = postgres_only
@@ -49,9 +52,9 @@ async def user_on(nodes: Nodes, index: int) -> str:
     return id
 
 
-async def with_endpoint(nodes: Nodes, index: int, receiver: Receiver) -> str:
+async def with_endpoint(nodes: Nodes, index: int, receiver: Receiver, event_type: str = "webhook.test") -> str:
     user_id = await user_on(nodes, index)
-    message = CreateEndpoint(receiver.url, ("webhook.test",), True, None)
+    message = CreateEndpoint(receiver.url, (event_type,), True, None)
     await nodes[index].core.directory.ask(WEBHOOKS, user_id, message)
     return user_id
 
@@ -80,6 +83,16 @@ async def passivated(core: Core, user_id: str) -> None:
             await asyncio.sleep(0.01)
 
 
+def hanging(released: asyncio.Event) -> Answer:
+    """Answer no request before an event."""
+
+    async def answer(_: Received) -> web.StreamResponse:
+        await released.wait()
+        return web.Response()
+
+    return answer
+
+
 def numbers(receiver: Receiver) -> list[int]:
     return [received.event["data"]["n"] for received in receiver.received]
 
@@ -93,6 +106,22 @@ async def test_a_users_deliveries_are_sent_at_once_by_the_owner_of_its_shard_alo
         assert sorted(numbers(receiver)) == [1, 2]
         assert live(nodes[0].core) == {dispatcher_of_shard(one)}
         assert live(nodes[1].core) == {dispatcher_of_shard(other)}
+
+
+async def test_an_event_whose_unit_concerns_all_nodes_is_sent_by_the_owner_alone(tmp_path: Path):
+    released = asyncio.Event()
+    async with receiving(hanging(released)) as receiver, nodes_of(tmp_path, 3) as nodes:
+        core = nodes[1].core
+        user_id = await with_endpoint(nodes, 1, receiver, "agent.deployment.updated")
+        agent = AgentRow(new_id("agt", near=user_id), user_id, user_id, "scout", "", None, "agent", True, 0, 0)
+        await core.store.commit(Unit((agents.insert(agent),)))
+        renamed = UpdateAgent(user_id, AgentChanges("ranger", None, None, None))  # others load the agent's name anew
+        await core.directory.ask(AGENT, agent.id, renamed)
+        await receiver.got(1)
+        await asyncio.sleep(0.3)  # other nodes would find the delivery still due
+        assert len(receiver.received) == 1
+        assert [live(node.core) for node in nodes] == [set(), {dispatcher_of_shard(user_id)}, set()]
+        released.set()
 
 
 async def test_a_dispatcher_ends_when_nothing_waits_and_stays_while_something_does(tmp_path: Path):
@@ -177,12 +206,7 @@ async def test_a_recovery_is_continued_by_the_dispatcher_of_its_shard(tmp_path: 
 async def test_the_bound_of_attempts_under_way_is_the_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(attempts, "IN_FLIGHT", 3)
     released = asyncio.Event()
-
-    async def hang(_: Received) -> web.StreamResponse:
-        await released.wait()
-        return web.Response()
-
-    async with receiving(hang) as receiver, nodes_of(tmp_path) as nodes:
+    async with receiving(hanging(released)) as receiver, nodes_of(tmp_path) as nodes:
         core = nodes[0].core
         owners = [await with_endpoint(nodes, 0, receiver) for _ in range(3)]
         await send(core, owners[0], *range(10))

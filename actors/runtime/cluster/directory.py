@@ -231,6 +231,11 @@ class ClusterDirectory(LocalDirectory):
         else:
             self._notices.hint(node, Told(kind, key, message))
 
+    def _tell_here(self, kind: str, key: str, message: Tell) -> None:
+        """Tell a live actor; start one only on the node that may run it, because a notice comes to every node."""
+        if (kind, key) in self._actors or self._owners.is_mine(key):
+            super()._tell_here(kind, key, message)
+
     def prepare(self, notices: Sequence[Notice]) -> Posting:
         """Prepare the notices of a unit for all nodes; see `Directory.prepare`."""
         return self._notices.prepare(notices)
