@@ -76,6 +76,9 @@ class Lifecycle(PykkaActor):
     async def on_end(self) -> None:
         """Release resources; no more messages come."""
 
+    def on_leaving(self) -> None:
+        """Begin no more work outside the mailbox: the actor ends once it is idle, and goes on on another node."""
+
     def on_finished(self) -> None:
         """Do the last cleanup, once this incarnation is gone for good."""
 

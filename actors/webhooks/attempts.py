@@ -43,8 +43,10 @@ class SharedSender:
         """Whether the gateway stops, so that a dispatcher that starts now delivers nothing."""
 
     def join(self, stop_delivering: Callable[[], None]) -> None:
-        """Add a dispatcher, by what lets it begin no more attempts."""
+        """Add a dispatcher, by what lets it begin no more attempts; that is called at once if the gateway stops."""
         self._users.add(stop_delivering)
+        if self.stopping:
+            stop_delivering()
 
     def stop(self) -> None:
         """Let no dispatcher of this node begin another attempt: the gateway stops."""

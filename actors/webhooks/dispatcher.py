@@ -101,7 +101,7 @@ class WebhookDispatcher(DurableActor):
         self._recovery = Recoveries(self, clock)
         self._reading = False
         self._stored: list[StoredResult] = []  # since the current read began
-        self._stopping = sender.stopping
+        self._stopping = False
         self._timer: asyncio.TimerHandle | None = None
 
     async def on_begin(self) -> None:
@@ -314,6 +314,10 @@ class WebhookDispatcher(DurableActor):
             lane.expect(result.due)
 
     # life
+
+    def on_leaving(self) -> None:
+        """Begin no more attempts; the shard's next owner begins the others."""
+        self._stopping = True
 
     @property
     def engaged(self) -> bool:

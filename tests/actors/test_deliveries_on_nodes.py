@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from actors.core import Core, CoreOptions, WebhookOptions
 from actors.egress.outbound import Outbound
 from actors.ids import new_id
 from actors.jobs.delivering import ShardsDue, keep_delivering
+from actors.runtime.cluster.shards import shard_of
 from actors.runtime.local_directory import LocalDirectory
 from actors.webhooks import attempts
 from actors.webhooks.messages import (
@@ -24,6 +26,7 @@ from actors.webhooks.messages import (
     Wake,
     dispatcher_of_shard,
 )
+from actors.webhooks.schedule import FIRST_IN_FLIGHT
 from persistence import agents, deliveries, endpoints, users
 from persistence.agents import AgentChanges, AgentRow
 from persistence.store import Unit
@@ -122,6 +125,26 @@ async def test_an_event_whose_unit_concerns_all_nodes_is_sent_by_the_owner_alone
         assert len(receiver.received) == 1
         assert [live(node.core) for node in nodes] == [set(), {dispatcher_of_shard(user_id)}, set()]
         released.set()
+
+
+async def test_a_shard_that_is_handed_over_leaves_after_the_attempts_under_way_and_none_is_made_twice(tmp_path: Path):
+    released = asyncio.Event()
+    async with receiving(hanging(released)) as receiver, nodes_of(tmp_path) as nodes:
+        nodes[0].ownership.drained = partial(nodes[0].directory.drained, grace_s=30)
+        user_id = await with_endpoint(nodes, 0, receiver)
+        await send(nodes[0].core, user_id, *range(FIRST_IN_FLIGHT + 10))
+        await receiver.got(FIRST_IN_FLIGHT)
+        leaving = asyncio.create_task(nodes.placed.hand_over([shard_of(user_id)], "node1"))
+        await asyncio.sleep(0.2)
+        assert not leaving.done()
+        released.set()
+        await leaving
+        assert sorted(numbers(receiver)) == list(range(FIRST_IN_FLIGHT))
+        task = asyncio.create_task(keep_delivering(nodes[1].core))
+        await receiver.got(FIRST_IN_FLIGHT + 10)
+        await until(lambda: nodes[1].core.deliveries.states == {"succeeded": 10})
+        task.cancel()
+        assert sorted(numbers(receiver)) == list(range(FIRST_IN_FLIGHT + 10))
 
 
 async def test_a_dispatcher_ends_when_nothing_waits_and_stays_while_something_does(tmp_path: Path):

@@ -820,3 +820,13 @@ def test_secrets_are_whsec_and_32_bytes():
     secret = endpoints.signing.new_secret()
     assert secret.startswith("whsec_")
     assert len(base64.b64decode(secret.removeprefix("whsec_"), validate=True)) == 32
+
+
+async def test_a_stop_while_the_dispatcher_starts_waits_for_nothing(tmp_path: Path):
+    async with open_core(tmp_path, MovableClock()) as core:
+        waking = asyncio.create_task(core.directory.ask(DISPATCHER, DISPATCHER_KEY, Wake()))
+        await asyncio.sleep(0)
+        (dispatcher,) = core.directory.statuses(DISPATCHER)
+        assert dispatcher.life == "starting"
+        assert await core.stop(20) == 0  # the number of actors that still had work when the time was over
+        await waking

@@ -262,6 +262,8 @@ class ClusterDirectory(LocalDirectory):
         seconds; messages that still wait then are refused as not begun.
         """
         leaving = [actor for actor in await self._all_actors() if shard_of(actor.key) in shards]
+        for actor in leaving:
+            actor.on_leaving()
         until = monotonic() + grace_s
         busy = leaving
         while monotonic() < until and (busy := [actor for actor in busy if not (actor.idle or actor.stopping)]):
