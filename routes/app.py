@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
@@ -13,7 +14,8 @@ from routes.bus.bus import CommandBus
 from routes.gateway.all_nodes import SUBJECT as LOOK
 from routes.gateway.all_nodes import answers_of
 from routes.gateway.debug import QUESTIONS
-from routes.gateway.serve import GatewayRoutes
+from routes.gateway.route import Route
+from routes.gateway.serve import GatewayRoutes, refused_below
 from routes.gateway.table import ROUTES
 from routes.http.access_log import AccessLog
 from routes.http.addresses import Network
@@ -53,10 +55,14 @@ class HttpOptions:
     request_timeout_s: int = 20
     response_timeout_s: int = 330
     keep_alive_timeout_s: int = 75
+    more_routes: Sequence[Route] = ()
+    """Further routes, for tests."""
 
 
 def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     """Build the application over a started core."""
+    served = tuple(route for route in (*ROUTES, *options.more_routes) if options.dev_mocks_enabled or not route.mock)
+    doors = tuple({route.door: None for route in served if route.door is not None})
     config = Config(env_prefix="")  # only our settings count
     config.AUTO_EXTEND = False  # sanic-ext makes a request take 1.7 times as long
     config.ACCESS_LOG = False
@@ -72,7 +78,7 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
         dumps=orjson.dumps,
         configure_logging=False,
         router=GetAndHead(),
-        error_handler=ErrorHandler(f"/demo/v1/{options.brand}/tps"),
+        error_handler=ErrorHandler(f"/demo/v1/{options.brand}/tps", partial(refused_below, doors)),
     )
     requests = RequestMetrics()
     work = BackgroundTasks()
@@ -85,7 +91,6 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     app.blueprint(bus.blueprint(options.brand))
     app.blueprint(health_blueprint(core, options.version))
     gateway = GatewayRoutes(exchange, InternalAuth(options.internal_secret))
-    served = tuple(route for route in ROUTES if options.dev_mocks_enabled or not route.mock)
     app.blueprint(gateway.blueprint(served))
     if core.cluster is not None:
         from routes.forwarding.serving import forward  # noqa: PLC0415 - a single node needs nothing of it

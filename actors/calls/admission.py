@@ -29,6 +29,15 @@ async def admit(call: Call, credential: str | None) -> None:
         raise quota_exceeded(quota, core.clock())
 
 
+async def authenticate(call: Call, credential: str | None) -> None:
+    """Authenticate the caller of a request that isn't counted.
+
+    Raises:
+        NoCredential, InvalidCredential: there is no credential, or it is not valid.
+    """
+    call.sent_by(await call.core.credentials.authenticate(credential))
+
+
 def deferred_until(call: Call) -> AsyncFuture[Any] | None:
     """Return the commit that the answer waits for, because the stored bound must not be below the count."""
     stored = call.quota and call.quota.stored

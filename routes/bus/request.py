@@ -10,7 +10,7 @@ from actors.calls.call import Call
 from actors.calls.known_members import Members
 from actors.calls.request import MEMBERS
 from actors.runtime.mailbox import Progress
-from routes.bus.server_sent_events import EVENT_STREAM
+from routes.http.event_stream import EVENT_STREAM
 
 
 @dataclass(slots=True)

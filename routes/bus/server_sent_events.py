@@ -7,10 +7,7 @@ from sanic import Request
 from actors.calls.admission import count_stored
 from actors.calls.call import Call
 from routes.http.answers import quota_headers
-
-EVENT_STREAM = "text/event-stream"
-STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-"""Headers of event streams: no cache stores them, and nginx passes each event on at once."""
+from routes.http.event_stream import EVENT_STREAM, STREAM_HEADERS
 
 
 async def begin_events(request: Request, call: Call, more: dict[str, str] | None = None) -> Any:

@@ -21,6 +21,17 @@ HEADERS = ("authorization", "x-api-key", "content-type", "idempotency-key", "acc
 
 CREDENTIALS = HEADERS[:2]
 
+DOOR_HEADERS = (
+    *HEADERS,
+    "a2a-extensions",
+    "a2a-version",
+    "if-none-match",
+    "last-event-id",
+    "x-conversation-id",
+    "x-stainless-retry-count",
+)
+"""The same for the routes of open protocols."""
+
 Door = Literal["bus", "tool", "route", "admission"]
 
 
@@ -35,15 +46,17 @@ class Admitted(msgspec.Struct, frozen=True, array_like=True):
 
     @classmethod
     def of(cls, call: Call) -> Self:
-        """Return the admission of a call that has been admitted."""
+        """Return the admission of a call that has been admitted; its plan is empty if it was not counted."""
         quota = call.quota
-        assert quota is not None
+        if quota is None:
+            return cls(call.user, "", None, 0, 0)
         return cls(call.user, quota.plan, quota.limit, quota.used, quota.resets_at)
 
     async def admit(self, call: Call) -> None:
         """Admit the request again, without a look at its credential and without counting it."""
         call.sent_by(self.caller)
-        call.quota = QuotaStatus(self.plan, self.limit, self.used, self.resets_at)
+        if self.plan:
+            call.quota = QuotaStatus(self.plan, self.limit, self.used, self.resets_at)
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,12 +68,13 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
             only its admission is asked for.
         name: the command's service, or the route's name.
         request_id, address: the request's id and the client's address, as the node that received it found them.
-        headers: those of HEADERS that it has, by names in lower case.
+        headers: those of HEADERS (DOOR_HEADERS) that it has, by names in lower case.
         body: the body as received, or a tool's arguments as JSON.
         params, args: the parameters of a gateway route's path and query.
         events: whether the answer's pieces are sent as they come.
         admitted: its admission, if it moves on from the node that admitted it.
         moves: how often it has moved on.
+        base_url: the gateway's URL as its client knows it, where answers name it.
     """
 
     key: str
@@ -75,6 +89,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     events: bool = False
     admitted: Admitted | None = None
     moves: int = 0
+    base_url: str = ""
 
     def moved(self, key: str, admitted: Admitted) -> "Run":
         """Return the run for the node of another key, with no credential, because it is admitted."""
@@ -145,9 +160,9 @@ Malformed = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """Raised for bytes that are no run or no frame."""
 
 
-def headers_of(header: Callable[[str], str | None]) -> dict[str, str]:
+def headers_of(header: Callable[[str], str | None], names: Iterable[str] = HEADERS) -> dict[str, str]:
     """Return those of a request's headers that its run needs."""
-    sent = ((name, header(name)) for name in HEADERS)
+    sent = ((name, header(name)) for name in names)
     return {name: value for name, value in sent if value is not None}
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 from actors.calls.admission import admit, count_stored
 from actors.calls.call import Call, Elsewhere
@@ -16,6 +16,7 @@ from actors.runtime.mailbox import Progress
 from routes.bus.bus import CommandBus
 from routes.bus.passing_on import BusPassage
 from routes.bus.request import BusRequest
+from routes.doors.answer_stream import AnswerStream, ForwardedStream
 from routes.forwarding.entry import SUBJECT, Forwarding
 from routes.forwarding.run import (
     Admission,
@@ -33,7 +34,7 @@ from routes.forwarding.run import (
 from routes.gateway.passing_on import GatewayPassage
 from routes.gateway.route import Arrival, Route
 from routes.gateway.serve import GatewayRoutes
-from routes.http.answers import credential_of, quota_headers
+from routes.http.answers import JsonAnswer, credential_of, quota_headers
 from routes.http.errors import as_service_error
 from routes.http.exchange import Exchange
 from routes.mcp.tools import members_of_tool
@@ -79,14 +80,16 @@ class RunServer:
         finally:
             work.discard(running)
 
-    async def _carried_out(self, run: Run, progress: Callable[[Call], Progress] | None = None) -> Iterable[bytes]:
+    async def _carried_out(
+        self, run: Run, progress: Callable[[Call], Progress] | None = None, stream: AnswerStream | None = None
+    ) -> Iterable[bytes]:
         """Carry out a run; return the frames of its answer, without those of its pieces."""
         try:
             match run.door:
                 case "admission":
                     return (await self._admitted(run),)
                 case "route":
-                    return await self._served_by_route(run)
+                    return await self._served_by_route(run, stream)
                 case "bus" | "tool":
                     return await self._served_by_bus(run, progress)
         except Elsewhere as change:
@@ -121,7 +124,7 @@ class RunServer:
         assert answer is not None  # only a stream without end has none, and it stays where it arrived
         return answer_frames(answer.status, answer.headers, answer.body, answer.rest)
 
-    async def _served_by_route(self, run: Run) -> Iterable[bytes]:
+    async def _served_by_route(self, run: Run, stream: AnswerStream | None) -> Iterable[bytes]:
         route = self._routes.get(run.name)
         if route is None:
             raise NotReached(f"this node has no route {run.name}")
@@ -130,11 +133,17 @@ class RunServer:
             return run.body
 
         header, admission = run.headers.get, run.admitted and run.admitted.admit
-        arrival = Arrival(header, header, lambda: run.args, receive, admission, forwarded=True)
+        arrival = Arrival(
+            header, header, lambda: run.args, receive, admission, forwarded=True, stream=stream, base_url=run.base_url
+        )
         call = Call(self._exchange.core, run.request_id, run.address, run.name)
         answer = await self._gateway.serve(arrival, route, run.params, call)
-        headers: Any = answer.headers
-        return answer_frames(answer.status, dict(headers), answer.body or b"")
+        if answer is None:  # its pieces have been sent
+            return answer_frames(200, {}, b"")
+        headers: dict[str, str] = dict(cast(Any, answer.headers))
+        if answer.body and not isinstance(answer, JsonAnswer):
+            headers["content-type"] = answer.content_type or ""
+        return answer_frames(answer.status, headers, answer.body or b"")
 
     async def _streamed(self, run: Run) -> AsyncIterator[bytes]:
         """Carry out a run whose answer's pieces are sent as they come."""
@@ -152,7 +161,11 @@ class RunServer:
 
             return send
 
-        running = asyncio.create_task(self._carried_out(run, progress))
+        stream = ForwardedStream(
+            lambda headers: frames.put_nowait(encode(Opening(headers))),
+            lambda piece: frames.put_nowait(encode(Delta(piece))),
+        )
+        running = asyncio.create_task(self._carried_out(run, progress, stream if run.door == "route" else None))
         running.add_done_callback(lambda _: frames.put_nowait(None))
         try:
             while (frame := await frames.get()) is not None:

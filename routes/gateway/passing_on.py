@@ -6,13 +6,15 @@ from typing import Any
 from sanic import HTTPResponse
 
 from actors.calls.call import Call, Elsewhere
+from routes.doors.answer_stream import AnswerStream
+from routes.doors.door import JSON
 from routes.forwarding.entry import Forwarding
-from routes.forwarding.run import Admitted, Run, headers_of
+from routes.forwarding.run import DOOR_HEADERS, HEADERS, Admitted, Delta, Opening, Run, headers_of
 from routes.gateway.route import Arrival, Route
 from routes.http.answers import credential_of, gateway_answer
 from routes.http.background import BackgroundTasks
 
-Served = tuple[int, HTTPResponse]
+Served = tuple[int, HTTPResponse | None]
 
 
 class GatewayPassage:
@@ -31,9 +33,9 @@ class GatewayPassage:
             Elsewhere: it is on another node.
             NoCredential, InvalidCredential: the route needs a credential, and there is none, or an unknown one.
         """
-        home = None
-        if route.entrance == "member":
-            home = await self._forwarding.away(credential_of(arrival.header))
+        home, credential = None, credential_of(arrival.header)
+        if route.entrance == "member" or (route.entrance == "guest" and credential is not None):
+            home = await self._forwarding.away(credential)
         elif route.entrance == "open" and route.mutates:
             home = self._forwarding.away_by_address(call.address)
         if home is not None:
@@ -55,13 +57,29 @@ class GatewayPassage:
         run = await _run_of(arrival, route, params, call, key)
         if call.caller is not None:
             run = self._forwarding.moved_on(run, Admitted.of(call))
-        passing_on = self._passed_on(run, route, call)
+        passing_on = self._passed_on(run, route, call, arrival.stream)
+        if arrival.stream is not None:
+            return await arrival.stream.carry(passing_on, self._work)
         return await (self._work.shielded(passing_on) if route.mutates else passing_on)
 
-    async def _passed_on(self, run: Run, route: Route, call: Call) -> Served:
-        keyed = route.method == "POST" and route.entrance == "member" and "idempotency-key" in run.headers
-        answered = await self._forwarding.carry_out(call, run, safe=keyed or not route.mutates)
-        return 0, gateway_answer(answered.status, b"".join(answered.pieces), answered.headers)
+    async def _passed_on(self, run: Run, route: Route, call: Call, stream: AnswerStream | None) -> Served:
+        def hear(piece: Opening | Delta) -> None:
+            assert stream is not None
+            if isinstance(piece, Delta):
+                stream.send(piece.text.encode())
+            else:
+                stream.open(piece.headers)
+
+        safe = not route.mutates or route.repeatable or _has_key(run, route)
+        answered = await self._forwarding.carry_out(call, run, safe=safe, hear=hear)
+        media_type = answered.headers.pop("content-type", JSON)
+        return 0, gateway_answer(answered.status, b"".join(answered.pieces), answered.headers, media_type)
+
+
+def _has_key(run: Run, route: Route) -> bool:
+    """Return whether a change is carried out once for its Idempotency-Key."""
+    takes_key = route.method == "POST" and route.entrance == "member" and route.door is None
+    return takes_key and "idempotency-key" in run.headers
 
 
 async def _run_of(arrival: Arrival, route: Route, params: dict[str, str], call: Call, key: str) -> Run:
@@ -70,14 +88,17 @@ async def _run_of(arrival: Arrival, route: Route, params: dict[str, str], call: 
     def header(name: str) -> str | None:
         return arrival.whole_header(name) if name == "content-type" else arrival.header(name)
 
+    body = arrival.body = arrival.body or await arrival.receive()
     return Run(
         key=key,
         door="route",
         name=route.name,
         request_id=call.request_id,
         address=call.address,
-        headers=headers_of(header),
-        body=await arrival.receive(),
+        headers=headers_of(header, HEADERS if route.door is None else DOOR_HEADERS),
+        body=body,
         params=params,
         args=arrival.args(),
+        events=arrival.stream is not None,
+        base_url=arrival.base_url,
     )

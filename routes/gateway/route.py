@@ -1,7 +1,7 @@
 """Gateway routes as data, from which their handlers, checks and OpenAPI operations derive."""
 
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -9,27 +9,35 @@ from pydantic import BaseModel
 
 from actors.calls.call import Call
 from actors.calls.request import Body
+from routes.doors.answer_stream import AnswerStream
+from routes.doors.door import JSON, Door
 from routes.http.exchange import Received
 from routes.openapi.schemas import Schema
 
-Entrance = Literal["member", "internal", "open"]
+Entrance = Literal["member", "guest", "internal", "open"]
 
 
 @dataclass(frozen=True, slots=True)
 class RouteReply:
-    """The answer of a gateway route: a JSON value, or no body if `value` is None and the status 204."""
+    """The answer of a gateway route: a JSON value, a body already written, or none if `value` is None."""
 
     value: Any = None
     status: int = HTTPStatus.OK
     quoted: tuple[int, ...] = ()
     """Positions of the memories quoted in it (see `actors/idempotency/records.py`)."""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Further headers, of a route without Idempotency-Key."""
+    media_type: str = JSON
+    """The same: its media type."""
 
 
 @dataclass(frozen=True, slots=True)
 class RouteCall:
     """One request to a gateway route.
 
-    `params` are the path's parameters; `body` and `query` are instances of the route's models, None without a model.
+    `params` are the path's parameters; `body` and `query` are instances of the route's models, None without a model;
+    `body` may also be the result of the route's `parse`. `stream` takes a streamed answer, on a route that `streams`.
+    `base_url` is the gateway's URL as its client knows it, on the route of a door.
     """
 
     call: Call
@@ -37,6 +45,8 @@ class RouteCall:
     body: Any
     query: Any
     received: Received
+    stream: AnswerStream | None = None
+    base_url: str = ""
 
 
 @dataclass(slots=True)
@@ -55,6 +65,12 @@ class Arrival:
     """Admits it if its admission is not this node's matter."""
     forwarded: bool = False
     """Whether it arrived at another node, which has sent it here."""
+    stream: AnswerStream | None = None
+    """Takes a streamed answer."""
+    base_url: str = ""
+    """The gateway's URL as its client knows it."""
+    body: bytes = b""
+    """The body, as far as it has been received."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +79,8 @@ class Route:
 
     Args:
         method: GET, POST, PUT, PATCH or DELETE.
-        path: its path, with parameters in braces.
+        path: its path, with parameters in braces; its last segment may end in a colon and a verb. A final slash is
+            allowed.
         name: the operation's id in OpenAPI, logs, metrics and the audit log.
         tag: its group in the OpenAPI document.
         summary: its purpose in one line.
@@ -74,13 +91,22 @@ class Route:
         query: the model of its query.
         may_be_empty: True if success may also be 204 without a body.
         errors: the HTTP statuses of its own refusals, beyond those of every route with its entrance.
-        entrance: `member` needs a credential and counts, `internal` needs X-Internal-Secret, `open` needs nothing.
+        entrance: `member` needs a credential and counts, `guest` does so if one is sent and needs none, `internal`
+            needs X-Internal-Secret, `open` needs nothing.
         mutates: True for a change, which has an audit row and, on POST, may have an Idempotency-Key.
         example: a valid body.
         reads_body: True if the route reads its body itself, of any media type.
         described_body: the OpenAPI description of such a body.
         redacted: the answer to a repeat with an Idempotency-Key if the first answer quoted a memory censored since.
         mock: True for a route that exists only if DEV_MOCKS_ENABLED is set.
+        door: the protocol that it belongs to, which writes its errors; such a route ignores Idempotency-Key.
+        parse: reads the body, after admission and count, into `RouteCall.body`; may raise a ServiceError. The body is
+            received as with `reads_body`.
+        named: the names of the entities in a parsed body, for the audit row; those of the path are added.
+        streams: True if its answer may be streamed; the run goes on when its client disconnects.
+        counts: False for a read that the quota doesn't count.
+        repeatable: True for a change that may be carried out again after another node was lost with it, because a
+            repeat finds the first one.
     """
 
     method: str
@@ -102,3 +128,9 @@ class Route:
     described_body: Schema | None = None
     redacted: Any = None
     mock: bool = False
+    door: Door | None = None
+    parse: Callable[[Received], Any] | None = None
+    named: Callable[[Any], dict[str, str]] | None = None
+    streams: bool = False
+    counts: bool = True
+    repeatable: bool = False

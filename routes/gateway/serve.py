@@ -1,30 +1,53 @@
 """Serves gateway routes from their tables: credential, quota, checks, handler, one shape of errors."""
 
-import re
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable, Mapping
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 from pydantic import BaseModel, ValidationError
 from sanic import Blueprint, HTTPResponse, Request
+from sanic.exceptions import NotFound
 
-from actors.calls.admission import admit, count_stored
-from actors.calls.call import Call
+from actors.calls.admission import admit, authenticate, count_stored
+from actors.calls.call import Call, Elsewhere
 from actors.calls.known_members import members_of
 from actors.calls.request import checked, refusal_of
-from actors.errors import ServiceError
+from actors.errors import Overloaded, ServiceError
 from actors.idempotency.once import Done, fingerprint_of
 from actors.idempotency.records import Rendered
+from routes.doors.answer_stream import AnswerStream, ConnectionStream
+from routes.doors.door import JSON, Door, door_of
+from routes.gateway.paths import Verbs, by_sanic_path, chosen
 from routes.gateway.route import Arrival, Route, RouteCall, RouteReply
-from routes.http.answers import REPLAYED, credential_of, error_answer, gateway_answer, quota_headers, status_of
+from routes.http.answers import (
+    REPLAYED,
+    credential_of,
+    error_answer,
+    gateway_answer,
+    headers_of,
+    quota_headers,
+    status_of,
+)
 from routes.http.bodies import json_object, next_turn, received_body, whole_header
+from routes.http.errors import as_service_error
 from routes.http.exchange import Exchange, Received, Writing
 from routes.http.internal_auth import InternalAuth
 
 if TYPE_CHECKING:
     from routes.gateway.passing_on import GatewayPassage
+
+
+Served = tuple[int, HTTPResponse | None]
+
+
+class _CarriedOut(NamedTuple):
+    """The end of a request, and what its answer has beside the body."""
+
+    done: Done
+    headers: Mapping[str, str] = {}
+    media_type: str = JSON
 
 
 class GatewayRoutes:
@@ -39,57 +62,89 @@ class GatewayRoutes:
     def blueprint(self, routes: Iterable[Route]) -> Blueprint:
         """Return the Sanic routes of these rows."""
         blueprint = Blueprint("members")
-        for route in routes:
-            self._add(blueprint, route)
+        for (method, path), verbs in by_sanic_path(routes).items():
+            self._add(blueprint, method, path, verbs)
         return blueprint
 
-    def _add(self, blueprint: Blueprint, route: Route) -> None:
-        async def handler(request: Request, **params: str) -> HTTPResponse:
-            return await self.serve(_arrived(request), route, params, self._exchange.call_of(request, route.name))
+    def _add(self, blueprint: Blueprint, method: str, path: str, verbs: Verbs) -> None:
+        async def handler(request: Request, **sent: str) -> HTTPResponse | None:
+            route, params = chosen(verbs, sent)
+            if route is None:
+                raise NotFound
+            arrival = self._arrived(request, route)
+            return await self.serve(arrival, route, params, self._exchange.call_of(request, route.name))
 
-        path = re.sub(r"{(\w+)}", r"<\1:str>", route.path)
-        blueprint.add_route(handler, path, methods=[route.method], name=route.name, ignore_body=True)
+        name = next(iter(verbs.values())).name
+        blueprint.add_route(handler, path, methods=[method], name=name, ignore_body=True)
 
-    async def serve(self, arrival: Arrival, route: Route, params: dict[str, str], call: Call) -> HTTPResponse:
-        """Serve one request.
+    def _arrived(self, request: Request, route: Route) -> Arrival:
+        headers: Any = request.headers
+
+        def args() -> dict[str, str]:
+            arguments: Any = request.get_args(keep_blank_values=True)
+            return {name: values[0] for name, values in arguments.items()}
+
+        arrival = Arrival(headers.get, partial(whole_header, request), args, partial(received_body, request))
+        if route.door is not None:
+            arrival.base_url = self._exchange.base_url_of(request)
+        if route.streams:
+            arrival.stream = ConnectionStream(request)
+        return arrival
+
+    async def serve(self, arrival: Arrival, route: Route, params: dict[str, str], call: Call) -> HTTPResponse | None:
+        """Serve one request; return None if its answer was streamed.
 
         Raises:
             Elsewhere: it came from another node, and moves on.
         """
         started = perf_counter()
-        answer = await self._exchange.run(call, started, self._served(arrival, route, params, call), _refused)
-        assert answer is not None  # only a stream has no answer
-        return answer
+        serving, refuse = self._served(arrival, route, params, call), partial(_refused, route.door, arrival)
+        return await self._exchange.run(call, started, serving, refuse)
 
-    async def _served(
-        self, arrival: Arrival, route: Route, params: dict[str, str], call: Call
-    ) -> tuple[int, HTTPResponse]:
-        here = self._served_here(arrival, route, params, call)
-        if self.passage is None or arrival.forwarded:
-            return await here
-        return await self.passage.served(here, arrival, route, params, call)
-
-    async def _served_here(
-        self, arrival: Arrival, route: Route, params: dict[str, str], call: Call
-    ) -> tuple[int, HTTPResponse]:
+    async def _served(self, arrival: Arrival, route: Route, params: dict[str, str], call: Call) -> Served:
+        serving: Coroutine[Any, Any, Served] = self._served_here(arrival, route, params, call)
+        if self.passage is not None and not arrival.forwarded:
+            serving = self.passage.served(serving, arrival, route, params, call)
+        stream = arrival.stream
+        if stream is None:
+            return await serving
+        code, answer = 0, None
         try:
-            done = await self._carried_out(arrival, route, params, call)
+            code, answer = await serving
+        except Exception as raised:
+            if not stream.begun:
+                raise
+            error = as_service_error(raised)
+            await stream.end(_last_piece(error, stream, route.door, arrival.body))
+            return error.internal_code, None
+        if stream.begun:
+            await stream.end()
+            return code, None
+        return code, answer
+
+    async def _served_here(self, arrival: Arrival, route: Route, params: dict[str, str], call: Call) -> Served:
+        try:
+            carried_out = await self._carried_out(arrival, route, params, call)
         except Exception:
             await count_stored(call)  # as for answers, an error is sent only once its request is counted
             raise
         await count_stored(call)
+        done = carried_out.done
         headers = {"X-Request-Id": call.request_id} | quota_headers(call)
         if done.replayed:
             headers[REPLAYED] = "true"
-        return done.internal_code, gateway_answer(done.rendered.status, done.rendered.body, headers)
+        headers.update(carried_out.headers)
+        answer = gateway_answer(done.rendered.status, done.rendered.body, headers, carried_out.media_type)
+        return done.internal_code, answer
 
-    async def _carried_out(self, arrival: Arrival, route: Route, params: dict[str, str], call: Call) -> Done:
+    async def _carried_out(self, arrival: Arrival, route: Route, params: dict[str, str], call: Call) -> _CarriedOut:
         """Run the checks in the order of the contract, then the handler."""
         if route.entrance == "internal":
             self._internal_auth.check(arrival.header)
-        sent: dict[str, Any] = {}
+        sent: Any = {}
         body = b""
-        if not route.reads_body:
+        late = route.reads_body or route.parse is not None
+        if not late:
             body = await arrival.receive()
             if route.body is not None:
                 media_type = arrival.whole_header("content-type")
@@ -97,57 +152,110 @@ class GatewayRoutes:
                 await next_turn(body)
         if self.passage is not None and not arrival.forwarded:
             await self.passage.require_home(arrival, route, call)
-        if route.entrance == "member":
-            if arrival.admission is not None:
-                await arrival.admission(call)
-            else:
-                await admit(call, credential_of(arrival.header))
-            if route.mutates:
-                await count_stored(call)
-        if route.reads_body:
-            body = await arrival.receive()  # here, where a disconnect of the client ends it
+        await _admit(arrival, route, call)
+        if late:
+            body = arrival.body = await arrival.receive()  # here, where a disconnect of the client ends it
+            await next_turn(body)
         args = arrival.args()
-        received = RouteCall(
-            call,
-            params,
-            route.body and checked(route.body, sent),
-            route.query and _asked(route.query, args),
-            Received(arrival.whole_header, args, body),
-        )
+        received = Received(arrival.whole_header, args, body)
+        parsed = route.parse(received) if route.parse else route.body and checked(route.body, sent)
+        asked = route.query and _asked(route.query, args)
+        request = RouteCall(call, params, parsed, asked, received, arrival.stream, arrival.base_url)
         await next_turn(body)
-        call.target_names = params
+        call.target_names = params | route.named(parsed) if route.named else params
+        if route.door is not None:
+            return _of_door(await self._run_of_door(route, request))
+        return _CarriedOut(await self._done(arrival, route, request, body if late else sent))
+
+    async def _run_of_door(self, route: Route, request: RouteCall) -> RouteReply:
+        """Run the handler of a door, with its answer streamed if it wants that."""
+        exchange, call, stream = self._exchange, request.call, request.stream
+        running = exchange.carry_out(call, route.run, request) if route.mutates else route.run(request)
+        if stream is None:
+            return await (exchange.work.shielded(running) if route.mutates else running)
+        stream.headers = {"X-Request-Id": call.request_id} | quota_headers(call)
+        return await stream.carry(_unless_begun(stream, running), exchange.work)
+
+    async def _done(self, arrival: Arrival, route: Route, request: RouteCall, sent: Any) -> Done:
+        """Run the handler of a gateway route, once if it has an Idempotency-Key; `sent` is its body."""
+        call = request.call
         if not route.mutates:
-            return Done(_rendered(await route.run(received)))
+            return Done(_rendered(await route.run(request)))
         exchange = self._exchange
         key = arrival.header("idempotency-key") if route.method == "POST" else None
         if key is None or call.caller is None:
-            reply = await exchange.work.shielded(exchange.carry_out(call, route.run, received))
+            reply = await exchange.work.shielded(exchange.carry_out(call, route.run, request))
             return Done(_rendered(reply))
-        fingerprint = fingerprint_of(
-            f"{route.name} {orjson.dumps(params).decode()}", body if route.reads_body else sent
-        )
-        await next_turn(body)
+        fingerprint = fingerprint_of(f"{route.name} {orjson.dumps(request.params).decode()}", sent)
+        await next_turn(request.received.body)
         writing = Writing(_rendered, _failed, partial(_rendered, RouteReply(route.redacted)))
-        once = exchange.carry_out_once(call, route.run, received, key, fingerprint, writing)
+        once = exchange.carry_out_once(call, route.run, request, key, fingerprint, writing)
         return await exchange.work.shielded(once)
 
 
-def _arrived(request: Request) -> Arrival:
-    headers: Any = request.headers
+async def _admit(arrival: Arrival, route: Route, call: Call) -> None:
+    """Check the credential of a route that takes one, and count the request.
 
-    def args() -> dict[str, str]:
-        arguments: Any = request.get_args(keep_blank_values=True)
-        return {name: values[0] for name, values in arguments.items()}
+    Raises:
+        NoCredential, InvalidCredential, QuotaExceeded: it is refused.
+    """
+    credential = credential_of(arrival.header)
+    if arrival.admission is not None:
+        await arrival.admission(call)
+    elif route.entrance == "member" or (route.entrance == "guest" and credential is not None):
+        await (admit if route.counts else authenticate)(call, credential)
+    if route.mutates or route.streams:  # before the change, and before the first piece
+        await count_stored(call)
 
-    return Arrival(headers.get, partial(whole_header, request), args, partial(received_body, request))
+
+async def _unless_begun(stream: AnswerStream, running: Coroutine[Any, Any, RouteReply]) -> RouteReply:
+    """Run the handler of a door, which can't move to another node once its answer has begun."""
+    try:
+        return await running
+    except Elsewhere:
+        if stream.begun:
+            raise Overloaded("The agent has moved to another node; send this again.") from None
+        raise
 
 
-async def _refused(call: Call, error: ServiceError) -> HTTPResponse:
-    return error_answer(call.request_id, error, quota_headers(call))
+def _last_piece(error: ServiceError, stream: AnswerStream, door: Door | None, body: bytes) -> bytes:
+    """Write an error as the last piece of a stream."""
+    if stream.failure is not None:
+        return stream.failure(error)
+    return b"" if door is None else door.stream_error(error, body)
+
+
+async def _refused(door: Door | None, arrival: Arrival, call: Call, error: ServiceError) -> HTTPResponse:
+    if door is None:
+        return error_answer(call.request_id, error, quota_headers(call))
+    return refused_by(door, call.request_id, error, arrival.body, quota_headers(call))
+
+
+def refused_by(
+    door: Door, request_id: str, error: ServiceError, body: bytes = b"", extra: Mapping[str, str] | None = None
+) -> HTTPResponse:
+    """Return a door's answer to an error."""
+    refusal = door.refusal(error, body)
+    headers = headers_of(error) | dict(extra or {}) | {"X-Request-Id": request_id} | dict(refusal.headers)
+    return gateway_answer(refusal.status, refusal.body, headers, refusal.media_type)
+
+
+def refused_below(
+    doors: Iterable[Door], path: str, request_id: str, error: ServiceError, extra: dict[str, str]
+) -> HTTPResponse | None:
+    """Return the answer to an error of a path that no route serves, if a door serves others beside it."""
+    door = door_of(path, doors)
+    return door and refused_by(door, request_id, error, extra=extra)
+
+
+def _of_door(reply: RouteReply) -> _CarriedOut:
+    return _CarriedOut(Done(_rendered(reply)), reply.headers, reply.media_type)
 
 
 def _rendered(reply: RouteReply) -> Rendered:
-    return Rendered(int(reply.status), b"" if reply.value is None else orjson.dumps(reply.value))
+    value = reply.value
+    written = value if isinstance(value, bytes) else b"" if value is None else orjson.dumps(value)
+    return Rendered(int(reply.status), written)
 
 
 def _failed(error: ServiceError) -> Rendered:

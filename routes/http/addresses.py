@@ -16,14 +16,14 @@ def client_address(peer: str, header: Callable[[str], str | None], trusted: Sequ
     the client is then the proxy that wrote it.
     """
     address = _parse(peer.partition("%")[0]) if ":" in peer else peer  # one caller for all spellings of an address
-    if not trusted or not _is_trusted(address, trusted):
+    if not trusted or not is_trusted(address, trusted):
         return str(address or peer)
     for hop in reversed(_hops(header("forwarded"), header("x-forwarded-for"))):
         sender = _parse(hop)
         if sender is None:
             break
         address = sender
-        if not _is_trusted(sender, trusted):
+        if not is_trusted(sender, trusted):
             break
     return str(address)
 
@@ -47,7 +47,8 @@ def _without_port(hop: str) -> str:
     return hop.partition(":")[0] if hop.count(":") == 1 else hop
 
 
-def _is_trusted(address: str | IPv4Address | IPv6Address | None, trusted: Sequence[Network]) -> bool:
+def is_trusted(address: str | IPv4Address | IPv6Address | None, trusted: Sequence[Network]) -> bool:
+    """Return whether an address is a trusted proxy's."""
     parsed = _parse(address) if isinstance(address, str) else address
     return parsed is not None and any(parsed in network for network in trusted)
 

@@ -200,9 +200,13 @@ def error_answer(request_id: str, error: ServiceError, extra: dict[str, str] | N
     return JsonAnswer(orjson.dumps({"status": status_of(error)}), error.http_code, headers)
 
 
-def gateway_answer(status: int, body: bytes, headers: dict[str, str]) -> HTTPResponse:
+def gateway_answer(status: int, body: bytes, headers: dict[str, str], media_type: str = JSON) -> HTTPResponse:
     """Return the answer of a gateway route, which may have no body."""
-    return JsonAnswer(body, status, headers) if body else HTTPResponse(status=status, headers=headers)
+    if not body:
+        return HTTPResponse(status=status, headers=headers)
+    if media_type != JSON:
+        return HTTPResponse(body, status, headers, media_type)
+    return JsonAnswer(body, status, headers)
 
 
 def bus_error(

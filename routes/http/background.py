@@ -40,6 +40,11 @@ class BackgroundTasks:
         """Record that the request no longer waits for this work."""
         self._waited_for.discard(work)
 
+    def abandon(self, task: asyncio.Task[Any]) -> None:
+        """Let a task go on without its request; its failure is logged."""
+        self.leave(task)
+        task.add_done_callback(_tell_fault)
+
     def begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Run a coroutine in a task of its own; call `leave` if its request ends first."""
         task = asyncio.create_task(work)
@@ -54,8 +59,7 @@ class BackgroundTasks:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            self.leave(task)
-            task.add_done_callback(_tell_fault)
+            self.abandon(task)
             raise
 
 

@@ -1,6 +1,7 @@
 """The handler of errors that no front door has answered."""
 
 import logging
+from collections.abc import Callable
 
 from sanic import HTTPResponse, Request, handlers
 from sanic.exceptions import (
@@ -21,22 +22,28 @@ from routes.http.answers import bus_error, error_answer, request_id_of
 log = logging.getLogger("parley.http")
 
 
+DoorAnswer = Callable[[str, str, errors.ServiceError, dict[str, str]], HTTPResponse | None]
+"""Writes an error in the shape of the door that a path belongs to; None if it belongs to none."""
+
+
 class ErrorHandler(handlers.ErrorHandler):
     """Answers every exception in the common error shape, Sanic's included."""
 
-    def __init__(self, bus_prefix: str) -> None:
+    def __init__(self, bus_prefix: str, door_answer: DoorAnswer) -> None:
         super().__init__()
         self._bus_prefix = bus_prefix
+        self._door_answer = door_answer
 
     def default(self, request: Request, exception: Exception) -> HTTPResponse:
-        """Return the answer to an exception: a TPSResponse under the bus's path, else the status object alone."""
+        """Return the answer to an exception: a TPSResponse, a door's shape, or the status object."""
         error = as_service_error(exception)
         extra: dict[str, str] = {}
         if isinstance(exception, MethodNotAllowed):
             extra["Allow"] = exception.headers.get("Allow", "")
         if request.path.startswith(self._bus_prefix):
             return bus_error(request_id_of(request), None, error, extra=extra).response()
-        return error_answer(request_id_of(request), error, extra)
+        request_id = request_id_of(request)
+        return self._door_answer(request.path, request_id, error, extra) or error_answer(request_id, error, extra)
 
 
 def as_service_error(exception: BaseException) -> errors.ServiceError:

@@ -23,6 +23,7 @@ from routes.http.access_log import AccessLog
 from routes.http.addresses import Network, client_address
 from routes.http.answers import request_id_of
 from routes.http.background import BackgroundTasks
+from routes.http.base_url import base_url
 from routes.http.bodies import whole_header
 from routes.http.errors import as_service_error
 from routes.http.metrics import RequestMetrics
@@ -95,6 +96,11 @@ class Exchange:
         """Return the client's address of a Sanic request."""
         connection: Any = request.conn_info
         return client_address(connection.client_ip, partial(whole_header, request), self._trusted_proxies)
+
+    def base_url_of(self, request: Request) -> str:
+        """Return the gateway's URL as the client of a request knows it, without a final slash."""
+        connection: Any = request.conn_info
+        return base_url(connection.client_ip, partial(whole_header, request), self._trusted_proxies)
 
     def call_of(self, request: Request, service: str) -> Call:
         """Return a new call for a Sanic request."""

@@ -109,7 +109,7 @@ _COMMAND_RESPONSES = {
 }
 """Errors of commands by HTTP status: the name of the response in the document, and its description."""
 
-_ROUTE_RESPONSES = {
+ROUTE_RESPONSES = {
     400: "The request is wrong.",
     401: "No credential, or not a valid one.",
     403: "Not permitted, or not on this plan.",
@@ -143,7 +143,7 @@ def refusal_responses() -> Schema:
         examples = {type(error).__name__: _of_command(error) for error in COMMAND_ERRORS if bus_status(error) == status}
         headers = RETRY_AFTER if status in (429, 500) else {}
         responses[name] = _refusal(description, "TPSResponse", examples, headers | _limits(status, counted=True))
-    for status, description in _ROUTE_RESPONSES.items():
+    for status, description in ROUTE_RESPONSES.items():
         errors = (error for error in ROUTE_ERRORS if error.http_code == status)
         examples = {type(error).__name__: {"status": status_of(error)} for error in errors}
         for counted in (True, False):

@@ -6,8 +6,9 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
+from routes.doors.door import Door
 from routes.gateway.route import Entrance, Route
-from routes.openapi.errors import RATE_LIMIT, route_refusals
+from routes.openapi.errors import RATE_LIMIT, ROUTE_RESPONSES, route_refusals
 from routes.openapi.schemas import Schema, ref, text
 
 OPEN_TO_ALL = "Needs no credential and is not counted."
@@ -21,14 +22,21 @@ IDEMPOTENCY_PARAMETER: Schema = {
     "`Idempotency-Replayed: true`.",
 }
 
-_SECURITY: dict[Entrance, list[Schema]] = {"member": CREDENTIALS, "internal": [{"internalSecret": []}], "open": []}
+_SECURITY: dict[Entrance, list[Schema]] = {
+    "member": CREDENTIALS,
+    "guest": [*CREDENTIALS, {}],
+    "internal": [{"internalSecret": []}],
+    "open": [],
+}
 _DESCRIPTIONS: dict[Entrance, str] = {
     "member": "Takes a session token or an API key, and counts as one request of the day.",
+    "guest": "Needs no credential; one that is sent must be valid.",
     "internal": "For the operator: takes the gateway's secret in `X-Internal-Secret`. Exists only while one is set.",
     "open": OPEN_TO_ALL,
 }
 _REFUSALS: dict[Entrance, tuple[int, ...]] = {
     "member": (401, 429, 503),
+    "guest": (401, 503),
     "internal": (401, 404, 503),
     "open": (400, 503),
 }
@@ -55,29 +63,32 @@ def route_schemas(routes: Iterable[Route]) -> Schema:
 
 
 def _of_route(route: Route) -> Schema:
-    success = {"description": "Done."} if route.reply is None else reply("Done.", route.reply)
+    success = _success(route)
     empty: Schema = {"204": {"description": "Done; there is nothing to show."}} if route.may_be_empty else {}
     refusals = {*_REFUSALS[route.entrance], *route.errors}
-    takes_key = route.method == "POST" and route.mutates and route.entrance == "member"
+    takes_key = route.method == "POST" and route.mutates and route.entrance == "member" and route.door is None
     if takes_key:
         refusals |= {400, 409}  # an invalid key, or one used for another request
-    if route.body is not None or route.reads_body:
+    if route.body is not None or route.reads_body or route.parse is not None:
         refusals.update(_OF_A_BODY)
     elif route.method in ("POST", "PUT"):
         refusals |= {408, 413}  # a body is received although the route ignores it
     if route.query is not None:
         refusals.add(400)
-    counted = route.entrance == "member"
+    counted = route.entrance == "member" and route.counts
+    if not route.counts:
+        refusals.discard(429)
     if route.status >= 400:  # a placeholder, which always refuses
         responses = route_refusals((route.status,), counted=counted)
     else:
         responses = {str(int(route.status)): success} | empty
         if counted:
             responses = {status: response | {"headers": RATE_LIMIT} for status, response in responses.items()}
-    responses |= route_refusals(refusals, counted=counted)
-    described = operation(
-        route.tag, route.name, route.summary, _DESCRIPTIONS[route.entrance], responses, _SECURITY[route.entrance]
-    )
+    responses |= route_refusals(refusals, counted=counted) if route.door is None else _of_door(route.door, refusals)
+    description = _DESCRIPTIONS[route.entrance]
+    if route.entrance == "member" and not counted:
+        description = "Takes a session token or an API key, and is not counted."
+    described = operation(route.tag, route.name, route.summary, description, responses, _SECURITY[route.entrance])
     parameters = [*_path_parameters(route), *_query_parameters(route)]
     if takes_key:
         parameters.append(IDEMPOTENCY_KEY)
@@ -88,6 +99,18 @@ def _of_route(route: Route) -> Schema:
     elif route.described_body is not None:
         described["requestBody"] = route.described_body
     return described
+
+
+def _success(route: Route) -> Schema:
+    content: Schema = {} if route.reply is None else {"application/json": {"schema": route.reply}}
+    if route.streams:
+        content["text/event-stream"] = {"schema": text()}
+    return {"description": "Done."} | ({"content": content} if content else {})
+
+
+def _of_door(door: Door, statuses: Iterable[int]) -> Schema:
+    """Return the refusals of a door, in its own shape."""
+    return {str(status): reply(ROUTE_RESPONSES[status], door.error_schema) for status in sorted(statuses)}
 
 
 def _path_parameters(route: Route) -> list[Schema]:

@@ -31,6 +31,7 @@ from persistence.ledger import NoticeRow
 from persistence.postgres.store import PostgresStore
 from persistence.store import Store
 from routes.app import App, HttpOptions, build_app
+from routes.gateway.route import Route
 from routes.http.access_log import AccessLog
 from routes.listener import Listener
 from tests.support.core import CHEAP
@@ -193,6 +194,7 @@ async def running(
     options: CoreOptions | None = None,
     engine: Callable[[], Engine] = RecallEngine,
     before_start: Callable[[Node], None] | None = None,
+    more_routes: Sequence[Route] = (),
 ) -> AsyncIterator[Nodes]:
     """Run nodes over one database.
 
@@ -206,6 +208,7 @@ async def running(
         options: the settings of every core.
         engine: makes a node's chat engine.
         before_start: called for each node before its post starts, to serve subjects.
+        more_routes: further routes of each node.
     """
     names = [f"node{index}" for index in range(count)]
     network = network or Network(seed)
@@ -219,7 +222,7 @@ async def running(
             stack.push_async_callback(_closed, node)
             if before_start is not None:
                 before_start(node)
-            app = _application(node) if http else None
+            app = _application(node, more_routes) if http else None
             await node.post.start(name)
             stack.callback(asyncio.create_task(node.feed.keep_up()).cancel)
             stack.callback(asyncio.create_task(nodes.placed.beat(node.ownership, store)).cancel)
@@ -256,9 +259,9 @@ async def _closed(node: Node) -> None:
     await node.post.close()
 
 
-def _application(node: Node) -> App:
+def _application(node: Node, more_routes: Sequence[Route]) -> App:
     Sanic._app_registry.clear()  # a process has one application of a name # pyright: ignore[reportPrivateUsage]
-    options = HttpOptions(version="test", internal_secret=INTERNAL_SECRET)
+    options = HttpOptions(version="test", internal_secret=INTERNAL_SECRET, more_routes=more_routes)
     app = build_app(node.core, options, AccessLog(None))
     app.config.TOUCHUP = False  # it rewrites Sanic's methods, which works once in a process
     return app

@@ -1,0 +1,134 @@
+"""Streamed answers of routes: on a connection of this node, or on their way to the node that has the connection."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, TypeVar
+
+from sanic import Request
+
+from actors.errors import ServiceError
+from routes.http.background import BackgroundTasks
+from routes.http.event_stream import EVENT_STREAM, STREAM_HEADERS
+
+T = TypeVar("T")
+
+
+class AnswerStream:
+    """The streamed answer of one request.
+
+    The route calls `begin` once and then `send`; neither waits. A route that fails before `begin` is refused like any
+    other; one that returns without `begin` is answered with its `RouteReply`.
+    """
+
+    def __init__(self) -> None:
+        self.begun = False
+        self.headers: dict[str, str] = {}
+        """Headers of every answer, which the frame sets before the route runs."""
+        self.failure: Callable[[ServiceError], bytes] | None = None
+        """Writes an error as the last piece; None leaves that to the door."""
+
+    def begin(
+        self,
+        headers: Mapping[str, str] | None = None,
+        *,
+        media_type: str = EVENT_STREAM,
+        failure: Callable[[ServiceError], bytes] | None = None,
+    ) -> None:
+        """Begin an answer with status 200."""
+        self.failure = failure
+        self.open({"content-type": media_type} | STREAM_HEADERS | self.headers | dict(headers or {}))
+
+    def open(self, headers: dict[str, str]) -> None:
+        """Begin an answer with exactly these headers."""
+        self.begun = True
+        self._open(headers)
+
+    def send(self, piece: bytes) -> None:
+        """Send a piece, whole characters of UTF-8."""
+        raise NotImplementedError
+
+    async def carry(self, running: Coroutine[Any, Any, T], work: BackgroundTasks) -> T:
+        """Run a coroutine, sending its pieces as they come; return its result. A disconnect doesn't cancel it."""
+        raise NotImplementedError
+
+    async def end(self, last: bytes = b"") -> None:
+        """Send the last piece, if any, and end the answer."""
+        raise NotImplementedError
+
+    def _open(self, headers: dict[str, str]) -> None:
+        raise NotImplementedError
+
+
+class ConnectionStream(AnswerStream):
+    """A streamed answer on a connection of this node."""
+
+    def __init__(self, request: Request) -> None:
+        super().__init__()
+        self._request: Any = request  # Sanic leaves its responses untyped
+        self._response: Any = None
+        self._opening: dict[str, str] = {}
+        self._pieces: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+    def _open(self, headers: dict[str, str]) -> None:
+        self._opening = headers
+        self._pieces.put_nowait(b"")  # so that the head is sent at once
+
+    def send(self, piece: bytes) -> None:
+        """Send a piece when the connection takes it."""
+        self._pieces.put_nowait(piece)
+
+    async def carry(self, running: Coroutine[Any, Any, T], work: BackgroundTasks) -> T:
+        """Run a coroutine in a task of its own, which goes on when the client disconnects."""
+        task = work.begin(running)
+        task.add_done_callback(lambda _: self._pieces.put_nowait(None))
+        try:
+            while (piece := await self._pieces.get()) is not None:
+                await self._write(piece)
+        except BaseException:  # the client has gone, and the task goes on alone
+            work.abandon(task)
+            raise
+        return task.result()
+
+    async def end(self, last: bytes = b"") -> None:
+        """Send the last piece, if any, and end the answer."""
+        await self._write(last)
+        await self._response.eof()
+
+    async def _write(self, piece: bytes) -> None:
+        if self._response is None:
+            media_type = self._opening.pop("content-type", EVENT_STREAM)
+            self._response = await self._request.respond(content_type=media_type, headers=self._opening)
+            await self._response.send(piece)
+        elif piece:
+            await self._response.send(piece)
+
+
+class ForwardedStream(AnswerStream):
+    """A streamed answer on its way to another node.
+
+    Args:
+        opened: sends the headers.
+        sent: sends a piece.
+    """
+
+    def __init__(self, opened: Callable[[dict[str, str]], None], sent: Callable[[str], None]) -> None:
+        super().__init__()
+        self._opened = opened
+        self._sent = sent
+
+    def _open(self, headers: dict[str, str]) -> None:
+        self._opened(headers)
+
+    def send(self, piece: bytes) -> None:
+        """Send a piece to the other node."""
+        self._sent(piece.decode())
+
+    async def carry(self, running: Coroutine[Any, Any, T], work: BackgroundTasks) -> T:
+        """Run a coroutine; requests of other nodes go on when their client disconnects."""
+        del work
+        return await running
+
+    async def end(self, last: bytes = b"") -> None:
+        """Send the last piece, if any."""
+        if last:
+            self.send(last)

@@ -1,0 +1,44 @@
+"""A door of an open protocol: the shapes of its errors, as HTTP answers and at the end of a stream."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from actors.errors import ServiceError
+from routes.openapi.schemas import Schema
+
+JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An error as an HTTP answer. The frame adds Retry-After, WWW-Authenticate, X-Request-Id and the quota."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    media_type: str = JSON
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Door:
+    """The errors of a protocol's routes.
+
+    Args:
+        refusal: writes an error from the request's body, which is empty if it has not been received.
+        stream_error: writes an error as the last piece of a stream that has begun.
+        error_schema: the OpenAPI schema of an error's body.
+        prefix: the path below which unknown routes are refused by this door, without a final slash; empty for none.
+    """
+
+    refusal: Callable[[ServiceError, bytes], Refusal]
+    stream_error: Callable[[ServiceError, bytes], bytes]
+    error_schema: Schema
+    prefix: str = ""
+
+
+def door_of(path: str, doors: Iterable[Door]) -> Door | None:
+    """Return the door that refuses an unknown path, if one does."""
+    for door in doors:
+        if door.prefix and (path == door.prefix or path.startswith(f"{door.prefix}/")):
+            return door
+    return None
