@@ -1,6 +1,7 @@
 """Domains, their memberships and zones."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from persistence.agents import SHARE_A_BANK, SHARE_A_DOMAIN
 from persistence.store import Params, Query, Write
@@ -214,6 +215,40 @@ def zones(domain_id: str) -> Query[ZoneRow]:
         " FROM zones WHERE domain_id = ? ORDER BY id",
         (domain_id,),
         lambda row: ZoneRow(*row),
+    )
+
+
+class ZoneName(NamedTuple):
+    """The names of a zone and its domain, with their keys, by which `zones_of_member` pages."""
+
+    domain: str
+    zone: str
+    domain_key: str
+    zone_key: str
+
+
+def zones_of_member(viewer_id: str, after: tuple[str, str], limit: int) -> Query[ZoneName]:
+    """List the zones of the domains in which an agent of the viewer is a member, by their names' keys, after these."""
+    return Query(
+        "SELECT domains.name, zones.name, domains.name_key, zones.name_key"
+        " FROM domains JOIN zones ON zones.domain_id = domains.id"
+        " WHERE domains.id IN (SELECT memberships.domain_id FROM memberships"
+        " JOIN agents ON agents.id = memberships.agent_id WHERE memberships.state = 'member' AND agents.owner_id = ?)"
+        " AND (domains.name_key > ? OR (domains.name_key = ? AND zones.name_key > ?))"
+        " ORDER BY domains.name_key, zones.name_key LIMIT ?",
+        (viewer_id, after[0], *after, limit),
+        lambda row: ZoneName(*row),
+    )
+
+
+def names_of_member(viewer_id: str, prefix: str, limit: int) -> Query[str]:
+    """List the names of the domains in which an agent of the viewer is a member, by prefix."""
+    return Query(
+        "SELECT name FROM domains WHERE id IN (SELECT memberships.domain_id FROM memberships"
+        " JOIN agents ON agents.id = memberships.agent_id WHERE memberships.state = 'member' AND agents.owner_id = ?)"
+        " AND substr(name_key, 1, ?) = ? ORDER BY name_key LIMIT ?",
+        (viewer_id, len(prefix), name_key(prefix), limit),
+        lambda row: row[0],
     )
 
 

@@ -184,6 +184,15 @@ def uncensored_after(bank_id: str, after: int, limit: int) -> Query[MemoryRow]:
     )
 
 
+def uncensored_names(bank_id: str, since: str, limit: int) -> Query[str]:
+    """List the names of the memories of a bank that are not censored, in order of code points, from a text on."""
+    return Query(
+        "SELECT name FROM memories WHERE bank_id = ? AND name >= ? AND censored = 0 ORDER BY name LIMIT ?",
+        (bank_id, since, limit),
+        lambda row: row[0],
+    )
+
+
 def uncensored_positions(bank_id: str) -> Query[int]:
     """Read the positions of the memories of a bank that are not censored."""
     return Query(

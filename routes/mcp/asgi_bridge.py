@@ -34,6 +34,8 @@ class McpMessage:
     """Long arguments of a tool, kept from the SDK because it parses them too slowly."""
     answer: BusAnswer | None = None
     service: str = ""
+    code: int = 0
+    """The internal code of a refusal that HTTP does not show, for the log."""
 
 
 async def through_asgi(application: Application, request: Request, body: bytes, asked: McpMessage) -> HTTPResponse:

@@ -39,6 +39,11 @@ def is_offered(service: str, groups: frozenset[str]) -> bool:
     return TOOLS[service].group in groups
 
 
+def offers_group(group: str, groups: frozenset[str]) -> bool:
+    """Return whether an address with these groups offers the resources of a group."""
+    return not groups or group in groups
+
+
 def why_not_offered(service: str, groups: frozenset[str]) -> str:
     """Return the note for a tool that these groups don't offer: how to get it."""
     group = TOOLS[service].group

@@ -1,4 +1,4 @@
-"""The MCP SDK's server behind /mcp, stateless, with JSON answers and a tool per command.
+"""The MCP SDK's server behind /mcp, stateless, with JSON answers: tools, resources and prompts.
 
 One task runs its session manager from the first request on, because importing the SDK takes 0.4 s and 20 MB.
 The command bus runs each tool call like a request to the command's alias.
@@ -11,19 +11,38 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from actors.commands.table import COMMANDS
+from actors.errors import InvalidField
 from routes.bus.bus import CommandBus
 from routes.http.bodies import next_turn
 from routes.mcp.asgi_bridge import SCOPE_KEY, McpMessage
 from routes.mcp.groups import is_offered, why_not_offered
+from routes.mcp.prompts import complete, get_prompt, list_prompts
+from routes.mcp.refusals import refusing
+from routes.mcp.resources import TEMPLATES, list_resources, read_resource
 from routes.mcp.tools import TOOLS, members_of_tool, tool_definitions
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-    from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams
+    from mcp_types import (
+        CallToolRequestParams,
+        CallToolResult,
+        CompleteRequestParams,
+        CompleteResult,
+        GetPromptRequestParams,
+        GetPromptResult,
+        ListPromptsResult,
+        ListResourcesResult,
+        ListResourceTemplatesResult,
+        ListToolsResult,
+        PaginatedRequestParams,
+        ReadResourceRequestParams,
+        ReadResourceResult,
+    )
 
 _INSTRUCTIONS = (
-    "Parley is a gateway for workspaces of AI agents; every tool is a command. Tools need a credential in the HTTP "
+    "Parley is a gateway for workspaces of AI agents; every tool is a command. Memory banks and zones that you may "
+    "read are resources, your skills are prompts. Tools need a credential in the HTTP "
     "request: `Authorization: Bearer <session token>` or `X-Api-Key`. Tools that take a password are offered only at "
     "/mcp?groups=user: register there with US_Create, log on with US_LogOn, and connect again with the token."
 )
@@ -64,10 +83,11 @@ class McpHost:
             from mcp.server.caching import CacheHint  # noqa: PLC0415
             from mcp.server.lowlevel.server import Server  # noqa: PLC0415
             from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415
-            from mcp_types import ListToolsResult  # noqa: PLC0415
+            from mcp_types import ListResourceTemplatesResult, ListToolsResult  # noqa: PLC0415
 
             tools = ListToolsResult.model_validate({"tools": tool_definitions()}).tools
             schemas = {tool.name: tool.input_schema for tool in tools}
+            templates = ListResourceTemplatesResult.model_validate({"resourceTemplates": TEMPLATES})
             fresh = CacheHint(_LISTS_ARE_FRESH_MS, "public")
 
             async def list_tools(
@@ -76,14 +96,25 @@ class McpHost:
                 groups = _message_of(context).groups
                 return ListToolsResult(tools=[tool for tool in tools if is_offered(tool.name, groups)])
 
+            async def list_templates(
+                _: "ServerRequestContext[Any]", __: "PaginatedRequestParams | None"
+            ) -> "ListResourceTemplatesResult":
+                return templates
+
             server: Server[Any] = Server(
                 "parley",
                 version=self._version,
                 instructions=_INSTRUCTIONS,
-                cache_hints={"tools/list": fresh, "server/discover": fresh},
+                cache_hints={"tools/list": fresh, "server/discover": fresh, "resources/templates/list": fresh},
                 get_tool_input_schema=schemas.get,
                 on_list_tools=list_tools,
                 on_call_tool=self._call_tool,
+                on_list_resources=_list_resources,
+                on_list_resource_templates=list_templates,
+                on_read_resource=_read_resource,
+                on_list_prompts=_list_prompts,
+                on_get_prompt=_get_prompt,
+                on_completion=_complete,
             )
             manager = StreamableHTTPSessionManager(
                 server, json_response=True, stateless=True, max_request_body_size=self._max_body_bytes
@@ -133,6 +164,46 @@ class McpHost:
             structured_content=value,
             is_error=not value["status"]["success"],
         )
+
+
+async def _list_resources(
+    context: "ServerRequestContext[Any]", params: "PaginatedRequestParams | None"
+) -> "ListResourcesResult":
+    asked = _message_of(context)
+    with refusing(asked, context.protocol_version):
+        return await list_resources(asked.call, asked.groups, params and params.cursor)
+
+
+async def _read_resource(
+    context: "ServerRequestContext[Any]", params: "ReadResourceRequestParams"
+) -> "ReadResourceResult":
+    asked = _message_of(context)
+    with refusing(asked, context.protocol_version, params.uri):
+        return await read_resource(asked.call, asked.groups, params.uri)
+
+
+async def _list_prompts(
+    context: "ServerRequestContext[Any]", params: "PaginatedRequestParams | None"
+) -> "ListPromptsResult":
+    asked = _message_of(context)
+    with refusing(asked, context.protocol_version):
+        if params and params.cursor:
+            raise InvalidField("Invalid value of cursor: the list of prompts has one page.")
+        return await list_prompts(asked.call)
+
+
+async def _get_prompt(context: "ServerRequestContext[Any]", params: "GetPromptRequestParams") -> "GetPromptResult":
+    asked = _message_of(context)
+    with refusing(asked, context.protocol_version):
+        return await get_prompt(asked.call, params.name, params.arguments)
+
+
+async def _complete(context: "ServerRequestContext[Any]", params: "CompleteRequestParams") -> "CompleteResult":
+    from mcp_types import CompleteResult  # noqa: PLC0415
+
+    asked = _message_of(context)
+    with refusing(asked, context.protocol_version):
+        return CompleteResult(completion=await complete(asked.call, asked.groups, params))
 
 
 def _message_of(context: "ServerRequestContext[Any]") -> McpMessage:

@@ -78,7 +78,7 @@ class McpServer:
         if asked.answer is not None and asked.answer.rest and not failed:
             await send_long_answer(request, response, asked.answer)
             return 0, None
-        return MalformedBody.internal_code if failed else 0, response
+        return asked.code or (MalformedBody.internal_code if failed else 0), response
 
     def _check_origin(self, headers: Mapping[str, str]) -> None:
         """Refuse requests from web pages of other origins, as a defence against DNS rebinding.
@@ -129,7 +129,7 @@ class McpServer:
         credential = credential_of(asked.request.header)
         tool = _tool_called(message, asked.groups)
         if tool is None:
-            if credential is not None:
+            if credential is not None or _needs_credential(message):
                 await self._exchange.admit(asked.call, credential)
         elif credential is None and not TOOLS[tool].public:
             raise NoCredential(
@@ -176,6 +176,17 @@ def _tool_called(message: Any, groups: frozenset[str]) -> str | None:
             return name if name in TOOLS and is_offered(name, groups) else None
         case _:
             return None
+
+
+def _needs_credential(message: Any) -> bool:
+    """Return whether a message asks for what a user has: all of resources and prompts but the forms of URIs."""
+    match message:
+        case {"method": "resources/templates/list"}:
+            return False
+        case {"method": str(method)}:
+            return method.startswith(("resources/", "prompts/", "completion/", "subscriptions/"))
+        case _:
+            return False
 
 
 def _refused(code: int, what: str, number: str | int | None = None) -> HTTPResponse:

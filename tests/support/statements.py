@@ -223,6 +223,8 @@ PEOPLE = (
     call(domains.of_agent, "agt_2"),
     call(domains.of_owner, "usr_2"),
     call(domains.names_of_agent, "agt_2", "usr_1"),
+    *(call(domains.zones_of_member, "usr_1", after, 9) for after in (("", ""), ("home", "attic"))),
+    *(call(domains.names_of_member, "usr_1", prefix, 9) for prefix in ("", "HO")),
     *(call(domains.visible_to, user, prefix, "", 9) for user, prefix in (("usr_1", ""), ("usr_4", ""), ("usr_1", "A"))),
     *(call(domains.shown_by_sharing, id, "usr_1") for id in ("dom_1", "dom_2")),
     call(agents.by_id, "agt_1"),
@@ -395,6 +397,7 @@ DOCUMENTS = (
     call(memories.at_positions, [1, 3, 9]),
     call(memories.uncensored_after, "bnk_1", 1, 2),
     call(memories.uncensored_positions, "bnk_1"),
+    call(memories.uncensored_names, "bnk_1", "book", 9),
     call(banks.by_id, "bnk_1"),
 )
 

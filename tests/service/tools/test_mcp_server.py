@@ -277,7 +277,7 @@ async def test_what_is_no_message_is_a_json_rpc_error(sanic_client: Client, body
     ("message", "code"),
     [
         ({"jsonrpc": "2.0", "id": 1, "method": "no/such"}, -32601),
-        ({"jsonrpc": "2.0", "id": 1, "method": "resources/list"}, -32601),
+        ({"jsonrpc": "2.0", "id": 1, "method": "logging/setLevel", "params": {"level": "info"}}, -32601),
         ({"jsonrpc": "2.0", "id": 1, "method": "tools/call"}, -32602),
         ({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": 7}}, -32602),
         ({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "US_Read", "arguments": []}}, -32602),
