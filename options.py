@@ -66,6 +66,8 @@ def http_options(settings: Settings) -> HttpOptions:
         max_body_bytes=settings.max_body_bytes,
         trusted_proxies=settings.trusted_proxies,
         connections_per_address=settings.connections_per_address,
+        public_url=settings.public_url,
+        cors_origins=settings.cors_origins,
     )
 
 

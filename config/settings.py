@@ -31,6 +31,7 @@ from config.values import (
     NatsUrl,
     Networks,
     Number,
+    Origins,
     PerHour,
     StoreUrl,
     Whole,
@@ -95,6 +96,12 @@ class Settings(BaseModel):
     )
     connections_per_address: Whole = Field(
         0, ge=0, le=1_000_000, description="a whole number 0 to 1000000; 0 is no limit"
+    )
+    public_url: BaseUrl | None = Field(None, description="an http or https URL without credentials, query or fragment")
+    cors_origins: Origins = Field(
+        (),
+        description="origins such as https://app.example.org (scheme, host, port if it is not the default; no path),"
+        " separated by commas",
     )
     default_plan: Literal["free", "builder", "scale", "enterprise"] = Field(
         "free", description="free, builder, scale or enterprise"

@@ -17,6 +17,7 @@ SQLITE_URL = "sqlite:///"
 POSTGRES_URL = "postgresql://"
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?"
 _HOST_NAME = re.compile(rf"(?=.{{1,253}}\Z)(?:{_LABEL}\.)*(?![0-9]+\Z){_LABEL}")
+_ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://((?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?)/?")
 _HEADER_TEXT = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _MAX_DELAY_S = 30 * 86400
 SECRET_MIN = 16
@@ -96,6 +97,15 @@ def _base_url(text: str) -> str:
     return str(url).rstrip("/")
 
 
+def _origin(text: str) -> str:
+    match = _ORIGIN.fullmatch(text.lower())
+    if match is None:
+        raise ValueError("not an origin as browsers send it")
+    scheme, authority = match[1], match[2]
+    default = {"http": ":80", "https": ":443"}.get(scheme, "")  # which browsers leave out
+    return f"{scheme}://{authority.removesuffix(default) if default else authority}"
+
+
 def _store_url(text: str) -> str:
     if text.startswith(POSTGRES_URL):
         return _postgres_url(text)
@@ -153,5 +163,6 @@ CertificateFile = Annotated[FsPath, AfterValidator(_certificates)]
 BaseUrl = Annotated[str, AfterValidator(_base_url)]
 StoreUrl = Annotated[str, AfterValidator(_store_url)]
 NatsUrl = Annotated[str, AfterValidator(_nats_url)]
+Origins = Annotated[tuple[Annotated[str, AfterValidator(_origin)], ...], BeforeValidator(_items)]
 Networks = Annotated[tuple[Network, ...], BeforeValidator(_items)]
 Delays = Annotated[tuple[Delay, ...], BeforeValidator(_items)]

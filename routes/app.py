@@ -22,6 +22,7 @@ from routes.http.addresses import Network
 from routes.http.answers import identify
 from routes.http.background import BackgroundTasks
 from routes.http.connections import Connections
+from routes.http.cors import Cors
 from routes.http.errors import ErrorHandler
 from routes.http.exchange import Exchange
 from routes.http.internal_auth import InternalAuth
@@ -36,6 +37,9 @@ from routes.pages.welcome import welcome_assets, welcome_blueprint
 
 HEAD_BYTES = 16_384
 """Accepted size of a request's head, also where the limit of bodies is smaller."""
+
+CORS_PATHS = ("/v1", "/a2a", "/ag-ui")
+"""The paths beside the bus that pages of PARLEY_CORS_ORIGINS may call."""
 
 App = Sanic[Config, Any]
 
@@ -52,6 +56,8 @@ class HttpOptions:
     max_body_bytes: int = 1_048_576
     trusted_proxies: Sequence[Network] = ()
     connections_per_address: int = 0
+    public_url: str | None = None
+    cors_origins: Sequence[str] = ()
     request_timeout_s: int = 20
     response_timeout_s: int = 330
     keep_alive_timeout_s: int = 75
@@ -63,6 +69,7 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     """Build the application over a started core."""
     served = tuple(route for route in (*ROUTES, *options.more_routes) if options.dev_mocks_enabled or not route.mock)
     doors = tuple({route.door: None for route in served if route.door is not None})
+    bus_path = f"/demo/v1/{options.brand}/tps"
     config = Config(env_prefix="")  # only our settings count
     config.AUTO_EXTEND = False  # sanic-ext makes a request take 1.7 times as long
     config.ACCESS_LOG = False
@@ -78,14 +85,20 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
         dumps=orjson.dumps,
         configure_logging=False,
         router=GetAndHead(),
-        error_handler=ErrorHandler(f"/demo/v1/{options.brand}/tps", partial(refused_below, doors)),
+        error_handler=ErrorHandler(bus_path, partial(refused_below, doors)),
     )
     requests = RequestMetrics()
     work = BackgroundTasks()
     app.ctx.work = work
     connections = Connections(options.connections_per_address, options.trusted_proxies)
     app.ctx.connections = connections
-    exchange = Exchange(core, requests, access_log, options.trusted_proxies, options.max_body_bytes, work)
+    limit, public_url = options.max_body_bytes, options.public_url
+    exchange = Exchange(core, requests, access_log, options.trusted_proxies, limit, work, public_url)
+    if options.cors_origins:
+        cors = Cors(options.cors_origins, (bus_path, *CORS_PATHS))
+        untyped: Any = app
+        untyped.on_request(cors.preflight)
+        untyped.on_response(cors.mark)
     bus = CommandBus(exchange)
     app.ctx.bus = bus
     app.blueprint(bus.blueprint(options.brand))

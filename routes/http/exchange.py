@@ -78,6 +78,7 @@ class Exchange:
         trusted_proxies: Sequence[Network],
         max_body_bytes: int,
         work: BackgroundTasks,
+        public_url: str | None = None,
     ) -> None:
         self.core = core
         self.max_body_bytes = max_body_bytes
@@ -87,6 +88,7 @@ class Exchange:
         self._metrics = metrics
         self._access_log = access_log
         self._trusted_proxies = trusted_proxies
+        self._public_url = public_url
 
     def address(self, peer: str, header: Callable[[str], str | None]) -> str:
         """Return the client's address; `header` returns the lines of a header, joined by commas."""
@@ -100,7 +102,7 @@ class Exchange:
     def base_url_of(self, request: Request) -> str:
         """Return the gateway's URL as the client of a request knows it, without a final slash."""
         connection: Any = request.conn_info
-        return base_url(connection.client_ip, partial(whole_header, request), self._trusted_proxies)
+        return self._public_url or base_url(connection.client_ip, partial(whole_header, request), self._trusted_proxies)
 
     def call_of(self, request: Request, service: str) -> Call:
         """Return a new call for a Sanic request."""

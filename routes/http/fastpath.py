@@ -22,8 +22,8 @@ from routes.http.connections import Connections
 from routes.http.head import BadHead, read_head
 from routes.http.strict_http import StrictHttp
 
-UNUSUAL = frozenset(("transfer-encoding", "expect", "upgrade"))
-"""Headers that change the reading or the answer of a request."""
+UNUSUAL = frozenset(("transfer-encoding", "expect", "upgrade", "origin"))
+"""Headers that change the reading or the answer of a request; Sanic's path adds those of CORS."""
 MAX_HEAD_BYTES = 8_192
 HEADS_REMEMBERED = 256
 """Number of cached heads, because a client repeats the same one; up to 2 MiB."""
