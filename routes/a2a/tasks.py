@@ -1,0 +1,89 @@
+"""Tasks as A2A's clients see them: a task is a run, and the agent's reply its one artifact (a2a.proto, `Task`)."""
+
+from typing import Any, Literal, NamedTuple
+
+from actors.engines.message import Source, Utterance
+from actors.wire import iso
+
+State = Literal["working", "completed", "failed", "cancelled"]
+
+STATE_NAMES: dict[str, str] = {
+    "working": "TASK_STATE_WORKING",
+    "completed": "TASK_STATE_COMPLETED",
+    "failed": "TASK_STATE_FAILED",
+    "cancelled": "TASK_STATE_CANCELED",
+}
+ARTIFACT = "reply"
+"""The id of a task's only artifact."""
+TEXT = "text/plain"
+
+
+class TaskView(NamedTuple):
+    """A run with what a task shows of it.
+
+    `context` is the id of its conversation that the client knows. `error` is the note of a failed run.
+    """
+
+    id: str
+    context: str
+    state: State
+    message: Utterance
+    reply: Utterance | None = None
+    error: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether its state is final."""
+        return self.state != "working"
+
+
+def task(view: TaskView, history_length: int | None = None, *, artifacts: bool = True) -> dict[str, Any]:
+    """Return a Task; `history_length` limits its history, 0 leaves that out (section 3.2.4)."""
+    shown: dict[str, Any] = {"id": view.id, "contextId": view.context, "status": status(view)}
+    if artifacts and view.reply is not None:
+        shown["artifacts"] = [artifact(view.reply.content, view.reply.sources)]
+    if history_length != 0:
+        shown["history"] = [_message(view, view.message.id, "ROLE_USER", view.message.content)]
+    return shown
+
+
+def status(view: TaskView, *, texts: bool = True) -> dict[str, Any]:
+    """Return a TaskStatus; without `texts` only state and time, as push notifications have it."""
+    last = view.message if view.reply is None else view.reply
+    shown: dict[str, Any] = {"state": STATE_NAMES[view.state], "timestamp": iso(last.at)}
+    if texts and view.state == "failed" and view.error:
+        shown["message"] = _message(view, f"{view.id}-error", "ROLE_AGENT", view.error)
+    return shown
+
+
+def artifact(text: str, sources: tuple[Source, ...] = ()) -> dict[str, Any]:
+    """Return an Artifact with a text, or with a part of it; its sources are in the metadata."""
+    shown: dict[str, Any] = {
+        "artifactId": ARTIFACT,
+        "name": ARTIFACT,
+        "parts": [{"text": text, "mediaType": TEXT}],
+    }
+    if sources:
+        shown["metadata"] = {"sources": [source.record() for source in sources]}
+    return shown
+
+
+def _message(view: TaskView, id: str, role: str, text: str) -> dict[str, Any]:
+    parts = [{"text": text, "mediaType": TEXT}]
+    return {"messageId": id, "contextId": view.context, "taskId": view.id, "role": role, "parts": parts}
+
+
+def status_update(view: TaskView, *, texts: bool = True) -> dict[str, Any]:
+    """Return a StreamResponse with a TaskStatusUpdateEvent."""
+    return {"statusUpdate": {"taskId": view.id, "contextId": view.context, "status": status(view, texts=texts)}}
+
+
+def artifact_update(
+    view: TaskView, text: str, *, append: bool, last: bool, sources: tuple[Source, ...] = ()
+) -> dict[str, Any]:
+    """Return a StreamResponse with a TaskArtifactUpdateEvent.
+
+    `append`: it continues the artifact's text; `last`: it ends it.
+    """
+    update = {"taskId": view.id, "contextId": view.context, "artifact": artifact(text, sources)}
+    return {"artifactUpdate": update | {"append": append, "lastChunk": last}}
