@@ -194,6 +194,16 @@ def listed_for(viewer_id: str, prefix: str, after_key: str, limit: int) -> Query
     )
 
 
+def public(after_key: str, limit: int) -> Query[AgentRow]:
+    """List the agents that everybody may see, by name, after a cursor."""
+    return Query(
+        f"{_SELECT} WHERE agents.access = 'public' AND agents.destroyed_at IS NULL AND agents.name_key > ?"
+        " ORDER BY agents.name_key LIMIT ?",
+        (after_key, limit),
+        _row,
+    )
+
+
 def visible_of(owner_id: str, viewer_id: str, prefix: str, after_key: str, limit: int) -> Query[AgentRow]:
     """List an owner's agents that the viewer may see, by name, after a cursor."""
     return Query(

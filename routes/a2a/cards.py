@@ -1,10 +1,7 @@
 """Agent cards: an agent, and the ways to reach it (a2a.proto, `AgentCard`; section 8)."""
 
-from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
-
-import orjson
 
 from actors.wire import iso
 from persistence.agents import AgentRow
@@ -71,8 +68,3 @@ def is_known(etag: str, if_none_match: str | None) -> bool:
         return False
     known = [tag.strip().removeprefix("W/") for tag in if_none_match.split(",")]
     return etag in known or "*" in known
-
-
-def catalog(agents: Sequence[AgentRow], public_url: str, next_page: str) -> bytes:
-    """Return a page of the catalog: cards, and the token of the next page, "" on the last one."""
-    return orjson.dumps({"agents": [card_of(agent, public_url) for agent in agents], "nextPageToken": next_page})

@@ -1,5 +1,6 @@
 """ROUTES: every gateway route, joined from the groups' files. SCHEMAS: the schemas that they refer to."""
 
+from routes.a2a import table as a2a
 from routes.gateway import audit, billing, debug, dev, documents, keys, rules, skills, tools, webhook_schemas, webhooks
 
 ROUTES = (
@@ -13,6 +14,7 @@ ROUTES = (
     *billing.ROUTES,
     *debug.ROUTES,
     *dev.ROUTES,
+    *a2a.ROUTES,
 )
 
 ROUTE_TAGS = tuple(dict.fromkeys(["Gateway", *(route.tag for route in ROUTES)]))
@@ -23,4 +25,5 @@ SCHEMAS = {
     **tools.SCHEMAS,
     "Skill": skills.SKILL,
     "IngestedDocument": documents.DOCUMENT,
+    **a2a.SCHEMAS,
 }

@@ -57,6 +57,7 @@ _TAGS = {
     "MCP": "Tool servers that your agents may use, and the gateway itself as an MCP server.",
     "Skills": "Skills that your agents may use.",
     "Documents": "Handing in documents, which MB_Load takes into a bank.",
+    "A2A": "The open protocol A2A 1.0: agents' cards, and each agent through JSON-RPC and HTTP+JSON.",
     "Rules": "Placeholders: they answer 501 until there are rules.",
     "Internal": "For the operator of the gateway, with its secret.",
 }

@@ -206,6 +206,7 @@ async def test_only_public_operations_need_no_credential(document: dict[str, Any
             "getMetrics",
             "listEventTypes",
             "issueSandboxKey",
+            "listAgentCards",
         },
     )
     without = {

@@ -230,6 +230,8 @@ PEOPLE = (
     call(agents.by_id, "agt_1"),
     call(agents.id_by_name, "SCOUT"),
     *(call(agents.opened_to, id, "usr_1") for id in ("agt_1", "agt_2", "agt_3", "agt_4")),
+    call(agents.public, "", 9),
+    call(agents.public, "scout", 9),
     *(call(agents.listed_for, user, prefix, "", 9) for user, prefix in (("usr_1", ""), ("usr_1", "mU"), ("usr_2", ""))),
     call(agents.visible_of, "usr_2", "usr_1", "", "", 9),
     call(agents.visible_of, "usr_1", "usr_1", "s", "a", 9),

@@ -1,0 +1,63 @@
+"""The doors of A2A's two bindings: how each writes errors, and how both write answers and events."""
+
+from typing import Any
+
+import orjson
+
+from actors.errors import ServiceError
+from routes.a2a import jsonrpc
+from routes.a2a.errors import http_error, meaning_of
+from routes.doors.door import JSON, Door, Refusal
+from routes.gateway.route import RouteReply
+from routes.http.exchange import Received
+from routes.openapi.schemas import array, number, record, text
+
+A2A_JSON = "application/a2a+json"
+
+_DETAILS = array({"type": "object", "description": "A typed detail, google.rpc.ErrorInfo first."})
+
+_ERROR = record(
+    "A google.rpc.Status.",
+    error=record(
+        "The error.", code=number("The HTTP status."), status=text("Its gRPC name."), message=text(), details=_DETAILS
+    ),
+)
+_RPC_ERROR = record(
+    "A JSON-RPC error response.",
+    jsonrpc=text(enum=["2.0"]),
+    id={"nullable": True, "description": "The request's id.", "oneOf": [{"type": "string"}, {"type": "number"}]},
+    error=record("The error.", code=number(), message=text(), data=_DETAILS),
+)
+
+
+def _refused(error: ServiceError, _: bytes) -> Refusal:
+    return Refusal(meaning_of(error).status, orjson.dumps(http_error(error)))
+
+
+def _stream_error(error: ServiceError, _: bytes) -> bytes:
+    return event(http_error(error), "error")
+
+
+def _rpc_refused(error: ServiceError, body: bytes) -> Refusal:
+    answer = jsonrpc.failure(jsonrpc.id_of(body), error)
+    return Refusal(jsonrpc.http_status(error), orjson.dumps(answer))
+
+
+def _rpc_stream_error(error: ServiceError, body: bytes) -> bytes:
+    return event(jsonrpc.failure(jsonrpc.id_of(body), error))
+
+
+HTTP_JSON = Door(_refused, _stream_error, _ERROR, prefix="/a2a")
+JSON_RPC = Door(_rpc_refused, _rpc_stream_error, _RPC_ERROR)
+
+
+def event(value: Any, name: str = "") -> bytes:
+    """Return a server-sent event with a JSON value, which has no line breaks."""
+    named = f"event: {name}\n".encode() if name else b""
+    return b"%bdata: %b\n\n" % (named, orjson.dumps(value))
+
+
+def answered(received: Received, value: Any, status: int = 200) -> RouteReply:
+    """Return an answer of HTTP+JSON: as application/a2a+json to requests that name this type."""
+    named = (received.header(name) or "" for name in ("content-type", "accept"))
+    return RouteReply(value, status, media_type=A2A_JSON if any(A2A_JSON in each.lower() for each in named) else JSON)

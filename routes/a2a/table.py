@@ -1,0 +1,6 @@
+"""ROUTES: every route of the A2A door, and SCHEMAS: the schemas that they refer to."""
+
+from routes.a2a import card_routes
+
+ROUTES = (*card_routes.ROUTES,)
+SCHEMAS = {**card_routes.SCHEMAS}
