@@ -164,6 +164,11 @@ def by_id(agent_id: str) -> Query[AgentRow]:
     return Query(f"{_SELECT} WHERE agents.id = ? AND agents.destroyed_at IS NULL", (agent_id,), _row)
 
 
+def destroyed(agent_id: str) -> Query[str]:
+    """Read the name that a destroyed agent had."""
+    return Query("SELECT name FROM agents WHERE id = ? AND destroyed_at IS NOT NULL", (agent_id,), lambda row: row[0])
+
+
 def id_by_name(name: str) -> Query[str]:
     """Find the agent of that name, in any case."""
     return Query(

@@ -4,11 +4,14 @@ import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from persistence.store import Query, Write
+from persistence.store import Params, Query, Write
 
 
 class MessageRow(NamedTuple):
-    """A message as stored; `sources` is a JSON array or None, `at` in ms since the epoch."""
+    """A message as stored; `sources` is a JSON array or None, `at` in ms since the epoch.
+
+    `mark` is "cancelled", "imported" or None.
+    """
 
     seq: int
     id: str
@@ -17,17 +20,82 @@ class MessageRow(NamedTuple):
     content: str
     sources: str | None
     at: int
+    mark: str | None = None
+
+
+class ConversationRow(NamedTuple):
+    """A private conversation as stored, with its agent's name; times in ms since the epoch.
+
+    `first_at` and `last_at` are the times of its first and last message, None without messages; `titled_at` is that of
+    its title. `opening`, `cut` and `scope` say how it began (see `begin_other`).
+    """
+
+    number: int
+    user_id: str
+    agent_id: str
+    agent: str
+    is_default: bool
+    title: str | None
+    titled_at: int | None
+    opening: str | None
+    cut: int
+    last_seq: int
+    first_at: int | None
+    last_at: int | None
 
 
 _COLUMNS = "seq, id, role, name, content, sources, at"
+_READ = f"{_COLUMNS}, mark"
 _LAST_SEQ = "(SELECT coalesce(max(seq), 0) FROM messages WHERE conversation_id = conversations.id)"
 """Also the number of messages, because sequences have no gaps."""
 
 
 def begin(conversation_id: int, user_id: str, agent_id: str) -> Write:
-    """Add a conversation."""
+    """Add a user's default conversation with an agent."""
     return Write(
         "INSERT INTO conversations (id, user_id, agent_id) VALUES (?, ?, ?)", (conversation_id, user_id, agent_id)
+    )
+
+
+def begin_other(
+    conversation_id: int,
+    user_id: str,
+    agent_id: str,
+    *,
+    title: str | None = None,
+    at: int | None = None,
+    opening: str | None = None,
+    cut: int = 0,
+    scope: str = "",
+) -> Write:
+    """Add a conversation that is not the default.
+
+    `opening` is the digest of the beginning by which `opened_with` finds it, of which the first `cut` messages are not
+    stored; `scope` a digest of the end user for whom it is. `at` is the time of its title.
+    """
+    return Write(
+        "INSERT INTO conversations (id, user_id, agent_id, is_default, title, titled_at, opening, cut, scope)"
+        " VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?)",
+        (conversation_id, user_id, agent_id, title, at, opening, cut, scope),
+    )
+
+
+def append_marked(
+    conversation_id: int,
+    seq: int,
+    id: str,
+    role: str,
+    name: str,
+    content: str,
+    sources: str | None,
+    at: int,
+    mark: str | None,
+    answers: int | None,
+) -> Write:
+    """Add a message with a mark, or a reply to the user's message with the seq `answers`; refused as by `append`."""
+    return Write(
+        f"INSERT INTO messages (conversation_id, {_COLUMNS}, mark, answers) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (conversation_id, seq, id, role, name, content, sources, at, mark, answers),
     )
 
 
@@ -46,11 +114,84 @@ _APPEND_MANY = (
 
 
 def between(agent_id: str, user_id: str) -> Query[tuple[int, int]]:
-    """Find the conversation of a user with an agent: its id and last seq."""
+    """Find the default conversation of a user with an agent: its id and last seq."""
     return Query(
-        f"SELECT id, {_LAST_SEQ} FROM conversations WHERE agent_id = ? AND user_id = ?",
+        f"SELECT id, {_LAST_SEQ} FROM conversations WHERE agent_id = ? AND user_id = ? AND is_default = 1",
         (agent_id, user_id),
         lambda row: (row[0], row[1]),
+    )
+
+
+def numbered(conversation_id: int, agent_id: str, user_id: str) -> Query[tuple[int, int]]:
+    """Read a conversation of a user with an agent: its id and last seq."""
+    return Query(
+        f"SELECT id, {_LAST_SEQ} FROM conversations WHERE id = ? AND agent_id = ? AND user_id = ?",
+        (conversation_id, agent_id, user_id),
+        lambda row: (row[0], row[1]),
+    )
+
+
+_EDGE = "(SELECT at FROM messages WHERE conversation_id = conversations.id ORDER BY seq {order} LIMIT 1)"
+_SELECT = f"""
+    SELECT conversations.id, conversations.user_id, conversations.agent_id, agents.name, conversations.is_default,
+           conversations.title, conversations.titled_at, conversations.opening, conversations.cut,
+           {_LAST_SEQ}, {_EDGE.format(order="ASC")}, {_EDGE.format(order="DESC")}
+    FROM conversations JOIN agents ON agents.id = conversations.agent_id
+"""
+
+
+def _row(row: Params) -> ConversationRow:
+    return ConversationRow(*row)._replace(is_default=bool(row[4]))
+
+
+def of_user(conversation_id: int, user_id: str) -> Query[ConversationRow]:
+    """Read one of a user's conversations."""
+    return Query(
+        f"{_SELECT} WHERE conversations.id = ? AND conversations.user_id = ?", (conversation_id, user_id), _row
+    )
+
+
+def default_of(agent_id: str, user_id: str) -> Query[ConversationRow]:
+    """Read the default conversation of a user with an agent."""
+    return Query(
+        f"{_SELECT} WHERE conversations.agent_id = ? AND conversations.user_id = ? AND conversations.is_default = 1",
+        (agent_id, user_id),
+        _row,
+    )
+
+
+def opened_with(user_id: str, agent_id: str, opening: str, scope: str, last_seq: int) -> Query[ConversationRow]:
+    """List the conversations that may have this beginning and have so many messages, the latest first.
+
+    Those without a digest of their beginning, or with a beginning that is not wholly stored, are among them.
+    """
+    return Query(
+        f"{_SELECT} WHERE conversations.user_id = ?1 AND conversations.agent_id = ?2 AND conversations.scope = ?4"
+        " AND (conversations.opening = ?3 OR conversations.cut > 0 OR conversations.opening IS NULL)"
+        f" AND {_LAST_SEQ} + conversations.cut = ?5 ORDER BY conversations.id DESC",
+        (user_id, agent_id, opening, scope, last_seq),
+        _row,
+    )
+
+
+# clients' own ids
+
+
+def bound_to(user_id: str, agent_id: str, name: str) -> Query[int]:
+    """Find the conversation that a client's own id is bound to."""
+    return Query(
+        "SELECT conversation_id FROM bindings WHERE user_id = ? AND agent_id = ? AND name = ?",
+        (user_id, agent_id, name),
+        lambda row: row[0],
+    )
+
+
+def bind(user_id: str, agent_id: str, name: str, conversation_id: int) -> Write:
+    """Bind a client's own id to a conversation, from now on; refused as `FOREIGN_KEY` when that is gone."""
+    return Write(
+        "INSERT INTO bindings (user_id, agent_id, name, conversation_id) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (user_id, agent_id, name) DO UPDATE SET conversation_id = excluded.conversation_id",
+        (user_id, agent_id, name, conversation_id),
     )
 
 
@@ -73,7 +214,7 @@ def agent_summary(agent_id: str) -> Query[tuple[int, bool, bool, bool]]:
 def page_before(conversation_id: int, before_seq: int, limit: int) -> Query[MessageRow]:
     """Read the last messages before a seq, newest first."""
     return Query(
-        f"SELECT {_COLUMNS} FROM messages WHERE conversation_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
+        f"SELECT {_READ} FROM messages WHERE conversation_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
         (conversation_id, before_seq, limit),
         lambda row: MessageRow(*row),
     )
@@ -93,7 +234,7 @@ def unchanged(conversation_id: int, texts: Sequence[tuple[int, str]]) -> Write:
 def at(conversation_id: int, seqs: Sequence[int]) -> Query[MessageRow]:
     """Read the messages with these seqs."""
     return Query(
-        f"SELECT {_COLUMNS} FROM messages WHERE conversation_id = ? AND seq IN @list_int(?)",
+        f"SELECT {_READ} FROM messages WHERE conversation_id = ? AND seq IN @list_int(?)",
         (conversation_id, json.dumps(seqs)),
         lambda row: MessageRow(*row),
     )
@@ -102,23 +243,32 @@ def at(conversation_id: int, seqs: Sequence[int]) -> Query[MessageRow]:
 def page_after(conversation_id: int, after_seq: int, limit: int) -> Query[MessageRow]:
     """Read the first messages after a seq, oldest first."""
     return Query(
-        f"SELECT {_COLUMNS} FROM messages WHERE conversation_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+        f"SELECT {_READ} FROM messages WHERE conversation_id = ? AND seq > ? ORDER BY seq LIMIT ?",
         (conversation_id, after_seq, limit),
         lambda row: MessageRow(*row),
     )
 
 
-def message(agent_id: str, user_id: str, message_id: str) -> Query[MessageRow]:
-    """Read one message of the conversation of a user with an agent."""
+def message(user_id: str, message_id: str) -> Query[tuple[int, MessageRow]]:
+    """Read one message of a user's, with the number of its conversation."""
     return Query(
-        f"SELECT {_COLUMNS} FROM messages WHERE id = ?3 AND conversation_id ="
-        " (SELECT conversations.id FROM conversations WHERE agent_id = ?1 AND user_id = ?2)"
-        " ORDER BY seq DESC LIMIT 1",
-        (agent_id, user_id, message_id),
+        f"SELECT conversation_id, {_READ} FROM messages WHERE id = ?2 AND role = 'user'"
+        " AND conversation_id IN (SELECT conversations.id FROM conversations WHERE user_id = ?1)",
+        (user_id, message_id),
+        lambda row: (row[0], MessageRow(*row[1:])),
+    )
+
+
+def reply_to(conversation_id: int, seq: int) -> Query[MessageRow]:
+    """Read the reply to the user's message with a seq."""
+    return Query(
+        f"SELECT {_READ} FROM messages WHERE conversation_id = ?1 AND role = 'agent'"
+        " AND (answers = ?2 OR (answers IS NULL AND seq = ?2 + 1)) AND seq > ?2 ORDER BY seq LIMIT 1",
+        (conversation_id, seq),
         lambda row: MessageRow(*row),
     )
 
 
 def agents_met_by(user_id: str) -> Query[str]:
-    """List the agents with which a user has a conversation."""
-    return Query("SELECT agent_id FROM conversations WHERE user_id = ?", (user_id,), lambda row: row[0])
+    """List the agents with which a user has conversations."""
+    return Query("SELECT DISTINCT agent_id FROM conversations WHERE user_id = ?", (user_id,), lambda row: row[0])

@@ -5,6 +5,7 @@ from __future__ import annotations  # nested functions would build theirs at eac
 from dataclasses import asdict, replace
 from typing import Any
 
+from actors.agents.conversations_in_use import ConversationLoaded
 from actors.agents.events import deployment_event
 from actors.agents.messages import (
     AGENT,
@@ -14,6 +15,7 @@ from actors.agents.messages import (
     LinksKnown,
     MemoriesNeeded,
     NoBanksLeft,
+    RanBefore,
     ReadAgent,
     SendChat,
     SetOnline,
@@ -22,7 +24,7 @@ from actors.agents.messages import (
     membership_notices,
     no_such_agent,
 )
-from actors.agents.private_chats import ConversationLoaded, EngineEnded, PrivateChats
+from actors.agents.private_chats import EngineEnded, PrivateChats
 from actors.agents.records import agent_record
 from actors.conversations.conversation import ChatSent
 from actors.engines.turn import Engine, Persona
@@ -73,14 +75,16 @@ class AgentActor(DurableActor):
         self._chats: PrivateChats | None = None  # from the first chat on
 
     async def on_begin(self) -> None:
-        """Load the agent.
+        """Load the agent; of a destroyed one only the conversations are left.
 
         Raises:
-            NotFound: there is no such agent.
+            NotFound: there never was such an agent.
         """
         found = await self.store.fetch(agents.by_id(self.key))
         if not found:
-            raise no_such_agent()
+            if not await self.store.fetch(agents.destroyed(self.key)):
+                raise no_such_agent()
+            return
         self._hold_agent(found[0])
         # LinksGained reports a new bank, offer or domain. The loss of one shows at a look-up that finds nothing.
         (summary,) = await self.store.fetch(conversations.agent_summary(self.key))
@@ -204,7 +208,7 @@ class AgentActor(DurableActor):
     # chat
 
     @handles(SendChat)
-    def _send_chat(self, message: SendChat) -> AsyncFuture[ChatSent] | MemoriesNeeded:
+    def _send_chat(self, message: SendChat) -> AsyncFuture[ChatSent] | MemoriesNeeded | RanBefore:
         agent = self._seen_by(message.viewer_id, message.access_granted)
         if not agent.online:
             raise StateConflict(f"{agent.name} is offline; its owner logs it on with AP_LogOn.")

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from actors.conversations.conversation import ChatSent
+from actors.conversations.place import ChatPlace, RunKey
 from actors.engines.message import Utterance
+from actors.engines.options import EngineOptions
 from actors.engines.turn import Memory
-from actors.errors import NotFound
+from actors.errors import NotFound, StateConflict
 from actors.runtime.mailbox import Ask, Tell
 from actors.runtime.notices import Announced, Notice
 from actors.wire import Record
@@ -120,8 +122,15 @@ class MemoriesNeeded(NamedTuple):
     links: LinksKnown | None = None
 
 
+class RanBefore(NamedTuple):
+    """The chat's key has a run, which ended just now: the user's message, and whether the request is another one."""
+
+    message_id: str
+    other_request: bool = False
+
+
 @dataclass(frozen=True, slots=True)
-class SendChat(Ask[ChatSent | MemoriesNeeded]):
+class SendChat(Ask[ChatSent | MemoriesNeeded | RanBefore]):
     """Send a message to the agent in a user's private conversation; return it with the reply.
 
     `memories`: memories of the agent's banks that fit the message and that the user may see; None before the look-up.
@@ -137,6 +146,19 @@ class SendChat(Ask[ChatSent | MemoriesNeeded]):
     access_granted: bool = False
     resumes: Utterance | None = None
     """The message itself, if it is stored already and has no reply yet."""
+    place: ChatPlace | None = None
+    """None for the default conversation."""
+    key: RunKey | None = None
+    options: EngineOptions | None = None
+
+
+class HistoryMoved(StateConflict):
+    """The conversation has gone on since its history was read."""
+
+
+def no_such_conversation() -> NotFound:
+    """Make the error for a conversation that does not exist, or that is another user's."""
+    return NotFound("There is no such conversation of yours; look at CV_List.")
 
 
 def no_such_agent() -> NotFound:

@@ -2,36 +2,25 @@
 
 from __future__ import annotations  # nested functions would build theirs at each call
 
-import logging
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from actors.agents.messages import SendChat, no_such_agent
-from actors.conversations.archive import CONVERSATION, Newest, read_window
-from actors.conversations.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, new_message
+from actors.agents.begun import telling_begun
+from actors.agents.conversations_in_use import ConversationLoaded, ConversationsInUse
+from actors.agents.keyed_runs import KeyedRuns
+from actors.agents.messages import HistoryMoved, RanBefore, SendChat, no_such_agent, no_such_conversation
+from actors.conversations.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, RunBegun, new_message
 from actors.conversations.host import ChatHost
+from actors.conversations.ids import run_of
+from actors.conversations.place import ChatPlace
 from actors.engines.answering import EngineRunner, Outcome, Unfinished
 from actors.engines.message import Utterance
 from actors.engines.turn import Engine, Persona, Reply, Turn
-from actors.errors import (
-    InternalError,
-    InvalidCredential,
-    Overloaded,
-    ServiceError,
-    StateConflict,
-    StorageUnavailable,
-)
-from actors.ids import Clock
+from actors.errors import InvalidCredential, Overloaded, ServiceError, StateConflict
+from actors.ids import Clock, new_id, new_number
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import OwnTell
-from persistence import conversations
 from persistence.agents import AgentRow
-from persistence.store import StoreUnavailable
-
-WARM_CONVERSATIONS = 256
-"""Idle conversations that one agent keeps in memory; others are read from the store when they continue."""
-
-log = logging.getLogger("parley.agent")
 
 
 class AgentHost(ChatHost, Protocol):
@@ -56,16 +45,6 @@ class AgentHost(ChatHost, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ConversationLoaded(OwnTell):
-    """A conversation was read from the store; `error` where it could not be."""
-
-    conversation: Conversation
-    stored: tuple[int, int] | None = None
-    newest: Newest | None = None
-    error: ServiceError | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class EngineEnded(OwnTell):
     """An engine that worked in a task has finished a chat.
 
@@ -86,44 +65,64 @@ class PrivateChats:
     streaming engine always works in a task: the message is stored first, the reply when it is complete.
     """
 
-    __slots__ = ("_clock", "_conversations", "_engine", "_host", "_stale")
+    __slots__ = ("_clock", "_conversations", "_engine", "_host", "_keyed", "_stale")
 
     def __init__(self, host: AgentHost, engine: Engine, clock: Clock) -> None:
         self._host = host
         self._clock = clock
         self._engine = EngineRunner(engine, host.actor_urn)
-        self._conversations: dict[str, Conversation] = {}
+        self._conversations = ConversationsInUse(host, self._engine, clock)
+        self._keyed: KeyedRuns | None = None  # from the first chat with a key on
         self._stale = False  # messages were removed, so the actor is loaded again once no chat is under way
 
-    def send(self, agent: AgentRow, message: SendChat) -> AsyncFuture[ChatSent]:
+    def send(self, agent: AgentRow, message: SendChat) -> AsyncFuture[ChatSent] | RanBefore:
         """Answer a message of a user, after those that wait in the same conversation.
 
         Raises:
             Overloaded: too many wait already.
         """
-        conversation = self._conversation_of(message.viewer_id)
+        key = message.key
+        if key is not None:
+            keyed = self._keyed = self._keyed or KeyedRuns()
+            joined = keyed.join(key)
+            if joined is not None:
+                return joined
+        conversation = self._conversations.of(agent, message)
         if len(conversation.waiting) >= WAITING_LIMIT:
             raise Overloaded("Too many messages wait in this conversation already; try again in a second.")
+        host, resumes = self._host, message.resumes
         chat = Chat(
+            new_id("msg", host.key) if resumes is None else resumes.id,
             message.user_name,
             message.content,
             AsyncFuture(),
-            self._host.progress,
+            host.progress,
             message.memories or (),
-            self._host.take_receipt(),
-            message.resumes,
+            host.take_receipt(),
+            resumes,
+            message.place,
+            key,
+            message.options,
+            host.begun,
         )
+        if key is not None and self._keyed is not None:
+            self._keyed.begin(key, chat)
+        if not conversation.kept:
+            chat.answer.then(lambda _: self._drop(conversation))
         if conversation.loaded and not conversation.at_work:
             self._begin(agent, conversation, chat)
         else:
             conversation.waiting.append(chat)
         return chat.answer
 
+    def _drop(self, conversation: Conversation) -> None:
+        self._conversations.drop(conversation)
+
     def forget(self, user_id: str) -> None:
-        """Drop the conversation of a destroyed user; the next incarnation of the actor counts the messages left."""
-        conversation = self._conversations.pop(user_id, None)
-        for chat in () if conversation is None else conversation.under_way():
-            chat.answer.fail(InvalidCredential("The user was destroyed before the agent answered."))
+        """Drop the conversations of a destroyed user; the next incarnation of the actor counts the messages left."""
+        for conversation in self._conversations.all_of(user_id):
+            for chat in self._conversations.drop(conversation):
+                chat.answer.fail(InvalidCredential("The user was destroyed before the agent answered."))
         self._stale = True
         self._retire_if_stale()
 
@@ -131,54 +130,17 @@ class PrivateChats:
         if self._stale and not self.any_under_way:
             self._host.retire()
 
-    def _dropped(self, conversation: Conversation) -> bool:
-        """Return whether a conversation's user is destroyed, so that nothing of it may be stored."""
-        return self._conversations.get(conversation.user_id) is not conversation
-
-    # loading
-
-    def _conversation_of(self, user_id: str) -> Conversation:
-        """Find a conversation, or begin to load it."""
-        known = self._conversations.pop(user_id, None)
-        conversation = known or Conversation(user_id)
-        self._conversations[user_id] = conversation  # last used, last in the dict
-        if known is None:
-            self._engine.in_background(self._load(conversation))
-            self._drop_resting()
-        return conversation
-
-    def _drop_resting(self) -> None:
-        """Drop idle conversations above the limit, those unused for longest first."""
-        excess = len(self._conversations) - WARM_CONVERSATIONS
-        if excess > 0:
-            resting = [user_id for user_id, known in self._conversations.items() if known.at_rest]
-            for user_id in resting[:excess]:
-                del self._conversations[user_id]
-
-    async def _load(self, conversation: Conversation) -> None:
-        host = self._host
-        try:
-            found = await host.store.fetch(conversations.between(host.key, conversation.user_id))
-            newest = await read_window(host.store, CONVERSATION, *found[0]) if found else None
-        except StoreUnavailable:
-            error = StorageUnavailable("The gateway could not read this conversation; try again.")
-            host.tell_self(ConversationLoaded(conversation, error=error))
-        except Exception:
-            log.exception("%s failed to load a conversation", host.actor_urn)
-            error = InternalError("This conversation can't be read; the fault has been logged.")
-            host.tell_self(ConversationLoaded(conversation, error=error))
-        else:
-            host.tell_self(ConversationLoaded(conversation, found[0] if found else None, newest))
-
     def loaded(self, message: ConversationLoaded) -> None:
         """Take a conversation that was read, and answer the chats that waited for it."""
         conversation = message.conversation
-        if self._dropped(conversation):
+        if not self._conversations.holds(conversation):
             return
-        if message.error is not None:
-            del self._conversations[conversation.user_id]
-            for chat in conversation.waiting:
-                chat.answer.fail(message.error)
+        error = message.error
+        if error is None and message.stored is None and isinstance(conversation.key, int):
+            error = no_such_conversation()
+        if error is not None:
+            for chat in self._conversations.drop(conversation):
+                chat.answer.fail(error)
             self._retire_if_stale()
             return
         if message.stored is not None and message.newest is not None:
@@ -201,12 +163,19 @@ class PrivateChats:
         self._retire_if_stale()
 
     def _begin(self, agent: AgentRow, conversation: Conversation, chat: Chat) -> None:
+        place = chat.place
+        if place is not None and not self._is_at(conversation, place, chat):
+            return
+        if conversation.id is None:
+            conversation.number_as(new_number())
         seq = conversation.last_seq + 1
-        said = chat.resumes or new_message(self._host.key, "user", chat.user_name, chat.content, seq, self._clock())
+        said = chat.resumes or new_message(
+            self._host.key, "user", chat.user_name, chat.content, seq, self._clock(), id=chat.message_id
+        )
         archive = conversation.older(self._host.store, streams=self._engine.streams)
         turn = Turn(self._host.persona, agent.name, chat.memories, conversation.window, chat.content, archive=archive)
         if self._engine.streams:
-            self._begin_streaming(agent, conversation, chat, said, turn)
+            self._begin_streaming(agent, conversation, chat, said, turn._replace(options=chat.options))
             return
         outcome = self._engine.reply(turn)
         if isinstance(outcome, Unfinished):
@@ -214,6 +183,16 @@ class PrivateChats:
             self._engine.in_background(self._finish(outcome, conversation, chat, said))
         else:
             self._conclude(agent, conversation, chat, said, outcome)
+
+    def _is_at(self, conversation: Conversation, place: ChatPlace, chat: Chat) -> bool:
+        """Return whether a chat may go on in a conversation as it is now; if not, fail the chat."""
+        if place.is_default and conversation.id != place.number:  # another one is the default by now
+            self._host.defer(chat.answer, None, no_such_conversation())
+        elif place.last_seq not in (None, conversation.last_seq):
+            self._host.defer(chat.answer, None, HistoryMoved("The conversation has gone on meanwhile; read it again."))
+        else:
+            return True
+        return False
 
     async def _finish(self, unfinished: Unfinished, conversation: Conversation, chat: Chat, said: Utterance) -> None:
         outcome = await self._engine.finish(unfinished)
@@ -229,6 +208,8 @@ class PrivateChats:
         )
         saved = self._store_said(conversation, chat, said)
         conversation.at_work = chat
+        if chat.begun is not None:
+            chat = telling_begun(chat, chat.begun, saved, _begun(conversation, said))
         self._engine.in_background(self._stream(turn, conversation, chat, said, saved))
 
     async def _stream(
@@ -240,7 +221,7 @@ class PrivateChats:
     def engine_ended(self, ended: EngineEnded) -> None:
         """Store the outcome of an engine that worked in a task, and go on with the chats that waited."""
         conversation, chat, outcome = ended.conversation, ended.chat, ended.outcome
-        if self._dropped(conversation):
+        if not self._conversations.holds(conversation):
             return
         conversation.at_work = None
         agent = self._host.agent
@@ -253,7 +234,7 @@ class PrivateChats:
         else:
             seq = conversation.last_seq + 1
             answer = new_message(self._host.key, "agent", agent.name, outcome.text, seq, self._clock(), outcome.sources)
-            self._store_reply(conversation, chat, ChatSent(ended.said, answer), outcome, answer, streamed=True)
+            self._store_reply(conversation, chat, ended.said, outcome, answer, streamed=True)
         self._go_on(conversation)
 
     def _conclude(
@@ -266,15 +247,22 @@ class PrivateChats:
         new = () if chat.resumes else (said,)
         seq = conversation.last_seq + len(new) + 1
         answer = new_message(self._host.key, "agent", agent.name, outcome.text, seq, self._clock(), outcome.sources)
-        self._store_reply(conversation, chat, ChatSent(said, answer), outcome, *new, answer)
+        self._store_reply(conversation, chat, said, outcome, *new, answer)
 
     # storing
 
     def _store_said(self, conversation: Conversation, chat: Chat, said: Utterance) -> AsyncFuture[None]:
-        """Store the user's message without a reply, unless it is stored already."""
+        """Store the user's message without a reply, unless it is stored already, or nothing is to be kept."""
         messages = () if chat.resumes else (said,)
+        writes = conversation.add(messages)
+        if not conversation.kept:
+            conversation.unit_stored()
+            saved: AsyncFuture[None] = AsyncFuture()
+            saved.set()
+            return saved
         self._host.messages += len(messages)
-        writes = conversation.add(messages, self._host.key)
+        if messages and (chat.key is not None or chat.place is not None):
+            writes += chat.beside_message(conversation, said.at)
         if chat.receipt is not None:
             writes += chat.receipt.begin(said.id)
         return self._host.commit(*writes, applied=conversation.unit_stored)
@@ -283,7 +271,7 @@ class PrivateChats:
         self,
         conversation: Conversation,
         chat: Chat,
-        sent: ChatSent,
+        said: Utterance,
         outcome: Reply,
         *messages: Utterance,
         streamed: bool = False,
@@ -292,16 +280,26 @@ class PrivateChats:
 
         A reply that was not `streamed` is then passed on as one piece.
         """
-        self._host.messages += len(messages)
-        writes = conversation.add(messages, self._host.key)
-        assert conversation.id is not None
-        if chat.memories or chat.receipt is not None or outcome.echoes or streamed:
-            writes += chat.beside_reply(conversation.id, sent, outcome, streamed=streamed)
+        reply, id = messages[-1], conversation.id
+        assert id is not None
+        sent = ChatSent(said, reply, conversation.name if conversation.kept else None, outcome)
+        writes = conversation.add(messages, answers=said.seq if reply.seq != said.seq + 1 else None)
+        if not conversation.kept:
+            writes += () if chat.receipt is None else chat.receipt.writes(sent)
+        else:
+            self._host.messages += len(messages)
+            if len(messages) > 1 and (chat.key is not None or chat.place is not None):
+                writes += chat.beside_message(conversation, said.at)
+            if chat.memories or chat.receipt is not None or outcome.echoes or streamed:
+                writes += chat.beside_reply(id, sent, outcome, streamed=streamed)
 
         def applied() -> None:
             conversation.unit_stored()
-            if chat.progress is not None and not streamed:
-                chat.progress(sent.reply.content)
+            if not streamed:
+                if chat.begun is not None:
+                    chat.begun(_begun(conversation, said))
+                if chat.progress is not None:
+                    chat.progress(sent.reply.content)
 
         self._host.commit(*writes, reply=lambda: sent, applied=applied, resolves=chat.answer)
 
@@ -310,7 +308,7 @@ class PrivateChats:
     @property
     def any_under_way(self) -> bool:
         """Whether a chat is not answered yet."""
-        return any(known.under_way() for known in self._conversations.values())
+        return any(known.under_way() for known in self._conversations)
 
     @property
     def has_tasks(self) -> bool:
@@ -321,10 +319,14 @@ class PrivateChats:
         """Stop the engine and refuse the chats that still wait."""
         self._engine.stop()
         stopped = Overloaded("The agent was stopped before it answered; look at AP_History, then try again.")
-        for conversation in self._conversations.values():
+        for conversation in self._conversations:
             for chat in conversation.under_way():
                 chat.answer.fail(stopped)
 
     def snapshot(self) -> list[dict[str, Any]]:
         """Show the conversations in memory, without their texts."""
-        return [conversation.snapshot() for conversation in self._conversations.values()]
+        return self._conversations.snapshot()
+
+
+def _begun(conversation: Conversation, said: Utterance) -> RunBegun:
+    return RunBegun(run_of(said.id), said, conversation.name if conversation.kept else None)

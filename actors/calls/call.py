@@ -85,9 +85,14 @@ class Call:
         """The channel for the pieces of a streamed answer."""
         return self._message_context and self._message_context.progress
 
-    def stream_to(self, progress: Progress) -> None:
-        """Pass the pieces of the answer on as they come."""
-        self._message_context = MessageContext(progress)
+    @property
+    def begun(self) -> Callable[[Any], None] | None:
+        """The channel for what is known of a streamed answer before its first piece."""
+        return self._message_context and self._message_context.begun
+
+    def stream_to(self, progress: Progress, begun: Callable[[Any], None] | None = None) -> None:
+        """Pass the pieces of the answer on as they come; `begun` is called before the first one."""
+        self._message_context = MessageContext(progress, None, begun)
 
     def says(self, request: TPSRequest) -> None:
         """Set the body."""
@@ -151,7 +156,10 @@ class Call:
                 raise Elsewhere(key, self) from None
             return answer(reply)
         receipt.make, receipt.repeatable = answer, repeatable
-        context = MessageContext(self.progress, receipt)
+        beside = self._message_context
+        context = (
+            MessageContext(None, receipt) if beside is None else MessageContext(beside.progress, receipt, beside.begun)
+        )
         try:
             reply = await ask(kind, key, message, timeout=timeout, request_id=self.request_id, context=context)
         except NotOwner:  # the actor's shard left this node meanwhile

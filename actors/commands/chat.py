@@ -1,47 +1,34 @@
-"""Chat: AP_Chat and AP_History with an agent in private, AP_Chat and ZN_Post in zones."""
+"""AP_Chat, AP_History and ZN_Post: what is said to agents, in private and in zones."""
 
-from __future__ import annotations  # nested functions would build theirs at each call
-
-import asyncio
 import re
-from collections.abc import Awaitable
-from dataclasses import replace
-from itertools import chain, islice
-from typing import NamedTuple
 
-from actors.agents.messages import AGENT, AgentView, LinksKnown, MemoriesNeeded, NoBanksLeft, SendChat
-from actors.banks.messages import BANK, MAX_TERMS_ASKED, BankViewer, RecallMemories
+from actors.agents.messages import AgentView, SendChat
 from actors.calls.call import Answer, Call
+from actors.calls.conversation_targets import DEFAULT, own_conversation, require_agent_of, require_no_zone
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.targets import (
-    has_access_to,
     no_agent_selected,
+    read_agent,
     speaks_in_zone,
     target_agent,
     target_agent_id,
     zone_to_say_in,
 )
+from actors.commands.chat_memories import memories_for_chat
 from actors.commands.command import AGENT_MEMBERS, PAGE, ZONE_MEMBERS, Command, ToolDescription
+from actors.commands.talk import CHAT_TIMEOUT_S, send_chat
 from actors.conversations.conversation import ChatSent
+from actors.conversations.ids import conversation_id
+from actors.conversations.place import ChatPlace
 from actors.conversations.records import message_record
 from actors.conversations.stored import from_row, quoted_positions
 from actors.domains.messages import DOMAIN, NotInDomain, Said, SayInZone
 from actors.engines.message import Utterance
-from actors.engines.relevance import asking
 from actors.engines.turn import Memory, Persona
 from actors.errors import NotFound, StateConflict
-from actors.slices import sliced
-from persistence import agents, banks, conversations, zones
+from actors.wire import Record
+from persistence import agents, conversations, zones
 from persistence.agents import AgentRow
-
-CHAT_TIMEOUT_S = 300.0
-"""Seconds that a chat may take in total; engines have shorter limits of their own."""
-
-CHAT_MEMORIES = 5
-"""The number of memories that an agent gets for a chat."""
-
-CHAT_BANKS = 16
-"""The number of banks that an agent searches in a chat: its owner's first, then those attached for longest."""
 
 MAX_MENTIONS = 5
 """The number of agents that reply because a message names them."""
@@ -54,6 +41,8 @@ _mention = re.compile(r"@([A-Za-z0-9][A-Za-z0-9_.-]{1,62}[A-Za-z0-9])")
 
 async def chat(call: Call) -> Answer:
     """AP_Chat: send a message to an agent, in private or in a zone, and return it with the reply, both durable."""
+    if call.target.conversation is not None:
+        return await _chat_in_conversation(call, call.target.conversation)
     if (call.zone_id or call.target.domain or call.target.zone) and await speaks_in_zone(call):
         try:
             return await _chat_in_zone(call)
@@ -61,68 +50,74 @@ async def chat(call: Call) -> Answer:
             if call.target.domain or call.target.zone or call.target.agent is None:
                 raise
             # the zone is only selected, and the named agent is not in it: the chat is private
-    message = SendChat(call.user.user_id, call.user.user_name, call.request.content or "")
-    agent_id = await target_agent_id(call)
+    return await _chat_by_default(call)
+
+
+async def _chat_in_conversation(call: Call, conversation: str) -> Answer:
+    """AP_Chat with target.conversation: private, whatever zone is selected."""
+    require_no_zone(call)
+    if conversation == DEFAULT:
+        return await _chat_by_default(call)
+    row = await own_conversation(call, conversation)
+    require_agent_of(call, row)
+    return await _send(call, row.agent_id, ChatPlace(row.number, row.is_default))
+
+
+async def _chat_by_default(call: Call) -> Answer:
     try:
-        return await _send(call, agent_id, message)
+        return await _send(call, await target_agent_id(call), None)
     except NotFound:
         if call.target.agent is None:  # the selected agent is gone, or out of sight
             raise no_agent_selected() from None
         raise
 
 
-async def _send(call: Call, agent_id: str, message: SendChat) -> Answer:
-    """Send a chat, with matching memories if the agent has banks."""
-    memories: tuple[Memory, ...] = ()
-
-    def answered(sent: ChatSent | MemoriesNeeded) -> Answer | MemoriesAsked:
-        if isinstance(sent, MemoriesNeeded):
-            return MemoriesAsked(sent)
+async def _send(call: Call, agent_id: str, place: ChatPlace | None) -> Answer:
+    def answered(sent: ChatSent, memories: tuple[Memory, ...]) -> Answer:
         call.saw_agent(agent_id, sent.reply.name)
+        conversation = sent.conversation
         return Answer(
-            content=[message_record(sent.message), message_record(sent.reply)],
+            content=[message_record(sent.message, None, conversation), message_record(sent.reply, None, conversation)],
             quoted=quoted_positions(sent.reply, memories),
         )
 
-    def send(message: SendChat) -> Awaitable[Answer | MemoriesAsked]:
-        return call.carry_out(AGENT, agent_id, message, answered, timeout=CHAT_TIMEOUT_S)
-
+    content, resumes = call.request.content or "", None
     if call.resumes is not None:
-        for row in await call.core.store.fetch(conversations.message(agent_id, call.user.user_id, call.resumes)):
-            message = replace(message, resumes=from_row(row))
-    try:
-        answer = await send(message)
-    except NotFound:
-        if not await has_access_to(call, agent_id):
-            raise
-        message = replace(message, access_granted=True)
-        answer = await send(message)
-    if isinstance(answer, MemoriesAsked):
-        needed = answer.needed
-        memories = await memories_for_chat(call, agent_id, needed.agent, message.content, needed.links)
-        answer = await send(replace(message, memories=memories))
-    assert isinstance(answer, Answer)  # with memories, the agent never asks for them
+        for number, row in await call.core.store.fetch(conversations.message(call.user.user_id, call.resumes)):
+            if place is None or place.number == number:
+                resumes = from_row(row)
+    message = SendChat(call.user.user_id, call.user.user_name, content, resumes=resumes, place=place)
+    answer = await send_chat(call, agent_id, message, answered)
+    assert isinstance(answer, Answer)  # only a chat with a key of a door may have run before
     return answer
 
 
-class MemoriesAsked(NamedTuple):
-    """A placeholder for the answer: the agent asks for the memories of its banks first."""
-
-    needed: MemoriesNeeded
-    quoted: tuple[int, ...] = ()
-
-
 async def history(call: Call) -> Answer:
-    """AP_History: a page of the private conversation with an agent, newest last."""
-    store, limit = call.core.store, page_limit(call)
-    before = cursor(call, int)
-    target = await target_agent(call)
-    profile = [target.record]
-    found = await store.fetch(conversations.between(target.row.id, call.user.user_id))
-    if not found:
+    """AP_History: a page of a private conversation with an agent, newest last."""
+    if call.target.conversation is None or call.target.conversation == DEFAULT:
+        if call.target.conversation is not None:
+            require_no_zone(call)
+        target = await target_agent(call)
+        found = await call.core.store.fetch(conversations.between(target.row.id, call.user.user_id))
+        return await _page_of(call, [target.record], target.row.id, found[0][0] if found else None)
+    require_no_zone(call)
+    row = await own_conversation(call, call.target.conversation)
+    require_agent_of(call, row)
+    try:
+        profile = [(await read_agent(call, row.agent_id)).record]
+    except NotFound:  # destroyed, or out of sight by now: what it said stays the user's
+        profile = []
+    return await _page_of(call, profile, row.agent_id, row.number)
+
+
+async def _page_of(call: Call, profile: list[Record], agent_id: str, number: int | None) -> Answer:
+    limit, before = page_limit(call), cursor(call, int)
+    if number is None:
         return Answer(profile=profile)
-    rows = await store.fetch(conversations.page_before(found[0][0], NEWEST if before is None else before, limit + 1))
-    messages = [message_record(from_row(row)) for row in reversed(rows[:limit])]
+    before = NEWEST if before is None else before
+    rows = await call.core.store.fetch(conversations.page_before(number, before, limit + 1))
+    id = conversation_id(number, agent_id)
+    messages = [message_record(from_row(row), None, id) for row in reversed(rows[:limit])]
     older = next_cursor(call, rows[limit - 1].seq) if len(rows) > limit else None
     return Answer(profile=profile, content=messages, next=older)
 
@@ -196,57 +191,12 @@ def _persona(agent: AgentRow) -> Persona:
     return Persona(agent.id, agent.name, agent.description, agent.profile or "")
 
 
-async def memories_for_chat(
-    call: Call, agent_id: str, agent: str, message: str, links: LinksKnown | None = None
-) -> tuple[Memory, ...]:
-    """Recall the memories that match a message to an agent best, from its banks that the caller may see.
-
-    Those that answer come first. `links`, given if the caller sees all banks of the agent, are what its actor knew; it
-    is told if no bank is left.
-    """
-    searched = await call.core.store.fetch(banks.recalled_by(agent_id, call.user.user_id, CHAT_BANKS))
-    if not searched and links is not None:
-        call.core.directory.tell(AGENT, agent_id, NoBanksLeft(links))
-    if not searched:
-        return ()
-    question = await sliced(asking(message, agent))
-    terms = tuple(islice(question.terms, MAX_TERMS_ASKED))
-    # The store has found that the caller sees these banks, whatever opens them.
-    viewer = BankViewer(call.user.user_id, access_granted=True)
-    recall = RecallMemories(viewer, message, terms, CHAT_MEMORIES, agent_id)
-    if len(searched) == 1:
-        return await _recalled(call, searched[0].id, recall)
-    of_banks = await asyncio.gather(*[_recalled(call, bank.id, recall) for bank in searched])
-    # Scores are comparable only within a bank, shares everywhere.
-    found = sorted(chain.from_iterable(of_banks), key=_by_relevance, reverse=True)
-    return tuple(found[:CHAT_MEMORIES])
-
-
-async def _recalled(call: Call, bank_id: str, message: RecallMemories) -> tuple[Memory, ...]:
-    """Recall from one bank; nothing if the agent has lost it meanwhile, or the caller sight of it."""
-    try:
-        recalled = await call.ask(BANK, bank_id, message)
-    except NotFound:
-        return ()
-    bank = recalled.row.name
-    return tuple(
-        [
-            Memory(bank, memory.name, memory.text or "", score, memory.position, share, answers)
-            for memory, score, share, answers in recalled.found
-        ]
-    )
-
-
-def _by_relevance(memory: Memory) -> tuple[bool, float, float]:
-    return memory.answers, memory.share, memory.score
-
-
 COMMANDS = (
     Command(
         "AP_Chat",
         "Send a message to an agent and get its reply; both are durable before the answer is sent.",
         chat,
-        uses=("target.agent", "target.domain", "target.zone", "content"),
+        uses=("target.agent", "target.domain", "target.zone", "target.conversation", "content"),
         requires=("content",),
         content=("message", "message"),
         streams=True,
@@ -263,7 +213,7 @@ COMMANDS = (
         "AP_History",
         "Read the private conversation with an agent, newest last.",
         history,
-        uses=(*AGENT_MEMBERS, *PAGE),
+        uses=(*AGENT_MEMBERS, "target.conversation", *PAGE),
         profile="agent",
         content=("message",),
         mutates=False,

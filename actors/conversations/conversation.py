@@ -1,21 +1,26 @@
 """A private conversation of a user with an agent, as the agent's actor keeps it in memory."""
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from actors.conversations.archive import CONVERSATION, Archive, Newest
+from actors.conversations.ids import conversation_id
+from actors.conversations.place import Beginning, ChatPlace, RunKey
 from actors.conversations.stored import PRIVATE_QUOTES, append
 from actors.engines.message import A_PRIVATE_TURN, Source, Utterance
+from actors.engines.options import EngineOptions
 from actors.engines.turn import Memory, Reply
 from actors.engines.window import Window
 from actors.errors import ServiceError
 from actors.idempotency.records import Receipt
-from actors.ids import new_id, new_number
+from actors.ids import new_id
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Progress
-from persistence import conversations
+from persistence import conversations, run_keys
+from persistence.agents import AgentRow
 from persistence.store import Store, Write
 
 WAITING_LIMIT = 32
@@ -23,18 +28,33 @@ WAITING_LIMIT = 32
 
 
 class ChatSent(NamedTuple):
-    """A message and the agent's reply, both durable."""
+    """A message and the agent's reply, both durable.
+
+    `conversation` is its id, None if nothing was to be kept; `outcome` is the engine's reply as it came.
+    """
 
     message: Utterance
     reply: Utterance
+    conversation: str | None = None
+    outcome: Reply | None = None
+
+
+class RunBegun(NamedTuple):
+    """A chat whose user's message is durable, before the first piece of the reply."""
+
+    run: str
+    message: Utterance
+    conversation: str | None
 
 
 class Chat(NamedTuple):
-    """A message to be answered, with the future of its answer.
+    """A message to be answered, with the id that it gets and the future of its answer.
 
-    `resumes` is the message itself if an earlier attempt stored it without a reply.
+    `resumes` is the message itself if an earlier attempt stored it without a reply. `place` is None for the default
+    conversation; `begun` and `progress` take what can be told before the answer.
     """
 
+    message_id: str
     user_name: str
     content: str
     answer: AsyncFuture[ChatSent]
@@ -42,10 +62,24 @@ class Chat(NamedTuple):
     memories: tuple[Memory, ...] = ()
     receipt: Receipt | None = None
     resumes: Utterance | None = None
+    place: ChatPlace | None = None
+    key: RunKey | None = None
+    options: EngineOptions | None = None
+    begun: Callable[[RunBegun], None] | None = None
 
     def fail_once(self, saved: AsyncFuture[None], error: ServiceError) -> None:
         """Fail the chat once the user's message is saved, because the error says that the message is kept."""
         saved.then(lambda done: self.answer.fail(done.error or error))
+
+    def beside_message(self, conversation: "Conversation", at: int) -> list[Write]:
+        """Make the writes stored with the user's message: its key, and the client's id of the conversation."""
+        place, key, writes = self.place, self.key, list[Write]()
+        assert conversation.id is not None
+        if key is not None:
+            writes.append(run_keys.remember(key.digest, self.message_id, conversation.id, key.fingerprint, at))
+        if place is not None and place.binds is not None:
+            writes.append(conversations.bind(conversation.user_id, conversation.agent_id, place.binds, conversation.id))
+        return writes
 
     def beside_reply(self, conversation_id: int, sent: ChatSent, outcome: Reply, *, streamed: bool) -> list[Write]:
         """Make the writes stored with a reply: the notes of its quotes, and the rows of the receipt.
@@ -67,32 +101,66 @@ def new_message(
     seq: int,
     at: int,
     sources: tuple[Source, ...] = (),
+    id: str | None = None,
 ) -> Utterance:
-    """Make a message with a new id.
+    """Make a message, with a new id unless it has one.
 
-    The id is `near` the key of the actor that keeps the message: the agent in a private chat, the domain in its zones.
-    So the id names that actor's shard, whoever sent the message.
+    A new id is `near` the key of the actor that keeps the message: the agent in a private chat, the domain in its
+    zones. So the id names that actor's shard, whoever sent the message.
     """
-    return Utterance(new_id("msg", near), role, name, content, seq, at, sources)
+    return Utterance(id or new_id("msg", near), role, name, content, seq, at, sources)
 
 
 @dataclass(slots=True)
 class Conversation:
     """The state of one conversation while it is in use.
 
-    `id` is None until it is stored; `last_seq` counts its messages. One chat is answered at a time: while the
-    conversation is not `loaded` or an engine is `at_work`, other chats wait in order.
+    `key` names it among the agent's conversations in memory: the user's id for the default one, the number for another.
+    `id` is its number, None until the default one is begun; `last_seq` counts its messages. One chat is answered at a
+    time: while the conversation is not `loaded` or an engine is `at_work`, other chats wait in order. Nothing of a
+    conversation that is not `kept` is stored. `bound_as` is the client's own id under which it began.
     """
 
     user_id: str
+    agent_id: str
+    key: str | int
     window: Window = field(default_factory=partial(Window, keeps_left=True, a_turn=A_PRIVATE_TURN))
     archive: Archive[int] | None = None
     id: int | None = None
+    name: str = ""
     last_seq: int = 0
     loaded: bool = False
+    stored: bool = False
+    kept: bool = True
+    begins: Beginning | None = None
+    bound_as: str | None = None
+    imported: tuple[Utterance, ...] = ()
     at_work: Chat | None = None
     open_units: int = 0
     waiting: deque[Chat] = field(default_factory=deque[Chat])
+
+    @classmethod
+    def beginning(cls, user_id: str, user_name: str, agent: AgentRow, place: ChatPlace, at: int) -> "Conversation":
+        """Make a new conversation that is not the default; its first unit stores the messages it begins with."""
+        begins = place.begins
+        assert begins is not None
+        new = cls(user_id, agent.id, place.number, loaded=True, kept=place.kept, begins=begins, bound_as=place.binds)
+        new.number_as(place.number)
+        new.imported = tuple(
+            [
+                new_message(agent.id, role, user_name if role == "user" else agent.name, text, seq, at)._replace(
+                    mark="imported"
+                )
+                for seq, (role, text) in enumerate(begins.earlier, 1)
+            ]
+        )
+        new._hold(new.imported)
+        return new
+
+    def number_as(self, number: int) -> None:
+        """Set its number, and so the id that clients see."""
+        self.id = number
+        self.name = conversation_id(number, self.agent_id)
 
     @property
     def at_rest(self) -> bool:
@@ -101,24 +169,40 @@ class Conversation:
 
     def take(self, store: Store, id: int, last_seq: int, newest: Newest) -> None:
         """Take what the store has of the conversation."""
-        self.id, self.last_seq = id, last_seq
+        self.number_as(id)
+        self.last_seq, self.stored = last_seq, True
         for message in newest.messages:
             self.window.append(message)
         self.archive = Archive(store, CONVERSATION, id, self.window, newest.collection)
 
-    def add(self, messages: tuple[Utterance, ...], agent_id: str) -> list[Write]:
-        """Add messages in memory, and make the writes of the unit that stores them."""
+    def add(self, messages: tuple[Utterance, ...], *, answers: int | None = None) -> list[Write]:
+        """Add messages in memory, and make the writes of the unit that stores them.
+
+        `answers` is the seq of the user's message that the last one is the reply to, if it does not stand before it.
+        """
         self.open_units += 1
+        self._hold(messages)
+        if not self.kept:
+            return []
+        id = self.id
+        assert id is not None
+        writes = [append(id, message) for message in messages]
+        if answers is not None:
+            writes[-1] = append(id, messages[-1], answers)
+        if self.stored:
+            return writes
+        self.stored = True
+        begins = self.begins
+        if begins is None:
+            return [conversations.begin(id, self.user_id, self.agent_id), *writes]
+        opening, cut, scope = begins.opening, begins.cut, begins.scope
+        begun = conversations.begin_other(id, self.user_id, self.agent_id, opening=opening, cut=cut, scope=scope)
+        return [begun, *[append(id, message) for message in self.imported], *writes]
+
+    def _hold(self, messages: tuple[Utterance, ...]) -> None:
         for message in messages:
             self.last_seq = message.seq
             self.window.append(message)
-        if self.id is not None:
-            return [append(self.id, message) for message in messages]
-        id = self.id = new_number()
-        return [
-            conversations.begin(id, self.user_id, agent_id),
-            *(append(id, message) for message in messages),
-        ]
 
     def unit_stored(self) -> None:
         """Note that one of its units is stored."""
@@ -130,7 +214,7 @@ class Conversation:
         """Return what searches the whole conversation, if there is more than an instant engine has in the window."""
         archive = self.archive
         if archive is None:
-            if self.id is None:
+            if not self.stored or self.id is None:
                 return None
             archive = self.archive = Archive(store, CONVERSATION, self.id, self.window)
         return None if archive.is_empty and not streams else archive
@@ -143,6 +227,7 @@ class Conversation:
         """Return the state as maintainers see it, without texts."""
         return {
             "user_id": self.user_id,
+            "conversation": self.name or None,
             "last_seq": self.last_seq,
             "remembered": len(self.window),
             "waiting": len(self.waiting),

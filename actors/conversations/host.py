@@ -33,6 +33,11 @@ class ChatHost(Protocol):
         """The channel for pieces of the answer to the current message."""
         ...
 
+    @property
+    def begun(self) -> Callable[[Any], None] | None:
+        """The channel for what is known of the answer before its first piece."""
+        ...
+
     def take_receipt(self) -> Receipt | None:
         """Return the receipt of the current message, once."""
         ...

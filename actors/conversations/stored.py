@@ -1,7 +1,7 @@
 """Messages as rows of the store, and the rows that note a message's quotes of memories."""
 
-from collections.abc import Sequence
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import orjson
 
@@ -16,18 +16,29 @@ from persistence.store import Write
 JUST_NOW_MS = 30_000
 """More milliseconds than a commit takes, and the notice of it to the actors that have to reload."""
 
+_MARKS: Mapping[str | None, Literal["cancelled", "imported"] | None] = {
+    None: None,
+    "cancelled": "cancelled",
+    "imported": "imported",
+}
+
 S = TypeVar("S", int, str)
 S_contra = TypeVar("S_contra", int, str, contravariant=True)
 
 
-def append(conversation_id: int, message: Utterance) -> Write:
-    """Make the write that adds a message to a private conversation."""
-    return conversations.append(conversation_id, *columns_of(message))
+def append(conversation_id: int, message: Utterance, answers: int | None = None) -> Write:
+    """Make the write that adds a message to a private conversation.
+
+    `answers` is the seq of the user's message that it is the reply to, if that does not stand before it.
+    """
+    if message.mark is None and answers is None:
+        return conversations.append(conversation_id, *columns_of(message))
+    return conversations.append_marked(conversation_id, *columns_of(message), message.mark, answers)
 
 
 def columns_of(message: Utterance) -> tuple[int, str, str, str, str, str | None, int]:
     """Return the values of a message's row, in the order of `MessageRow`."""
-    id, role, name, content, seq, at, sources = message
+    id, role, name, content, seq, at, sources, _ = message
     stored = orjson.dumps([source.record() for source in sources]).decode() if sources else None
     return seq, id, role, name, content, stored, at
 
@@ -42,6 +53,7 @@ def from_row(row: MessageRow) -> Utterance:
         seq=row.seq,
         at=row.at,
         sources=tuple(Source.from_record(source) for source in orjson.loads(row.sources or b"[]")),
+        mark=_MARKS[row.mark],
     )
 
 

@@ -44,7 +44,10 @@ def turn_of(seq: int, a_turn: int) -> int:
 
 
 class Utterance(NamedTuple):
-    """One message of a conversation, by `name`; `at` is Unix time in milliseconds."""
+    """One message of a conversation, by `name`; `at` is Unix time in milliseconds.
+
+    `mark`: the reply was cancelled and is not whole, or the message was imported with a client's history.
+    """
 
     id: str
     role: Literal["user", "agent"]
@@ -53,3 +56,4 @@ class Utterance(NamedTuple):
     seq: int
     at: int
     sources: tuple[Source, ...] = ()
+    mark: Literal["cancelled", "imported"] | None = None

@@ -171,12 +171,17 @@ class Actor(Lifecycle):
         """The channel for partial answers to the current message, if any."""
         return self.context and self.context.progress
 
+    @property
+    def begun(self) -> Callable[[Any], None] | None:
+        """The channel for what is known of the current message's answer before its first piece, if any."""
+        return self.context and self.context.begun
+
     def take_receipt(self) -> Any:
         """Return the receipt of the current message, once; None if it has none."""
         context = self.context
         if context is None or context.receipt is None:
             return None
-        self.context = MessageContext(context.progress)
+        self.context = MessageContext(context.progress, None, context.begun)
         return context.receipt
 
     def deliver(self, envelope: Envelope) -> None:

@@ -44,13 +44,19 @@ Progress = Callable[[str], None]
 
 
 class MessageContext:
-    """Context sent beside a message: the channel for partial answers and the receipt to commit with it."""
+    """Context sent beside a message: the channels for partial answers and the receipt to commit with it.
 
-    __slots__ = ("progress", "receipt")
+    `begun` is called once, before the first piece, with what is known of the answer by then.
+    """
 
-    def __init__(self, progress: Progress | None = None, receipt: Any = None) -> None:
+    __slots__ = ("begun", "progress", "receipt")
+
+    def __init__(
+        self, progress: Progress | None = None, receipt: Any = None, begun: Callable[[Any], None] | None = None
+    ) -> None:
         self.progress = progress
         self.receipt = receipt
+        self.begun = begun
 
 
 class Envelope:

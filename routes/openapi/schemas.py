@@ -228,14 +228,21 @@ RECORDS: dict[str, tuple[str, Schema]] = {
     "message": (
         "Message",
         record(
-            "A message of a conversation.",
+            "A message of a conversation or of a zone.",
             id=ident("msg"),
             role=text(enum=["user", "agent"]),
             name=text("The name of its author at that time."),
             content=text(),
             at=TIME,
-            zone=nullable(text()),
+            zone=nullable(text("The zone's name; null in a conversation.")),
+            conversation=nullable(ident("cnv")),
             seq=number("Its number in the conversation, without gaps.", minimum=1),
+            mark=nullable(
+                text(
+                    "`cancelled`: a reply that is not whole, or a message whose reply was cancelled before it began."
+                    " `imported`: from a client's history."
+                )
+            ),
             sources=array(
                 {
                     "type": "object",
@@ -251,6 +258,20 @@ RECORDS: dict[str, tuple[str, Schema]] = {
                     },
                 }
             ),
+        ),
+    ),
+    "conversation": (
+        "Conversation",
+        record(
+            "A private conversation of the user with an agent.",
+            id=ident("cnv"),
+            agent=text("The agent's name."),
+            title=nullable(text()),
+            default=flag("Whether AP_Chat goes on with it if no other is named."),
+            messages=number("How many it has.", minimum=0),
+            last_seq=number("The seq of its last message.", minimum=0),
+            created_at=TIME,
+            updated_at=TIME,
         ),
     ),
 }

@@ -9,7 +9,7 @@ import pytest
 from actors.agents.records import agent_record
 from actors.banks.messages import RecalledMemory
 from actors.banks.records import attachment_record, bank_record, memory_record, offer_record, recalled_record
-from actors.conversations.records import message_record
+from actors.conversations.records import conversation_record, message_record
 from actors.domains.records import domain_record, membership_record, zone_record
 from actors.engines.message import Utterance
 from actors.library.records import document_record, skill_record
@@ -21,6 +21,7 @@ from actors.webhooks.records import delivery_record, endpoint_record
 from actors.wire import Record
 from persistence.agents import AgentRow
 from persistence.banks import AttachmentRow, BankRow
+from persistence.conversations import ConversationRow
 from persistence.credentials import SessionRow
 from persistence.delivery_log import AttemptRow, DeliveryRow
 from persistence.documents import DocumentRow
@@ -94,6 +95,10 @@ RECORDS: dict[str, tuple[Record, Any]] = {
         SCHEMAS["RecalledMemory"],
     ),
     "message_record": (message_record(Utterance("msg_1", "user", "ada", "Hello", 1, 0)), SCHEMAS["Message"]),
+    "conversation_record": (
+        conversation_record(ConversationRow(1 << 62, "usr_1", "agt_1", "scout", True, None, None, None, 0, 2, 0, 1)),
+        SCHEMAS["Conversation"],
+    ),
     "skill_record": (skill_record(SkillRow("tool", "d", None, None, {}, [], [], 0)), SCHEMAS["Skill"]),
     "document_record": (
         document_record(DocumentRow(1, "doc_1", "usr_1", "plan", "text/plain", None, 1, "ready", None, 1, 0, 0, 0)),

@@ -506,8 +506,8 @@ async def test_a_merged_run_of_chats_stores_the_same_rows_as_one_by_one(store: S
         answer = MessageRow(seq + 1, f"msg {seq + 1}", "agent", "x", "[1, 2]", '[{"profile": "x"}]', seq * 1_000)
         return Unit(
             (
-                conversations.append(conversation, *said),
-                conversations.append(conversation, *answer),
+                conversations.append(conversation, *said[:7]),
+                conversations.append(conversation, *answer[:7]),
             ),
             (seq,),
         )

@@ -1,0 +1,138 @@
+"""The conversations of one agent that are in memory: found, loaded from the store, and dropped when they rest."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from actors.agents.messages import SendChat
+from actors.conversations.archive import CONVERSATION, Newest, read_window
+from actors.conversations.conversation import Chat, Conversation
+from actors.conversations.host import ChatHost
+from actors.conversations.place import ChatPlace
+from actors.engines.answering import EngineRunner
+from actors.errors import InternalError, ServiceError, StorageUnavailable
+from actors.ids import Clock
+from actors.runtime.mailbox import OwnTell
+from persistence import conversations
+from persistence.agents import AgentRow
+from persistence.store import StoreUnavailable
+
+WARM_CONVERSATIONS = 256
+"""Idle conversations that one agent keeps in memory; others are read from the store when they continue."""
+
+log = logging.getLogger("parley.agent")
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationLoaded(OwnTell):
+    """A conversation was read from the store; `error` where it could not be."""
+
+    conversation: Conversation
+    stored: tuple[int, int] | None = None
+    newest: Newest | None = None
+    error: ServiceError | None = None
+
+
+class ConversationsInUse:
+    """Holds conversations by their keys, the last used last."""
+
+    __slots__ = ("_by_key", "_clock", "_engine", "_host")
+
+    def __init__(self, host: ChatHost, engine: EngineRunner, clock: Clock) -> None:
+        self._host = host
+        self._engine = engine
+        self._clock = clock
+        self._by_key: dict[str | int, Conversation] = {}
+
+    def of(self, agent: AgentRow, message: SendChat) -> Conversation:
+        """Find the conversation of a chat, or begin it, or begin to load it."""
+        place = message.place
+        key = message.viewer_id if place is None or place.is_default else place.number
+        known = self._by_key.pop(key, None)
+        if known is not None:
+            self._by_key[key] = known  # last used, last in the dict
+            return known
+        if place is not None and place.begins is not None:
+            bound = self._bound_to(message.viewer_id, place)
+            if bound is not None:
+                return bound
+            conversation = Conversation.beginning(message.viewer_id, message.user_name, agent, place, self._clock())
+        else:
+            conversation = Conversation(message.viewer_id, self._host.key, key)
+            self._engine.in_background(self._load(conversation))
+        self._by_key[key] = conversation
+        self._drop_resting()
+        return conversation
+
+    def _bound_to(self, user_id: str, place: ChatPlace) -> Conversation | None:
+        """Find the conversation that another chat has just begun under the same id of the client."""
+        if place.binds is None:
+            return None
+        begun = (known for known in self.all_of(user_id) if known.bound_as == place.binds)
+        return next(begun, None)
+
+    def holds(self, conversation: Conversation) -> bool:
+        """Return whether a conversation is still in use; nothing of one that was dropped may be stored."""
+        return self._by_key.get(conversation.key) is conversation
+
+    def drop(self, conversation: Conversation) -> list[Chat]:
+        """Drop a conversation, and return the chats that were under way in it."""
+        self._by_key.pop(conversation.key, None)
+        return conversation.under_way()
+
+    def found(self, key: str | int) -> Conversation | None:
+        """Return a conversation that is in memory."""
+        return self._by_key.get(key)
+
+    def all_of(self, user_id: str) -> list[Conversation]:
+        """List a user's conversations that are in memory."""
+        return [known for known in self._by_key.values() if known.user_id == user_id]
+
+    def __iter__(self) -> Iterator[Conversation]:
+        return iter(self._by_key.values())
+
+    def under_way(self, message_id: str) -> tuple[Conversation, Chat] | None:
+        """Find the chat that is under way for a user's message."""
+        for conversation in self._by_key.values():
+            for chat in conversation.under_way():
+                if chat.message_id == message_id:
+                    return conversation, chat
+        return None
+
+    def _drop_resting(self) -> None:
+        """Drop idle conversations above the limit, those unused for longest first."""
+        excess = len(self._by_key) - WARM_CONVERSATIONS
+        if excess > 0:
+            resting = [key for key, known in self._by_key.items() if known.at_rest]
+            for key in resting[:excess]:
+                del self._by_key[key]
+
+    async def _load(self, conversation: Conversation) -> None:
+        host = self._host
+        try:
+            newest, found = None, await host.store.fetch(_stored(conversation))
+            if found:
+                newest = await read_window(host.store, CONVERSATION, *found[0])
+        except StoreUnavailable:
+            error = StorageUnavailable("The gateway could not read this conversation; try again.")
+            host.tell_self(ConversationLoaded(conversation, error=error))
+        except Exception:
+            log.exception("%s failed to load a conversation", host.actor_urn)
+            error = InternalError("This conversation can't be read; the fault has been logged.")
+            host.tell_self(ConversationLoaded(conversation, error=error))
+        else:
+            host.tell_self(ConversationLoaded(conversation, found[0] if found else None, newest))
+
+    def snapshot(self) -> list[dict[str, Any]]:
+        """Show the conversations in memory, without their texts."""
+        return [conversation.snapshot() for conversation in self._by_key.values()]
+
+
+def _stored(conversation: Conversation) -> Any:
+    """Return the query for a conversation's number and last seq."""
+    if isinstance(conversation.key, str):
+        return conversations.between(conversation.agent_id, conversation.user_id)
+    return conversations.numbered(conversation.key, conversation.agent_id, conversation.user_id)

@@ -1,0 +1,52 @@
+"""The chats of one agent by the keys under which clients may ask for them again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from actors.agents.messages import RanBefore
+from actors.conversations.conversation import Chat, ChatSent
+from actors.conversations.place import RunKey
+from actors.runtime.future import AsyncFuture
+
+MAX_ENDED = 4_096
+"""Keys of ended chats that are remembered, for repeats that looked in the store just before the end."""
+
+
+class KeyedRuns:
+    """Lets a repeat join the chat of its key while that is under way, and tells it of one that has just ended."""
+
+    __slots__ = ("_ended", "_under_way")
+
+    def __init__(self) -> None:
+        self._under_way: dict[str, Chat] = {}
+        self._ended: OrderedDict[str, tuple[str, str]] = OrderedDict()
+
+    def join(self, key: RunKey) -> AsyncFuture[ChatSent] | RanBefore | None:
+        """Return the answer of the chat that has this key, or where to find it; None if none has it."""
+        if key.latest:
+            return None
+        chat = self._under_way.get(key.digest)
+        if chat is not None and chat.key is not None:
+            if chat.key.fingerprint == key.fingerprint:
+                return chat.answer
+            return RanBefore(chat.message_id, other_request=True)
+        ended = self._ended.get(key.digest)
+        return None if ended is None else RanBefore(ended[0], other_request=ended[1] != key.fingerprint)
+
+    def begin(self, key: RunKey, chat: Chat) -> None:
+        """Note a chat under its key until it is answered, and for a while after a success."""
+        digest = key.digest
+        self._under_way[digest] = chat
+        self._ended.pop(digest, None)
+
+        def ended(answer: AsyncFuture[ChatSent]) -> None:
+            if self._under_way.get(digest) is not chat:
+                return
+            del self._under_way[digest]
+            if answer.error is None:
+                self._ended[digest] = chat.message_id, key.fingerprint
+                if len(self._ended) > MAX_ENDED:
+                    self._ended.popitem(last=False)
+
+        chat.answer.then(ended)

@@ -1,0 +1,51 @@
+"""The conversation that a command names as `target.conversation`."""
+
+from actors.agents.messages import no_such_conversation
+from actors.calls.call import Call
+from actors.conversations.ids import conversation_id, number_of
+from actors.errors import InvalidField
+from persistence import conversations
+from persistence.conversations import ConversationRow
+from persistence.users import name_key
+
+DEFAULT = "default"
+"""Names the default conversation with the target agent."""
+
+
+async def own_conversation(call: Call, id: str) -> ConversationRow:
+    """Read one of the caller's conversations by its id.
+
+    Raises:
+        NotFound: there is none of this id that is the caller's.
+    """
+    number = number_of(id)
+    rows = [] if number is None else await call.core.store.fetch(conversations.of_user(number, call.user.user_id))
+    if not rows or id != conversation_id(rows[0].number, rows[0].agent_id):
+        raise no_such_conversation()
+    return rows[0]
+
+
+def require_agent_of(call: Call, row: ConversationRow) -> None:
+    """Check that a named agent is the one of the conversation, which decides the agent.
+
+    Raises:
+        InvalidField: it is another one.
+    """
+    name = call.target.agent
+    if name is None or name_key(name) == name_key(row.agent):
+        return
+    raise InvalidField(
+        f"Invalid value of target.agent: the conversation is one with {row.agent}; leave target.agent out."
+    )
+
+
+def require_no_zone(call: Call) -> None:
+    """Check that a command with `target.conversation` names no zone.
+
+    Raises:
+        InvalidField: it names one, or a domain.
+    """
+    if call.target.domain is not None or call.target.zone is not None:
+        raise InvalidField(
+            "Invalid value of target.conversation: a conversation is private; leave target.domain and target.zone out."
+        )

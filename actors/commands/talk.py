@@ -1,0 +1,268 @@
+"""A message to an agent and its reply: the way that AP_Chat and the doors of all open protocols share."""
+
+import hashlib
+import unicodedata
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from actors.agents.messages import AGENT, HistoryMoved, MemoriesNeeded, RanBefore, SendChat, no_such_conversation
+from actors.calls.call import A, Call
+from actors.calls.conversation_targets import own_conversation
+from actors.calls.targets import has_access_to
+from actors.commands.chat_memories import memories_for_chat
+from actors.conversations.conversation import ChatSent, RunBegun
+from actors.conversations.ids import conversation_id, run_of
+from actors.conversations.place import Beginning, ChatPlace, Earlier, RunKey
+from actors.conversations.stored import from_row, quoted_positions
+from actors.engines.message import Utterance
+from actors.engines.options import EngineOptions
+from actors.engines.turn import Memory, Reply
+from actors.errors import InternalError, NotFound, StateConflict
+from actors.ids import new_number
+from persistence import conversations, run_keys
+from persistence.conversations import ConversationRow
+from persistence.run_keys import KeyedRun
+
+CHAT_TIMEOUT_S = 300.0
+"""Seconds that a chat may take in total; engines have shorter limits of their own."""
+
+IMPORTED = 200
+"""The number of messages of a client's history that are imported at most, the newest."""
+
+KEY_MS = 24 * 3_600_000
+"""How long a key leads to its run."""
+
+_NEWEST = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """What a door says to an agent for its client, and where.
+
+    Without `conversation`, `client_id` and `matches` a new conversation begins.
+
+    Args:
+        content: the text, 1 to 32,000 characters.
+        conversation: the id of one of the caller's conversations with the agent.
+        client_id: the client's own id of a conversation; the first use begins one.
+        forks: `conversation` was forked for this message, so `client_id` is bound to it from now on.
+        earlier: the client's history before this message; a new conversation imports its newest messages.
+        matches: whether to go on with the conversation whose whole text equals `earlier`.
+        scope: the end user of the client; only conversations of the same one match.
+        once: whether to answer without a conversation, storing no text.
+        key: the key by which the client may ask for the run again.
+        options: what the client asks of the engine.
+    """
+
+    content: str
+    conversation: str | None = None
+    client_id: str | None = None
+    forks: bool = False
+    earlier: tuple[Earlier, ...] = ()
+    matches: bool = False
+    scope: str = ""
+    once: bool = False
+    key: RunKey | None = None
+    options: EngineOptions | None = None
+
+
+class Talked(NamedTuple):
+    """A message and its reply, both durable unless `conversation` is None.
+
+    `outcome` is the engine's reply as it came; None for a run that ended before this request. `quoted` are the
+    positions of the memories that the reply quotes.
+    """
+
+    message: Utterance
+    reply: Utterance
+    conversation: str | None
+    outcome: Reply | None = None
+    quoted: tuple[int, ...] = ()
+
+    @property
+    def run(self) -> str:
+        """The id of the run."""
+        return run_of(self.message.id)
+
+
+def key_digest(*parts: str) -> str:
+    """Return the digest of a key: of whoever may use it, the door, the agent and the client's own parts."""
+    return hashlib.sha256("\0".join(f"{len(part)}:{part}" for part in parts).encode()).hexdigest()
+
+
+async def talk(call: Call, agent_id: str, saying: Saying) -> Talked:
+    """Say something to an agent, and return it with the reply.
+
+    Pieces of the reply go to the channels of `call.stream_to`.
+
+    Raises:
+        NotFound: there is no such agent that the caller may see, or no such conversation of the caller with it.
+        StateConflict: the agent is offline; or the key was used for another request.
+        ServiceError: the engine failed; the message is kept.
+    """
+    key = saying.key
+    if key is not None and not key.latest:
+        found = await call.core.store.fetch(run_keys.of_key(key.digest, call.core.clock() - KEY_MS))
+        if found:
+            return await _again(call, agent_id, saying, key, found[0])
+    place = await _place_of(call, agent_id, saying)
+    try:
+        return await _said(call, agent_id, saying, place)
+    except HistoryMoved:
+        if not saying.matches:
+            raise
+        return await _said(call, agent_id, saying, _new_place(saying))
+
+
+async def _said(
+    call: Call, agent_id: str, saying: Saying, place: ChatPlace, resumes: Utterance | None = None
+) -> Talked:
+    user, key = call.user, saying.key
+    message = SendChat(
+        user.user_id, user.user_name, saying.content, resumes=resumes, place=place, key=key, options=saying.options
+    )
+    sent = await send_chat(call, agent_id, message, _talked)
+    if isinstance(sent, Talked):
+        return sent
+    assert key is not None  # else nothing has run before
+    if sent.other_request:
+        raise _other_request()
+    found = await call.core.store.fetch(run_keys.of_key(key.digest, 0))
+    if not found:
+        raise no_such_conversation()  # it was destroyed in the moment after its end
+    return await _again(call, agent_id, saying, key, found[0])
+
+
+async def _again(call: Call, agent_id: str, saying: Saying, key: RunKey, known: KeyedRun) -> Talked:
+    """Answer a repeat: with the reply that is stored; else join the run, or ask the engine again if it failed."""
+    if known.fingerprint != key.fingerprint:
+        raise _other_request()
+    store = call.core.store
+    rows = await store.fetch(conversations.message(call.user.user_id, known.message_id))
+    of_user = await store.fetch(conversations.of_user(known.conversation_id, call.user.user_id))
+    if not rows or not of_user or of_user[0].agent_id != agent_id:
+        raise no_such_conversation()
+    row, said = of_user[0], from_row(rows[0][1])
+    replies = await store.fetch(conversations.reply_to(row.number, said.seq))
+    if not replies:
+        return await _said(call, agent_id, saying, ChatPlace(row.number, row.is_default), said)
+    reply, name = from_row(replies[0]), conversation_id(row.number, row.agent_id)
+    if call.begun is not None:
+        call.begun(RunBegun(run_of(said.id), said, name))
+    if call.progress is not None:
+        call.progress(reply.content)
+    return Talked(said, reply, name)
+
+
+def _other_request() -> StateConflict:
+    return StateConflict("This id was used for another request; send a new id with a new request.")
+
+
+# where it is said
+
+
+async def _place_of(call: Call, agent_id: str, saying: Saying) -> ChatPlace:
+    if saying.once:
+        return ChatPlace(new_number(), begins=Beginning(saying.earlier[-IMPORTED:]), kept=False)
+    if saying.conversation is not None:
+        row = await own_conversation(call, saying.conversation)
+        if row.agent_id != agent_id:
+            raise no_such_conversation()
+        return ChatPlace(row.number, row.is_default, binds=saying.client_id if saying.forks else None)
+    store, user_id = call.core.store, call.user.user_id
+    if saying.client_id is not None:
+        for number in await store.fetch(conversations.bound_to(user_id, agent_id, saying.client_id)):
+            for row in await store.fetch(conversations.of_user(number, user_id)):
+                return ChatPlace(row.number, row.is_default)
+        return _new_place(saying)
+    if saying.matches and saying.earlier:
+        row = await _matching(call, agent_id, saying)
+        if row is not None:
+            return ChatPlace(row.number, row.is_default, last_seq=row.last_seq)
+    return _new_place(saying)
+
+
+def _new_place(saying: Saying) -> ChatPlace:
+    history = (*saying.earlier, Earlier("user", saying.content))
+    cut = max(len(saying.earlier) - IMPORTED, 0)
+    begins = Beginning(saying.earlier[cut:], _opening(history[: cut + 1]), cut, _scope(saying))
+    return ChatPlace(new_number(), begins=begins, binds=saying.client_id)
+
+
+async def _matching(call: Call, agent_id: str, saying: Saying) -> ConversationRow | None:
+    """Find the latest conversation whose whole text equals the client's history."""
+    earlier, store = saying.earlier, call.core.store
+    opening = _opening(earlier[:1])
+    candidates = conversations.opened_with(call.user.user_id, agent_id, opening, _scope(saying), len(earlier))
+    for row in await store.fetch(candidates):
+        if row.cut and row.opening != _opening(earlier[: row.cut + 1]):
+            continue
+        messages = await store.fetch(conversations.page_before(row.number, _NEWEST, len(earlier)))
+        if _compared((one.role, one.content) for one in reversed(messages)) == _compared(earlier[row.cut :]):
+            return row
+    return None
+
+
+def _compared(messages: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [(role, _plain(text)) for role, text in messages]
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFC", text.strip())
+
+
+def _opening(messages: Sequence[Earlier]) -> str:
+    return key_digest(*[part for role, text in messages for part in (role, _plain(text))])
+
+
+def _scope(saying: Saying) -> str:
+    return key_digest(saying.scope) if saying.scope else ""
+
+
+# sending
+
+
+async def send_chat(
+    call: Call, agent_id: str, message: SendChat, answered: Callable[[ChatSent, tuple[Memory, ...]], A]
+) -> A | RanBefore:
+    """Send a chat, with matching memories if the agent has banks; `answered` makes the command's answer of the reply.
+
+    Raises:
+        NotFound: there is no such agent that the caller may see.
+    """
+    memories: tuple[Memory, ...] = ()
+
+    def answer_of(sent: ChatSent | MemoriesNeeded | RanBefore) -> A | _NotSent:
+        return answered(sent, memories) if isinstance(sent, ChatSent) else _NotSent(sent)
+
+    def send(message: SendChat) -> Awaitable[A | _NotSent]:
+        return call.carry_out(AGENT, agent_id, message, answer_of, timeout=CHAT_TIMEOUT_S)
+
+    try:
+        answer = await send(message)
+    except NotFound:
+        if not await has_access_to(call, agent_id):
+            raise
+        message = replace(message, access_granted=True)
+        answer = await send(message)
+    if isinstance(answer, _NotSent) and isinstance(answer.reason, MemoriesNeeded):
+        needed = answer.reason
+        memories = await memories_for_chat(call, agent_id, needed.agent, message.content, needed.links)
+        answer = await send(replace(message, memories=memories))
+    if not isinstance(answer, _NotSent):
+        return answer
+    if isinstance(answer.reason, MemoriesNeeded):  # with memories, the agent never asks for them
+        raise InternalError("The gateway failed on this request; it has been logged.")
+    return answer.reason
+
+
+class _NotSent(NamedTuple):
+    """A placeholder for the answer of a chat that the agent did not take yet."""
+
+    reason: MemoriesNeeded | RanBefore
+    quoted: tuple[int, ...] = ()
+
+
+def _talked(sent: ChatSent, memories: tuple[Memory, ...]) -> Talked:
+    return Talked(sent.message, sent.reply, sent.conversation, sent.outcome, quoted_positions(sent.reply, memories))

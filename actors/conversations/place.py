@@ -1,0 +1,62 @@
+"""The place of a chat: the conversation that it continues, or how a new one begins."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple
+
+
+class Earlier(NamedTuple):
+    """A message of a client's own history."""
+
+    role: Literal["user", "agent"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """How a new conversation begins: with messages of a client's history, the first `cut` of which are left out.
+
+    `opening` is a digest of the history's beginning, and `scope` of the end user; see `conversations.begin_other`.
+    """
+
+    earlier: tuple[Earlier, ...] = ()
+    opening: str | None = None
+    cut: int = 0
+    scope: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChatPlace:
+    """The conversation of a chat, by its number.
+
+    Args:
+        number: that of a stored conversation, or a new one if `begins` is set.
+        is_default: whether it is the user's default conversation with the agent.
+        begins: how it begins, if it is new.
+        last_seq: the seq of its last message, if the chat may only follow that one.
+        binds: the client's own id, which is bound to it with this chat.
+        kept: whether its messages are stored; False for an answer without a conversation.
+    """
+
+    local: ClassVar[str] = "It is a part of SendChat."
+
+    number: int
+    is_default: bool = False
+    begins: Beginning | None = None
+    last_seq: int | None = None
+    binds: str | None = None
+    kept: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class RunKey:
+    """The key by which a client may ask for the run of a chat again.
+
+    Args:
+        digest: of the key, with whoever may use it.
+        fingerprint: of the request; another one under the same key is refused.
+        latest: whether this is a first try, which runs even if the key has a run; it is the key's run from now on.
+    """
+
+    digest: str
+    fingerprint: str
+    latest: bool = False

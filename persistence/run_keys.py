@@ -1,0 +1,44 @@
+"""The keys under which clients ask for a run again: repeats of a request, and ids that they give to their messages."""
+
+from typing import NamedTuple
+
+from persistence.store import Query, Write
+
+
+class KeyedRun(NamedTuple):
+    """The run of a key: the user's message, the number of its conversation, a digest of the request."""
+
+    message_id: str
+    conversation_id: int
+    fingerprint: str
+
+
+def remember(digest: str, message_id: str, conversation_id: int, fingerprint: str, at: int) -> Write:
+    """Note the run of a key; of several the latest counts."""
+    return Write(
+        "INSERT INTO run_keys (digest, message_id, conversation_id, fingerprint, at) VALUES (?, ?, ?, ?, ?)",
+        (digest, message_id, conversation_id, fingerprint, at),
+        None,
+        _REMEMBER_MANY,
+    )
+
+
+_REMEMBER_MANY = (
+    "INSERT INTO run_keys (digest, message_id, conversation_id, fingerprint, at) SELECT * FROM @rows(?, digest text,"
+    " message_id text, conversation_id bigint, fingerprint text, at bigint) AS made"
+)
+
+
+def of_key(digest: str, since: int) -> Query[KeyedRun]:
+    """Find the latest run of a key, if it is not older than `since`, in ms since the epoch."""
+    return Query(
+        "SELECT message_id, conversation_id, fingerprint FROM run_keys WHERE digest = ? AND at >= ?"
+        " ORDER BY at DESC, message_id DESC LIMIT 1",
+        (digest, since),
+        lambda row: KeyedRun(*row),
+    )
+
+
+def delete_older(than: int) -> Write:
+    """Forget the keys of older runs."""
+    return Write("DELETE FROM run_keys WHERE at < ?", (than,))
