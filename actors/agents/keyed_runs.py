@@ -3,24 +3,39 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import NamedTuple
 
 from actors.agents.messages import RanBefore
 from actors.conversations.conversation import Chat, ChatSent
 from actors.conversations.place import RunKey
+from actors.ids import Clock
 from actors.runtime.future import AsyncFuture
 
 MAX_ENDED = 4_096
 """Keys of ended chats that are remembered, for repeats that looked in the store just before the end."""
 
 
+JUST_ENDED_MS = 600_000
+"""How long an ended chat is remembered; more than a repeat takes from its look in the store to here."""
+
+
+class _Ended(NamedTuple):
+    """A chat that was answered: the user's message, the request's digest, the time in ms since the epoch."""
+
+    message_id: str
+    fingerprint: str
+    at: int
+
+
 class KeyedRuns:
     """Lets a repeat join the chat of its key while that is under way, and tells it of one that has just ended."""
 
-    __slots__ = ("_ended", "_under_way")
+    __slots__ = ("_clock", "_ended", "_under_way")
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self._under_way: dict[str, Chat] = {}
-        self._ended: OrderedDict[str, tuple[str, str]] = OrderedDict()
+        self._ended: OrderedDict[str, _Ended] = OrderedDict()
 
     def join(self, key: RunKey) -> AsyncFuture[ChatSent] | RanBefore | None:
         """Return the answer of the chat that has this key, or where to find it; None if none has it."""
@@ -32,7 +47,9 @@ class KeyedRuns:
                 return chat.answer
             return RanBefore(chat.message_id, other_request=True)
         ended = self._ended.get(key.digest)
-        return None if ended is None else RanBefore(ended[0], other_request=ended[1] != key.fingerprint)
+        if ended is None or ended.at < self._clock() - JUST_ENDED_MS:
+            return None
+        return RanBefore(ended.message_id, other_request=ended.fingerprint != key.fingerprint)
 
     def begin(self, key: RunKey, chat: Chat) -> None:
         """Note a chat under its key until it is answered, and for a while after a success."""
@@ -45,7 +62,7 @@ class KeyedRuns:
                 return
             del self._under_way[digest]
             if answer.error is None:
-                self._ended[digest] = chat.message_id, key.fingerprint
+                self._ended[digest] = _Ended(chat.message_id, key.fingerprint, self._clock())
                 if len(self._ended) > MAX_ENDED:
                     self._ended.popitem(last=False)
 

@@ -83,7 +83,7 @@ class PrivateChats:
         """
         key = message.key
         if key is not None:
-            keyed = self._keyed = self._keyed or KeyedRuns()
+            keyed = self._keyed = self._keyed or KeyedRuns(self._clock)
             joined = keyed.join(key)
             if joined is not None:
                 return joined

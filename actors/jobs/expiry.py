@@ -5,6 +5,7 @@ import logging
 
 from actors.calls.call import Call
 from actors.commands.passwords import KNOWN_MS
+from actors.commands.talk import KEY_MS
 from actors.commands.users import remove
 from actors.core import Core
 from actors.errors import ServiceError
@@ -12,7 +13,7 @@ from actors.idempotency.records import KEPT_MS
 from actors.plans import DAY_MS
 from actors.runtime.placement import HOUSEKEEPER
 from actors.sessions.messages import TOUCH_MS
-from persistence import credentials, idempotency_records, logon_places, users
+from persistence import credentials, idempotency_records, logon_places, run_keys, users
 from persistence.store import StoreUnavailable, Unit
 from persistence.users import NO_PASSWORD
 
@@ -49,7 +50,9 @@ async def remove_expired(core: Core) -> None:
         # The last use of a live session may be stored up to a minute late; live sessions stay.
         expired = credentials.delete_unused_since(now - core.session_ttl_ms - 2 * TOUCH_MS)
         forgotten = logon_places.delete_older(now - KNOWN_MS)
-        await core.store.commit(Unit((expired, idempotency_records.delete_older(now - KEPT_MS), forgotten)))
+        keys = run_keys.delete_older(now - KEY_MS)
+        answers = idempotency_records.delete_older(now - KEPT_MS)
+        await core.store.commit(Unit((expired, answers, keys, forgotten)))
     for user_id in await core.store.fetch(users.sandboxes_unused_since(now - SANDBOX_MS)):
         if core.placement.mine(user_id):
             await remove(Call(core, "housekeeping", address=""), user_id, NO_PASSWORD)
