@@ -11,7 +11,7 @@ import pytest
 from actors.agents.messages import SendChat, SetOnline
 from actors.calls.call import Call
 from actors.commands.talk import IMPORTED, KEY_MS, Saying, Talked, key_digest, talk
-from actors.conversations.conversation import RunBegun
+from actors.conversations.conversation import ChatSent, RunBegun
 from actors.conversations.ids import conversation_id, number_of
 from actors.conversations.place import Earlier, RunKey
 from actors.core import Core
@@ -133,13 +133,15 @@ async def test_of_two_requests_with_one_history_the_second_begins_its_own(room: 
 
 
 async def test_a_conversation_begun_on_the_bus_is_found_by_its_whole_text(room: Room):
-    sent = await room.core.directory.ask("agent", room.agent, SendChat(room.user.id, "ada", "My dog is called Rex."))
-    sent = await room.core.directory.ask("agent", room.agent, SendChat(room.user.id, "ada", "I live in Ulm."))
+    for text in ("My dog is called Rex.", "I live in Ulm."):
+        sent = await room.core.directory.ask("agent", room.agent, SendChat(room.user.id, "ada", text))
+        assert isinstance(sent, ChatSent)
     rows = await room.core.store.fetch(conversations.between(room.agent, room.user.id))
-    said = await room.texts(conversation_id(rows[0][0], room.agent))
+    id = conversation_id(rows[0][0], room.agent)
+    said = await room.texts(id)
     earlier = tuple(Earlier("user" if role == "user" else "agent", text) for role, text in said)
     talked = await room.say("Who is Rex?", earlier=earlier, matches=True)
-    assert talked.conversation == sent.conversation
+    assert talked.conversation == id
 
 
 async def test_a_history_of_another_end_user_is_not_found(room: Room):
