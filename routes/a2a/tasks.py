@@ -3,16 +3,11 @@
 from typing import Any, Literal, NamedTuple
 
 from actors.engines.message import Source, Utterance
+from actors.webhooks.push import STATE_NAMES
 from actors.wire import iso
 
 State = Literal["working", "completed", "failed", "cancelled"]
 
-STATE_NAMES: dict[str, str] = {
-    "working": "TASK_STATE_WORKING",
-    "completed": "TASK_STATE_COMPLETED",
-    "failed": "TASK_STATE_FAILED",
-    "cancelled": "TASK_STATE_CANCELED",
-}
 ARTIFACT = "reply"
 """The id of a task's only artifact."""
 TEXT = "text/plain"
@@ -47,11 +42,11 @@ def task(view: TaskView, history_length: int | None = None, *, artifacts: bool =
     return shown
 
 
-def status(view: TaskView, *, texts: bool = True) -> dict[str, Any]:
-    """Return a TaskStatus; without `texts` only state and time, as push notifications have it."""
+def status(view: TaskView) -> dict[str, Any]:
+    """Return a TaskStatus."""
     last = view.message if view.reply is None else view.reply
     shown: dict[str, Any] = {"state": STATE_NAMES[view.state], "timestamp": iso(last.at)}
-    if texts and view.state == "failed" and view.error:
+    if view.state == "failed" and view.error:
         shown["message"] = _message(view, f"{view.id}-error", "ROLE_AGENT", view.error)
     return shown
 
@@ -73,9 +68,9 @@ def _message(view: TaskView, id: str, role: str, text: str) -> dict[str, Any]:
     return {"messageId": id, "contextId": view.context, "taskId": view.id, "role": role, "parts": parts}
 
 
-def status_update(view: TaskView, *, texts: bool = True) -> dict[str, Any]:
+def status_update(view: TaskView) -> dict[str, Any]:
     """Return a StreamResponse with a TaskStatusUpdateEvent."""
-    return {"statusUpdate": {"taskId": view.id, "contextId": view.context, "status": status(view, texts=texts)}}
+    return {"statusUpdate": {"taskId": view.id, "contextId": view.context, "status": status(view)}}
 
 
 def artifact_update(

@@ -27,12 +27,14 @@ from persistence import (
     master_key,
     memories,
     offers,
+    push_configs,
     quotas,
     quotes,
     reindexing,
     run_keys,
     search_index,
     skills,
+    tasks,
     tool_servers,
     users,
     zones,
@@ -48,9 +50,11 @@ from persistence.endpoints import EndpointRow
 from persistence.events import EventRow
 from persistence.idempotency_records import IdempotencyRow
 from persistence.memories import Choice, MemoryRow, Part
+from persistence.push_configs import PushConfigRow
 from persistence.search_index import DONE, IndexedText
 from persistence.skills import SkillRow
 from persistence.store import Query, Write
+from persistence.tasks import Chosen, TaskRow
 from persistence.tool_servers import ToolServerRow
 from persistence.users import NO_PASSWORD, UserRow
 
@@ -126,6 +130,21 @@ HOOK = EndpointRow(1, "whe_1", "usr_1", "https://a/", (), True, False, "all", b"
 SOME = EndpointRow(2, "whe_2", "usr_1", "https://b/", ("quota.*", "x.y"), True, False, None, b"", None, None, 81, 81)
 OFF = EndpointRow(3, "whe_3", "usr_1", "https://c/", (), False, False, None, b"", "gone", 5, 82, 82)
 SKILL = SkillRow("fold", "folds", "MIT", None, {"v": "1é"}, ["Read", "Write"], [], 90)
+TASKS = (
+    Chosen("usr_1", "agt_1", []),
+    Chosen("usr_1", "agt_1", ["msg_3"], 1, "completed", 102),
+    Chosen("usr_2", "agt_1", [], state="failed"),
+    Chosen("usr_2", "agt_1", ["msg_5"], state="working", since=1),
+    Chosen("usr_2", "agt_1", ["msg_5"], 2),
+    Chosen("usr_2", "agt_1", [], 2, since=105),
+    Chosen("usr_1", "agt_1", [], 1, "cancelled"),
+)
+PUSHES = (
+    PushConfigRow("msg_1", "a", 1, b"\x01sealed", 120, 0, 110),
+    PushConfigRow("msg_1", "b", 1, b"\x02", 121, 0, 111),
+    PushConfigRow("msg_5", "a", 2, b"\x03", 122, 1, 112),
+    PushConfigRow("msg_1", "b", 1, b"\x04", 123, 5, 113),
+)
 KEPT = IdempotencyRow(b"\x02print", 200, b"\x03sealed", "msg_1")
 
 
@@ -145,6 +164,11 @@ def first(sql: str) -> Callable[[Find], Any]:
 def with_sources(row: MessageRow) -> Any:
     """Return a message with its sources read, because PostgreSQL puts blanks into JSON."""
     return row._replace(sources=None), row.sources and json.loads(row.sources)
+
+
+def task_with_sources(row: TaskRow) -> Any:
+    """Return a run with its reply's sources read."""
+    return row._replace(reply=None), row.reply and with_sources(row.reply)
 
 
 def shortened(row: Any) -> Any:
@@ -329,6 +353,24 @@ TALK = (
     call(run_keys.remember, "key", "msg_9", 9, "print", 103),
     call(run_keys.of_key, "key", 100),
     call(run_keys.of_key, "key", 103),
+    *(call(tasks.page, chosen, None, 9, alike=task_with_sources) for chosen in TASKS),
+    call(tasks.page, TASKS[0], (103, "msg_3"), 1, alike=task_with_sources),
+    *(call(tasks.count, chosen) for chosen in TASKS),
+    call(tasks.bound_name, 4),
+    call(tasks.bound_name, 1),
+    *(call(push_configs.put, config, 2) for config in PUSHES),
+    call(push_configs.put, replace(PUSHES[0], id="c"), 2),
+    call(push_configs.put, replace(PUSHES[0], conversation_id=9, message_id="msg_9"), 2),
+    call(push_configs.of_task, "msg_1", "a", 9),
+    call(push_configs.with_id, "msg_1", "a"),
+    call(push_configs.due_at, 130, ("", ""), 9),
+    call(push_configs.due_at, 130, ("msg_1", "a"), 1),
+    call(push_configs.attempted, PUSHES[0], 140),
+    call(push_configs.attempted, PUSHES[1], None),
+    call(push_configs.with_id, "msg_1", "a"),
+    call(push_configs.with_id, "msg_1", "b"),
+    call(push_configs.delete, "msg_1", "b"),
+    call(push_configs.delete, "msg_1", "b"),
     call(run_keys.delete_older, 101),
     call(run_keys.of_key, "key", 0),
     call(agents.destroyed, "agt_1"),

@@ -11,6 +11,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from actors import errors as service_errors
 from actors.engines.message import Source, Utterance
 from actors.errors import MalformedBody, NoCredential, QuotaExceeded, ServiceError
+from actors.webhooks.push import PushTarget, TaskEnd
 from persistence.agents import AgentRow
 from routes.a2a import cards, errors, jsonrpc, requests, tasks
 from routes.a2a.errors import ContentTypeNotSupported, InvalidParams, VersionNotSupported
@@ -101,10 +102,21 @@ def test_history_and_artifacts_are_left_out_where_they_are_not_wanted():
 
 def test_a_failed_task_tells_why_but_not_to_push_receivers():
     failed = DONE._replace(state="failed", reply=None, error="The engine is down.")
-    assert tasks.status(failed)["message"]["parts"][0]["text"] == "The engine is down."
-    update = tasks.status_update(failed, texts=False)
-    assert "message" not in update["statusUpdate"]["status"]
-    assert ParseDict(update, pb.StreamResponse()).status_update.status.state == pb.TASK_STATE_FAILED
+    update = ParseDict(tasks.status_update(failed), pb.StreamResponse()).status_update
+    assert update.status.message.parts[0].text == "The engine is down."
+    told = orjson.loads(TaskEnd("run_1", "cnv_1", "failed", MESSAGE.at).body())
+    read = ParseDict(told, pb.StreamResponse()).status_update
+    assert (read.task_id, read.context_id, read.status.state) == ("run_1", "cnv_1", pb.TASK_STATE_FAILED)
+    assert not read.status.HasField("message")
+
+
+def test_a_notification_proves_where_it_comes_from():
+    target = PushTarget("https://x.example/hook", "t", "Bearer", "c")
+    assert PushTarget.unpacked(target.packed()) == target
+    headers = target.headers()
+    assert (headers["Authorization"], headers["X-A2A-Notification-Token"]) == ("Bearer c", "t")
+    assert "Authorization" not in PushTarget("https://x.example/hook", None, "Bearer", None).headers()
+    assert not any(secret in repr(target) for secret in ("x.example", "'t'", "'c'"))
 
 
 def test_pieces_of_an_artifact_are_what_the_official_sdk_reads():
