@@ -4,6 +4,9 @@ from typing import NamedTuple
 
 from persistence.store import Query, Write
 
+_ALWAYS = 2**62
+"""A time after that of every run."""
+
 
 class KeyedRun(NamedTuple):
     """The run of a key: the user's message, the number of its conversation, a digest of the request."""
@@ -27,6 +30,11 @@ _REMEMBER_MANY = (
     "INSERT INTO run_keys (digest, message_id, conversation_id, fingerprint, at) SELECT * FROM @rows(?, digest text,"
     " message_id text, conversation_id bigint, fingerprint text, at bigint) AS made"
 )
+
+
+def name(digest: str, message_id: str, conversation_id: int) -> Write:
+    """Note the message of a client's own id, as long as the conversation is stored."""
+    return remember(digest, message_id, conversation_id, "", _ALWAYS)
 
 
 def of_key(digest: str, since: int) -> Query[KeyedRun]:

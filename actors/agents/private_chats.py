@@ -11,7 +11,7 @@ from actors.agents.keyed_runs import KeyedRuns
 from actors.agents.messages import HistoryMoved, RanBefore, SendChat, no_such_agent, no_such_conversation
 from actors.conversations.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, RunBegun, new_message
 from actors.conversations.host import ChatHost
-from actors.conversations.ids import run_of
+from actors.conversations.ids import reply_of, run_of
 from actors.conversations.place import ChatPlace
 from actors.engines.answering import EngineRunner, Outcome, Unfinished
 from actors.engines.message import Utterance
@@ -233,7 +233,7 @@ class PrivateChats:
             self._conclude(agent, conversation, chat, ended.said, outcome)
         else:
             seq = conversation.last_seq + 1
-            answer = new_message(self._host.key, "agent", agent.name, outcome.text, seq, self._clock(), outcome.sources)
+            answer = self._reply(agent, outcome, ended.said, seq)
             self._store_reply(conversation, chat, ended.said, outcome, answer, streamed=True)
         self._go_on(conversation)
 
@@ -246,8 +246,12 @@ class PrivateChats:
             return
         new = () if chat.resumes else (said,)
         seq = conversation.last_seq + len(new) + 1
-        answer = new_message(self._host.key, "agent", agent.name, outcome.text, seq, self._clock(), outcome.sources)
+        answer = self._reply(agent, outcome, said, seq)
         self._store_reply(conversation, chat, said, outcome, *new, answer)
+
+    def _reply(self, agent: AgentRow, outcome: Reply, said: Utterance, seq: int) -> Utterance:
+        text, sources, id = outcome.text, outcome.sources, reply_of(said.id)
+        return new_message(self._host.key, "agent", agent.name, text, seq, self._clock(), sources, id)
 
     # storing
 

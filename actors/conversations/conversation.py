@@ -77,6 +77,7 @@ class Chat(NamedTuple):
         assert conversation.id is not None
         if key is not None:
             writes.append(run_keys.remember(key.digest, self.message_id, conversation.id, key.fingerprint, at))
+            writes += [run_keys.name(name, self.message_id, conversation.id) for name in key.names]
         if place is not None and place.binds is not None:
             writes.append(conversations.bind(conversation.user_id, conversation.agent_id, place.binds, conversation.id))
         return writes

@@ -55,8 +55,10 @@ class RunKey:
         digest: of the key, with whoever may use it.
         fingerprint: of the request; another one under the same key is refused.
         latest: whether this is a first try, which runs even if the key has a run; it is the key's run from now on.
+        names: digests of the client's own ids of the message, by which it is found as long as it is stored.
     """
 
     digest: str
     fingerprint: str
     latest: bool = False
+    names: tuple[str, ...] = ()

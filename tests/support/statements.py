@@ -351,6 +351,7 @@ TALK = (
     call(run_keys.remember, "key", "msg_3", 1, "print", 102),
     call(run_keys.remember, "key", "msg_3", 1, "print", 103),
     call(run_keys.remember, "key", "msg_9", 9, "print", 103),
+    call(run_keys.name, "name", "msg_1", 1),
     call(run_keys.of_key, "key", 100),
     call(run_keys.of_key, "key", 103),
     *(call(tasks.page, chosen, None, 9, alike=task_with_sources) for chosen in TASKS),
