@@ -177,7 +177,7 @@ class Cluster:
         if self._keeper is not None:
             assert self._keeper.stdin is not None
             self._keeper.stdin.close()
-            self._keeper.wait(30)
+            self._keeper.wait(90)  # some seconds, but for a machine that is busy
 
     def _make(self, settings: dict[str, str]) -> None:
         self._run("initdb", "-U", SUPERUSER, "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")

@@ -22,7 +22,6 @@ from persistence.store import InDoubt, StoreUnavailable, Unit, Write
 from tests.support.members import Members, members, until
 from tests.support.stores import database_for
 
-RACES = 100
 COMMITTERS = 6
 TTL_S = 0.5
 
@@ -132,9 +131,10 @@ async def taken(on: Races, node: str) -> bool:
     return False
 
 
+@pytest.mark.parametrize("number", [25, pytest.param(300, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("ends_session", [False, True], ids=["fence alone", "session ended"])
 async def test_no_row_of_a_zombie_appears_after_its_heir_has_loaded(
-    url: str, monkeypatch: pytest.MonkeyPatch, ends_session: bool
+    url: str, monkeypatch: pytest.MonkeyPatch, ends_session: bool, number: int
 ):
     if not ends_session:
         monkeypatch.setattr(ledgers, "_END_WRITER", NOTHING_ENDED)
@@ -143,12 +143,12 @@ async def test_no_row_of_a_zombie_appears_after_its_heir_has_loaded(
     async with races(url) as on:
         await asyncio.sleep(TTL_S)
         began = perf_counter()
-        for _ in range(RACES):
+        for _ in range(number):
             counts += await race(on, chosen.uniform(0, 0.012))
         print(f"{perf_counter() - began:.0f} s: {dict(counts)}")  # noqa: T201 - shown by -rP
-    assert counts["races"] == RACES
-    assert counts["stored"] > RACES
-    assert counts["refused"] + counts["in_doubt"] == RACES * COMMITTERS
+    assert counts["races"] == number
+    assert counts["stored"] > number
+    assert counts["refused"] + counts["in_doubt"] == number * COMMITTERS
 
 
 @pytest.mark.parametrize("ends_session", [False, True], ids=["idle timeout alone", "session ended"])
@@ -181,18 +181,22 @@ async def test_a_writer_that_hangs_within_its_transaction_does_not_hold_up_a_tak
         await writer.close()
 
 
-@settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(["join", "join", "leave", "die"]), st.integers(0, 2), st.floats(0, 0.3)),
-        min_size=3,
-        max_size=6,
-    )
-)
+@pytest.mark.parametrize("examples", [4, pytest.param(40, marks=[pytest.mark.soak, pytest.mark.timeout(900)])])
 def test_each_shard_has_one_owner_at_most_whoever_joins_leaves_or_dies(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int, float]]
+    tmp_path_factory: pytest.TempPathFactory, examples: int
 ):
-    async def run() -> None:
+    @settings(max_examples=examples, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+    @given(
+        st.lists(
+            st.tuples(st.sampled_from(["join", "join", "leave", "die"]), st.integers(0, 2), st.floats(0, 0.3)),
+            min_size=3,
+            max_size=6,
+        )
+    )
+    def holds(steps: list[tuple[str, int, float]]) -> None:
+        asyncio.run(run(steps))
+
+    async def run(steps: list[tuple[str, int, float]]) -> None:
         url = await database_for(tmp_path_factory.mktemp("steps") / "parley.db")
         async with members(url, TTL_S) as cluster:
             for _ in range(2):
@@ -204,7 +208,7 @@ def test_each_shard_has_one_owner_at_most_whoever_joins_leaves_or_dies(
                 await cluster.join()
             await cluster.settled(30)
 
-    asyncio.run(run())
+    holds()
 
 
 async def take(cluster: Members, step: str, which: int) -> None:

