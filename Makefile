@@ -78,9 +78,15 @@ STORE := postgres
 SUITES_postgres := tests/service $(NOT_postgres:%=--ignore=tests/service/%) --ignore=tests/service/start
 endif
 
+# Tests wait for half of their time, so there are more processes of them than the two cores of a small machine.
+WORKERS ?= 3
+
+.PHONY: environments
+environments: $(DEV) $(SCHEMATHESIS) browser postgres nats ## Set up all that the tests need
+
 .PHONY: test
-test: $(DEV) $(SCHEMATHESIS) browser postgres nats ## Run every test but the soak tests, in two processes (ARGS="-n 0" for one; STORE=postgres; CLUSTER=3)
-	@STORE=$(STORE) CLUSTER=$(CLUSTER) $(PY) -m pytest -n 2 --dist loadfile --no-loadscope-reorder --durations 25 $(if $(findstring tests/,$(ARGS)),,$(SUITES_$(STORE))) $(ARGS)
+test: environments ## Run every test but the soak tests, in three processes (ARGS="-n 0" for one; STORE=postgres; CLUSTER=3)
+	@STORE=$(STORE) CLUSTER=$(CLUSTER) $(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 25 $(if $(findstring tests/,$(ARGS)),,$(SUITES_$(STORE))) $(ARGS)
 
 .PHONY: check
 check: $(DEV) ## Format, lint, types, import directions, vendored files, OpenAPI drift
