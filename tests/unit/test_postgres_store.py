@@ -240,7 +240,7 @@ async def test_statistics_of_texts_that_an_older_version_made_are_dropped(own: C
     files = await connection.fetch(FILES)
     await migrate(connection)
     assert await connection.fetch(SAMPLED) == []
-    assert await connection.fetch(FILES) == files
+    assert {*files} <= {*await connection.fetch(FILES)}  # no table was written anew
     migrated = await connection.fetch(SCHEMA)
     await connection.close()
     fresh = await asyncpg.connect(await own.database(f"{tmp_path.name}-fresh"))
