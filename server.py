@@ -135,6 +135,7 @@ class Gateway:
                 parts.hasher(),
                 directory=node and node.directory(self.store, parts.idle_s),
                 feed=node and node.feed(self.store),
+                changes=node and node.changes(),
                 placement=node and node.placement,
             )
             self.core.cluster = node
@@ -188,6 +189,7 @@ class Gateway:
         if self.node is not None:
             await self.node.hand_over()
         self.core.streams.close("gateway stops")
+        self.core.open_streams.close("gateway stops")
         cut_off = await self.listener.drain(self.parts.grace_s)
         unfinished = await self._stop_core()
         if unfinished:

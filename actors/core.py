@@ -28,6 +28,7 @@ from actors.library.messages import LIBRARY
 from actors.names import Names
 from actors.quotas.actor import QuotaActor
 from actors.quotas.messages import QUOTA
+from actors.runtime.changes import Changes
 from actors.runtime.cluster.places import Clustered
 from actors.runtime.directory import Directory, Kind
 from actors.runtime.local_directory import IDLE_S, LocalDirectory
@@ -36,7 +37,8 @@ from actors.runtime.wakeups import LocalWakeup, Wakeup
 from actors.sealing import Sealer
 from actors.sessions.actor import KeyActor, SessionActor
 from actors.sessions.credentials import Credentials
-from actors.sessions.messages import KEY, SESSION
+from actors.sessions.messages import KEY, SESSION, CredentialsEnded
+from actors.sessions.open_streams import OpenStreams
 from actors.throttle import Throttle
 from actors.tools.actor import ToolServerActor
 from actors.tools.catalog import ToolOptions, ToolServers
@@ -112,21 +114,25 @@ def _dispatcher(core: "Core", key: str) -> WebhookDispatcher:
 KINDS: dict[str, Callable[["Core"], Kind]] = {
     SESSION: lambda core: Kind(lambda key: SessionActor(key, core.store, core.clock, core.session_ttl_ms)),
     KEY: lambda core: Kind(lambda key: KeyActor(key, core.store, core.clock, core.session_ttl_ms)),
-    USER: lambda core: Kind(lambda key: UserActor(key, core.store, core.clock, core.outbox), holds_users=False),
+    USER: lambda core: Kind(
+        lambda key: UserActor(key, core.store, core.clock, core.outbox, core.changes), holds_users=False
+    ),
     QUOTA: lambda core: Kind(lambda key: QuotaActor(key, core.store, core.clock, core.outbox)),
     AGENT: lambda core: Kind(lambda key: AgentActor(key, core.store, core.clock, core.engine, core.outbox)),
     DOMAIN: lambda core: Kind(
         lambda key: DomainActor(key, core.store, core.clock, core.engine, core.feed), holds_agents=True
     ),
     BANK: lambda core: Kind(
-        lambda key: BankActor(key, core.store, core.clock, core.residents), holds_agents=True, holds_names=True
+        lambda key: BankActor(key, core.store, core.clock, core.residents, core.changes),
+        holds_agents=True,
+        holds_names=True,
     ),
     WEBHOOKS: lambda core: Kind(lambda key: WebhooksActor(key, core.store, core.clock, core.outbox, core.sealer)),
     DISPATCHER: lambda core: Kind(
         partial(_dispatcher, core), holds_users=False, started_by_tells=not core.placement.alone
     ),
     TOOL_SERVER: lambda core: Kind(lambda key: ToolServerActor(key, core.store, core.tool_servers)),
-    LIBRARY: lambda core: Kind(lambda key: LibraryActor(key, core.store, core.clock)),
+    LIBRARY: lambda core: Kind(lambda key: LibraryActor(key, core.store, core.clock, core.changes)),
 }
 """Every kind of actor; nothing else lists them."""
 
@@ -146,11 +152,13 @@ class Core:
         directory: Callable[[Mapping[str, Kind]], Directory] | None = None,
         placement: Placement | None = None,
         feed: Callable[[Streams], Feed] | None = None,
+        changes: Changes | None = None,
     ) -> None:
         """Wire the core.
 
-        `directory` makes the directory of the kinds of actors, `feed` the one of events for streams; by default both
-        are those of one process. `placement` tells what is this node's, by default everything.
+        `directory` makes the directory of the kinds of actors, `feed` the one of events for streams, and `changes`
+        takes hints of changes; by default all are those of one process. `placement` tells what is this node's, by
+        default everything.
         """
         self.store = store
         self.placement: Placement = placement or LocalPlacement()
@@ -161,6 +169,8 @@ class Core:
         self.clock = clock
         self.streams = Streams()
         self.feed: Feed = self.streams if feed is None else feed(self.streams)
+        self.changes = changes or Changes()
+        self.open_streams = OpenStreams()
         self.outbound = options.webhooks.outbound
         self.tool_servers = ToolServers(options.tools, sealer, self.outbound)
         self.session_ttl_ms = options.session_ttl_s * 1000
@@ -172,6 +182,7 @@ class Core:
             LocalDirectory(kinds, idle_s=options.idle_s) if directory is None else directory(kinds)
         )
         end_streams(self.directory, store, self.streams, self.feed)
+        self.directory.listen(CredentialsEnded, self.open_streams.credentials_ended)
         self.credentials = Credentials(self.directory, store)
         self.idempotency = Idempotency(store, sealer, clock)
         self.names = Names(store)

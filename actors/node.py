@@ -7,6 +7,7 @@ from typing import Self
 from actors.domains.cluster_feed import ClusterFeed
 from actors.domains.streams import Streams
 from actors.ids import number_as
+from actors.runtime.cluster.changes import ClusterChanges
 from actors.runtime.cluster.directory import ClusterDirectory
 from actors.runtime.cluster.nats_post import NatsPost
 from actors.runtime.cluster.ownership import Ownership
@@ -67,6 +68,10 @@ class ClusterNode:
             return self._feed
 
         return make
+
+    def changes(self) -> ClusterChanges:
+        """Return the hints of changes over all nodes."""
+        return ClusterChanges(self.ownership, self.post)
 
     async def start(self) -> None:
         """Serve: requests of other nodes, and shards.

@@ -33,6 +33,7 @@ from actors.errors import NotPermitted, StateConflict
 from actors.ids import Clock
 from actors.names import name_taken
 from actors.runtime.actor import handles
+from actors.runtime.changes import Changes
 from actors.runtime.durable import DurableActor, RowCount
 from actors.runtime.future import AsyncFuture
 from actors.runtime.notices import Notice, Reload, Told
@@ -51,10 +52,11 @@ class BankActor(DurableActor):
     """Owns one bank; its key is the bank's id. It decides every permission in the bank."""
 
     kind = BANK
-    __slots__ = ("_attachments", "_bank", "_clock", "_recalling", "_residents")
+    __slots__ = ("_attachments", "_bank", "_changes", "_clock", "_recalling", "_residents")
 
-    def __init__(self, key: str, store: Store, clock: Clock, residents: Residents) -> None:
+    def __init__(self, key: str, store: Store, clock: Clock, residents: Residents, changes: Changes) -> None:
         super().__init__(key, store)
+        self._changes = changes
         self._residents = residents
         self._recalling: Recalling | None = None  # from the first recall on
         self._clock = clock
@@ -72,6 +74,10 @@ class BankActor(DurableActor):
             raise no_such_bank()
         self._bank = found[0]
         self._attachments = Attachments(await self.store.fetch(offers.all_of_bank(self.key)))
+
+    def on_stored(self) -> None:
+        """Tell those who watch the bank."""
+        self._changes.changed(self.key)
 
     # permissions
 

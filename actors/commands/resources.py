@@ -12,7 +12,7 @@ from actors.calls.call import Call
 from actors.calls.request import parse
 from actors.calls.targets import target_zone
 from actors.conversations.stored import from_row
-from actors.domains.messages import no_member
+from actors.domains.messages import DomainView, no_member
 from actors.engines.message import Utterance
 from actors.errors import NotFound
 from actors.library.messages import no_such_skill
@@ -96,16 +96,21 @@ async def read_zone(call: Call, domain: str, zone: str, before: int = NEWEST) ->
     Raises:
         NotFound, NotPermitted: there is no such zone that the caller may see, or the caller has no member agent there.
     """
+    view, row = await _readable_zone(call, domain, zone)
+    rows = await call.core.store.fetch(zones.page_before(row.id, before, PAGE + 1))
+    fit = _that_fit([len(message.content) for message in rows])
+    page = [from_row(message) for message in rows[:fit]][::-1]
+    return ZonePage(row, view.row.name, page, rows[fit - 1].seq if fit < len(rows) else None)
+
+
+async def _readable_zone(call: Call, domain: str, zone: str) -> tuple[DomainView, ZoneRow]:
     call.says(parse({"target": {"domain": domain, "zone": zone}}))
     if call.target.domain is None or call.target.zone is None:  # a blank name; nothing selected stands in for it
         raise NotFound("Name a domain and a zone.")
     view, row = await target_zone(call)
     if not view.is_member:
         raise no_member(view.row)
-    rows = await call.core.store.fetch(zones.page_before(row.id, before, PAGE + 1))
-    fit = _that_fit([len(message.content) for message in rows])
-    page = [from_row(message) for message in rows[:fit]][::-1]
-    return ZonePage(row, view.row.name, page, rows[fit - 1].seq if fit < len(rows) else None)
+    return view, row
 
 
 def _that_fit(lengths: list[int]) -> int:
@@ -116,6 +121,41 @@ def _that_fit(lengths: list[int]) -> int:
         if total > PAGE_CHARS:
             return max(number, 1)
     return min(len(lengths), PAGE)
+
+
+class Watched(NamedTuple):
+    """What the changes of a resource are known by.
+
+    Attributes:
+        key: the actor whose changes may concern it: the bank, domain or user.
+        zone_id: the zone, if it is one.
+        stamp: equal as long as its content is; None if every change of the actor or zone is one of the resource.
+    """
+
+    key: str
+    zone_id: str | None = None
+    stamp: int | None = None
+
+
+async def watched(call: Call, kind: str, names: tuple[str, ...]) -> Watched:
+    """Find a resource that the caller may read, to watch it.
+
+    Raises:
+        NotFound, NotPermitted: as reading it does.
+    """
+    match kind, names:
+        case "bank", (bank,):
+            call.says(parse({"target": {"bank": bank}}))
+            view, _ = await target_bank(call, "read")
+            return Watched(view.row.id)
+        case "bank", (bank, name):
+            row, found = await read_memory(call, bank, name)
+            return Watched(row.id, stamp=hash(tuple((memory.position, memory.updated_at) for memory in found)))
+        case "zone", (domain, zone):
+            view, row = await _readable_zone(call, domain, zone)
+            return Watched(view.row.id, row.id)
+        case _:
+            return Watched(call.user.user_id, stamp=hash(await read_skill_file(call, *names)))
 
 
 # skills

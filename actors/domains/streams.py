@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 import orjson
 
 from actors.errors import Overloaded
+from actors.sessions.messages import SESSION_PREFIX
 from persistence.store import StoreUnavailable
 
 AGAIN_S = 1.0
@@ -210,8 +211,6 @@ class Whom:
 
 EVERYBODY = Whom()
 
-SESSION_PREFIX = "ses_"
-
 
 class Feed(Protocol):
     """The streams as actors use them, wherever their readers are."""
@@ -247,13 +246,21 @@ class Streams:
         Raises:
             Overloaded: the gateway is stopping.
         """
+        reader = Reader(self, domain_id, zone_id, user_id, credential_id)
+        self.add(reader)
+        return reader
+
+    def add(self, reader: Reader) -> None:
+        """Add a reader that was made for these streams; see `subscribe`.
+
+        Raises:
+            Overloaded: the gateway is stopping.
+        """
         if self._closing is not None:
             raise Overloaded("The gateway is stopping; try again in a few seconds.", retry_after=5)
-        reader = Reader(self, domain_id, zone_id, user_id, credential_id)
-        self._readers.setdefault(domain_id, set()).add(reader)
-        if len(self._readers[domain_id]) == 1:
-            self.on_read(domain_id)
-        return reader
+        self._readers.setdefault(reader.domain_id, set()).add(reader)
+        if len(self._readers[reader.domain_id]) == 1:
+            self.on_read(reader.domain_id)
 
     def forget(self, reader: Reader) -> None:
         """Remove a reader."""

@@ -15,6 +15,7 @@ from actors.library.messages import (
 )
 from actors.names import no_such_user
 from actors.runtime.actor import handles
+from actors.runtime.changes import Changes
 from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
 from persistence import documents, skills
@@ -27,16 +28,21 @@ class LibraryActor(DurableActor):
     """Owns a user's skills and documents; its key is the user's id. The texts stay in the store."""
 
     kind = LIBRARY
-    __slots__ = ("_clock", "_skills")
+    __slots__ = ("_changes", "_clock", "_skills")
 
-    def __init__(self, key: str, store: Store, clock: Clock) -> None:
+    def __init__(self, key: str, store: Store, clock: Clock, changes: Changes) -> None:
         super().__init__(key, store)
+        self._changes = changes
         self._clock = clock
         self._skills: set[str] = set()
 
     async def on_begin(self) -> None:
         """Load the names of the user's skills."""
         self._skills = {name for name, _ in await self.store.fetch(skills.described(self.key))}
+
+    def on_stored(self) -> None:
+        """Tell those who watch what the user has."""
+        self._changes.changed(self.key)
 
     @handles(InstallSkill)
     def _install(self, message: InstallSkill) -> AsyncFuture[SkillRow]:

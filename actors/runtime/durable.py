@@ -134,6 +134,7 @@ class DurableActor(Actor):
                 if error is None:
                     if applied is not None:
                         applied()
+                    self.on_stored()
                     under_way = None
                     if notifier is not None:
                         under_way = notifier.deliver(notices) if posting is None else posting.deliver()
@@ -155,6 +156,9 @@ class DurableActor(Actor):
                 self._release()
 
         self.store.submit(unit, settled)
+
+    def on_stored(self) -> None:
+        """Act on a change that is stored now, before it is answered."""
 
     def begin_error(self, raised: Exception) -> ServiceError:
         """Return the error for an actor that could not start because the store can't be read."""

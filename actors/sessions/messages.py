@@ -12,6 +12,9 @@ KEY = "key"
 SESSION = "session"
 """The kind of sessions' actors."""
 
+SESSION_PREFIX = "ses_"
+"""The beginning of sessions' ids."""
+
 TOUCH_MS = 60_000
 """The shortest time between two writes of a session's last use (docs/contract.md, "Sessions")."""
 
@@ -78,6 +81,15 @@ class CredentialsEnded(Tell):
     user_id: str | None = None
     but_id: str | None = None
     sessions_only: bool = False
+
+    def ends(self, user_id: str, credential_id: str) -> bool:
+        """Return whether a user's credential is one of them."""
+        return (
+            (self.ids is None or credential_id in self.ids)
+            and self.user_id in (None, user_id)
+            and credential_id != self.but_id
+            and (not self.sessions_only or credential_id.startswith(SESSION_PREFIX))
+        )
 
 
 def gone() -> NotFound:

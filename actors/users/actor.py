@@ -12,6 +12,7 @@ from actors.names import name_taken, no_such_user, require_name_allowed
 from actors.plans import daily_limit, require_entitled
 from actors.quotas.messages import QUOTA, PlanChanged
 from actors.runtime.actor import handles
+from actors.runtime.changes import Changes
 from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
 from actors.runtime.notices import Announced, Notice, Reload, ReloadConcerning, Told
@@ -55,15 +56,20 @@ class UserActor(DurableActor):
     """Owns one user; its key is the user's id."""
 
     kind = USER
-    __slots__ = ("_clock", "_held", "_outbox", "_roster", "_user")
+    __slots__ = ("_changes", "_clock", "_held", "_outbox", "_roster", "_user")
 
-    def __init__(self, key: str, store: Store, clock: Clock, outbox: Outbox) -> None:
+    def __init__(self, key: str, store: Store, clock: Clock, outbox: Outbox, changes: Changes) -> None:
         super().__init__(key, store)
+        self._changes = changes
         self._clock = clock
         self._outbox = outbox
         self._user: UserRow | None = None
         self._roster: set[str] = set()
         self._held = HeldCredentials()
+
+    def on_stored(self) -> None:
+        """Tell those who watch what the user has."""
+        self._changes.changed(self.key)
 
     async def on_begin(self) -> None:
         """Load the user, its roster, and the ids of its credentials.

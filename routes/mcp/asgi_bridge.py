@@ -9,7 +9,9 @@ from sanic import HTTPResponse, Request
 
 from actors.calls.call import Call
 from routes.bus.request import BusRequest
+from routes.bus.server_sent_events import begin_events
 from routes.http.answers import BusAnswer
+from routes.http.event_stream import EVENT_STREAM
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
@@ -38,10 +40,20 @@ class McpMessage:
     """The internal code of a refusal that HTTP does not show, for the log."""
 
 
-async def through_asgi(application: Application, request: Request, body: bytes, asked: McpMessage) -> HTTPResponse:
-    """Pass a request to an ASGI application and collect its answer."""
+SLOW_S = 60.0
+"""Seconds after which a stream is cut off if its client takes nothing."""
+
+
+async def through_asgi(
+    application: Application, request: Request, body: bytes, asked: McpMessage
+) -> HTTPResponse | None:
+    """Pass a request to an ASGI application and collect its answer; one that is an event stream is sent at once.
+
+    Returns None if the answer was sent.
+    """
     received = False
     status, headers, pieces = 500, dict[str, str](), list[bytes]()
+    stream: Any = None
 
     async def receive() -> dict[str, Any]:
         nonlocal received
@@ -51,10 +63,14 @@ async def through_asgi(application: Application, request: Request, body: bytes, 
         return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(event: Any) -> None:
-        nonlocal status, headers
+        nonlocal status, headers, stream
         if event["type"] == "http.response.start":
             status = event["status"]
             headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in event["headers"]}
+            if headers.get("content-type", "").startswith(EVENT_STREAM):
+                stream = await begin_events(request, asked.call)
+        elif stream is not None:
+            await _send(request, stream, event.get("body", b""))
         else:
             pieces.append(event.get("body", b""))
 
@@ -75,9 +91,23 @@ async def through_asgi(application: Application, request: Request, body: bytes, 
         SCOPE_KEY: asked,
     }
     await application(scope, receive, send)
+    if stream is not None:
+        await stream.eof()
+        return None
     headers.pop("content-length", None)
     media_type = headers.pop("content-type", None)
     return HTTPResponse(b"".join(pieces), status, headers, media_type)
+
+
+async def _send(request: Request, stream: Any, piece: bytes) -> None:
+    """Send a piece of an event stream; cut off a client that takes nothing, which can't be told either."""
+    try:
+        async with asyncio.timeout(SLOW_S):
+            await stream.send(piece)
+    except TimeoutError:
+        transport: Any = request.transport
+        transport.abort()
+        raise asyncio.CancelledError from None
 
 
 def _headers_of(request: Request) -> list[tuple[bytes, bytes]]:

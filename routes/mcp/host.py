@@ -19,6 +19,7 @@ from routes.mcp.groups import is_offered, why_not_offered
 from routes.mcp.prompts import complete, get_prompt, list_prompts
 from routes.mcp.refusals import refusing
 from routes.mcp.resources import TEMPLATES, list_resources, read_resource
+from routes.mcp.subscriptions import listen
 from routes.mcp.tools import TOOLS, members_of_tool, tool_definitions
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
         PaginatedRequestParams,
         ReadResourceRequestParams,
         ReadResourceResult,
+        SubscriptionsListenRequestParams,
+        SubscriptionsListenResult,
     )
 
 _INSTRUCTIONS = (
@@ -115,6 +118,7 @@ class McpHost:
                 on_list_prompts=_list_prompts,
                 on_get_prompt=_get_prompt,
                 on_completion=_complete,
+                on_subscriptions_listen=_listen,
             )
             manager = StreamableHTTPSessionManager(
                 server, json_response=True, stateless=True, max_request_body_size=self._max_body_bytes
@@ -204,6 +208,14 @@ async def _complete(context: "ServerRequestContext[Any]", params: "CompleteReque
     asked = _message_of(context)
     with refusing(asked, context.protocol_version):
         return CompleteResult(completion=await complete(asked.call, asked.groups, params))
+
+
+async def _listen(
+    context: "ServerRequestContext[Any]", params: "SubscriptionsListenRequestParams"
+) -> "SubscriptionsListenResult":
+    asked = _message_of(context)
+    with refusing(asked, context.protocol_version):
+        return await listen(context, params, asked)
 
 
 def _message_of(context: "ServerRequestContext[Any]") -> McpMessage:

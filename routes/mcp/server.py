@@ -73,6 +73,8 @@ class McpServer:
         self._check_origin(headers)
         body = asked.body = await received_body(request)
         response = await self._answered(request, body, asked)
+        if response is None:
+            return asked.code, None
         await count_stored(asked.call)
         failed = response.status >= 400
         if asked.answer is not None and asked.answer.rest and not failed:
@@ -95,8 +97,10 @@ class McpServer:
                 return
         raise NotPermitted("This comes from a web page of another origin; MCP clients outside of browsers send none.")
 
-    async def _answered(self, request: Request, body: bytes, asked: McpMessage) -> HTTPResponse:
+    async def _answered(self, request: Request, body: bytes, asked: McpMessage) -> HTTPResponse | None:
         """Authenticate and count a request, let the SDK answer, and add the headers of the bus or the quota.
+
+        Returns None if the answer was an event stream, which is sent.
 
         Raises:
             BodyTooLarge, WrongMediaType: the gateway does not accept the body.
@@ -147,6 +151,8 @@ class McpServer:
                 )
         manager = await self._host.manager()
         response = await through_asgi(manager.handle_request, request, body, asked)
+        if response is None:
+            return None
         answer = asked.answer
         if answer is not None and answer.status == 401 and not TOOLS[asked.service].public:
             return answer.response()  # MCP requires that HTTP refuses a wrong credential

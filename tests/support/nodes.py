@@ -18,6 +18,7 @@ from actors.domains.cluster_feed import ClusterFeed
 from actors.engines.recall import RecallEngine
 from actors.engines.turn import Engine
 from actors.ids import Clock, new_id, system_clock
+from actors.runtime.cluster.changes import ClusterChanges
 from actors.runtime.cluster.directory import ClusterDirectory
 from actors.runtime.cluster.loopback_post import LoopbackPost, Network
 from actors.runtime.cluster.places import Clustered, Traffic
@@ -244,6 +245,7 @@ def _made(name: str, store: Store, nodes: Nodes, clock: Clock, options: CoreOpti
         hasher=PasswordHasher(cost=CHEAP),
         directory=lambda kinds: ClusterDirectory(kinds, ownership, post, store, idle_s=options.idle_s),
         feed=lambda streams: ClusterFeed(streams, ownership, post, store),
+        changes=ClusterChanges(ownership, post),
         placement=OwnedPlacement(ownership, len(nodes.by_name)),
     )
     directory, feed = core.directory, core.feed
