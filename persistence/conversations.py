@@ -113,6 +113,11 @@ _APPEND_MANY = (
 )
 
 
+def mark_cancelled(conversation_id: int, seq: int) -> Write:
+    """Mark a user's message whose run was cancelled before the agent said anything."""
+    return Write("UPDATE messages SET mark = 'cancelled' WHERE conversation_id = ? AND seq = ?", (conversation_id, seq))
+
+
 def between(agent_id: str, user_id: str) -> Query[tuple[int, int]]:
     """Find the default conversation of a user with an agent: its id and last seq."""
     return Query(

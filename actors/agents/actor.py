@@ -10,13 +10,16 @@ from actors.agents.events import deployment_event
 from actors.agents.messages import (
     AGENT,
     AgentView,
+    CancelRun,
     DestroyAgent,
+    HearRun,
     LinksGained,
     LinksKnown,
     MemoriesNeeded,
     NoBanksLeft,
     RanBefore,
     ReadAgent,
+    RunHeard,
     SendChat,
     SetOnline,
     UpdateAgent,
@@ -215,6 +218,14 @@ class AgentActor(DurableActor):
         if self._has_banks and message.memories is None:
             return MemoriesNeeded(agent.name, self._links_known() if agent.owner_id == message.viewer_id else None)
         return (self._chats or self._begin_chats()).send(agent, message)
+
+    @handles(HearRun)
+    def _hear_run(self, message: HearRun) -> RunHeard | AsyncFuture[RunHeard]:
+        return RunHeard("ended") if self._chats is None else self._chats.runs.hear(message)
+
+    @handles(CancelRun)
+    def _cancel_run(self, message: CancelRun) -> AsyncFuture[None] | None:
+        return None if self._chats is None else self._chats.cancel(message)
 
     def _begin_chats(self) -> PrivateChats:
         self._chats = PrivateChats(self, self._engine, self._clock)

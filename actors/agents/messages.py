@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Literal, NamedTuple
 
 from actors.conversations.conversation import ChatSent
 from actors.conversations.place import ChatPlace, RunKey
@@ -152,6 +152,54 @@ class SendChat(Ask[ChatSent | MemoriesNeeded | RanBefore]):
     options: EngineOptions | None = None
 
 
+class RunError(NamedTuple):
+    """The error that a run ended with; see `ServiceError`."""
+
+    internal_code: int
+    http_code: int
+    note: str
+
+    def status(self) -> Record:
+        """Return the status object of the error."""
+        return {"success": False, **self._asdict()}
+
+
+class RunHeard(NamedTuple):
+    """What a run has said after the characters that the asker has had.
+
+    The store knows of a run that has "ended". `error` is that of a run that has "failed".
+    """
+
+    state: Literal["working", "failed", "ended"]
+    text: str = ""
+    error: RunError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HearRun(Ask[RunHeard]):
+    """Return what the run of a user's message has said, for that user.
+
+    `after` is the number of characters that the asker has had. If there is no more, the answer waits for up to `wait_s`
+    seconds.
+    """
+
+    viewer_id: str
+    message_id: str
+    after: int
+    wait_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRun(Ask[None]):
+    """End the run of a user's message with what was said so far, for that user; answered when that is stored.
+
+    Changes nothing if the run has ended, or if its reply is being stored.
+    """
+
+    viewer_id: str
+    message_id: str
+
+
 class HistoryMoved(StateConflict):
     """The conversation has gone on since its history was read."""
 
@@ -164,3 +212,8 @@ def no_such_conversation() -> NotFound:
 def no_such_agent() -> NotFound:
     """Make the error for an agent that does not exist or that the user may not see."""
     return NotFound("There is no such agent that you may see; check the name with AP_List.")
+
+
+def nothing_said() -> StateConflict:
+    """Make the error for a run that was cancelled before the agent said anything."""
+    return StateConflict("The run was cancelled before the agent said anything; the message is kept, marked cancelled.")

@@ -3,45 +3,32 @@
 from __future__ import annotations  # nested functions would build theirs at each call
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from actors.agents.begun import telling_begun
+from actors.agents.chat_storing import ChatStoring, begun
 from actors.agents.conversations_in_use import ConversationLoaded, ConversationsInUse
+from actors.agents.host import AgentHost
 from actors.agents.keyed_runs import KeyedRuns
-from actors.agents.messages import HistoryMoved, RanBefore, SendChat, no_such_agent, no_such_conversation
-from actors.conversations.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, RunBegun, new_message
-from actors.conversations.host import ChatHost
-from actors.conversations.ids import reply_of, run_of
+from actors.agents.messages import (
+    CancelRun,
+    HistoryMoved,
+    RanBefore,
+    SendChat,
+    no_such_agent,
+    no_such_conversation,
+)
+from actors.agents.runs_under_way import RunsUnderWay, RunUnderWay
+from actors.conversations.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, new_message
+from actors.conversations.ids import reply_of
 from actors.conversations.place import ChatPlace
 from actors.engines.answering import EngineRunner, Outcome, Unfinished
 from actors.engines.message import Utterance
-from actors.engines.turn import Engine, Persona, Reply, Turn
+from actors.engines.turn import Engine, Reply, Turn
 from actors.errors import InvalidCredential, Overloaded, ServiceError, StateConflict
 from actors.ids import Clock, new_id, new_number
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import OwnTell
 from persistence.agents import AgentRow
-
-
-class AgentHost(ChatHost, Protocol):
-    """The agent's actor as its private chats see it."""
-
-    messages: int
-    """The number of messages in all private conversations."""
-
-    @property
-    def agent(self) -> AgentRow | None:
-        """The agent; None once it is destroyed."""
-        ...
-
-    @property
-    def persona(self) -> Persona:
-        """The agent as engines see it."""
-        ...
-
-    def retire(self) -> None:
-        """Take no more messages, so that the next ask loads the agent again."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +52,7 @@ class PrivateChats:
     streaming engine always works in a task: the message is stored first, the reply when it is complete.
     """
 
-    __slots__ = ("_clock", "_conversations", "_engine", "_host", "_keyed", "_stale")
+    __slots__ = ("_clock", "_conversations", "_engine", "_host", "_keyed", "_stale", "_storing", "runs")
 
     def __init__(self, host: AgentHost, engine: Engine, clock: Clock) -> None:
         self._host = host
@@ -73,6 +60,8 @@ class PrivateChats:
         self._engine = EngineRunner(engine, host.actor_urn)
         self._conversations = ConversationsInUse(host, self._engine, clock)
         self._keyed: KeyedRuns | None = None  # from the first chat with a key on
+        self._storing = ChatStoring(host)
+        self.runs = RunsUnderWay()
         self._stale = False  # messages were removed, so the actor is loaded again once no chat is under way
 
     def send(self, agent: AgentRow, message: SendChat) -> AsyncFuture[ChatSent] | RanBefore:
@@ -113,6 +102,7 @@ class PrivateChats:
             self._begin(agent, conversation, chat)
         else:
             conversation.waiting.append(chat)
+            self.runs.of(conversation.user_id, chat)
         return chat.answer
 
     def _drop(self, conversation: Conversation) -> None:
@@ -172,6 +162,10 @@ class PrivateChats:
         said = chat.resumes or new_message(
             self._host.key, "user", chat.user_name, chat.content, seq, self._clock(), id=chat.message_id
         )
+        run = self.runs.get(chat.message_id)
+        if run is not None and run.cancelled:
+            self._storing.cancelled(conversation, chat, said)
+            return
         archive = conversation.older(self._host.store, streams=self._engine.streams)
         turn = Turn(self._host.persona, agent.name, chat.memories, conversation.window, chat.content, archive=archive)
         if self._engine.streams:
@@ -180,7 +174,8 @@ class PrivateChats:
         outcome = self._engine.reply(turn)
         if isinstance(outcome, Unfinished):
             conversation.at_work = chat
-            self._engine.in_background(self._finish(outcome, conversation, chat, said))
+            run = self.runs.of(conversation.user_id, chat)
+            run.said, run.task = said, self._engine.in_background(self._finish(outcome, conversation, chat, said))
         else:
             self._conclude(agent, conversation, chat, said, outcome)
 
@@ -201,21 +196,28 @@ class PrivateChats:
     def _begin_streaming(
         self, agent: AgentRow, conversation: Conversation, chat: Chat, said: Utterance, turn: Turn
     ) -> None:
+        run = self.runs.of(conversation.user_id, chat)
         turn = turn._replace(
             window=conversation.window.before(said.seq),
             owner_id=conversation.user_id if conversation.user_id == agent.owner_id else "",
             speaker_id=conversation.user_id,
+            halt=run.halt,
         )
-        saved = self._store_said(conversation, chat, said)
+        saved = self._storing.message(conversation, chat, said)
         conversation.at_work = chat
-        if chat.begun is not None:
-            chat = telling_begun(chat, chat.begun, saved, _begun(conversation, said))
-        self._engine.in_background(self._stream(turn, conversation, chat, said, saved))
+        run.begin(chat, saved, begun(conversation, said))
+        self._engine.in_background(self._stream(turn, conversation, chat, said, saved, run))
 
     async def _stream(
-        self, turn: Turn, conversation: Conversation, chat: Chat, said: Utterance, saved: AsyncFuture[None]
+        self,
+        turn: Turn,
+        conversation: Conversation,
+        chat: Chat,
+        said: Utterance,
+        saved: AsyncFuture[None],
+        run: RunUnderWay,
     ) -> None:
-        outcome = await self._engine.stream(turn, chat.progress)
+        outcome = await self._engine.stream(turn, run.progress)
         self._host.tell_self(EngineEnded(conversation, chat, said, outcome, saved))
 
     def engine_ended(self, ended: EngineEnded) -> None:
@@ -225,7 +227,10 @@ class PrivateChats:
             return
         conversation.at_work = None
         agent = self._host.agent
-        if ended.saved is not None and isinstance(outcome, ServiceError):
+        run = self.runs.get(chat.message_id)
+        if run is not None and run.cancelled and (isinstance(outcome, ServiceError) or not outcome.text.strip()):
+            self._storing.cancelled(conversation, chat, ended.said, is_stored=True)
+        elif ended.saved is not None and isinstance(outcome, ServiceError):
             chat.fail_once(ended.saved, outcome)
         elif agent is None:
             self._host.defer(chat.answer, None, no_such_agent())
@@ -234,7 +239,7 @@ class PrivateChats:
         else:
             seq = conversation.last_seq + 1
             answer = self._reply(agent, outcome, ended.said, seq)
-            self._store_reply(conversation, chat, ended.said, outcome, answer, streamed=True)
+            self._storing.reply(conversation, chat, ended.said, outcome, answer, streamed=True)
         self._go_on(conversation)
 
     def _conclude(
@@ -242,70 +247,40 @@ class PrivateChats:
     ) -> None:
         """Store a chat that an instant engine has finished."""
         if isinstance(outcome, ServiceError):
-            chat.fail_once(self._store_said(conversation, chat, said), outcome)
+            chat.fail_once(self._storing.message(conversation, chat, said), outcome)
             return
         new = () if chat.resumes else (said,)
         seq = conversation.last_seq + len(new) + 1
         answer = self._reply(agent, outcome, said, seq)
-        self._store_reply(conversation, chat, said, outcome, *new, answer)
+        self._storing.reply(conversation, chat, said, outcome, *new, answer)
 
     def _reply(self, agent: AgentRow, outcome: Reply, said: Utterance, seq: int) -> Utterance:
         text, sources, id = outcome.text, outcome.sources, reply_of(said.id)
-        return new_message(self._host.key, "agent", agent.name, text, seq, self._clock(), sources, id)
+        reply = new_message(self._host.key, "agent", agent.name, text, seq, self._clock(), sources, id)
+        return reply._replace(mark="cancelled") if outcome.halted else reply
 
-    # storing
-
-    def _store_said(self, conversation: Conversation, chat: Chat, said: Utterance) -> AsyncFuture[None]:
-        """Store the user's message without a reply, unless it is stored already, or nothing is to be kept."""
-        messages = () if chat.resumes else (said,)
-        writes = conversation.add(messages)
-        if not conversation.kept:
-            conversation.unit_stored()
-            saved: AsyncFuture[None] = AsyncFuture()
-            saved.set()
-            return saved
-        self._host.messages += len(messages)
-        if messages and (chat.key is not None or chat.place is not None):
-            writes += chat.beside_message(conversation, said.at)
-        if chat.receipt is not None:
-            writes += chat.receipt.begin(said.id)
-        return self._host.commit(*writes, applied=conversation.unit_stored)
-
-    def _store_reply(
-        self,
-        conversation: Conversation,
-        chat: Chat,
-        said: Utterance,
-        outcome: Reply,
-        *messages: Utterance,
-        streamed: bool = False,
-    ) -> None:
-        """Store the last messages of a chat with all their notes; the commit answers the chat.
-
-        A reply that was not `streamed` is then passed on as one piece.
-        """
-        reply, id = messages[-1], conversation.id
-        assert id is not None
-        sent = ChatSent(said, reply, conversation.name if conversation.kept else None, outcome)
-        writes = conversation.add(messages, answers=said.seq if reply.seq != said.seq + 1 else None)
-        if not conversation.kept:
-            writes += () if chat.receipt is None else chat.receipt.writes(sent)
-        else:
-            self._host.messages += len(messages)
-            if len(messages) > 1 and (chat.key is not None or chat.place is not None):
-                writes += chat.beside_message(conversation, said.at)
-            if chat.memories or chat.receipt is not None or outcome.echoes or streamed:
-                writes += chat.beside_reply(id, sent, outcome, streamed=streamed)
-
-        def applied() -> None:
-            conversation.unit_stored()
-            if not streamed:
-                if chat.begun is not None:
-                    chat.begun(_begun(conversation, said))
-                if chat.progress is not None:
-                    chat.progress(sent.reply.content)
-
-        self._host.commit(*writes, reply=lambda: sent, applied=applied, resolves=chat.answer)
+    def cancel(self, message: CancelRun) -> AsyncFuture[None] | None:
+        """End a run early; return a future that resolves when it has ended, None if it has."""
+        run, found = self.runs.get(message.message_id), self._conversations.under_way(message.message_id)
+        if run is None or run.user_id != message.viewer_id:
+            return None
+        if found is None:  # the reply is being stored
+            return run.when_ended()
+        conversation, chat = found
+        if conversation.at_work is not chat:
+            run.cancelled = True
+            if chat.resumes is not None and conversation.loaded:  # else at its turn, because the order decides its seq
+                conversation.waiting.remove(chat)
+                self._storing.cancelled(conversation, chat, chat.resumes, is_stored=True)
+        elif self._engine.streams:
+            run.halt.call()
+            run.cancelled = run.halt.called
+        elif run.task is not None and run.said is not None and not run.task.done():
+            run.cancelled = run.task.cancel()
+            conversation.at_work = None
+            self._storing.cancelled(conversation, chat, run.said, is_stored=chat.resumes is not None)
+            self._go_on(conversation)
+        return run.when_ended()
 
     # life
 
@@ -330,7 +305,3 @@ class PrivateChats:
     def snapshot(self) -> list[dict[str, Any]]:
         """Show the conversations in memory, without their texts."""
         return self._conversations.snapshot()
-
-
-def _begun(conversation: Conversation, said: Utterance) -> RunBegun:
-    return RunBegun(run_of(said.id), said, conversation.name if conversation.kept else None)

@@ -72,6 +72,8 @@ class Call:
     resumes: str | None = None
     target_names: dict[str, str] | None = None
     last_event_id: str | None = None
+    run: str | None = None
+    """The id of the run of a chat in private, once it is answered."""
     elsewhere: bool = False
     """Whether another node carries it out, which then logs it."""
     known_agent: tuple[str, str] | None = None

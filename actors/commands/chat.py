@@ -18,7 +18,7 @@ from actors.commands.chat_memories import memories_for_chat
 from actors.commands.command import AGENT_MEMBERS, PAGE, ZONE_MEMBERS, Command, ToolDescription
 from actors.commands.talk import CHAT_TIMEOUT_S, send_chat
 from actors.conversations.conversation import ChatSent
-from actors.conversations.ids import conversation_id
+from actors.conversations.ids import conversation_id, run_of
 from actors.conversations.place import ChatPlace
 from actors.conversations.records import message_record
 from actors.conversations.stored import from_row, quoted_positions
@@ -75,7 +75,7 @@ async def _chat_by_default(call: Call) -> Answer:
 async def _send(call: Call, agent_id: str, place: ChatPlace | None) -> Answer:
     def answered(sent: ChatSent, memories: tuple[Memory, ...]) -> Answer:
         call.saw_agent(agent_id, sent.reply.name)
-        conversation = sent.conversation
+        call.run, conversation = run_of(sent.message.id), sent.conversation
         return Answer(
             content=[message_record(sent.message, None, conversation), message_record(sent.reply, None, conversation)],
             quoted=quoted_positions(sent.reply, memories),

@@ -6,7 +6,15 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from actors.agents.messages import AGENT, HistoryMoved, MemoriesNeeded, RanBefore, SendChat, no_such_conversation
+from actors.agents.messages import (
+    AGENT,
+    HistoryMoved,
+    MemoriesNeeded,
+    RanBefore,
+    SendChat,
+    no_such_conversation,
+    nothing_said,
+)
 from actors.calls.call import A, Call
 from actors.calls.conversation_targets import own_conversation
 from actors.calls.targets import has_access_to
@@ -145,6 +153,8 @@ async def _again(call: Call, agent_id: str, saying: Saying, key: RunKey, known: 
         raise no_such_conversation()
     row, said = of_user[0], from_row(rows[0][1])
     replies = await store.fetch(conversations.reply_to(row.number, said.seq))
+    if not replies and said.mark == "cancelled":
+        raise nothing_said()
     if not replies:
         return await _said(call, agent_id, saying, ChatPlace(row.number, row.is_default), said)
     reply, name = from_row(replies[0]), conversation_id(row.number, row.agent_id)

@@ -7,6 +7,7 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+import orjson
 from sanic import Blueprint, HTTPResponse, Request
 
 from actors.calls.admission import admit, count_stored, deferred_until
@@ -16,6 +17,7 @@ from actors.calls.known_members import MAX_COMPARED
 from actors.calls.request import parse, require
 from actors.commands.command import Command
 from actors.commands.table import COMMANDS, UNROUTED
+from actors.conversations.ids import run_of
 from actors.errors import InvalidField, MissingField, NotAvailable, ServiceError, UnknownService
 from actors.idempotency.once import fingerprint_of
 from actors.idempotency.records import Rendered
@@ -26,6 +28,7 @@ from routes.bus.zone_stream import follow_zone
 from routes.http.answers import (
     OK_STATUS,
     REPLAYED,
+    RUN_ID,
     BusAnswer,
     JsonAnswer,
     bus_error,
@@ -186,8 +189,8 @@ class CommandBus:
         require(call.request, command.requires)
         if not command.available:
             raise NotAvailable(f"The service {command.service} exists but is not available; see /docs.")
-        if request.progress is not None:
-            call.stream_to(request.progress(call))
+        if request.open_channels is not None:
+            request.open_channels(call)
 
     async def _answered(
         self, request: BusRequest, call: Call, command: Command, body: dict[str, Any]
@@ -204,6 +207,8 @@ class CommandBus:
         key = request.header("idempotency-key")
         if key is None:
             answer = await self._exchange.carry_out(call, command.run, call)
+            if call.run is not None:
+                headers[RUN_ID] = call.run
             return 0, await _written(call, answer, headers)
         await next_turn(request.body)
         fingerprint = fingerprint_of(call.service, body)
@@ -215,6 +220,9 @@ class CommandBus:
         done = await self._exchange.carry_out_once(call, command.run, call, key, fingerprint, writing)
         if done.replayed:
             headers[REPLAYED] = "true"
+        run = _run_in(done.rendered.body) if done.replayed and command.streams else call.run
+        if run is not None:
+            headers[RUN_ID] = run
         return done.internal_code, BusAnswer(done.rendered.body, done.rendered.status, headers)
 
 
@@ -248,6 +256,14 @@ def _body_of(call: Call, answer: Answer, names: dict[str, str | None]) -> bytes:
 def _body_now(call: Call, answer: Answer) -> bytes:
     """Write an answer within this step of the loop, with the names known by now."""
     return _body_of(call, answer, context_now(call))
+
+
+def _run_in(body: bytes) -> str | None:
+    """Return the run of a kept answer, if it is that of a private chat that was answered."""
+    for message in orjson.loads(body).get("content", ())[:1]:
+        if message["conversation"] is not None:
+            return run_of(message["id"])
+    return None
 
 
 def _rendered(answer: BusAnswer) -> Rendered:

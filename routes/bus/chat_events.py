@@ -9,9 +9,12 @@ from sanic import Request
 
 from actors.calls.call import Call
 from routes.bus.server_sent_events import begin_events, named_event
-from routes.http.answers import REPLAYED, BusAnswer, status_of
+from routes.http.answers import REPLAYED, RUN_ID, BusAnswer, status_of
 from routes.http.background import BackgroundTasks
 from routes.http.errors import as_service_error
+
+END = ".end"
+"""The end of the id of a stream's last event."""
 
 
 async def stream_chat(
@@ -23,6 +26,8 @@ async def stream_chat(
 ) -> tuple[int, BusAnswer | None]:
     """Answer as server-sent events: `delta` pieces, then the whole `response`, or an `error` after a piece.
 
+    The events of a run have the ids by which `GET /api/runs/{id}/events` goes on (routes/gateway/runs.py).
+
     The command runs in a task of its own, so that a client that disconnects doesn't cancel it. Returns the
     internal code at the end of the stream; a refusal kept for a key is answered whole. `headers` are sent in addition;
     `answering` may add to them before the first piece.
@@ -32,9 +37,18 @@ async def stream_chat(
     """
     events: asyncio.Queue[bytes | None] = asyncio.Queue()
     failed: Exception | None = None
+    sent = 0
+
+    def event_id(last: str = "") -> str:
+        return f"{sent}{last}" if RUN_ID in headers else ""
 
     def progress(piece: str) -> None:
-        events.put_nowait(named_event("delta", orjson.dumps({"text": piece})))
+        nonlocal sent
+        sent += len(piece)
+        events.put_nowait(named_event("delta", orjson.dumps({"text": piece}), event_id()))
+
+    def begun(what: Any) -> None:
+        headers[RUN_ID] = what.run
 
     whole: BusAnswer | None = None
     code = 0
@@ -45,10 +59,12 @@ async def stream_chat(
             code, answer = await answering()
             if REPLAYED in answer.headers:
                 headers[REPLAYED] = "true"
+                if RUN_ID in answer.headers:
+                    headers[RUN_ID] = answer.headers[RUN_ID]
                 for said in orjson.loads(answer.body)["content"][1:]:  # the reply, as one piece
                     progress(said["content"])
             if code == 0:
-                events.put_nowait(named_event("response", answer.body))
+                events.put_nowait(named_event("response", answer.body, event_id(END)))
             else:
                 whole = answer
         except Exception as raised:
@@ -56,7 +72,7 @@ async def stream_chat(
         finally:
             events.put_nowait(None)
 
-    call.stream_to(progress)
+    call.stream_to(progress, begun)
     task = work.begin(run())
     try:
         event = await events.get()
@@ -71,9 +87,9 @@ async def stream_chat(
         if failed is not None:
             error = as_service_error(failed)
             code = error.internal_code
-            await response.send(named_event("error", orjson.dumps(status_of(error))))
+            await response.send(named_event("error", orjson.dumps(status_of(error)), event_id(END)))
         elif whole is not None:
-            await response.send(named_event("error", orjson.dumps(orjson.loads(whole.body)["status"])))
+            await response.send(named_event("error", orjson.dumps(orjson.loads(whole.body)["status"]), event_id(END)))
         await response.eof()
         return code, None
     finally:  # after a disconnect the command goes on alone

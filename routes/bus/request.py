@@ -9,7 +9,6 @@ from sanic import Request
 from actors.calls.call import Call
 from actors.calls.known_members import Members
 from actors.calls.request import MEMBERS
-from actors.runtime.mailbox import Progress
 from routes.http.event_stream import EVENT_STREAM
 
 
@@ -34,8 +33,8 @@ class BusRequest:
     """Admits it if its admission is not this node's matter."""
     forwarded: bool = False
     """Whether it arrived at another node, which has sent it here."""
-    progress: Callable[[Call], Progress] | None = None
-    """Returns the channel for the pieces of its answer, if they go to another node."""
+    open_channels: Callable[[Call], None] | None = None
+    """Opens the channels for the pieces of its answer, if they go to another node."""
     opening: dict[str, str] | None = None
     """Further headers of a streamed answer, known before its first piece."""
 

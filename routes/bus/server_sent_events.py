@@ -18,6 +18,7 @@ async def begin_events(request: Request, call: Call, more: dict[str, str] | None
     return await untyped.respond(content_type=EVENT_STREAM, headers=headers)
 
 
-def named_event(name: str, data: bytes) -> bytes:
-    """Write one server-sent event (WHATWG HTML, 9.2); JSON has no line breaks."""
-    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+def named_event(name: str, data: bytes, id: str = "") -> bytes:
+    """Write one server-sent event (WHATWG HTML, 9.2), with an id if it has one; JSON has no line breaks."""
+    event = b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
+    return b"id: " + id.encode() + b"\n" + event if id else event

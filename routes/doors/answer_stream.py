@@ -24,6 +24,8 @@ class AnswerStream:
         self.begun = False
         self.headers: dict[str, str] = {}
         """Headers of every answer, which the frame sets before the route runs."""
+        self.goes_on = True
+        """Whether the route goes on when its client disconnects."""
         self.failure: Callable[[ServiceError], bytes] | None = None
         """Writes an error as the last piece; None leaves that to the door."""
 
@@ -48,7 +50,7 @@ class AnswerStream:
         raise NotImplementedError
 
     async def carry(self, running: Coroutine[Any, Any, T], work: BackgroundTasks) -> T:
-        """Run a coroutine, sending its pieces as they come; return its result. A disconnect doesn't cancel it."""
+        """Run a coroutine, sending its pieces as they come; return its result. A disconnect may cancel it."""
         raise NotImplementedError
 
     async def end(self, last: bytes = b"") -> None:
@@ -78,14 +80,16 @@ class ConnectionStream(AnswerStream):
         self._pieces.put_nowait(piece)
 
     async def carry(self, running: Coroutine[Any, Any, T], work: BackgroundTasks) -> T:
-        """Run a coroutine in a task of its own, which goes on when the client disconnects."""
+        """Run a coroutine in a task of its own, which may go on when the client disconnects."""
         task = work.begin(running)
         task.add_done_callback(lambda _: self._pieces.put_nowait(None))
         try:
             while (piece := await self._pieces.get()) is not None:
                 await self._write(piece)
-        except BaseException:  # the client has gone, and the task goes on alone
+        except BaseException:  # the client has gone
             work.abandon(task)
+            if not self.goes_on:
+                task.cancel()
             raise
         return task.result()
 

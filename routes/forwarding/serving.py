@@ -9,10 +9,10 @@ from actors.calls.admission import admit, count_stored
 from actors.calls.call import Call, Elsewhere
 from actors.calls.request import MEMBERS
 from actors.commands.table import COMMANDS, UNROUTED
+from actors.conversations.conversation import RunBegun
 from actors.runtime.cluster.places import Clustered, Places
 from actors.runtime.cluster.post import NotReached
 from actors.runtime.cluster.wire import encode_error
-from actors.runtime.mailbox import Progress
 from routes.bus.bus import CommandBus
 from routes.bus.passing_on import BusPassage
 from routes.bus.request import BusRequest
@@ -34,7 +34,7 @@ from routes.forwarding.run import (
 from routes.gateway.passing_on import GatewayPassage
 from routes.gateway.route import Arrival, Route
 from routes.gateway.serve import GatewayRoutes
-from routes.http.answers import JsonAnswer, credential_of, quota_headers
+from routes.http.answers import RUN_ID, JsonAnswer, credential_of, quota_headers
 from routes.http.errors import as_service_error
 from routes.http.exchange import Exchange
 from routes.mcp.tools import members_of_tool
@@ -81,7 +81,7 @@ class RunServer:
             work.discard(running)
 
     async def _carried_out(
-        self, run: Run, progress: Callable[[Call], Progress] | None = None, stream: AnswerStream | None = None
+        self, run: Run, open_channels: Callable[[Call], None] | None = None, stream: AnswerStream | None = None
     ) -> Iterable[bytes]:
         """Carry out a run; return the frames of its answer, without those of its pieces."""
         try:
@@ -91,7 +91,7 @@ class RunServer:
                 case "route":
                     return await self._served_by_route(run, stream)
                 case "bus" | "tool":
-                    return await self._served_by_bus(run, progress)
+                    return await self._served_by_bus(run, open_channels)
         except Elsewhere as change:
             return (encode(Moved(change.key, Admitted.of(change.call))),)
 
@@ -105,7 +105,7 @@ class RunServer:
             return encode(Refused(encode_error(as_service_error(raised)), admitted))
         return encode(Admission(Admitted.of(call)))
 
-    async def _served_by_bus(self, run: Run, progress: Callable[[Call], Progress] | None) -> Iterable[bytes]:
+    async def _served_by_bus(self, run: Run, open_channels: Callable[[Call], None] | None) -> Iterable[bytes]:
         command = COMMANDS.get(run.name) or UNROUTED.get(run.name)
         if command is None:
             raise NotReached(f"this node has no command {run.name}")
@@ -118,7 +118,7 @@ class RunServer:
             goes_on=True,
             admission=run.admitted and run.admitted.admit,
             forwarded=True,
-            progress=progress,
+            open_channels=open_channels,
         )
         answer = await self._bus.serve(request, command)
         assert answer is not None  # only a stream without end has none, and it stays where it arrived
@@ -149,23 +149,25 @@ class RunServer:
         """Carry out a run whose answer's pieces are sent as they come."""
         frames: asyncio.Queue[bytes | None] = asyncio.Queue()
 
-        def progress(call: Call) -> Progress:
+        def open_channels(call: Call) -> None:
             headers = quota_headers(call)
 
+            def begun(what: RunBegun) -> None:
+                headers[RUN_ID] = what.run
+
             def send(piece: str) -> None:
-                nonlocal headers
                 if headers:
-                    frames.put_nowait(encode(Opening(headers)))
-                    headers = {}
+                    frames.put_nowait(encode(Opening(dict(headers))))
+                    headers.clear()
                 frames.put_nowait(encode(Delta(piece)))
 
-            return send
+            call.stream_to(send, begun)
 
         stream = ForwardedStream(
             lambda headers: frames.put_nowait(encode(Opening(headers))),
             lambda piece: frames.put_nowait(encode(Delta(piece))),
         )
-        running = asyncio.create_task(self._carried_out(run, progress, stream if run.door == "route" else None))
+        running = asyncio.create_task(self._carried_out(run, open_channels, stream if run.door == "route" else None))
         running.add_done_callback(lambda _: frames.put_nowait(None))
         try:
             while (frame := await frames.get()) is not None:

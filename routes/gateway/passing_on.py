@@ -95,7 +95,7 @@ async def _run_of(arrival: Arrival, route: Route, params: dict[str, str], call: 
         name=route.name,
         request_id=call.request_id,
         address=call.address,
-        headers=headers_of(header, HEADERS if route.door is None else DOOR_HEADERS),
+        headers=headers_of(header, DOOR_HEADERS if route.door is not None or route.streams else HEADERS),
         body=body,
         params=params,
         args=arrival.args(),

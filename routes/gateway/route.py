@@ -103,10 +103,10 @@ class Route:
         parse: reads the body, after admission and count, into `RouteCall.body`; may raise a ServiceError. The body is
             received as with `reads_body`.
         named: the names of the entities in a parsed body, for the audit row; those of the path are added.
-        streams: True if its answer may be streamed; the run goes on when its client disconnects.
+        streams: True if its answer may be streamed; a change goes on when its client disconnects.
         counts: False for a read that the quota doesn't count.
         repeatable: True for a change that may be carried out again after another node was lost with it, because a
-            repeat finds the first one.
+            repeat finds the first one; it ignores Idempotency-Key.
     """
 
     method: str

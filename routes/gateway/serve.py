@@ -89,6 +89,7 @@ class GatewayRoutes:
             arrival.base_url = self._exchange.base_url_of(request)
         if route.streams:
             arrival.stream = ConnectionStream(request)
+            arrival.stream.goes_on = route.mutates
         return arrival
 
     async def serve(self, arrival: Arrival, route: Route, params: dict[str, str], call: Call) -> HTTPResponse | None:
@@ -163,7 +164,7 @@ class GatewayRoutes:
         request = RouteCall(call, params, parsed, asked, received, arrival.stream, arrival.base_url)
         await next_turn(body)
         call.target_names = params | route.named(parsed) if route.named else params
-        if route.door is not None:
+        if route.door is not None or route.streams:
             return _of_door(await self._run_of_door(route, request))
         return _CarriedOut(await self._done(arrival, route, request, body if late else sent))
 
@@ -182,7 +183,7 @@ class GatewayRoutes:
         if not route.mutates:
             return Done(_rendered(await route.run(request)))
         exchange = self._exchange
-        key = arrival.header("idempotency-key") if route.method == "POST" else None
+        key = arrival.header("idempotency-key") if route.method == "POST" and not route.repeatable else None
         if key is None or call.caller is None:
             reply = await exchange.work.shielded(exchange.carry_out(call, route.run, request))
             return Done(_rendered(reply))

@@ -1,7 +1,20 @@
 """ROUTES: every gateway route, joined from the groups' files. SCHEMAS: the schemas that they refer to."""
 
 from routes.a2a import table as a2a
-from routes.gateway import audit, billing, debug, dev, documents, keys, rules, skills, tools, webhook_schemas, webhooks
+from routes.gateway import (
+    audit,
+    billing,
+    debug,
+    dev,
+    documents,
+    keys,
+    rules,
+    runs,
+    skills,
+    tools,
+    webhook_schemas,
+    webhooks,
+)
 
 ROUTES = (
     *keys.ROUTES,
@@ -11,6 +24,7 @@ ROUTES = (
     *documents.ROUTES,
     *rules.ROUTES,
     *audit.ROUTES,
+    *runs.ROUTES,
     *billing.ROUTES,
     *debug.ROUTES,
     *dev.ROUTES,
@@ -23,6 +37,7 @@ ROUTE_TAGS = tuple(dict.fromkeys(["Gateway", *(route.tag for route in ROUTES)]))
 SCHEMAS = {
     **webhook_schemas.SCHEMAS,
     **tools.SCHEMAS,
+    **runs.SCHEMAS,
     "Skill": skills.SKILL,
     "IngestedDocument": documents.DOCUMENT,
     **a2a.SCHEMAS,

@@ -22,6 +22,8 @@ from routes.http.bodies import header
 JSON = "application/json"
 REPLAYED = "Idempotency-Replayed"
 """The header of an answer replayed for an Idempotency-Key."""
+RUN_ID = "X-Run-Id"
+"""The header with the id of a chat's run."""
 OK_STATUS = {"success": True, "internal_code": 0, "http_code": 200}
 
 BUS_STATUSES = (200, 400, 401, 429, 500)

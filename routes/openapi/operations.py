@@ -67,6 +67,7 @@ def _of_route(route: Route) -> Schema:
     empty: Schema = {"204": {"description": "Done; there is nothing to show."}} if route.may_be_empty else {}
     refusals = {*_REFUSALS[route.entrance], *route.errors}
     takes_key = route.method == "POST" and route.mutates and route.entrance == "member" and route.door is None
+    takes_key = takes_key and not route.repeatable
     if takes_key:
         refusals |= {400, 409}  # an invalid key, or one used for another request
     if route.body is not None or route.reads_body or route.parse is not None:

@@ -488,7 +488,7 @@ async def test_a_chat_answers_the_message_and_the_reply_as_they_are_kept(user: C
     await user.agent(name, profile="Rex is a dog of the lighthouse keeper.")
     answer = (await user.command("AP_Chat", content="Who is Rex?")).ok()
     message, reply = answer.content
-    fields = {"id", "role", "name", "content", "at", "zone", "seq", "sources"}
+    fields = {"id", "role", "name", "content", "at", "zone", "conversation", "seq", "mark", "sources"}
     assert message.keys() == reply.keys() == fields
     assert re.fullmatch(r"msg_[0-9a-f]{32}", message["id"])
     assert [message[field] for field in ("role", "name", "content", "zone", "seq", "sources")] == [

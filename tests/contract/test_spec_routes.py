@@ -268,6 +268,32 @@ async def uninstall_tool(user: Client) -> None:
     assert (await user.request("DELETE", "/api/mcp/tools/parley")).http == 204
 
 
+async def new_run(user: Client) -> str:
+    await user.agent(f"{user.name}-agent")
+    return (await user.command("AP_Chat", content="Hello")).ok().headers["X-Run-Id"]
+
+
+@row("GET /api/runs/{id}")
+async def read_run(user: Client) -> None:
+    run = await new_run(user)
+    answer = await user.request("GET", f"/api/runs/{run}")
+    assert (answer.http, answer.body["id"], answer.body["state"]) == (200, run, "completed")
+    assert answer.body.keys() == {"id", "conversation", "state", "message", "reply", "error"}
+
+
+@row("GET /api/runs/{id}/events")
+async def follow_run(user: Client) -> None:
+    answer = await user.request("GET", f"/api/runs/{await new_run(user)}/events")
+    assert (answer.http, answer.headers["Content-Type"].split(";")[0]) == (200, "text/event-stream")
+    assert "event: response" in answer.body
+
+
+@row("POST /api/runs/{id}/cancel")
+async def cancel_run(user: Client) -> None:
+    answer = await user.request("POST", f"/api/runs/{await new_run(user)}/cancel")
+    assert (answer.http, answer.body["state"]) == (200, "completed")
+
+
 # the checks
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,10 +15,11 @@ from tests.support.gateway import BUS, Answer, Client
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A server-sent event with its name and its decoded data."""
+    """A server-sent event with its name, its decoded data and its id, which does not count in comparisons."""
 
     name: str
     data: Any
+    id: str = field(default="", compare=False)
 
 
 @asynccontextmanager
@@ -30,14 +31,17 @@ async def streamed(client: Client, service: str, **body: Any) -> AsyncIterator[a
 
 
 async def events_of(response: aiohttp.ClientResponse) -> AsyncIterator[Event]:
-    """Yield server-sent events as they arrive; each has an `event` line and one `data` line."""
-    name = ""
+    """Yield server-sent events as they arrive; each has an `event` line and one `data` line, and perhaps an id."""
+    name = id = ""
     async for line in response.content:
-        field, _, value = line.decode().rstrip("\n").partition(": ")
-        if field == "event":
+        member, _, value = line.decode().rstrip("\n").partition(": ")
+        if member == "event":
             name = value
-        elif field == "data":
-            yield Event(name, orjson.loads(value))
+        elif member == "id":
+            id = value
+        elif member == "data":
+            yield Event(name, orjson.loads(value), id)
+            id = ""
 
 
 @asynccontextmanager

@@ -1,0 +1,87 @@
+"""Stores the messages of an agent's private chats, each with the rows that belong into its unit."""
+
+from __future__ import annotations  # nested functions would build theirs at each call
+
+from actors.agents.host import AgentHost
+from actors.agents.messages import nothing_said
+from actors.conversations.conversation import Chat, ChatSent, Conversation, RunBegun
+from actors.conversations.ids import run_of
+from actors.engines.message import Utterance
+from actors.engines.turn import Reply
+from actors.runtime.future import AsyncFuture
+from persistence import conversations
+
+
+class ChatStoring:
+    """Stores what was said in a chat; the commit of the last unit answers it."""
+
+    __slots__ = ("_host",)
+
+    def __init__(self, host: AgentHost) -> None:
+        self._host = host
+
+    def cancelled(self, conversation: Conversation, chat: Chat, said: Utterance, *, is_stored: bool = False) -> None:
+        """Mark the user's message of a run in which nothing was said, and fail the chat once that is stored."""
+        if is_stored or chat.resumes is not None:
+            assert conversation.id is not None
+            marked = self._host.commit(conversations.mark_cancelled(conversation.id, said.seq))
+        else:
+            marked = self.message(conversation, chat, said._replace(mark="cancelled"))
+        chat.fail_once(marked, nothing_said())
+
+    def message(self, conversation: Conversation, chat: Chat, said: Utterance) -> AsyncFuture[None]:
+        """Store the user's message without a reply, unless it is stored already, or nothing is to be kept."""
+        messages = () if chat.resumes else (said,)
+        writes = conversation.add(messages)
+        if not conversation.kept:
+            conversation.unit_stored()
+            saved: AsyncFuture[None] = AsyncFuture()
+            saved.set()
+            return saved
+        self._host.messages += len(messages)
+        if messages and (chat.key is not None or chat.place is not None):
+            writes += chat.beside_message(conversation, said.at)
+        if chat.receipt is not None:
+            writes += chat.receipt.begin(said.id)
+        return self._host.commit(*writes, applied=conversation.unit_stored)
+
+    def reply(
+        self,
+        conversation: Conversation,
+        chat: Chat,
+        said: Utterance,
+        outcome: Reply,
+        *messages: Utterance,
+        streamed: bool = False,
+    ) -> None:
+        """Store the last messages of a chat with all their notes; the commit answers the chat.
+
+        A reply that was not `streamed` is then passed on as one piece.
+        """
+        reply, id = messages[-1], conversation.id
+        assert id is not None
+        sent = ChatSent(said, reply, conversation.name if conversation.kept else None, outcome)
+        writes = conversation.add(messages, answers=said.seq if reply.seq != said.seq + 1 else None)
+        if not conversation.kept:
+            writes += () if chat.receipt is None else chat.receipt.writes(sent)
+        else:
+            self._host.messages += len(messages)
+            if len(messages) > 1 and (chat.key is not None or chat.place is not None):
+                writes += chat.beside_message(conversation, said.at)
+            if chat.memories or chat.receipt is not None or outcome.echoes or streamed:
+                writes += chat.beside_reply(id, sent, outcome, streamed=streamed)
+
+        def applied() -> None:
+            conversation.unit_stored()
+            if not streamed:
+                if chat.begun is not None:
+                    chat.begun(begun(conversation, said))
+                if chat.progress is not None:
+                    chat.progress(sent.reply.content)
+
+        self._host.commit(*writes, reply=lambda: sent, applied=applied, resolves=chat.answer)
+
+
+def begun(conversation: Conversation, said: Utterance) -> RunBegun:
+    """Return what a client is told once the user's message is stored."""
+    return RunBegun(run_of(said.id), said, conversation.name if conversation.kept else None)

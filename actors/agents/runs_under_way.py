@@ -1,0 +1,193 @@
+"""The runs of one agent that are under way: chats that wait, or that an engine answers in a task."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from actors.agents.messages import HearRun, RunError, RunHeard
+from actors.engines.halting import Halt
+from actors.errors import InternalError, ServiceError
+from actors.runtime.future import AsyncFuture
+
+if TYPE_CHECKING:
+    from actors.conversations.conversation import Chat, ChatSent, RunBegun
+    from actors.engines.message import Utterance
+
+LONGEST_WAIT_S = 15.0
+"""The time after which a listener is answered even if nothing was said, in seconds."""
+
+MAX_FAILED = 32
+"""Failed runs whose text is remembered, because the store has none of it."""
+
+REMEMBERED_S = 600.0
+"""How long it is, in seconds, as long as the actor lives."""
+
+
+class RunUnderWay:
+    """One run: the text so far, those who wait for more of it, and the means to end it early."""
+
+    __slots__ = (
+        "_answer",
+        "_listeners",
+        "_pass_on",
+        "_pieces",
+        "cancelled",
+        "chars",
+        "halt",
+        "said",
+        "task",
+        "user_id",
+    )
+
+    def __init__(self, user_id: str, answer: AsyncFuture[ChatSent]) -> None:
+        self.user_id = user_id
+        self.chars = 0
+        """The number of characters so far."""
+        self.cancelled = False
+        """Whether it is to end with what was said so far."""
+        self.halt = Halt()
+        self.task: asyncio.Task[None] | None = None
+        self.said: Utterance | None = None
+        """The user's message, once the chat's turn has come."""
+        self._answer = answer
+        self._pieces: list[str] = []
+        self._pass_on: Callable[[str], None] | None = None
+        self._listeners: list[_Listener] = []
+
+    def begin(self, chat: Chat, saved: AsyncFuture[None], begun: RunBegun) -> None:
+        """Pass pieces on to the chat's client; if it waits for the beginning, once the user's message is saved."""
+        tell, pass_on = chat.begun, chat.progress
+        if tell is None:
+            self._pass_on = pass_on
+            return
+
+        def settled(done: AsyncFuture[None]) -> None:
+            if done.error is not None:
+                return
+            tell(begun)
+            self._pass_on = pass_on
+            if pass_on is not None:
+                for piece in self._pieces:
+                    pass_on(piece)
+
+        saved.then(settled)
+
+    def progress(self, piece: str) -> None:
+        """Take the next piece of the engine's text."""
+        self._pieces.append(piece)
+        self.chars += len(piece)
+        if self._pass_on is not None:
+            self._pass_on(piece)
+        if self._listeners:
+            ready = [listener for listener in self._listeners if listener.after < self.chars]
+            self._listeners = [listener for listener in self._listeners if listener.after >= self.chars]
+            for listener in ready:
+                listener.tell(self.heard(listener.after))
+
+    def heard(self, after: int) -> RunHeard:
+        """Return what was said after a number of characters."""
+        return RunHeard("working", self._text()[after:])
+
+    def listen(self, after: int, wait_s: float) -> RunHeard | AsyncFuture[RunHeard]:
+        """Return what was said after a number of characters; wait if that is nothing yet."""
+        if self.chars > after or wait_s <= 0:
+            return self.heard(after)
+        listener = _Listener(after, min(wait_s, LONGEST_WAIT_S), self._leave)
+        self._listeners.append(listener)
+        return listener.told
+
+    def _leave(self, listener: _Listener) -> None:
+        if listener in self._listeners:
+            self._listeners.remove(listener)
+            listener.tell(RunHeard("working"))
+
+    def ended(self, error: RunError | None) -> None:
+        """Tell all who wait that the run has ended."""
+        for listener in self._listeners:
+            listener.tell(self.outcome(listener.after, error))
+        self._listeners = []
+
+    def outcome(self, after: int, error: RunError | None) -> RunHeard:
+        """Return the end of the run, for one who has had so many characters."""
+        return RunHeard("ended") if error is None else RunHeard("failed", self._text()[after:], error)
+
+    def when_ended(self) -> AsyncFuture[None]:
+        """Return a future that resolves when the chat is answered."""
+        ended: AsyncFuture[None] = AsyncFuture()
+        self._answer.then(lambda _: ended.set())
+        return ended
+
+    def _text(self) -> str:
+        if len(self._pieces) > 1:
+            self._pieces = ["".join(self._pieces)]
+        return self._pieces[0] if self._pieces else ""
+
+
+class _Listener:
+    """Someone who has had `after` characters and waits for more."""
+
+    __slots__ = ("_timer", "after", "told")
+
+    def __init__(self, after: int, wait_s: float, leave: Callable[[_Listener], None]) -> None:
+        self.after = after
+        self.told: AsyncFuture[RunHeard] = AsyncFuture()
+        self._timer = asyncio.get_running_loop().call_later(wait_s, leave, self)
+
+    def tell(self, heard: RunHeard) -> None:
+        self._timer.cancel()
+        self.told.set(heard)
+
+
+class RunsUnderWay:
+    """Finds runs by the ids of their users' messages, and remembers failed ones for a while."""
+
+    __slots__ = ("_failed", "_runs")
+
+    def __init__(self) -> None:
+        self._runs: dict[str, RunUnderWay] = {}
+        self._failed: OrderedDict[str, tuple[RunUnderWay, RunError, float]] = OrderedDict()
+
+    def of(self, user_id: str, chat: Chat) -> RunUnderWay:
+        """Return the run of a user's chat; it is under way until the chat is answered."""
+        id = chat.message_id
+        run = self._runs.get(id)
+        if run is None:
+            run = self._runs[id] = RunUnderWay(user_id, chat.answer)
+            self._failed.pop(id, None)
+            chat.answer.then(lambda answer: self._ended(id, answer))
+        return run
+
+    def get(self, message_id: str) -> RunUnderWay | None:
+        """Return a run that is under way."""
+        return self._runs.get(message_id)
+
+    def hear(self, message: HearRun) -> RunHeard | AsyncFuture[RunHeard]:
+        """Tell a user what its run has said."""
+        id, user_id = message.message_id, message.viewer_id
+        run = self._runs.get(id)
+        if run is not None and run.user_id == user_id:
+            return run.listen(message.after, message.wait_s)
+        failed = self._failed.get(id)
+        if failed is not None and failed[0].user_id == user_id and monotonic() < failed[2]:
+            return failed[0].outcome(message.after, failed[1])
+        return RunHeard("ended")
+
+    def _ended(self, id: str, answer: AsyncFuture[Any]) -> None:
+        run = self._runs.pop(id)
+        error = None if answer.error is None or run.cancelled else _shown(answer.error)
+        run.ended(error)
+        if error is not None:
+            self._failed[id] = run, error, monotonic() + REMEMBERED_S
+            if len(self._failed) > MAX_FAILED:
+                self._failed.popitem(last=False)
+
+
+def _shown(raised: BaseException) -> RunError:
+    error = (
+        raised if isinstance(raised, ServiceError) else InternalError("The gateway failed on this; it has been logged.")
+    )
+    return RunError(error.internal_code, error.http_code, error.note)

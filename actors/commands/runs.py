@@ -1,0 +1,171 @@
+"""Runs: chats on their way, by their ids. The doors of all protocols read, follow and cancel them here."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any, Literal, NamedTuple
+
+from actors.agents.messages import AGENT, CancelRun, HearRun, RunError, RunHeard, nothing_said
+from actors.calls.call import Call
+from actors.conversations.ids import conversation_id, message_of
+from actors.conversations.records import message_record
+from actors.conversations.stored import from_row
+from actors.engines.message import Utterance
+from actors.errors import NotFound, Overloaded, ServiceError
+from actors.wire import Record
+from persistence import conversations, runs
+from persistence.conversations import MessageRow
+from persistence.runs import RunRow
+from persistence.store import Reads, rows_of
+
+WAIT_S = 15.0
+"""Seconds after which `follow_run` yields an empty piece where nothing was said."""
+
+State = Literal["working", "completed", "failed", "cancelled"]
+
+
+class Run(NamedTuple):
+    """One AP_Chat, or one message through another door, on its way or after its end.
+
+    `conversation` is the id of its conversation. `reply` is None until it is stored; `error` is the one that the run
+    ended with where there is no reply.
+    """
+
+    id: str
+    conversation: str
+    agent_id: str
+    state: State
+    message: Utterance
+    reply: Utterance | None = None
+    error: RunError | None = None
+
+    def record(self) -> Record:
+        """Return the record of the run (docs/contract.md, "Records")."""
+        reply, error = self.reply, self.error
+        return {
+            "id": self.id,
+            "conversation": self.conversation,
+            "state": self.state,
+            "message": message_record(self.message, None, self.conversation),
+            "reply": None if reply is None else message_record(reply, None, self.conversation),
+            "error": None if error is None else error.status(),
+        }
+
+
+class RunPiece(NamedTuple):
+    """A piece of a run's reply; `upto` is the number of characters of the reply up to its end."""
+
+    text: str
+    upto: int
+
+
+async def read_run(call: Call, run_id: str) -> Run:
+    """Read one of the caller's runs.
+
+    Raises:
+        NotFound: there is no such run, or it is another user's.
+    """
+    run = await _stored(call, run_id)
+    return run if run.state != "working" else await _as_the_agent_knows(call, run)
+
+
+async def _as_the_agent_knows(call: Call, run: Run) -> Run:
+    """Return a run that the store knows no end of."""
+    heard = await _hear(call, run, after=0, wait_s=0)
+    return run if heard.state == "working" else await _after_its_end(call, run, heard)
+
+
+async def _after_its_end(call: Call, run: Run, heard: RunHeard) -> Run:
+    """Return a run that is not under way any more."""
+    if heard.state == "failed":
+        return run._replace(state="failed", error=heard.error)
+    run = await _stored(call, run.id)
+    return run if run.state != "working" else run._replace(state="failed", error=_of(_cut_off()))
+
+
+async def follow_run(call: Call, run_id: str, after: int = 0) -> AsyncIterator[RunPiece | Run]:
+    """Yield the pieces of a run's reply after a number of characters, as they come, and last the ended run.
+
+    An empty piece says that nothing came for `WAIT_S`.
+
+    Raises:
+        NotFound: there is no such run, or it is another user's.
+        ServiceError: the agent can't be reached; following may go on later.
+    """
+    run = await _stored(call, run_id)
+    while run.state == "working":
+        heard = await _hear(call, run, after, WAIT_S)
+        if heard.text or heard.state == "working":
+            after += len(heard.text)
+            yield RunPiece(heard.text, after)
+        if heard.state != "working":
+            run = await _after_its_end(call, run, heard)
+    if run.reply is not None and len(run.reply.content) > after:
+        yield RunPiece(run.reply.content[after:], len(run.reply.content))
+    yield run
+
+
+async def cancel_run(call: Call, run_id: str) -> Run:
+    """End one of the caller's runs with what was said so far, and return it; one that has ended does not change.
+
+    Raises:
+        NotFound: there is no such run, or it is another user's.
+        Elsewhere: this node does not serve the agent.
+    """
+    run = await read_run(call, run_id)
+    if run.state != "working":
+        call.waive_receipt()
+        return run
+    message = CancelRun(call.user.user_id, run.message.id)
+    await call.carry_out(AGENT, run.agent_id, message, _Cancelled, repeatable=True)
+    return await read_run(call, run_id)
+
+
+class _Cancelled(NamedTuple):
+    """A placeholder for the answer, which is read afterwards."""
+
+    nothing: None
+    quoted: tuple[int, ...] = ()
+
+
+def _hear(call: Call, run: Run, after: int, wait_s: float) -> Coroutine[Any, Any, RunHeard]:
+    return call.ask(AGENT, run.agent_id, HearRun(call.user.user_id, run.message.id, after, wait_s))
+
+
+async def _stored(call: Call, run_id: str) -> Run:
+    """Read a run as the store knows it; without a reply it may be under way.
+
+    Raises:
+        NotFound: there is no such run, or it is another user's.
+    """
+    message_id = message_of(run_id)
+    run = message_id and await call.core.store.read(_read(run_id, call.user.user_id, message_id))
+    if not run:
+        raise NotFound("There is no such run of yours; it is gone with its conversation, or its id is another one.")
+    return run
+
+
+def _read(run_id: str, user_id: str, message_id: str) -> Reads[Run | None]:
+    for row in (yield from rows_of(runs.of_message(user_id, message_id))):
+        replies = yield from rows_of(conversations.reply_to(row.conversation, row.message.seq))
+        return _run_of(run_id, row, replies[0] if replies else None)
+    return None
+
+
+def _run_of(run_id: str, row: RunRow, stored_reply: MessageRow | None) -> Run:
+    said, name = from_row(row.message), conversation_id(row.conversation, row.agent_id)
+    if stored_reply is not None:
+        reply = from_row(stored_reply)
+        state: State = "cancelled" if reply.mark == "cancelled" else "completed"
+        return Run(run_id, name, row.agent_id, state, said, reply)
+    if said.mark == "cancelled":
+        return Run(run_id, name, row.agent_id, "cancelled", said, error=_of(nothing_said()))
+    return Run(run_id, name, row.agent_id, "working", said)
+
+
+def _of(error: ServiceError) -> RunError:
+    return RunError(error.internal_code, error.http_code, error.note)
+
+
+def _cut_off() -> ServiceError:
+    return Overloaded("The run was cut off before the agent answered; its message is kept, so say it again.")

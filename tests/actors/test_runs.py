@@ -1,0 +1,131 @@
+"""Runs of an instant engine whose work takes long, in process."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from actors.agents.messages import AGENT, CancelRun
+from actors.engines.turn import Reply, Turn
+from actors.slices import Steps
+from tests.support.gateway import Client
+from tests.support.in_process import CommandClient, CoreGateway, commanded
+
+
+class Slow:
+    """An instant engine that answers in one step, or works on while it is told to."""
+
+    name = "slow"
+
+    def __init__(self) -> None:
+        self.held = False
+
+    def replying(self, turn: Turn) -> Steps[Reply]:
+        while self.held and turn.message == "long":
+            yield
+        return Reply(f"answer to {turn.message}")
+
+
+@pytest.fixture
+def engine() -> Slow:
+    return Slow()
+
+
+@pytest.fixture
+async def gateway(tmp_path: Path, engine: Slow) -> AsyncIterator[CoreGateway]:
+    async with commanded(tmp_path, engine=engine) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+async def user(gateway: CoreGateway, unique: str) -> Client:
+    user = await CommandClient(gateway).register(f"{unique}-user")
+    await user.agent(f"{unique}-agent")
+    return user
+
+
+async def messages(user: Client) -> list[tuple[str, str | None]]:
+    return [(message["content"], message["mark"]) for message in (await user.command("AP_History")).ok().content]
+
+
+async def begun(user: Client, number: int) -> str:
+    """Return the run of the message with a seq, once it can be read."""
+    async with asyncio.timeout(10):
+        while len(said := (await user.command("AP_History")).ok().content) < number:
+            await asyncio.sleep(0.01)
+    return said[number - 1]["id"].replace("msg_", "run_")
+
+
+async def failed_once(user: Client, engine: Slow, content: str) -> dict[str, str]:
+    """Leave a message without a reply, and return the headers that go on with it."""
+    headers = {"Idempotency-Key": content}
+    replying, engine.replying = engine.replying, broken
+    (await user.command("AP_Chat", content=content, headers=headers)).refused(5001, 502)
+    engine.replying = replying
+    return headers
+
+
+def broken(turn: Turn) -> Steps[Reply]:
+    raise RuntimeError("out of order")
+    yield
+
+
+async def test_long_work_of_an_instant_engine_is_cancelled(user: Client, engine: Slow):
+    headers = await failed_once(user, engine, "long")
+    run = await begun(user, 1)
+    engine.held = True
+    chat = asyncio.create_task(user.command("AP_Chat", content="long", headers=headers))
+    while (await user.request("GET", f"/api/runs/{run}")).body["state"] != "working":
+        await asyncio.sleep(0.01)
+    following = asyncio.create_task(user.command("AP_Chat", content="short"))
+    answer = await user.request("POST", f"/api/runs/{run}/cancel")
+    assert (answer.body["state"], answer.body["reply"]) == ("cancelled", None)
+    (await chat).refused(3002, 409)
+    assert (await following).ok().content[1]["content"] == "answer to short"
+    assert await messages(user) == [("long", "cancelled"), ("short", None), ("answer to short", None)]
+    engine.held = False
+    (await user.command("AP_Chat", content="long")).ok()
+    assert [content for content, _ in await messages(user)][3:] == ["long", "answer to long"]
+
+
+async def test_a_chat_that_waits_behind_an_instant_engine_is_cancelled_at_once(user: Client, engine: Slow):
+    headers = await failed_once(user, engine, "short")
+    run = await begun(user, 1)
+    engine.held = True
+    chat = asyncio.create_task(user.command("AP_Chat", content="long"))
+    await asyncio.sleep(0.05)
+    waiting = asyncio.create_task(user.command("AP_Chat", content="short", headers=headers))
+    while (await user.request("GET", f"/api/runs/{run}")).body["state"] != "working":
+        await asyncio.sleep(0.01)
+    assert (await user.request("POST", f"/api/runs/{run}/cancel")).body["state"] == "cancelled"
+    (await waiting).refused(3002, 409)
+    assert not chat.done()
+    engine.held = False
+    assert (await chat).ok().content[1]["content"] == "answer to long"
+    assert await messages(user) == [("short", "cancelled"), ("long", None), ("answer to long", None)]
+
+
+async def test_a_chat_that_was_never_stored_is_cancelled_at_its_turn(user: Client, engine: Slow, gateway: CoreGateway):
+    """No client can know its run, but the agent's actor takes the message all the same."""
+    engine.held = True
+    chat = asyncio.create_task(user.command("AP_Chat", content="long"))
+    await asyncio.sleep(0.05)
+    waiting = asyncio.create_task(user.command("AP_Chat", content="short"))
+    await asyncio.sleep(0.05)
+    user_id = (await user.command("US_Read")).ok().profile[0]["id"]
+    agent_id = (await user.command("AP_Read")).ok().profile[0]["id"]
+    directory: Any = gateway.core.directory
+    under_way = directory._actors[AGENT, agent_id]._chats.runs._runs
+    (message_id,) = [id for id, run in under_way.items() if run.said is None]
+    cancelling = asyncio.create_task(
+        gateway.core.directory.ask(AGENT, agent_id, CancelRun(user_id, message_id), timeout=10)
+    )
+    await asyncio.sleep(0.05)
+    assert not waiting.done()
+    engine.held = False
+    await cancelling
+    (await waiting).refused(3002, 409)
+    (await chat).ok()
+    assert await messages(user) == [("long", None), ("answer to long", None), ("short", "cancelled")]
