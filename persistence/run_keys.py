@@ -47,6 +47,11 @@ def of_key(digest: str, since: int) -> Query[KeyedRun]:
     )
 
 
+def forget(digest: str, before: int) -> Write:
+    """Forget the runs of a key that are from before a time, in ms since the epoch."""
+    return Write("DELETE FROM run_keys WHERE digest = ? AND at < ?", (digest, before))
+
+
 def delete_older(than: int) -> Write:
     """Forget the keys of older runs."""
     return Write("DELETE FROM run_keys WHERE at < ?", (than,))

@@ -32,13 +32,14 @@ class ChatStoring:
     def message(self, conversation: Conversation, chat: Chat, said: Utterance) -> AsyncFuture[None]:
         """Store the user's message without a reply, unless it is stored already, or nothing is to be kept."""
         messages = () if chat.resumes else (said,)
+        count = len(messages) + conversation.to_import
         writes = conversation.add(messages)
         if not conversation.kept:
             conversation.unit_stored()
             saved: AsyncFuture[None] = AsyncFuture()
             saved.set()
             return saved
-        self._host.messages += len(messages)
+        self._host.messages += count
         if messages and (chat.key is not None or chat.place is not None):
             writes += chat.beside_message(conversation, said.at)
         if chat.receipt is not None:
@@ -61,11 +62,12 @@ class ChatStoring:
         reply, id = messages[-1], conversation.id
         assert id is not None
         sent = ChatSent(said, reply, conversation.name if conversation.kept else None, outcome)
+        count = len(messages) + conversation.to_import
         writes = conversation.add(messages, answers=said.seq if reply.seq != said.seq + 1 else None)
         if not conversation.kept:
             writes += () if chat.receipt is None else chat.receipt.writes(sent)
         else:
-            self._host.messages += len(messages)
+            self._host.messages += count
             if len(messages) > 1 and (chat.key is not None or chat.place is not None):
                 writes += chat.beside_message(conversation, said.at)
             if chat.memories or chat.receipt is not None or outcome.echoes or streamed:

@@ -54,17 +54,19 @@ class Saying:
         content: the text, 1 to 32,000 characters.
         conversation: the id of one of the caller's conversations with the agent.
         client_id: the client's own id of a conversation; the first use begins one.
+        last_seq: the seq of that conversation's last message, if the text may only follow that one.
         forks: `conversation` was forked for this message, so `client_id` is bound to it from now on.
         earlier: the client's history before this message; a new conversation imports its newest messages.
         matches: whether to go on with the conversation whose whole text equals `earlier`.
         scope: the end user of the client; only conversations of the same one match.
         once: whether to answer without a conversation, storing no text.
-        key: the key by which the client may ask for the run again.
+        key: the key by which the client may ask for the run again, for `key_ms`.
         options: what the client asks of the engine.
     """
 
     content: str
     conversation: str | None = None
+    last_seq: int | None = None
     client_id: str | None = None
     forks: bool = False
     earlier: tuple[Earlier, ...] = ()
@@ -72,6 +74,7 @@ class Saying:
     scope: str = ""
     once: bool = False
     key: RunKey | None = None
+    key_ms: int = KEY_MS
     options: EngineOptions | None = None
 
 
@@ -106,14 +109,13 @@ async def talk(call: Call, agent_id: str, saying: Saying) -> Talked:
 
     Raises:
         NotFound: there is no such agent that the caller may see, or no such conversation of the caller with it.
+        HistoryMoved: the conversation has gone on after `last_seq`.
         StateConflict: the agent is offline; or the key was used for another request.
         ServiceError: the engine failed; the message is kept.
     """
-    key = saying.key
-    if key is not None and not key.latest:
-        found = await call.core.store.fetch(run_keys.of_key(key.digest, call.core.clock() - KEY_MS))
-        if found:
-            return await _again(call, agent_id, saying, key, found[0])
+    found = await repeated(call, agent_id, saying)
+    if found is not None:
+        return found
     place = await _place_of(call, agent_id, saying)
     try:
         return await _said(call, agent_id, saying, place)
@@ -121,6 +123,15 @@ async def talk(call: Call, agent_id: str, saying: Saying) -> Talked:
         if not saying.matches:
             raise
         return await _said(call, agent_id, saying, _new_place(saying))
+
+
+async def repeated(call: Call, agent_id: str, saying: Saying) -> Talked | None:
+    """Return the run of a repeat, once it has ended; None if what is said is new. It raises what `talk` raises."""
+    key = saying.key
+    if key is None or key.latest:
+        return None
+    found = await call.core.store.fetch(run_keys.of_key(key.digest, call.core.clock() - saying.key_ms))
+    return await _again(call, agent_id, saying, key, found[0]) if found else None
 
 
 async def _said(
@@ -136,9 +147,10 @@ async def _said(
     assert key is not None  # else nothing has run before
     if sent.other_request:
         raise _other_request()
-    found = await call.core.store.fetch(run_keys.of_key(key.digest, 0))
-    if not found:
-        raise no_such_conversation()  # it was destroyed in the moment after its end
+    found = await call.core.store.fetch(run_keys.of_key(key.digest, call.core.clock() - saying.key_ms))
+    if not found:  # the run is forgotten, or too old for this door
+        anew = replace(saying, key=replace(key, latest=True))
+        return await _said(call, agent_id, anew, place, resumes)
     return await _again(call, agent_id, saying, key, found[0])
 
 
@@ -179,7 +191,8 @@ async def _place_of(call: Call, agent_id: str, saying: Saying) -> ChatPlace:
         row = await own_conversation(call, saying.conversation)
         if row.agent_id != agent_id:
             raise no_such_conversation()
-        return ChatPlace(row.number, row.is_default, binds=saying.client_id if saying.forks else None)
+        binds = saying.client_id if saying.forks else None
+        return ChatPlace(row.number, row.is_default, last_seq=saying.last_seq, binds=binds)
     store, user_id = call.core.store, call.user.user_id
     if saying.client_id is not None:
         for number in await store.fetch(conversations.bound_to(user_id, agent_id, saying.client_id)):

@@ -168,6 +168,11 @@ class Conversation:
         """Whether nothing is under way, so that it may be dropped and read from the store again later."""
         return self.loaded and not self.at_work and not self.open_units and not self.waiting
 
+    @property
+    def to_import(self) -> int:
+        """The number of imported messages that its next unit stores."""
+        return 0 if self.stored else len(self.imported)
+
     def take(self, store: Store, id: int, last_seq: int, newest: Newest) -> None:
         """Take what the store has of the conversation."""
         self.number_as(id)

@@ -1,9 +1,12 @@
 """A door of an open protocol: the shapes of its errors, as HTTP answers and at the end of a stream."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from actors.calls.call import Call
 from actors.errors import ServiceError
+from routes.http.exchange import Received
 from routes.openapi.schemas import Schema
 
 JSON = "application/json"
@@ -28,12 +31,15 @@ class Door:
         stream_error: writes an error as the last piece of a stream that has begun.
         error_schema: the OpenAPI schema of an error's body.
         prefix: the path below which unknown routes are refused by this door, without a final slash; empty for none.
+        refused: told of the refusal of an authenticated request before it is answered, with the time of the request's
+            arrival in ms since the epoch.
     """
 
     refusal: Callable[[ServiceError, bytes], Refusal]
     stream_error: Callable[[ServiceError, bytes], bytes]
     error_schema: Schema
     prefix: str = ""
+    refused: Callable[[Call, Received, ServiceError, int], Coroutine[Any, Any, None]] | None = None
 
 
 def door_of(path: str, doors: Iterable[Door]) -> Door | None:

@@ -1,6 +1,7 @@
 """Serves gateway routes from their tables: credential, quota, checks, handler, one shape of errors."""
 
 from collections.abc import Coroutine, Iterable, Mapping
+from contextlib import suppress
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -99,7 +100,10 @@ class GatewayRoutes:
             Elsewhere: it came from another node, and moves on.
         """
         started = perf_counter()
-        serving, refuse = self._served(arrival, route, params, call), partial(_refused, route.door, arrival)
+        serving, refuse = (
+            self._served(arrival, route, params, call),
+            partial(_refused, route.door, arrival, call.core.clock()),
+        )
         return await self._exchange.run(call, started, serving, refuse)
 
     async def _served(self, arrival: Arrival, route: Route, params: dict[str, str], call: Call) -> Served:
@@ -226,9 +230,13 @@ def _last_piece(error: ServiceError, stream: AnswerStream, door: Door | None, bo
     return b"" if door is None else door.stream_error(error, body)
 
 
-async def _refused(door: Door | None, arrival: Arrival, call: Call, error: ServiceError) -> HTTPResponse:
+async def _refused(door: Door | None, arrival: Arrival, at: int, call: Call, error: ServiceError) -> HTTPResponse:
     if door is None:
         return error_answer(call.request_id, error, quota_headers(call))
+    if door.refused is not None and call.caller is not None:
+        with suppress(Exception):  # a body that does not arrive can't be told
+            arrival.body = arrival.body or await arrival.receive()
+        await door.refused(call, Received(arrival.whole_header, arrival.args(), arrival.body), error, at)
     return refused_by(door, call.request_id, error, arrival.body, quota_headers(call))
 
 

@@ -15,6 +15,7 @@ from routes.gateway import (
     webhook_schemas,
     webhooks,
 )
+from routes.openai_api import table as openai_api
 
 ROUTES = (
     *keys.ROUTES,
@@ -29,6 +30,7 @@ ROUTES = (
     *debug.ROUTES,
     *dev.ROUTES,
     *a2a.ROUTES,
+    *openai_api.ROUTES,
 )
 
 ROUTE_TAGS = tuple(dict.fromkeys(["Gateway", *(route.tag for route in ROUTES)]))
@@ -41,4 +43,5 @@ SCHEMAS = {
     "Skill": skills.SKILL,
     "IngestedDocument": documents.DOCUMENT,
     **a2a.SCHEMAS,
+    **openai_api.SCHEMAS,
 }

@@ -374,6 +374,7 @@ TALK = (
     call(push_configs.with_id, "msg_1", "b"),
     call(push_configs.delete, "msg_1", "b"),
     call(push_configs.delete, "msg_1", "b"),
+    call(run_keys.forget, "key", 102),
     call(run_keys.delete_older, 101),
     call(run_keys.of_key, "key", 0),
     call(agents.destroyed, "agt_1"),

@@ -1,0 +1,67 @@
+"""The answer of an agent, whichever of the two APIs shows it, and its ids."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from actors.engines.message import Source
+from actors.engines.options import ClientToolCall, Usage
+from actors.engines.turn import Finish
+from routes.openai_api.citations import citations
+
+COMPLETION = "chatcmpl-"
+RESPONSE = "resp_"
+MESSAGE = "msg_"
+
+_response = re.compile(r"resp_([0-9a-f]{32})\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What is known of an answer from its beginning.
+
+    Args:
+        number: the unique part of the run's id, and of those of completion and response.
+        model: the model's id, as the client wrote it.
+        at: the time of the user's message, in ms since the epoch.
+        conversation: the id of the conversation; None if there is none.
+    """
+
+    number: str
+    model: str
+    at: int
+    conversation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A whole answer; `at` is the time of the reply in ms since the epoch.
+
+    `cancelled`: it was ended before it was whole.
+    """
+
+    heading: Heading
+    text: str
+    at: int
+    usage: Usage
+    sources: Sequence[Source] = ()
+    calls: Sequence[ClientToolCall] = ()
+    finish: Finish = "stop"
+    cancelled: bool = False
+
+    @property
+    def annotations(self) -> list[dict[str, Any]]:
+        """The annotations, as responses write them."""
+        return citations(self.text, self.sources)
+
+
+def message_of_response(response_id: str) -> str | None:
+    """Return the id of the user's message that a response answers; None if it is no response's id."""
+    found = _response.match(response_id)
+    return MESSAGE + found[1] if found else None
+
+
+def unique_part(message_id: str) -> str:
+    """Return the unique part of a user's message id, which the ids of its answer repeat."""
+    return message_id.removeprefix(MESSAGE)

@@ -1,0 +1,41 @@
+"""POST /v1/chat/completions."""
+
+from actors.commands.talk import talk
+from routes.gateway.route import RouteCall, RouteReply
+from routes.http.bodies import json_object
+from routes.http.exchange import Received
+from routes.openai_api.completions import Chunks, completion
+from routes.openai_api.models import agent_of_model
+from routes.openai_api.repeats import CONVERSATION_ID
+from routes.openai_api.request import Asked, read_chat
+from routes.openai_api.saying import answered_by, headers_of, require_possible, saying_of
+from routes.openai_api.streaming import StreamedAnswer
+
+
+def parse_chat(received: Received) -> Asked:
+    """Check the body of a chat completion.
+
+    Raises:
+        ServiceError: it is not JSON, or a member is missing, wrong or unsupported.
+    """
+    body = json_object(received.body, received.header("content-type"), len(received.body))
+    return read_chat(body, received.header(CONVERSATION_ID))
+
+
+async def create_chat_completion(request: RouteCall) -> RouteReply:
+    """Say the last message to the agent, and answer with a completion, whole or in chunks."""
+    call, asked, stream = request.call, request.body, request.stream
+    require_possible(call, asked, "response_format")
+    agent = await agent_of_model(call, asked.model)
+    streamed = None
+    if asked.stream and stream is not None:
+        streamed = StreamedAnswer(stream, asked.model, lambda heading: Chunks(heading, asked.include_usage))
+        call.stream_to(streamed.text, streamed.begun)
+    talked = await talk(call, agent.id, saying_of(request))
+    answered = answered_by(talked, asked)
+    if streamed is not None:
+        streamed.end(answered)
+        return RouteReply()
+    return RouteReply(
+        completion(answered, asked.echoed["metadata"]), quoted=talked.quoted, headers=headers_of(answered.heading)
+    )

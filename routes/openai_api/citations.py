@@ -1,0 +1,48 @@
+"""The sources of a reply as `url_citation` annotations."""
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+from actors.engines.message import Source
+
+
+def citations(text: str, sources: Sequence[Source]) -> list[dict[str, Any]]:
+    """Return the annotations of a reply, as responses write them.
+
+    `start_index` and `end_index` are positions in characters of the text: where the source's quote stands, else the
+    whole text.
+    """
+    return [_citation(text, source) for source in sources]
+
+
+def nested(annotations: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return annotations as chat completions write them."""
+    return [
+        {"type": "url_citation", "url_citation": {name: value for name, value in one.items() if name != "type"}}
+        for one in annotations
+    ]
+
+
+def _citation(text: str, source: Source) -> dict[str, Any]:
+    start = text.find(source.quote) if source.quote else -1
+    end = start + len(source.quote)
+    if start < 0:
+        start, end = 0, len(text)
+    return {
+        "type": "url_citation",
+        "url": _url(source),
+        "title": source.id if source.kind == "bank" else source.of,
+        "start_index": start,
+        "end_index": end,
+    }
+
+
+def _url(source: Source) -> str:
+    if source.kind == "bank":
+        return f"parley://bank/{_part(source.of)}/{_part(source.id)}"
+    return f"parley://{source.kind}/{_part(source.id)}"
+
+
+def _part(name: str) -> str:
+    return quote(name, safe="")

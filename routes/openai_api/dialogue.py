@@ -1,0 +1,132 @@
+"""The messages of a request: what is said now, what was said before, and instructions."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, cast
+
+from actors.conversations.place import Earlier
+from routes.openai_api.members import MAX_TEXT, Members, checked_text, members, missing, wrong_type
+from routes.openai_api.refusals import TOO_LONG, BadRequest, unsupported
+
+_INSTRUCTING = ("system", "developer")
+_LEFT_OUT = ("tool", "function")
+_LEFT_OUT_ITEMS = ("_call", "_output", "reasoning")
+"""How the types of items end that belong to calls of tools."""
+
+_TEXT_PARTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
+"""The types of parts with a text, and the member that has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dialogue:
+    """The messages of a request: `said` is the last one, the user's; `earlier` those of user and assistant before."""
+
+    said: str
+    earlier: tuple[Earlier, ...] = ()
+    instructions: tuple[str, ...] = ()
+
+
+def chat_dialogue(body: Members) -> Dialogue:
+    """Read `messages` of a chat completion.
+
+    Raises:
+        BadRequest: they are malformed, have other parts than text, or don't end with the user's message.
+    """
+    sent = body.items("messages")
+    if not sent:
+        raise missing("messages")
+    return _dialogue("messages", [members(message, f"messages[{at}]") for at, message in enumerate(sent)])
+
+
+def input_dialogue(body: Members) -> Dialogue:
+    """Read `instructions` and `input` of a response: a text, or items.
+
+    Raises:
+        BadRequest: they are malformed, have other parts than text, or don't end with the user's message.
+    """
+    instructions = body.text("instructions")
+    before = (instructions,) if instructions and instructions.strip() else ()
+    sent = body.any("input")
+    if isinstance(sent, str):
+        return Dialogue(_said(checked_text(sent, "input"), "input"), instructions=before)
+    items = body.items("input")
+    if not items:
+        raise missing("input")
+    read = _dialogue("input", [members(item, f"input[{at}]") for at, item in enumerate(items)])
+    return Dialogue(read.said, read.earlier, before + read.instructions)
+
+
+def _dialogue(param: str, messages: list[Members]) -> Dialogue:
+    if not _is_message(messages[-1]) or messages[-1].text("role") != "user":
+        raise BadRequest("The last message must be the user's: it is what is said to the agent.", param)
+    instructions: list[str] = []
+    earlier: list[Earlier] = []
+    for message in messages[:-1]:
+        if not _is_message(message):
+            continue
+        role = message.required_text("role")
+        if role in _LEFT_OUT:
+            continue
+        text = _text_of(message)
+        if role in _INSTRUCTING:
+            instructions.append(text)
+        elif role in ("user", "assistant"):
+            earlier.append(Earlier("user" if role == "user" else "agent", text))
+        else:
+            path = message.path("role")
+            raise BadRequest(f"Invalid value of {path}: send system, developer, user, assistant or tool.", path)
+    said = _said(_text_of(messages[-1]), messages[-1].path("content"))
+    return Dialogue(
+        said,
+        tuple([message for message in earlier if message.text.strip()]),
+        tuple([text for text in instructions if text.strip()]),
+    )
+
+
+def _said(text: str, path: str) -> str:
+    if not text.strip():
+        raise missing(path)
+    return text
+
+
+def _is_message(item: Members) -> bool:
+    """Return whether an item is a message, and not a call of a tool, which is left out.
+
+    Raises:
+        BadRequest: it is another item, which can't be left out.
+    """
+    kind = item.text("type")
+    if kind is None or kind == "message":
+        return True
+    if kind.endswith(_LEFT_OUT_ITEMS):
+        return False
+    raise unsupported(item.path("type"), f"an item of type {kind[:80]} can't be sent; send messages.")
+
+
+def _text_of(message: Members) -> str:
+    """Return the text of a message, with its parts joined.
+
+    Raises:
+        BadRequest: it has a part without text, or more than 32,000 characters.
+    """
+    path, content = message.path("content"), message.any("content")
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return checked_text(content, path)
+    if not isinstance(content, list):
+        raise wrong_type(path, "a string or an array of parts")
+    text = "".join(_parts(cast(list[Any], content), path))
+    if len(text) > MAX_TEXT:
+        raise BadRequest(f"{path} has {len(text):,} characters, and {MAX_TEXT:,} are allowed.", path, TOO_LONG)
+    return text
+
+
+def _parts(content: list[Any], path: str) -> Iterable[str]:
+    for at, sent in enumerate(content):
+        part = members(sent, f"{path}[{at}]")
+        kind = part.required_text("type")
+        member = _TEXT_PARTS.get(kind)
+        if member is None:
+            raise unsupported(f"{path}[{at}]", f"agents read text, and this part is of type {kind[:80]}.")
+        yield part.text(member) or ""

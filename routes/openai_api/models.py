@@ -1,0 +1,58 @@
+"""Models: the agents that a user may chat with."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from actors.calls.call import Call
+from actors.calls.targets import agent_named
+from actors.errors import NotFound
+from persistence import agents
+from persistence.agents import AgentRow
+from persistence.users import name_key
+from routes.gateway.route import RouteCall, RouteReply
+from routes.openai_api.refusals import no_such_model
+from routes.openai_api.request import ONCE, agent_of
+
+_PAGE = 200
+
+
+async def list_models(request: RouteCall) -> RouteReply:
+    """List the user's own agents and those of its roster that are online, each also as `<agent>:once`."""
+    models = [_model(row, row.name + end) async for row in _listed(request.call) if row.online for end in ("", ONCE)]
+    return RouteReply({"object": "list", "data": models})
+
+
+async def retrieve_model(request: RouteCall) -> RouteReply:
+    """Read a model: any agent that is online and that the user may chat with."""
+    name = request.params["model"]
+    row = await agent_of_model(request.call, name)
+    if not row.online:
+        raise no_such_model(name)
+    return RouteReply(_model(row, row.name + (ONCE if name.endswith(ONCE) else "")))
+
+
+async def agent_of_model(call: Call, model: str) -> AgentRow:
+    """Read the agent of a model's id.
+
+    Raises:
+        Unknown: there is none of that name that the caller may see.
+    """
+    try:
+        return (await agent_named(call, agent_of(model))).row
+    except NotFound:
+        raise no_such_model(model) from None
+
+
+async def _listed(call: Call) -> AsyncIterator[AgentRow]:
+    after = ""
+    while True:
+        rows = await call.core.store.fetch(agents.listed_for(call.user.user_id, "", after, _PAGE))
+        for row in rows:
+            yield row
+        if len(rows) < _PAGE:
+            return
+        after = name_key(rows[-1].name)
+
+
+def _model(row: AgentRow, name: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": row.created_at // 1000, "owned_by": row.owner}

@@ -1,0 +1,157 @@
+"""What a request asks of the engine, and where its conversation is."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from actors.engines.options import EngineOptions
+from routes.openai_api.members import Members, checked_text, members, wrong_type
+from routes.openai_api.refusals import BadRequest, unsupported
+
+MAX_ID = 200
+"""The longest id that a client may give to a conversation, in characters."""
+
+MAX_STOPS = 4
+MAX_TOOLS = 128
+_MAX_SEED = 2**63 - 1
+_MAX_TOKENS = 2**31 - 1
+
+
+def engine_options(
+    body: Members,
+    instructions: tuple[str, ...],
+    max_tokens: int | None,
+    tools: tuple[Mapping[str, Any], ...],
+    response_format: Mapping[str, Any] | None,
+) -> EngineOptions:
+    """Return what a request of either API asks of the engine.
+
+    Raises:
+        BadRequest: a member is wrong, or a tool is required.
+    """
+    return EngineOptions(
+        instructions=instructions,
+        tools=tools,
+        tool_choice="none" if _no_tools(body) else "auto",
+        stop=_stops(body),
+        max_tokens=max_tokens,
+        temperature=body.number("temperature", 0, 2),
+        top_p=body.number("top_p", 0, 1),
+        seed=body.whole("seed", -_MAX_SEED - 1, _MAX_SEED),
+        response_format=response_format,
+    )
+
+
+def token_limit(body: Members, *names: str) -> int | None:
+    """Return the first of these limits that is there.
+
+    Raises:
+        BadRequest: one of them is wrong.
+    """
+    limits = [body.whole(name, 1, _MAX_TOKENS) for name in names]
+    return next((limit for limit in limits if limit is not None), None)
+
+
+def require_format(kind: str, path: str) -> None:
+    """Refuse an unknown format.
+
+    Raises:
+        BadRequest: it is neither text nor JSON.
+    """
+    if kind not in ("text", "json_object", "json_schema"):
+        raise BadRequest(f"Invalid value of {path}.type: send text, json_object or json_schema.", f"{path}.type")
+
+
+def offered_tools(body: Members, nested: bool) -> tuple[Mapping[str, Any], ...]:
+    """Return the functions that a client offers to the model, as chat completions write them; other tools are left out.
+
+    `nested`: whether a function's members stand in a member `function`, as in chat completions.
+
+    Raises:
+        BadRequest: a tool is malformed, or there are too many.
+    """
+    sent = body.items("tools") or []
+    if len(sent) > MAX_TOOLS:
+        raise BadRequest(f"Invalid value of tools: send up to {MAX_TOOLS}.", "tools")
+    tools: list[Mapping[str, Any]] = []
+    for at, value in enumerate(sent):
+        tool = members(value, f"tools[{at}]")
+        if tool.required_text("type") != "function":
+            continue
+        function = tool.mapping("function") if nested else tool
+        if function is None:
+            raise wrong_type(tool.path("function"), "an object")
+        described: dict[str, Any] = {"name": function.required_text("name")}
+        for member in ("description", "parameters", "strict"):
+            if function.any(member) is not None:
+                described[member] = function.any(member)
+        tools.append({"type": "function", "function": described})
+    return tuple(tools)
+
+
+def end_user(body: Members) -> str:
+    """Return the client's name for its own user; conversations are found by their text only for the same one.
+
+    Raises:
+        BadRequest: it is no string, or too long.
+    """
+    return body.text("safety_identifier", 512) or body.text("user", 512) or ""
+
+
+def conversation_named(value: object, param: str) -> str | None:
+    """Return the id of a conversation: a `cnv_` id, or the client's own.
+
+    Raises:
+        BadRequest: it has other than 1 to 200 visible characters.
+    """
+    if value is None:
+        return None
+    named = checked_text(value, param)
+    if not 1 <= len(named) <= MAX_ID or not named.isprintable() or any(map(str.isspace, named)):
+        raise BadRequest(f"Invalid value of {param}: send 1 to {MAX_ID} visible characters.", param)
+    return named
+
+
+def metadata_of(body: Members) -> dict[str, Any]:
+    """Return a request's metadata.
+
+    Raises:
+        BadRequest: it is no object.
+    """
+    value = body.any("metadata")
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise wrong_type("metadata", "an object")
+    return cast(dict[str, Any], value)
+
+
+def _no_tools(body: Members) -> bool:
+    """Return whether the model may call none of the client's functions.
+
+    Raises:
+        BadRequest: it must call one.
+    """
+    choices = body.any("tool_choice"), body.any("function_call")
+    for name, choice in zip(("tool_choice", "function_call"), choices, strict=True):
+        allowed = members(choice, name) if isinstance(choice, dict) else None
+        if allowed is not None and allowed.any("type") == "allowed_tools":
+            mode = (allowed.mapping("allowed_tools") or allowed).any("mode")
+            if mode != "required":
+                continue
+        if choice not in (None, "auto", "none"):
+            raise unsupported(name, "agents can't be made to call a tool; send auto or none.")
+    return "none" in choices
+
+
+def _stops(body: Members) -> tuple[str, ...]:
+    sent = body.any("stop")
+    if sent is None:
+        return ()
+    if isinstance(sent, str):
+        sent = [sent]
+    if not isinstance(sent, list):
+        raise wrong_type("stop", "a string or an array of strings")
+    stops = cast(list[Any], sent)
+    if len(stops) > MAX_STOPS:
+        raise BadRequest(f"Invalid value of stop: send up to {MAX_STOPS}.", "stop")
+    return tuple([checked_text(stop, f"stop[{at}]", 500) for at, stop in enumerate(stops)])

@@ -1,0 +1,226 @@
+"""Requests for chat completions and responses, checked; members that are not used are ignored."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from actors.conversations.place import Earlier
+from actors.engines.options import EngineOptions
+from routes.openai_api.dialogue import chat_dialogue, input_dialogue
+from routes.openai_api.members import Members, missing
+from routes.openai_api.options import (
+    conversation_named,
+    end_user,
+    engine_options,
+    metadata_of,
+    offered_tools,
+    require_format,
+    token_limit,
+)
+from routes.openai_api.refusals import BadRequest, unsupported
+
+ONCE = ":once"
+"""The end of a model's id that answers without a conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A checked request.
+
+    Args:
+        model: the model's id, as the client wrote it.
+        agent: the name of the agent in it.
+        once: whether it is answered without a conversation.
+        said: the user's message.
+        earlier: the messages of user and assistant before it.
+        options: what the client asks of the engine.
+        scope: the client's name for its own user.
+        conversation: a `cnv_` id, or the client's own.
+        previous: the id of the response that this one follows.
+        stream: whether it is answered with events.
+        include_usage: whether the last chunk of a stream tells the usage.
+        echoed: members of the request that the answer repeats.
+    """
+
+    model: str
+    agent: str
+    once: bool
+    said: str
+    earlier: tuple[Earlier, ...]
+    options: EngineOptions
+    scope: str = ""
+    conversation: str | None = None
+    previous: str | None = None
+    stream: bool = False
+    include_usage: bool = False
+    echoed: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def read_chat(sent: Mapping[str, Any], header: str | None) -> Asked:
+    """Check the body of a chat completion.
+
+    Args:
+        sent: the body.
+        header: the value of X-Conversation-Id.
+
+    Raises:
+        BadRequest: a member is missing, wrong or unsupported.
+    """
+    body = Members(sent)
+    model = body.required_text("model")
+    dialogue = chat_dialogue(body)
+    if (body.whole("n", 1, 2**31) or 1) > 1:
+        raise unsupported("n", "an agent gives one answer; send 1.")
+    if "audio" in (body.items("modalities") or ()):
+        raise unsupported("modalities", "agents answer in text.")
+    stream_options = body.mapping("stream_options")
+    metadata = metadata_of(body)
+    return Asked(
+        model,
+        agent_of(model),
+        model.endswith(ONCE) or not body.flag("store", True),
+        dialogue.said,
+        dialogue.earlier,
+        engine_options(
+            body,
+            dialogue.instructions,
+            token_limit(body, "max_completion_tokens", "max_tokens"),
+            offered_tools(body, nested=True),
+            _chat_format(body),
+        ),
+        end_user(body),
+        _by_metadata_or_header(metadata, header),
+        stream=body.flag("stream"),
+        include_usage=stream_options is not None and stream_options.flag("include_usage"),
+        echoed={"metadata": metadata},
+    )
+
+
+def read_response(sent: Mapping[str, Any], header: str | None) -> Asked:
+    """Check the body of a response; see `read_chat`.
+
+    Raises:
+        BadRequest: a member is missing, wrong or unsupported.
+    """
+    body = Members(sent)
+    model = body.required_text("model")
+    dialogue = input_dialogue(body)
+    if body.flag("background"):
+        raise unsupported("background", "this gateway answers while the client waits.")
+    if body.any("prompt") is not None:
+        raise unsupported("prompt", "this gateway has no stored prompts; send instructions.")
+    once = model.endswith(ONCE) or not body.flag("store", True)
+    metadata, previous, named = metadata_of(body), body.text("previous_response_id", 200), _conversation(body)
+    if previous is not None and named is not None:
+        raise BadRequest("Send conversation or previous_response_id, not both.", "previous_response_id")
+    if once and (previous is not None or named is not None):
+        param = "conversation" if previous is None else "previous_response_id"
+        raise unsupported(param, "an answer that is not stored continues no conversation; send the messages.")
+    tools = offered_tools(body, nested=False)
+    text_format = _response_format(body)
+    return Asked(
+        model,
+        agent_of(model),
+        once,
+        dialogue.said,
+        dialogue.earlier,
+        engine_options(body, dialogue.instructions, token_limit(body, "max_output_tokens"), tools, text_format),
+        end_user(body),
+        named or _by_metadata_or_header(metadata, header),
+        previous,
+        stream=body.flag("stream"),
+        echoed=_echoed(body, metadata),
+    )
+
+
+def agent_of(model: str) -> str:
+    """Return the name of the agent in a model's id."""
+    return model.removesuffix(ONCE)
+
+
+def _by_metadata_or_header(metadata: Mapping[str, Any], header: str | None) -> str | None:
+    named = metadata.get("conversation_id")
+    if named is not None:
+        return conversation_named(named, "metadata.conversation_id")
+    return conversation_named(header or None, "X-Conversation-Id")
+
+
+def _conversation(body: Members) -> str | None:
+    sent = body.any("conversation")
+    if isinstance(sent, dict):
+        inner = body.mapping("conversation")
+        assert inner is not None
+        if inner.any("id") is None:
+            raise missing("conversation.id")
+        return conversation_named(inner.any("id"), "conversation.id")
+    return conversation_named(sent, "conversation")
+
+
+def _chat_format(body: Members) -> Mapping[str, Any] | None:
+    """Return the wanted format as chat completions write it; None for text."""
+    sent = body.mapping("response_format")
+    if sent is None:
+        return None
+    kind = sent.required_text("type")
+    require_format(kind, "response_format")
+    if kind == "text":
+        return None
+    if kind == "json_object":
+        return {"type": kind}
+    schema = sent.mapping("json_schema")
+    if schema is None:
+        raise missing("response_format.json_schema")
+    return {"type": kind, "json_schema": _schema(schema)}
+
+
+def _response_format(body: Members) -> Mapping[str, Any] | None:
+    text = body.mapping("text")
+    sent = text and text.mapping("format")
+    if sent is None:
+        return None
+    kind = sent.required_text("type")
+    require_format(kind, "text.format")
+    if kind == "text":
+        return None
+    return {"type": kind} | ({"json_schema": _schema(sent)} if kind == "json_schema" else {})
+
+
+def _schema(sent: Members) -> dict[str, Any]:
+    described: dict[str, Any] = {"name": sent.required_text("name")}
+    for member in ("description", "schema", "strict"):
+        if sent.any(member) is not None:
+            described[member] = sent.any(member)
+    return described
+
+
+def _echoed(body: Members, metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the members that a response repeats; those that are absent have OpenAI's defaults."""
+    echoed: dict[str, Any] = {
+        "instructions": body.text("instructions"),
+        "max_output_tokens": body.any("max_output_tokens"),
+        "max_tool_calls": body.whole("max_tool_calls", 0, 2**31),
+        "metadata": dict(metadata),
+        "parallel_tool_calls": body.flag("parallel_tool_calls", True),
+        "previous_response_id": body.any("previous_response_id"),
+        "prompt_cache_key": body.text("prompt_cache_key"),
+        "safety_identifier": body.text("safety_identifier"),
+        "temperature": body.any("temperature"),
+        "text": _text_member(body),
+        "tool_choice": body.any("tool_choice"),
+        "tools": [_repeated(tool) for tool in offered_tools(body, nested=False)],
+        "top_p": body.any("top_p"),
+        "truncation": "auto" if body.any("truncation") == "auto" else None,
+        "user": body.text("user"),
+    }
+    return {name: value for name, value in echoed.items() if value is not None}
+
+
+def _text_member(body: Members) -> dict[str, Any] | None:
+    sent = body.any("text")
+    return None if sent is None else {"format": {"type": "text"}, **sent}
+
+
+def _repeated(tool: Mapping[str, Any]) -> dict[str, Any]:
+    function = tool["function"]
+    members = ("name", "description", "parameters", "strict")
+    return {"type": "function"} | {member: function.get(member) for member in members}

@@ -1,0 +1,69 @@
+"""From a checked request to what is said to the agent, and from there to an answer."""
+
+from actors.calls.call import Call
+from actors.commands.talk import Saying, Talked
+from actors.engines.options import estimated_usage
+from actors.engines.turn import Reply, StreamingEngine
+from routes.gateway.route import RouteCall
+from routes.openai_api.answers import Answered, Heading, unique_part
+from routes.openai_api.refusals import unsupported
+from routes.openai_api.repeats import REPEAT_MS, run_key
+from routes.openai_api.request import Asked
+
+
+def require_possible(call: Call, asked: Asked, param: str) -> None:
+    """Refuse a format that the engine can't keep to; `param` is the path of the member.
+
+    Raises:
+        BadRequest: JSON is asked of an engine that answers in sentences.
+    """
+    if asked.options.response_format is not None and not isinstance(call.core.engine, StreamingEngine):
+        raise unsupported(param, "this gateway's agents answer in plain text.")
+
+
+def saying_of(request: RouteCall) -> Saying:
+    """Return what a request says, where it names no previous response."""
+    asked: Asked = request.body
+    named = None if asked.once else asked.conversation
+    stored = named is not None and named.startswith("cnv_")
+    return Saying(
+        asked.said,
+        conversation=named if stored else None,
+        client_id=None if stored else named,
+        earlier=asked.earlier,
+        matches=named is None and not asked.once,
+        scope=asked.scope,
+        once=asked.once,
+        key=None if asked.once else run_key(request.call, request.received),
+        key_ms=REPEAT_MS,
+        options=asked.options,
+    )
+
+
+def answered_by(talked: Talked, asked: Asked) -> Answered:
+    """Return the answer to a request."""
+    message, reply = talked.message, talked.reply
+    heading = Heading(unique_part(message.id), asked.model, message.at, talked.conversation)
+    outcome = talked.outcome or Reply(reply.content)
+    usage = outcome.usage
+    if usage is None:
+        usage = estimated_usage(
+            [*asked.options.instructions, *[text for _, text in asked.earlier], asked.said], reply.content
+        )
+    return Answered(
+        heading,
+        reply.content,
+        reply.at,
+        usage,
+        reply.sources,
+        outcome.calls,
+        outcome.finish,
+        cancelled=reply.mark == "cancelled",
+    )
+
+
+def headers_of(heading: Heading) -> dict[str, str]:
+    """Return the headers that name the run and the conversation; none if nothing is stored."""
+    if heading.conversation is None:
+        return {}
+    return {"X-Run-Id": f"run_{heading.number}", "X-Conversation-Id": heading.conversation}

@@ -1,0 +1,69 @@
+"""Streamed answers, in the chunks or events of an API."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from actors.conversations.conversation import RunBegun
+from actors.errors import ServiceError
+from routes.doors.answer_stream import AnswerStream
+from routes.openai_api.answers import Answered, Heading, unique_part
+from routes.openai_api.saying import headers_of
+
+
+class Writer(Protocol):
+    """Writes the pieces of one streamed answer."""
+
+    def first(self) -> bytes:
+        """Write what comes before the first text."""
+        ...
+
+    def text(self, piece: str) -> bytes:
+        """Write a piece of the text."""
+        ...
+
+    def last(self, answered: Answered) -> bytes:
+        """Write what follows the text."""
+        ...
+
+    def failed(self, error: ServiceError) -> bytes:
+        """Write the end of an answer that failed."""
+        ...
+
+
+class StreamedAnswer:
+    """Passes an answer on as it comes: its beginning, the pieces of its text, its end.
+
+    Args:
+        stream: takes the bytes.
+        model: the model's id, as the client wrote it.
+        writing: makes the writer of an answer of which only the beginning is known.
+    """
+
+    def __init__(self, stream: AnswerStream, model: str, writing: Callable[[Heading], Writer]) -> None:
+        self._stream = stream
+        self._model = model
+        self._writing = writing
+        self._writer: Writer | None = None
+        self._sent = 0
+
+    def begun(self, run: RunBegun) -> None:
+        """Begin the answer, once the user's message is stored."""
+        self._begin(Heading(unique_part(run.message.id), self._model, run.message.at, run.conversation))
+
+    def text(self, piece: str) -> None:
+        """Pass a piece of the text on."""
+        if self._writer is not None and piece:
+            self._sent += len(piece)
+            self._stream.send(self._writer.text(piece))
+
+    def end(self, answered: Answered) -> None:
+        """Pass on the rest of the text, if there is any, and the end."""
+        writer = self._writer or self._begin(answered.heading)
+        self.text(answered.text[self._sent :])
+        self._stream.send(writer.last(answered))
+
+    def _begin(self, heading: Heading) -> Writer:
+        writer = self._writer = self._writing(heading)
+        self._stream.begin(headers_of(heading), failure=writer.failed)
+        self._stream.send(writer.first())
+        return writer

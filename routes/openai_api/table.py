@@ -1,0 +1,64 @@
+"""The routes of OpenAI's API."""
+
+from functools import partial
+from typing import Any
+
+from routes.gateway.route import Route
+from routes.openai_api.chat import create_chat_completion, parse_chat
+from routes.openai_api.errors import DOOR, ERROR
+from routes.openai_api.models import list_models, retrieve_model
+from routes.openai_api.request import Asked
+from routes.openai_api.schemas import (
+    CHAT_BODY,
+    COMPLETION,
+    MODEL,
+    MODELS,
+    body_of,
+)
+from routes.openapi.schemas import ref
+
+TAG = "OpenAI"
+
+SCHEMAS = {"OpenAIError": ERROR, "Model": MODEL, "ChatCompletion": COMPLETION}
+
+
+def _named(asked: Asked) -> dict[str, str]:
+    return {"agent": asked.agent}
+
+
+_route: Any = partial(Route, tag=TAG, door=DOOR)
+_saying: Any = partial(_route, mutates=True, streams=True, named=_named, errors=(400, 403, 404, 409, 502))
+
+ROUTES: tuple[Route, ...] = (
+    _route(
+        "GET",
+        "/v1/models",
+        "listModels",
+        summary="List the agents that you may chat with as models: your own and those of your roster, online.",
+        run=list_models,
+        reply=MODELS,
+        counts=False,
+    ),
+    _route(
+        "GET",
+        "/v1/models/{model}",
+        "retrieveModel",
+        summary="Read a model: an agent that is online and that you may chat with.",
+        run=retrieve_model,
+        reply=ref("Model"),
+        errors=(404,),
+        counts=False,
+    ),
+    _saying(
+        "POST",
+        "/v1/chat/completions",
+        "createChatCompletion",
+        summary="Say something to an agent, in the shape of OpenAI's chat completions.",
+        run=create_chat_completion,
+        reply=ref("ChatCompletion"),
+        parse=parse_chat,
+        described_body=body_of(
+            CHAT_BODY, {"model": "scout", "messages": [{"role": "user", "content": "How far is the Moon?"}]}
+        ),
+    ),
+)

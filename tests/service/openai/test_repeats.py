@@ -1,0 +1,145 @@
+"""Requests that the official client repeats, because it got no answer."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from openai import APIStatusError, APITimeoutError, AsyncOpenAI
+
+from tests.gateways.gate import Gate
+from tests.support.gateway import Client, GatewayProcess
+from tests.support.openai_client import LosingProxy, count_of, losing_proxy, messages_of, openai_client
+from tests.support.operator import set_plan
+
+ASKED: Any = [{"role": "user", "content": "How far is the Moon?"}]
+FIRST = {"x-stainless-retry-count": "0"}
+REPEAT = {"x-stainless-retry-count": "1"}
+
+
+@pytest.fixture
+async def proxy(sanic_server: GatewayProcess) -> AsyncIterator[LosingProxy]:
+    async with losing_proxy(sanic_server) as proxy:
+        yield proxy
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_lost_answer_is_got_again_and_the_chat_is_stored_once(
+    proxy: LosingProxy, user: Client, agent: str, stream: bool
+):
+    async with openai_client(user, proxy.base, max_retries=2) as client:
+        proxy.loses = 2
+        create: Any = client.chat.completions.create
+        answer = await create(model=agent, messages=ASKED, stream=stream)
+        if stream:
+            text = "".join([chunk.choices[0].delta.content or "" async for chunk in answer])
+        else:
+            text = answer.choices[0].message.content
+    assert proxy.lost == 2
+    assert "384,400 km" in text
+    assert await count_of(user, agent) == 2
+
+
+async def test_a_repeat_comes_before_a_conversation_is_looked_for(proxy: LosingProxy, user: Client, agent: str):
+    async with openai_client(user, proxy.base, max_retries=1) as client:
+        first = await client.chat.completions.create(model=agent, messages=ASKED)
+        history = [*ASKED, {"role": "assistant", "content": first.choices[0].message.content}, ASKED[0]]
+        proxy.loses = 1
+        second = await client.chat.completions.create(model=agent, messages=history)
+        assert (first.metadata, proxy.lost) == (second.metadata, 1)
+        assert first.metadata is not None
+        assert len(await messages_of(user, first.metadata["conversation_id"])) == 4
+        assert await count_of(user, agent) == 4
+
+
+async def test_a_first_try_is_always_a_new_chat_and_a_repeat_that_of_the_last_try(
+    openai: AsyncOpenAI, user: Client, agent: str
+):
+    async def said(headers: dict[str, str]) -> str:
+        return (await openai.chat.completions.create(model=agent, messages=ASKED, extra_headers=headers)).id
+
+    one, two = await said(FIRST), await said(FIRST)
+    assert one != two
+    assert await said(REPEAT) == two
+    assert await said({"x-stainless-retry-count": "2"}) == two
+    assert await count_of(user, agent) == 4
+
+
+async def test_a_repeat_is_one_only_with_the_same_body_credential_and_path(
+    openai: AsyncOpenAI, user: Client, agent: str, unique: str
+):
+    body = {"model": agent, "messages": ASKED}
+    first = await user.request("POST", "/v1/chat/completions", json=body, headers=FIRST)
+    other = [{"role": "user", "content": "How far is the Moon ?"}]
+    again = await user.request("POST", "/v1/chat/completions", json=body | {"messages": other}, headers=REPEAT)
+    elsewhere = await user.log_on(user.name)
+    of_other = await elsewhere.request("POST", "/v1/chat/completions", json=body, headers=REPEAT)
+    named = await user.request(
+        "POST", "/v1/chat/completions", json=body, headers=REPEAT | {"X-Conversation-Id": f"{unique}-own"}
+    )
+    assert len({answer.body["id"] for answer in (first, again, of_other, named)}) == 4
+    repeated = await user.request("POST", "/v1/chat/completions", json=body, headers=REPEAT)
+    assert repeated.body["id"] == first.body["id"]
+
+
+async def test_a_repeat_joins_the_run_under_way(scripted_user: Client, unique: str, gate: Gate):
+    await scripted_user.agent(f"{unique}-agent")
+    says: Any = [{"role": "user", "content": f"say:Hello wait:{gate} say:World"}]
+    async with openai_client(scripted_user, timeout=1, max_retries=2) as impatient:
+        with pytest.raises(APITimeoutError):
+            await impatient.chat.completions.create(model=f"{unique}-agent", messages=says)
+    gate.open()
+    async with openai_client(scripted_user) as client:
+        answer = await client.chat.completions.create(
+            model=f"{unique}-agent", messages=says, extra_headers={"x-stainless-retry-count": "3"}
+        )
+    assert answer.choices[0].message.content == "HelloWorld"
+    assert await count_of(scripted_user, f"{unique}-agent") == 2
+
+
+async def test_a_failed_run_is_taken_up_by_a_repeat(scripted_user: Client, unique: str, gate: Gate):
+    await scripted_user.agent(f"{unique}-agent")
+    says: Any = [{"role": "user", "content": f"failonce:{gate} say:Hello"}]
+    async with openai_client(scripted_user, max_retries=1) as client:
+        answer = await client.chat.completions.create(model=f"{unique}-agent", messages=says)
+    assert answer.choices[0].message.content == "Hello"
+    assert await count_of(scripted_user, f"{unique}-agent") == 2
+
+
+async def test_a_try_that_was_refused_before_its_run_is_carried_out_anew(openai: AsyncOpenAI, user: Client, agent: str):
+    async def said(headers: dict[str, str]) -> str:
+        return (await openai.chat.completions.create(model=agent, messages=ASKED, extra_headers=headers)).id
+
+    old = await said(FIRST)
+    (await user.command("AP_LogOff", target={"agent": agent})).ok()
+    with pytest.raises(APIStatusError) as offline:
+        await said(FIRST)
+    assert offline.value.status_code == 409
+    (await user.command("AP_LogOn", target={"agent": agent})).ok()
+    new = await said(REPEAT)
+    assert new != old
+    assert await count_of(user, agent) == 4
+
+
+async def test_a_try_beyond_the_quota_is_carried_out_anew(openai: AsyncOpenAI, user: Client, agent: str):
+    async def said(headers: dict[str, str]) -> str:
+        return (await openai.chat.completions.create(model=agent, messages=ASKED, extra_headers=headers)).id
+
+    old = await said(FIRST)
+    used = (await user.command("US_Read")).ok().profile[0]["quota"]["used"]
+    assert (await set_plan(user, user.name, "enterprise", limit=used)).http == 200
+    with pytest.raises(APIStatusError) as refused:
+        await said(FIRST)
+    assert (refused.value.status_code, refused.value.code) == (429, "insufficient_quota")
+    assert refused.value.response.headers["x-should-retry"] == "false"
+    assert (await set_plan(user, user.name, "builder")).http == 200
+    assert await said(REPEAT) != old
+    assert await count_of(user, agent) == 4
+
+
+async def test_what_is_not_stored_is_said_again(openai: AsyncOpenAI, user: Client, agent: str):
+    async def said(headers: dict[str, str]) -> str:
+        answer = await openai.chat.completions.create(model=f"{agent}:once", messages=ASKED, extra_headers=headers)
+        return answer.id
+
+    assert await said(FIRST) != await said(REPEAT)
+    assert await count_of(user, agent) == 0

@@ -1,0 +1,78 @@
+"""The official client of OpenAI's API, unchanged, as a user of a gateway."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+from urllib.parse import urlsplit
+
+from openai import AsyncOpenAI
+
+from tests.support.gateway import Client, GatewayProcess
+
+
+@asynccontextmanager
+async def openai_client(user: Client, base: str = "", **options: Any) -> AsyncIterator[AsyncOpenAI]:
+    """Open a client with a user's token; `base` is another address of the gateway, such as a proxy's."""
+    async with AsyncOpenAI(base_url=f"{base or user.base}/v1", api_key=user.token or "", **options) as client:
+        yield client
+
+
+class LosingProxy:
+    """A TCP proxy that loses answers: it cuts the connection when the server answers."""
+
+    def __init__(self, ports: list[int]) -> None:
+        self._ports = ports
+        self.base = ""
+        self.loses = 0
+        """The number of answers to lose from now on."""
+        self.lost = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Relay one connection, through a node of its own, to its end."""
+        from_server, to_server = await asyncio.open_connection("127.0.0.1", random.choice(self._ports))
+
+        async def there() -> None:
+            while data := await reader.read(65_536):
+                to_server.write(data)
+
+        async def back() -> None:
+            while data := await from_server.read(65_536):
+                if self.loses:
+                    self.loses -= 1
+                    self.lost += 1
+                    return
+                writer.write(data)
+
+        directions = [asyncio.create_task(there()), asyncio.create_task(back())]
+        with suppress(OSError):
+            await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
+        for direction in directions:
+            direction.cancel()
+        await asyncio.gather(*directions, return_exceptions=True)
+        for end in (writer, to_server):
+            end.close()
+
+
+@asynccontextmanager
+async def losing_proxy(gateway: GatewayProcess) -> AsyncIterator[LosingProxy]:
+    """Run a proxy in front of a gateway."""
+    proxy = LosingProxy([urlsplit(node.base).port or 0 for node in gateway.nodes])
+    server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
+    proxy.base = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    try:
+        yield proxy
+    finally:
+        server.close()
+
+
+async def count_of(user: Client, agent: str) -> int:
+    """Return the number of messages in all of a user's conversations with an agent."""
+    return (await user.command("AP_Read", target={"agent": agent})).ok().content[0]["messages"]
+
+
+async def messages_of(user: Client, conversation: str) -> list[tuple[str, str]]:
+    """Return role and text of each message of a conversation."""
+    read = await user.command("AP_History", target={"conversation": conversation})
+    return [(message["role"], message["content"]) for message in read.ok().content]

@@ -1,0 +1,296 @@
+"""Requests in the shape of OpenAI's API: what is read, what is ignored, what is refused, with which param and code."""
+
+from typing import Any
+
+import pytest
+
+from actors.conversations.place import Earlier
+from actors.engines.options import EngineOptions
+from routes.openai_api.refusals import BadRequest, error_object
+from routes.openai_api.request import Asked, read_chat, read_response
+
+USER = {"role": "user", "content": "How far is the Moon?"}
+FUNCTION = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
+FLAT = {"type": "function", "name": "look", "parameters": {"type": "object"}}
+
+
+def chat(header: str | None = None, **members: Any) -> Asked:
+    return read_chat({"model": "scout", "messages": [USER], **members}, header)
+
+
+def response(header: str | None = None, **members: Any) -> Asked:
+    return read_response({"model": "scout", "input": "How far is the Moon?", **members}, header)
+
+
+def parts(*texts: str) -> list[dict[str, str]]:
+    return [{"type": "text", "text": text} for text in texts]
+
+
+def test_the_last_message_is_said_and_the_others_are_its_history() -> None:
+    asked = chat(
+        messages=[
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Hello"},
+            {"role": "assistant", "content": parts("Hello", " there.")},
+            {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
+            {"role": "tool", "tool_call_id": "1", "content": [{"type": "anything"}]},
+            {"role": "developer", "content": "Answer in English."},
+            {"role": "user", "content": parts("How far is", " the Moon?")},
+        ]
+    )
+    assert (asked.model, asked.once, asked.said) == ("scout", False, "How far is the Moon?")
+    assert asked.earlier == (Earlier("user", "Hello"), Earlier("agent", "Hello there."))
+    assert asked.options.instructions == ("Be brief.", "Answer in English.")
+
+
+def test_a_response_takes_a_text_or_items() -> None:
+    assert response(instructions="Be brief.").options.instructions == ("Be brief.",)
+    asked = response(
+        instructions="Be brief.",
+        input=[
+            {"type": "message", "role": "developer", "content": "In English."},
+            {"role": "user", "content": [{"type": "input_text", "text": "Hello"}]},
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Hi."}]},
+            {"type": "function_call", "call_id": "1", "name": "look", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "1", "output": "far"},
+            {"type": "reasoning", "summary": []},
+            {"role": "user", "content": "How far?"},
+        ],
+    )
+    assert asked.said == "How far?"
+    assert asked.earlier == (Earlier("user", "Hello"), Earlier("agent", "Hi."))
+    assert asked.options.instructions == ("Be brief.", "In English.")
+
+
+def test_members_that_are_not_used_are_ignored() -> None:
+    asked = chat(logit_bias={"1": 2}, presence_penalty=1, service_tier="auto", frobnicate=[1], logprobs=True, n=1)
+    assert asked == chat()
+
+
+def test_null_members_count_as_absent() -> None:
+    names = ("n", "stop", "tools", "tool_choice", "response_format", "metadata", "store", "stream_options", "seed")
+    assert chat(**dict.fromkeys(names)) == chat()
+
+
+def test_options_go_to_the_engine() -> None:
+    schema = {"name": "answer", "schema": {"type": "object"}, "strict": True}
+    asked = chat(
+        tools=[FUNCTION, {"type": "custom", "custom": {"name": "left out"}}],
+        tool_choice="none",
+        stop="END",
+        max_tokens=9,
+        max_completion_tokens=10,
+        temperature=1,
+        top_p=0.5,
+        seed=7,
+        response_format={"type": "json_schema", "json_schema": schema},
+    )
+    assert asked.options == EngineOptions(
+        tools=(FUNCTION,),
+        tool_choice="none",
+        stop=("END",),
+        max_tokens=10,
+        temperature=1,
+        top_p=0.5,
+        seed=7,
+        response_format={"type": "json_schema", "json_schema": schema},
+    )
+    same = response(
+        tools=[FLAT, {"type": "web_search"}],
+        tool_choice="none",
+        max_output_tokens=10,
+        temperature=1,
+        top_p=0.5,
+        text={"format": {"type": "json_schema", **schema}, "verbosity": "low"},
+    )
+    assert same.options == EngineOptions(
+        tools=(FUNCTION,),
+        tool_choice="none",
+        max_tokens=10,
+        temperature=1,
+        top_p=0.5,
+        response_format={"type": "json_schema", "json_schema": schema},
+    )
+
+
+def test_allowed_tools_are_an_offer_unless_they_are_required() -> None:
+    assert chat(tool_choice={"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": []}}) == chat()
+    with pytest.raises(BadRequest) as refused:
+        response(tool_choice={"type": "allowed_tools", "mode": "required", "tools": [FLAT]})
+    assert refused.value.param == "tool_choice"
+
+
+def test_once_is_the_end_of_a_model_or_store_false() -> None:
+    assert chat(model="scout:once").once
+    assert (chat(model="scout:once").agent, chat(model="scout:once").model) == ("scout", "scout:once")
+    assert chat(store=False).once
+    assert not chat(store=True).once
+    assert response(store=False).once
+
+
+def test_a_conversation_is_named_by_metadata_or_header() -> None:
+    assert chat("chat-1").conversation == "chat-1"
+    assert chat("chat-1", metadata={"conversation_id": "chat-2"}).conversation == "chat-2"
+    assert chat("", metadata={"other": "1"}).conversation is None
+    assert response("chat-1", conversation="cnv_1").conversation == "cnv_1"
+    assert response(conversation={"id": "cnv_1"}).conversation == "cnv_1"
+    assert response("chat-1", previous_response_id="resp_1").previous == "resp_1"
+
+
+def test_the_end_user_is_the_safety_identifier_or_the_user() -> None:
+    assert chat(user="ada").scope == "ada"
+    assert chat(user="ada", safety_identifier="grace").scope == "grace"
+    assert chat().scope == ""
+
+
+def test_a_stream_is_asked_for_with_or_without_usage() -> None:
+    asked = chat(stream=True, stream_options={"include_usage": True})
+    assert (asked.stream, asked.include_usage) == (True, True)
+    assert not chat(stream=True, stream_options={}).include_usage
+
+
+def test_a_response_repeats_members_of_its_request() -> None:
+    asked = response(metadata={"a": "b"}, text={"verbosity": "low"}, temperature=0.5, tools=[FLAT], truncation="auto")
+    tool = {"type": "function", "name": "look", "description": None, "parameters": {"type": "object"}, "strict": None}
+    assert dict(asked.echoed) == {
+        "metadata": {"a": "b"},
+        "parallel_tool_calls": True,
+        "temperature": 0.5,
+        "text": {"format": {"type": "text"}, "verbosity": "low"},
+        "tools": [tool],
+        "truncation": "auto",
+    }
+
+
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}}
+AUDIO = {"type": "input_audio", "input_audio": {"data": "", "format": "wav"}}
+FILE = {"type": "file", "file": {"file_id": "file-1"}}
+
+
+def said(content: object, *before: dict[str, Any]) -> dict[str, Any]:
+    return {"messages": [*before, {"role": "user", "content": content}]}
+
+
+@pytest.mark.parametrize(
+    ("sent", "param", "code"),
+    [
+        ({"model": None}, "model", "missing_required_parameter"),
+        ({"model": ""}, "model", "missing_required_parameter"),
+        ({"model": 1}, "model", "invalid_type"),
+        ({"messages": None}, "messages", "missing_required_parameter"),
+        ({"messages": []}, "messages", "missing_required_parameter"),
+        ({"messages": "hello"}, "messages", "invalid_type"),
+        ({"messages": ["hello"]}, "messages[0]", "invalid_type"),
+        ({"messages": [USER, {"role": "assistant", "content": "Far."}]}, "messages", "invalid_value"),
+        ({"messages": [USER, {"role": "system", "content": "Be brief."}]}, "messages", "invalid_value"),
+        ({"messages": [USER, {"role": "tool", "content": "1", "tool_call_id": "1"}]}, "messages", "invalid_value"),
+        (said("x", {"role": "king", "content": "Hello"}), "messages[0].role", "invalid_value"),
+        (said("x", {"content": "Hello"}), "messages[0].role", "missing_required_parameter"),
+        (said(None), "messages[0].content", "missing_required_parameter"),
+        (said("  "), "messages[0].content", "missing_required_parameter"),
+        (said([]), "messages[0].content", "missing_required_parameter"),
+        (said({"text": "Hello"}), "messages[0].content", "invalid_type"),
+        (said(["Hello"]), "messages[0].content[0]", "invalid_type"),
+        (said([{"text": "Hello"}]), "messages[0].content[0].type", "missing_required_parameter"),
+        (said([{"type": "text", "text": 1}]), "messages[0].content[0].text", "invalid_type"),
+        (said("a\0b"), "messages[0].content", "invalid_value"),
+        (said("x" * 32_001), "messages[0].content", "string_above_max_length"),
+        (said(parts("x" * 20_000, "y" * 20_000)), "messages[0].content", "string_above_max_length"),
+        (said("x", {"role": "user", "content": "x" * 32_001}), "messages[0].content", "string_above_max_length"),
+        (said([*parts("What is it?"), IMAGE]), "messages[0].content[1]", "unsupported_parameter"),
+        (said([AUDIO]), "messages[0].content[0]", "unsupported_parameter"),
+        (said("x", {"role": "user", "content": [FILE]}), "messages[0].content[0]", "unsupported_parameter"),
+        ({"n": 2}, "n", "unsupported_parameter"),
+        ({"n": 0}, "n", "invalid_value"),
+        ({"n": "1"}, "n", "invalid_type"),
+        ({"n": True}, "n", "invalid_type"),
+        ({"modalities": ["text", "audio"]}, "modalities", "unsupported_parameter"),
+        ({"tool_choice": "required"}, "tool_choice", "unsupported_parameter"),
+        ({"tool_choice": {"type": "function", "function": {"name": "look"}}}, "tool_choice", "unsupported_parameter"),
+        ({"function_call": {"name": "look"}}, "function_call", "unsupported_parameter"),
+        ({"tools": {}}, "tools", "invalid_type"),
+        ({"tools": [{"type": "function"}]}, "tools[0].function", "invalid_type"),
+        ({"tools": [{"type": "function", "function": {}}]}, "tools[0].function.name", "missing_required_parameter"),
+        ({"tools": [FUNCTION] * 129}, "tools", "invalid_value"),
+        ({"stop": 1}, "stop", "invalid_type"),
+        ({"stop": ["a"] * 5}, "stop", "invalid_value"),
+        ({"stop": ["a", 1]}, "stop[1]", "invalid_type"),
+        ({"max_tokens": 0}, "max_tokens", "invalid_value"),
+        ({"max_completion_tokens": 1.5}, "max_completion_tokens", "invalid_type"),
+        ({"temperature": 2.5}, "temperature", "invalid_value"),
+        ({"temperature": "hot"}, "temperature", "invalid_type"),
+        ({"top_p": -1}, "top_p", "invalid_value"),
+        ({"seed": 1.5}, "seed", "invalid_type"),
+        ({"response_format": {"type": "xml"}}, "response_format.type", "invalid_value"),
+        ({"response_format": {"type": "json_schema"}}, "response_format.json_schema", "missing_required_parameter"),
+        ({"stream": "yes"}, "stream", "invalid_type"),
+        ({"stream_options": {"include_usage": 1}}, "stream_options.include_usage", "invalid_type"),
+        ({"store": "no"}, "store", "invalid_type"),
+        ({"user": 7}, "user", "invalid_type"),
+        ({"metadata": []}, "metadata", "invalid_type"),
+        ({"metadata": {"conversation_id": 7}}, "metadata.conversation_id", "invalid_type"),
+        ({"metadata": {"conversation_id": ""}}, "metadata.conversation_id", "invalid_value"),
+        ({"metadata": {"conversation_id": "a b"}}, "metadata.conversation_id", "invalid_value"),
+        ({"metadata": {"conversation_id": "a\x1fb"}}, "metadata.conversation_id", "invalid_value"),
+        ({"metadata": {"conversation_id": "x" * 201}}, "metadata.conversation_id", "invalid_value"),
+    ],
+)
+def test_a_chat_completion_is_refused(sent: dict[str, Any], param: str, code: str) -> None:
+    with pytest.raises(BadRequest) as refused:
+        chat(**sent)
+    error = error_object(refused.value)
+    assert (error["param"], error["code"], error["type"]) == (param, code, "invalid_request_error")
+    assert error["message"]
+    assert refused.value.http_code == 400
+
+
+@pytest.mark.parametrize(
+    ("sent", "param", "code"),
+    [
+        ({"input": None}, "input", "missing_required_parameter"),
+        ({"input": ""}, "input", "missing_required_parameter"),
+        ({"input": []}, "input", "missing_required_parameter"),
+        ({"input": 1}, "input", "invalid_type"),
+        ({"input": "x" * 32_001}, "input", "string_above_max_length"),
+        ({"input": [USER, {"role": "assistant", "content": "Far."}]}, "input", "invalid_value"),
+        ({"input": [USER, {"type": "function_call_output", "output": "1"}]}, "input", "invalid_value"),
+        ({"input": [{"type": "item_reference", "id": "1"}, USER]}, "input[0].type", "unsupported_parameter"),
+        (
+            {"input": [{"role": "user", "content": [{"type": "input_image"}]}]},
+            "input[0].content[0]",
+            "unsupported_parameter",
+        ),
+        (
+            {"input": [{"role": "user", "content": [{"type": "input_file"}]}]},
+            "input[0].content[0]",
+            "unsupported_parameter",
+        ),
+        ({"instructions": 1}, "instructions", "invalid_type"),
+        ({"background": True}, "background", "unsupported_parameter"),
+        ({"prompt": {"id": "pmpt_1"}}, "prompt", "unsupported_parameter"),
+        ({"tool_choice": "required"}, "tool_choice", "unsupported_parameter"),
+        ({"tool_choice": {"type": "function", "name": "look"}}, "tool_choice", "unsupported_parameter"),
+        ({"tool_choice": {"type": "web_search"}}, "tool_choice", "unsupported_parameter"),
+        ({"tools": [{"type": "function"}]}, "tools[0].name", "missing_required_parameter"),
+        ({"max_output_tokens": 0}, "max_output_tokens", "invalid_value"),
+        ({"text": {"format": {"type": "xml"}}}, "text.format.type", "invalid_value"),
+        ({"text": {"format": {"type": "json_schema"}}}, "text.format.name", "missing_required_parameter"),
+        ({"text": 1}, "text", "invalid_type"),
+        ({"conversation": 1}, "conversation", "invalid_type"),
+        ({"conversation": {}}, "conversation.id", "missing_required_parameter"),
+        ({"conversation": "cnv_1", "previous_response_id": "resp_1"}, "previous_response_id", "invalid_value"),
+        ({"store": False, "previous_response_id": "resp_1"}, "previous_response_id", "unsupported_parameter"),
+        ({"store": False, "conversation": "cnv_1"}, "conversation", "unsupported_parameter"),
+        ({"model": "scout:once", "conversation": "cnv_1"}, "conversation", "unsupported_parameter"),
+    ],
+)
+def test_a_response_is_refused(sent: dict[str, Any], param: str, code: str) -> None:
+    with pytest.raises(BadRequest) as refused:
+        response(**sent)
+    error = error_object(refused.value)
+    assert (error["param"], error["code"], error["type"]) == (param, code, "invalid_request_error")
+
+
+def test_a_text_of_exactly_the_limit_is_taken() -> None:
+    assert len(chat(messages=[{"role": "user", "content": "x" * 32_000}]).said) == 32_000
+    assert len(response(input="x" * 32_000).said) == 32_000
