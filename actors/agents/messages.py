@@ -167,12 +167,14 @@ class RunError(NamedTuple):
 class RunHeard(NamedTuple):
     """What a run has said after the characters that the asker has had.
 
-    The store knows of a run that has "ended". `error` is that of a run that has "failed".
+    The store knows of a run that has "ended". `error` is that of a run that has "failed"; its text must not be shown
+    once a memory at one of the `positions` is censored.
     """
 
     state: Literal["working", "failed", "ended"]
     text: str = ""
     error: RunError | None = None
+    positions: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

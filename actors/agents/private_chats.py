@@ -206,6 +206,7 @@ class PrivateChats:
         saved = self._storing.message(conversation, chat, said)
         conversation.at_work = chat
         run.begin(chat, saved, begun(conversation, said))
+        run.positions.update([memory.position for memory in chat.memories])
         self._engine.in_background(self._stream(turn, conversation, chat, said, saved, run))
 
     async def _stream(
@@ -217,7 +218,7 @@ class PrivateChats:
         saved: AsyncFuture[None],
         run: RunUnderWay,
     ) -> None:
-        outcome = await self._engine.stream(turn, run.progress)
+        outcome = await self._engine.stream(turn, run.progress, run.positions.add)
         self._host.tell_self(EngineEnded(conversation, chat, said, outcome, saved))
 
     def engine_ended(self, ended: EngineEnded) -> None:

@@ -38,6 +38,7 @@ class RunUnderWay:
         "cancelled",
         "chars",
         "halt",
+        "positions",
         "said",
         "task",
         "user_id",
@@ -51,6 +52,8 @@ class RunUnderWay:
         """Whether it is to end with what was said so far."""
         self.halt = Halt()
         self.task: asyncio.Task[None] | None = None
+        self.positions: set[int] = set()
+        """The memories whose words the text may have."""
         self.said: Utterance | None = None
         """The user's message, once the chat's turn has come."""
         self._answer = answer
@@ -113,7 +116,9 @@ class RunUnderWay:
 
     def outcome(self, after: int, error: RunError | None) -> RunHeard:
         """Return the end of the run, for one who has had so many characters."""
-        return RunHeard("ended") if error is None else RunHeard("failed", self._text()[after:], error)
+        if error is None:
+            return RunHeard("ended")
+        return RunHeard("failed", self._text()[after:], error, tuple(self.positions))
 
     def when_ended(self) -> AsyncFuture[None]:
         """Return a future that resolves when the chat is answered."""

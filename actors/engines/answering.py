@@ -134,8 +134,12 @@ class EngineRunner:
         assert isinstance(reply, Reply)
         return reply
 
-    async def stream(self, turn: Turn, progress: Callable[[str], None] | None) -> Outcome:
+    async def stream(
+        self, turn: Turn, progress: Callable[[str], None] | None, recalled: Callable[[int], None] | None = None
+    ) -> Outcome:
         """Answer a turn with a streaming engine, passing the pieces of its text on as they come.
+
+        `recalled` is called with the positions of memories from tools, also for a turn that fails.
 
         The messages of the whole conversation that match best are looked up first. A turn that is halted has what the
         engine has said so far as its reply.
@@ -144,7 +148,7 @@ class EngineRunner:
         try:
             if turn.archive is not None:
                 turn = turn._replace(archive=None, older=await self._best(turn, turn.archive))
-            return await collect(self._streaming.stream(turn), progress, turn.halt)
+            return await collect(self._streaming.stream(turn), progress, turn.halt, recalled)
         except Exception as raised:
             return engine_error(raised, self._who)
 
@@ -174,7 +178,10 @@ class EngineRunner:
 
 
 async def collect(
-    pieces: AsyncIterator[Piece], progress: Callable[[str], None] | None, halt: Halt | None = None
+    pieces: AsyncIterator[Piece],
+    progress: Callable[[str], None] | None,
+    halt: Halt | None = None,
+    recalled: Callable[[int], None] | None = None,
 ) -> Reply:
     """Join a streamed reply, passing its texts on as they come, until it ends or is halted."""
     texts: list[str] = []
@@ -193,6 +200,8 @@ async def collect(
             echoes.append(piece.seq)
         elif isinstance(piece, Recalled):
             positions.append(piece.position)
+            if recalled is not None:
+                recalled(piece.position)
         elif isinstance(piece, Source):
             sources.append(piece)
         elif isinstance(piece, Usage):

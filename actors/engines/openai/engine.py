@@ -19,7 +19,7 @@ from actors.engines.openai.prompt import Prompt, build, named_in, read_profile
 from actors.engines.openai.request import READ_SKILL, client_functions, make_request
 from actors.engines.openai.tools import NoSkills, NoTools, OfferedTool, Skillbook, ToolAnswer, Toolbox, function_names
 from actors.engines.options import ClientToolCall, Usage, estimated_usage
-from actors.engines.turn import Finish, Finished, Piece, Turn
+from actors.engines.turn import Finish, Finished, Piece, Recalled, Turn
 from actors.errors import EngineFailed, ServiceError
 from actors.slices import sliced
 
@@ -111,6 +111,10 @@ class OpenAIEngine:
             halted = turn.halt is not None and turn.halt.called
             if not halted:  # the gateway stops
                 raise
+        except Exception:
+            for position in dict.fromkeys(position for answer in talk.answers for position in answer.quoted):
+                yield Recalled(position)  # what it said may be shown until its run is forgotten
+            raise
         reply = "".join(talk.said)
         if not (reply.strip() or talk.calls or halted):
             raise EngineFailed(f"The model server answered nothing. {KEPT}")

@@ -25,6 +25,7 @@ from tests.support.provider import (
     stalls,
     waits,
 )
+from tests.support.runs import all_events, cancelled, chatting, text_of
 from tests.support.skills import skill_md, zipped
 from tests.support.wire import events_of, streamed
 
@@ -616,3 +617,57 @@ async def test_a_memory_that_is_deleted_while_the_model_answers_costs_no_reply(
     assert (await asked).ok().content[1]["content"] == "It is quartz-7731."
     if not in_a_domain:
         assert await history(user) == [(1, "user", question), (2, "agent", "It is quartz-7731.")]
+
+
+# runs
+
+
+async def test_a_cancelled_reply_has_its_sources_and_leaves_with_them(
+    user: Client, agent: str, bank: str, provider: Provider, unique: str
+):
+    question, repeat = f"{unique}: the code of the door?", f"{unique}: say that again"
+    provider.on(question, stalls(chunk(content="Quartz-7731, my "), chunk(content="friend")))
+    provider.on(repeat, says("I said quartz-7731."))
+    async with chatting(user, question) as run:
+        while text_of(run.events) != "Quartz-7731, my friend":
+            await run.next()
+        reply = (await cancelled(user, run.run)).body["reply"]
+        assert (await run.rest())[-1].data["content"][1] == reply
+    assert (reply["content"], reply["mark"]) == ("Quartz-7731, my friend", "cancelled")
+    assert [source["bank"] for source in reply["sources"]] == [bank]
+    (await chat(user, repeat)).ok()
+    (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "*"})).ok()
+    replies = [content for _, role, content in await history(user) if role == "agent"]
+    assert replies == ["[censored]", "[censored]"]
+    events = await all_events(user, run.run)
+    assert (text_of(events), events[-1].data["content"][1]["content"]) == ("[censored]", "[censored]")
+    assert "quartz" not in str(await all_events(user, run.run, "3")).lower()
+
+
+async def test_a_cancelled_run_lets_go_of_the_server(user: Client, agent: str, provider: Provider, unique: str):
+    names = [f"{unique} {number}" for number in range(LIMITS.per_speaker + 2)]
+    for name in names:
+        provider.on(name, stalls())
+        sent = asyncio.create_task(chat(user, name))
+        while not provider.asked(name):
+            await asyncio.sleep(0.01)
+        message = (await user.command("AP_History")).ok().content[-1]
+        run = (await cancelled(user, message["id"].replace("msg_", "run_"))).body
+        assert (run["state"], run["reply"]) == ("cancelled", None)
+        (await sent).refused(3002, 409)
+    provider.on(f"{unique} after", says("Here I am."))
+    (await chat(user, f"{unique} after")).ok()
+    assert [message for _, _, message in await history(user)] == [*names, f"{unique} after", "Here I am."]
+
+
+async def test_the_text_of_a_failed_run_is_gone_once_a_memory_is_censored(
+    user: Client, agent: str, bank: str, provider: Provider, unique: str
+):
+    question = f"{unique}: the code of the door?"
+    provider.on(question, drops(chunk(content="Quartz-7731, my ")))
+    (await chat(user, question)).refused(5001, 502)
+    message = (await user.command("AP_History")).ok().content[-1]
+    run = message["id"].replace("msg_", "run_")
+    assert text_of(await all_events(user, run)) == "Quartz-7731, my "
+    (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "*"})).ok()
+    assert [event.name for event in await all_events(user, run)] == ["error"]
