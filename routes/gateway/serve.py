@@ -3,6 +3,7 @@
 from collections.abc import Coroutine, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
+from inspect import isawaitable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -164,6 +165,8 @@ class GatewayRoutes:
         args = arrival.args()
         received = Received(arrival.whole_header, args, body)
         parsed = route.parse(received) if route.parse else route.body and checked(route.body, sent)
+        if isawaitable(parsed):
+            parsed = await parsed
         asked = route.query and _asked(route.query, args)
         request = RouteCall(call, params, parsed, asked, received, arrival.stream, arrival.base_url)
         await next_turn(body)

@@ -1,6 +1,7 @@
 """ROUTES: every gateway route, joined from the groups' files. SCHEMAS: the schemas that they refer to."""
 
 from routes.a2a import table as a2a
+from routes.ag_ui import door as ag_ui
 from routes.gateway import (
     audit,
     billing,
@@ -31,6 +32,7 @@ ROUTES = (
     *dev.ROUTES,
     *a2a.ROUTES,
     *openai_api.ROUTES,
+    *ag_ui.ROUTES,
 )
 
 ROUTE_TAGS = tuple(dict.fromkeys(["Gateway", *(route.tag for route in ROUTES)]))
@@ -44,4 +46,5 @@ SCHEMAS = {
     "IngestedDocument": documents.DOCUMENT,
     **a2a.SCHEMAS,
     **openai_api.SCHEMAS,
+    **ag_ui.SCHEMAS,
 }

@@ -58,6 +58,7 @@ _TAGS = {
     "Skills": "Skills that your agents may use.",
     "Documents": "Handing in documents, which MB_Load takes into a bank.",
     "A2A": "The open protocol A2A 1.0: agents' cards, and each agent through JSON-RPC and HTTP+JSON.",
+    "AG-UI": "The open protocol AG-UI 1.0, by which front ends talk to agents.",
     "Rules": "Placeholders: they answer 501 until there are rules.",
     "OpenAI": "Agents as the models of OpenAI's API, for its clients: models, chat completions, responses.",
     "Internal": "For the operator of the gateway, with its secret.",

@@ -85,7 +85,9 @@ def _of_route(route: Route) -> Schema:
         responses = {str(int(route.status)): success} | empty
         if counted:
             responses = {status: response | {"headers": RATE_LIMIT} for status, response in responses.items()}
-    responses |= route_refusals(refusals, counted=counted) if route.door is None else _of_door(route.door, refusals)
+    door = route.door
+    common = door is None or door.error_schema == ref("Error")
+    responses |= route_refusals(refusals, counted=counted) if common else _of_door(door, refusals)
     description = _DESCRIPTIONS[route.entrance]
     if route.entrance == "member" and not counted:
         description = "Takes a session token or an API key, and is not counted."

@@ -9,6 +9,7 @@ from tests.support.pages import run
 
 PAGES = {
     "docs/access.md": 2,
+    "docs/ag-ui.md": 1,
     "docs/documents.md": 2,
     "docs/mcp.md": 1,
     "docs/skills.md": 1,

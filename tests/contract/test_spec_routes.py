@@ -256,6 +256,15 @@ async def read_document(user: Client) -> None:
     assert answer.body["status"] in ("queued", "processing", "ready")
 
 
+@row("POST /ag-ui/{agent}")
+async def run_agent(user: Client) -> None:
+    await user.agent(f"{user.name}-agent")
+    body = {"threadId": "t", "runId": "r", "messages": [{"id": "m", "role": "user", "content": "Hi"}]}
+    answer = await user.request("POST", f"/ag-ui/{user.name}-agent", json=body)
+    assert (answer.http, answer.headers["Content-Type"]) == (200, "text/event-stream")
+    assert answer.body.rstrip().endswith('"outcome":{"type":"success"}}')
+
+
 @row("DELETE /api/skills/{name}")
 async def uninstall_skill(user: Client) -> None:
     await install_skill(user)

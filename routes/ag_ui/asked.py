@@ -1,0 +1,114 @@
+"""What a client of AG-UI asks for, read from its RunAgentInput."""
+
+import re
+from dataclasses import dataclass
+
+from ag_ui.core import (
+    AssistantMessage,
+    ContentPart,
+    DeveloperMessage,
+    Message,
+    RunAgentInput,
+    SystemMessage,
+    TextPart,
+    UserMessage,
+)
+from pydantic import ValidationError
+
+from actors.calls.request import refusal_of
+from actors.conversations.place import Earlier
+from actors.errors import InvalidField, MissingField
+from routes.http.bodies import json_object
+from routes.http.exchange import Received
+
+MAX_CONTENT = 32_000
+"""Characters of a message that is said to an agent."""
+
+_ID = re.compile(r"[^\s\x00-\x1f\x7f]{1,200}")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A run that a client asks for.
+
+    `message_id` is the client's own id of the message. `earlier` are the messages before it, `instructions` those of
+    the system and the developer and what the client says of its surroundings.
+    """
+
+    thread_id: str
+    run_id: str
+    parent_run_id: str | None
+    text: str
+    message_id: str
+    earlier: tuple[Earlier, ...]
+    instructions: tuple[str, ...]
+
+
+def read(received: Received) -> Asked:
+    """Read a body; members that are not used are ignored.
+
+    Raises:
+        MalformedBody, WrongMediaType: it is no JSON object.
+        MissingField, InvalidField: a member is missing or wrong, or the gateway can't do what it asks for.
+    """
+    body = json_object(received.body, received.header("content-type"), len(received.body))
+    if b"\\u0000" in received.body and _has_nul(body):
+        raise InvalidField("Invalid value of the body: a text must not contain NUL.")
+    try:
+        sent = RunAgentInput.model_validate(body)
+    except ValidationError as error:
+        raise refusal_of(error) from None
+    for name, id in (("threadId", sent.thread_id), ("runId", sent.run_id)):
+        if not _ID.fullmatch(id):
+            raise InvalidField(f"Invalid value of {name}: send 1 to 200 visible characters.")
+    if sent.resume:
+        raise InvalidField("Invalid value of resume: no run of this gateway waits for an answer; leave it out.")
+    before, last = sent.messages[:-1], sent.messages[-1] if sent.messages else None
+    if not isinstance(last, UserMessage):
+        raise InvalidField("Invalid value of messages: the last one must be the user's, and is said to the agent.")
+    text = _text(last.content, f"messages.{len(before)}.content")
+    if not text.strip():
+        raise MissingField("missing messages content field: the last message has no text.")
+    if len(text) > MAX_CONTENT:
+        raise InvalidField(f"Invalid value of messages: the last one is longer than {MAX_CONTENT:,} characters.")
+    told = [message.content for message in before if isinstance(message, SystemMessage | DeveloperMessage)]
+    around = [f"{one.description}: {one.value}" for one in sent.context or ()]
+    instructions = tuple(text for text in (*told, *around) if text.strip())
+    return Asked(sent.thread_id, sent.run_id, sent.parent_run_id, text, last.id, _earlier(before), instructions)
+
+
+def _earlier(messages: list[Message]) -> tuple[Earlier, ...]:
+    """Return the messages of users and agents that have a text; tools' and others' have no place in a conversation."""
+    found: list[Earlier] = []
+    for place, message in enumerate(messages):
+        if isinstance(message, UserMessage):
+            found.append(Earlier("user", _text(message.content, f"messages.{place}.content", strict=False)))
+        elif isinstance(message, AssistantMessage) and message.content:
+            found.append(Earlier("agent", message.content))
+    return tuple(one for one in found if one.text.strip())
+
+
+def _text(content: str | list[ContentPart], path: str, *, strict: bool = True) -> str:
+    """Return the text of a message, with its parts joined.
+
+    Raises:
+        InvalidField: a part is no text, and `strict` is set.
+    """
+    if isinstance(content, str):
+        return content
+    for place, part in enumerate(content):
+        if strict and not isinstance(part, TextPart):
+            raise InvalidField(f"Invalid value of {path}.{place}: agents read text only; send parts of type text.")
+    return "".join(part.text for part in content if isinstance(part, TextPart))
+
+
+def _has_nul(value: object) -> bool:
+    match value:
+        case str():
+            return "\0" in value
+        case dict():
+            return any(map(_has_nul, value.values()))  # pyright: ignore[reportUnknownArgumentType]
+        case list():
+            return any(map(_has_nul, value))  # pyright: ignore[reportUnknownArgumentType]
+        case _:
+            return False

@@ -1,0 +1,94 @@
+"""The events of a run of AG-UI, as server-sent events."""
+
+from ag_ui.core import (
+    PROTOCOL_VERSION,
+    BaseEvent,
+    RunErrorEvent,
+    RunFinishedCancelledOutcome,
+    RunFinishedEvent,
+    RunFinishedSuccessOutcome,
+    RunStartedEvent,
+    TextMessageContentEvent,
+    TextMessageEndEvent,
+    TextMessageStartEvent,
+    TokenUsage,
+)
+
+from actors.commands.talk import Talked
+from actors.conversations.conversation import RunBegun
+from actors.conversations.ids import reply_of
+from actors.errors import ServiceError
+from routes.ag_ui.asked import Asked
+from routes.doors.answer_stream import AnswerStream
+
+
+class RunEvents:
+    """Writes the events of one run, from RUN_STARTED to RUN_FINISHED; the frame writes RUN_ERROR."""
+
+    def __init__(self, stream: AnswerStream, asked: Asked) -> None:
+        self._stream = stream
+        self._asked = asked
+        self._reply_id = ""
+        self._speaks = False
+
+    def begun(self, begun: RunBegun) -> None:
+        """Tell that the user's message is stored."""
+        self._begin(begun.run, begun.conversation, reply_of(begun.message.id))
+
+    def piece(self, text: str) -> None:
+        """Pass a piece of the reply on."""
+        if not text:
+            return
+        if not self._speaks:
+            self._speaks = True
+            self._send(TextMessageStartEvent(message_id=self._reply_id, role="assistant"))
+        self._send(TextMessageContentEvent(message_id=self._reply_id, delta=text))
+
+    def end(self, talked: Talked) -> None:
+        """Tell the end; a run that was joined is told whole."""
+        reply, asked = talked.reply, self._asked
+        if not self._stream.begun:
+            self._begin(talked.run, talked.conversation, reply.id)
+        if not self._speaks:
+            self.piece(reply.content)
+        sources = {"sources": [source.record() for source in reply.sources]} if reply.sources else None
+        if self._speaks:
+            self._send(TextMessageEndEvent(message_id=self._reply_id, metadata=sources))
+        cancelled = reply.mark == "cancelled"
+        usage = talked.outcome and talked.outcome.usage
+        self._send(
+            RunFinishedEvent(
+                thread_id=asked.thread_id,
+                run_id=asked.run_id,
+                outcome=RunFinishedCancelledOutcome() if cancelled else RunFinishedSuccessOutcome(),
+                usage=usage and [TokenUsage(input_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens)],
+            )
+        )
+
+    def _begin(self, run: str, conversation: str | None, reply_id: str) -> None:
+        self._reply_id = reply_id
+        headers = {"X-Run-Id": run}
+        if conversation is not None:
+            headers["X-Conversation-Id"] = conversation
+        self._stream.begin(headers)
+        asked = self._asked
+        self._send(
+            RunStartedEvent(
+                thread_id=asked.thread_id,
+                run_id=asked.run_id,
+                protocol_version=PROTOCOL_VERSION,
+                parent_run_id=asked.parent_run_id,
+            )
+        )
+
+    def _send(self, event: BaseEvent) -> None:
+        self._stream.send(_written(event))
+
+
+def run_error(error: ServiceError) -> bytes:
+    """Write RUN_ERROR."""
+    return _written(RunErrorEvent(message=error.note, code=str(error.internal_code)))
+
+
+def _written(event: BaseEvent) -> bytes:
+    return f"data: {event.model_dump_json(by_alias=True)}\n\n".encode()
