@@ -95,10 +95,10 @@ async def follow_run(call: Call, run_id: str, after: int = 0) -> AsyncIterator[R
     run = await _stored(call, run_id)
     while run.state == "working":
         heard = await _hear(call, run, after, WAIT_S)
-        if heard.positions and len(await call.core.store.fetch(memories.at_positions(heard.positions))) < len(
-            heard.positions
-        ):
-            heard = heard._replace(text="")  # one of them was censored since
+        if heard.positions:
+            left = await call.core.store.fetch(memories.at_positions(heard.positions))
+            if len(left) < len(heard.positions):  # one was censored since
+                heard = heard._replace(text="")
         if heard.text or heard.state == "working":
             after += len(heard.text)
             yield RunPiece(heard.text, after)
