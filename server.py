@@ -26,6 +26,7 @@ from actors.jobs.erasing import keep_erasing
 from actors.jobs.expiry import keep_house
 from actors.jobs.indexing import keep_indexing
 from actors.jobs.ingestion import keep_ingesting
+from actors.jobs.pushing import keep_pushing
 from actors.runtime.local_directory import IDLE_S
 from actors.sealing import Sealer, WrongMasterKey
 from actors.users.passwords import PasswordHasher
@@ -161,6 +162,7 @@ class Gateway:
             "delivering": keep_delivering(self.core),
             "delivery log": keep_delivery_log(self.core),
             "ingestion": keep_ingesting(self.core),
+            "pushing": keep_pushing(self.core),
             "indexing": keep_indexing(self.core),
         }
         self._tasks += [asyncio.create_task(job, name=name) for name, job in jobs.items()]

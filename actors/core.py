@@ -188,6 +188,7 @@ class Core:
         self.names = Names(store)
         self.ingestion: Wakeup = LocalWakeup()  # by queued documents; see actors/jobs/ingestion.py
         self.erasure: Wakeup = LocalWakeup()  # by censorings and ends; see actors/jobs/erasing.py
+        self.pushing: Wakeup = LocalWakeup()  # by new push notification configs; see actors/jobs/pushing.py
         self.hasher = hasher or PasswordHasher()
         self.registrations = Throttle(options.registrations_per_hour, 3600, ticks)
         self.sandbox_keys = Throttle(options.sandbox_keys_per_hour, 3600, ticks)

@@ -15,6 +15,7 @@ from actors.agents.messages import (
     HearRun,
     LinksGained,
     LinksKnown,
+    ListRuns,
     MemoriesNeeded,
     NoBanksLeft,
     RanBefore,
@@ -222,6 +223,10 @@ class AgentActor(DurableActor):
     @handles(HearRun)
     def _hear_run(self, message: HearRun) -> RunHeard | AsyncFuture[RunHeard]:
         return RunHeard("ended") if self._chats is None else self._chats.runs.hear(message)
+
+    @handles(ListRuns)
+    def _list_runs(self, message: ListRuns) -> tuple[str, ...]:
+        return () if self._chats is None else self._chats.runs.of_user(message.viewer_id)
 
     @handles(CancelRun)
     def _cancel_run(self, message: CancelRun) -> AsyncFuture[None] | None:

@@ -192,6 +192,13 @@ class HearRun(Ask[RunHeard]):
 
 
 @dataclass(frozen=True, slots=True)
+class ListRuns(Ask[tuple[str, ...]]):
+    """List the user's runs that are under way, by the ids of its messages."""
+
+    viewer_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class CancelRun(Ask[None]):
     """End the run of a user's message with what was said so far, for that user; answered when that is stored.
 

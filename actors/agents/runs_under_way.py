@@ -170,6 +170,10 @@ class RunsUnderWay:
         """Return a run that is under way."""
         return self._runs.get(message_id)
 
+    def of_user(self, user_id: str) -> tuple[str, ...]:
+        """List a user's runs that are under way, by the ids of its messages."""
+        return tuple(id for id, run in self._runs.items() if run.user_id == user_id)
+
     def hear(self, message: HearRun) -> RunHeard | AsyncFuture[RunHeard]:
         """Tell a user what its run has said."""
         id, user_id = message.message_id, message.viewer_id

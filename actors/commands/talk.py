@@ -110,7 +110,8 @@ async def talk(call: Call, agent_id: str, saying: Saying) -> Talked:
     Raises:
         NotFound: there is no such agent that the caller may see, or no such conversation of the caller with it.
         HistoryMoved: the conversation has gone on after `last_seq`.
-        StateConflict: the agent is offline; or the key was used for another request.
+        StateConflict: the agent is offline.
+        OtherRequest: the key was used for another request.
         ServiceError: the engine failed; the message is kept.
     """
     found = await repeated(call, agent_id, saying)
@@ -177,8 +178,12 @@ async def _again(call: Call, agent_id: str, saying: Saying, key: RunKey, known: 
     return Talked(said, reply, name)
 
 
-def _other_request() -> StateConflict:
-    return StateConflict("This id was used for another request; send a new id with a new request.")
+class OtherRequest(StateConflict):
+    """The key was used for another request."""
+
+
+def _other_request() -> OtherRequest:
+    return OtherRequest("This id was used for another request; send a new id with a new request.")
 
 
 # where it is said

@@ -14,7 +14,7 @@ from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import array, flag, record, ref, text
 
 CARD = record(
-    "An agent card (A2A 1.0, section 4.4.1).",
+    "An agent card.",
     name=text(),
     description=text(),
     supportedInterfaces=array(

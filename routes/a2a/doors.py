@@ -25,7 +25,7 @@ _ERROR = record(
 _RPC_ERROR = record(
     "A JSON-RPC error response.",
     jsonrpc=text(enum=["2.0"]),
-    id={"nullable": True, "description": "The request's id.", "oneOf": [{"type": "string"}, {"type": "number"}]},
+    id={"description": "The request's id; null if it could not be read."},
     error=record("The error.", code=number(), message=text(), data=_DETAILS),
 )
 

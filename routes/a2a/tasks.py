@@ -1,35 +1,15 @@
 """Tasks as A2A's clients see them: a task is a run, and the agent's reply its one artifact (a2a.proto, `Task`)."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
-from actors.engines.message import Source, Utterance
+from actors.commands.tasks import TaskView
+from actors.engines.message import Source
 from actors.webhooks.push import STATE_NAMES
 from actors.wire import iso
-
-State = Literal["working", "completed", "failed", "cancelled"]
 
 ARTIFACT = "reply"
 """The id of a task's only artifact."""
 TEXT = "text/plain"
-
-
-class TaskView(NamedTuple):
-    """A run with what a task shows of it.
-
-    `context` is the id of its conversation that the client knows. `error` is the note of a failed run.
-    """
-
-    id: str
-    context: str
-    state: State
-    message: Utterance
-    reply: Utterance | None = None
-    error: str | None = None
-
-    @property
-    def ended(self) -> bool:
-        """Whether its state is final."""
-        return self.state != "working"
 
 
 def task(view: TaskView, history_length: int | None = None, *, artifacts: bool = True) -> dict[str, Any]:
@@ -82,3 +62,12 @@ def artifact_update(
     """
     update = {"taskId": view.id, "contextId": view.context, "artifact": artifact(text, sources)}
     return {"artifactUpdate": update | {"append": append, "lastChunk": last}}
+
+
+def last_events(view: TaskView, pieces: int) -> list[dict[str, Any]]:
+    """Return the events with which the stream of a task ends, after so many pieces of its artifact."""
+    events: list[dict[str, Any]] = []
+    if view.reply is not None:
+        rest = "" if pieces else view.reply.content
+        events.append(artifact_update(view, rest, append=pieces > 0, last=True, sources=view.reply.sources))
+    return [*events, status_update(view)]

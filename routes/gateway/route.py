@@ -11,6 +11,7 @@ from actors.calls.call import Call
 from actors.calls.request import Body
 from routes.doors.answer_stream import AnswerStream
 from routes.doors.door import JSON, Door
+from routes.http.background import BackgroundTasks
 from routes.http.exchange import Received
 from routes.openapi.schemas import Schema
 
@@ -37,7 +38,8 @@ class RouteCall:
 
     `params` are the path's parameters; `body` and `query` are instances of the route's models, None without a model;
     `body` may also be the result of the route's `parse`. `stream` takes a streamed answer, on a route that `streams`.
-    `base_url` is the gateway's URL as its client knows it, on the route of a door.
+    `base_url` is the gateway's URL as its client knows it, on the route of a door. `work` takes what goes on after the
+    answer.
     """
 
     call: Call
@@ -45,6 +47,7 @@ class RouteCall:
     body: Any
     query: Any
     received: Received
+    work: BackgroundTasks
     stream: AnswerStream | None = None
     base_url: str = ""
 

@@ -168,7 +168,9 @@ class GatewayRoutes:
         if isawaitable(parsed):
             parsed = await parsed
         asked = route.query and _asked(route.query, args)
-        request = RouteCall(call, params, parsed, asked, received, arrival.stream, arrival.base_url)
+        request = RouteCall(
+            call, params, parsed, asked, received, self._exchange.work, arrival.stream, arrival.base_url
+        )
         await next_turn(body)
         call.target_names = params | route.named(parsed) if route.named else params
         if route.door is not None or route.streams:

@@ -106,7 +106,7 @@ class CommandClient(Client):
                 await count_stored(call)
             body = route.body and checked(route.body, orjson.loads(received.body))
             query = route.query and route.query.model_validate(received.args)
-            reply = await route.run(RouteCall(call, params, body, query, received))
+            reply = await route.run(RouteCall(call, params, body, query, received, BackgroundTasks()))
         except ServiceError as error:
             refused = error_answer(call.request_id, error, {})
             return Answer(refused.status, CIMultiDict(refused.headers), orjson.loads(refused.body or b"{}"))

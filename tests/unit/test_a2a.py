@@ -9,19 +9,19 @@ from a2a.utils.errors import A2A_ERROR_MAPPING, JSON_RPC_ERROR_CODE_MAP, A2AErro
 from google.protobuf.json_format import MessageToDict, ParseDict
 
 from actors import errors as service_errors
+from actors.commands.tasks import TaskView
 from actors.engines.message import Source, Utterance
 from actors.errors import MalformedBody, NoCredential, QuotaExceeded, ServiceError
 from actors.webhooks.push import PushTarget, TaskEnd
 from persistence.agents import AgentRow
 from routes.a2a import cards, errors, jsonrpc, requests, tasks
 from routes.a2a.errors import ContentTypeNotSupported, InvalidParams, VersionNotSupported
-from routes.a2a.tasks import TaskView
 
 MESSAGE = Utterance("msg_1", "user", "lovelace", "How far is the Moon?", 1, 1_790_000_000_000)
 REPLY = Utterance(
     "msg_2", "agent", "scout", "384,400 km.", 2, 1_790_000_001_500, (Source("bank", "space", "moon", "384,400 km"),)
 )
-DONE = TaskView("run_1", "cnv_1", "completed", MESSAGE, REPLY)
+DONE = TaskView("run_1", 1, "cnv_1", "completed", MESSAGE, REPLY)
 AGENT = AgentRow("agt_1", "usr_1", "lovelace", "scout", "Finds things.", "Be brief.", "public", True, 1, 2)
 
 

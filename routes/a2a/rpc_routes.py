@@ -1,0 +1,83 @@
+"""The JSON-RPC binding: one route, POST to an agent's address (A2A 1.0, section 9)."""
+
+from functools import partial
+from typing import Any
+
+from actors.calls.targets import agent_named
+from routes.a2a import jsonrpc
+from routes.a2a.asked import STREAMED, Asked
+from routes.a2a.card_routes import TAG
+from routes.a2a.doors import JSON_RPC, event
+from routes.a2a.operations import METHODS, OPERATIONS
+from routes.a2a.requests import require_version
+from routes.gateway.route import Route, RouteCall, RouteReply
+from routes.http.bodies import require_json
+from routes.http.exchange import Received
+from routes.openapi.schemas import record, text
+
+_ID: dict[str, Any] = {"oneOf": [{"type": "string"}, {"type": "number"}]}
+_REQUEST = record(
+    "A JSON-RPC request.",
+    jsonrpc=text(enum=["2.0"]),
+    id=_ID,
+    method=text(enum=sorted(METHODS)),
+    params={"type": "object", "description": "The operation's request (a2a.proto 1.0)."},
+)
+_RESPONSE = record(
+    "A JSON-RPC response.",
+    jsonrpc=text(enum=["2.0"]),
+    id=_ID,
+    result={"type": "object", "description": "The operation's response (a2a.proto 1.0)."},
+)
+_EXAMPLE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "SendMessage",
+    "params": {"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "How far is the Moon?"}]}},
+}
+
+
+def version_of(received: Received) -> str | None:
+    """Return the version of the protocol that a request names, in a header or in its query."""
+    return received.header("a2a-version") or received.args.get("A2A-Version")
+
+
+async def call_agent(request: RouteCall) -> RouteReply:
+    """Carry out one request of JSON-RPC."""
+    received = request.received
+    require_json(received.header("content-type"))
+    sent = jsonrpc.request_of(received.body, METHODS)
+    require_version(version_of(received))
+    operation = OPERATIONS[sent.method]
+    if not operation.mutates:
+        request.call.waive_receipt()
+    agent = (await agent_named(request.call, request.params["agent"])).row
+    result = await operation.run(Asked(request, agent, sent.params, partial(_event, sent.id)))
+    return RouteReply() if result is STREAMED else RouteReply(jsonrpc.result(sent.id, result))
+
+
+def _event(id: jsonrpc.Id, value: Any) -> bytes:
+    return event(jsonrpc.result(id, value))
+
+
+ROUTES = (
+    Route(
+        "POST",
+        "/a2a/{agent}",
+        "callAgentByA2A",
+        TAG,
+        "Call an agent by JSON-RPC; SendStreamingMessage and SubscribeToTask are answered with events.",
+        call_agent,
+        reply=_RESPONSE,
+        errors=(400, 403, 404),
+        mutates=True,
+        reads_body=True,
+        described_body={
+            "required": True,
+            "content": {"application/json": {"schema": _REQUEST, "example": _EXAMPLE}},
+        },
+        door=JSON_RPC,
+        streams=True,
+        repeatable=True,
+    ),
+)
