@@ -86,8 +86,10 @@ def _of_route(route: Route) -> Schema:
         if counted:
             responses = {status: response | {"headers": RATE_LIMIT} for status, response in responses.items()}
     door = route.door
-    common = door is None or door.error_schema == ref("Error")
-    responses |= route_refusals(refusals, counted=counted) if common else _of_door(door, refusals)
+    if door is None or door.error_schema == ref("Error"):
+        responses |= route_refusals(refusals, counted=counted)
+    else:
+        responses |= _of_door(door, refusals)
     description = _DESCRIPTIONS[route.entrance]
     if route.entrance == "member" and not counted:
         description = "Takes a session token or an API key, and is not counted."
