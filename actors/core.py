@@ -187,6 +187,8 @@ class Core:
         self.idempotency = Idempotency(store, sealer, clock)
         self.names = Names(store)
         self.ingestion: Wakeup = LocalWakeup()  # by queued documents; see actors/jobs/ingestion.py
+        self.forked: asyncio.Queue[int] = asyncio.Queue()
+        """The numbers of new copies of conversations, which actors/jobs/indexing.py indexes at once."""
         self.erasure: Wakeup = LocalWakeup()  # by censorings and ends; see actors/jobs/erasing.py
         self.pushing: Wakeup = LocalWakeup()  # by new push notification configs; see actors/jobs/pushing.py
         self.hasher = hasher or PasswordHasher()

@@ -46,7 +46,7 @@ class ConversationRow(NamedTuple):
 
 _COLUMNS = "seq, id, role, name, content, sources, at"
 _READ = f"{_COLUMNS}, mark"
-_LAST_SEQ = "(SELECT coalesce(max(seq), 0) FROM messages WHERE conversation_id = conversations.id)"
+LAST_SEQ = "(SELECT coalesce(max(seq), 0) FROM messages WHERE conversation_id = conversations.id)"
 """Also the number of messages, because sequences have no gaps."""
 
 
@@ -121,7 +121,7 @@ def mark_cancelled(conversation_id: int, seq: int) -> Write:
 def between(agent_id: str, user_id: str) -> Query[tuple[int, int]]:
     """Find the default conversation of a user with an agent: its id and last seq."""
     return Query(
-        f"SELECT id, {_LAST_SEQ} FROM conversations WHERE agent_id = ? AND user_id = ? AND is_default = 1",
+        f"SELECT id, {LAST_SEQ} FROM conversations WHERE agent_id = ? AND user_id = ? AND is_default = 1",
         (agent_id, user_id),
         lambda row: (row[0], row[1]),
     )
@@ -130,38 +130,42 @@ def between(agent_id: str, user_id: str) -> Query[tuple[int, int]]:
 def numbered(conversation_id: int, agent_id: str, user_id: str) -> Query[tuple[int, int]]:
     """Read a conversation of a user with an agent: its id and last seq."""
     return Query(
-        f"SELECT id, {_LAST_SEQ} FROM conversations WHERE id = ? AND agent_id = ? AND user_id = ?",
+        f"SELECT id, {LAST_SEQ} FROM conversations WHERE id = ? AND agent_id = ? AND user_id = ? AND copying IS NULL",
         (conversation_id, agent_id, user_id),
         lambda row: (row[0], row[1]),
     )
 
 
 _EDGE = "(SELECT at FROM messages WHERE conversation_id = conversations.id ORDER BY seq {order} LIMIT 1)"
-_SELECT = f"""
+SELECT = f"""
     SELECT conversations.id, conversations.user_id, conversations.agent_id, agents.name, conversations.is_default,
            conversations.title, conversations.titled_at, conversations.opening, conversations.cut,
-           {_LAST_SEQ}, {_EDGE.format(order="ASC")}, {_EDGE.format(order="DESC")}
+           {LAST_SEQ}, {_EDGE.format(order="ASC")}, {_EDGE.format(order="DESC")}
     FROM conversations JOIN agents ON agents.id = conversations.agent_id
 """
+"""Reads conversations; `row_of` makes a `ConversationRow` of what it finds."""
 
 
-def _row(row: Params) -> ConversationRow:
+def row_of(row: Params) -> ConversationRow:
+    """Make a conversation of a row that `SELECT` found."""
     return ConversationRow(*row)._replace(is_default=bool(row[4]))
 
 
 def of_user(conversation_id: int, user_id: str) -> Query[ConversationRow]:
     """Read one of a user's conversations."""
     return Query(
-        f"{_SELECT} WHERE conversations.id = ? AND conversations.user_id = ?", (conversation_id, user_id), _row
+        f"{SELECT} WHERE conversations.id = ? AND conversations.user_id = ? AND conversations.copying IS NULL",
+        (conversation_id, user_id),
+        row_of,
     )
 
 
 def default_of(agent_id: str, user_id: str) -> Query[ConversationRow]:
     """Read the default conversation of a user with an agent."""
     return Query(
-        f"{_SELECT} WHERE conversations.agent_id = ? AND conversations.user_id = ? AND conversations.is_default = 1",
+        f"{SELECT} WHERE conversations.agent_id = ? AND conversations.user_id = ? AND conversations.is_default = 1",
         (agent_id, user_id),
-        _row,
+        row_of,
     )
 
 
@@ -171,11 +175,11 @@ def opened_with(user_id: str, agent_id: str, opening: str, scope: str, last_seq:
     Those without a digest of their beginning, or with a beginning that is not wholly stored, are among them.
     """
     return Query(
-        f"{_SELECT} WHERE conversations.user_id = ?1 AND conversations.agent_id = ?2 AND conversations.scope = ?4"
+        f"{SELECT} WHERE conversations.user_id = ?1 AND conversations.agent_id = ?2 AND conversations.scope = ?4"
         " AND (conversations.opening = ?3 OR conversations.cut > 0 OR conversations.opening IS NULL)"
-        f" AND {_LAST_SEQ} + conversations.cut = ?5 ORDER BY conversations.id DESC",
+        f" AND {LAST_SEQ} + conversations.cut = ?5 AND conversations.copying IS NULL ORDER BY conversations.id DESC",
         (user_id, agent_id, opening, scope, last_seq),
-        _row,
+        row_of,
     )
 
 
@@ -206,11 +210,11 @@ def agent_summary(agent_id: str) -> Query[tuple[int, bool, bool, bool]]:
     The links are whether it may read a bank, whether it is offered one, and whether it is a member of a domain.
     """
     return Query(
-        f"SELECT CAST(coalesce(sum({_LAST_SEQ}), 0) AS BIGINT),"
+        f"SELECT CAST(coalesce(sum({LAST_SEQ}), 0) AS BIGINT),"
         " EXISTS (SELECT 1 FROM attachments WHERE agent_id = :agent AND permission <> 'none'),"
         " EXISTS (SELECT 1 FROM offers WHERE agent_id = :agent),"
         " EXISTS (SELECT 1 FROM memberships WHERE agent_id = :agent AND state = 'member')"
-        " FROM conversations WHERE agent_id = :agent",
+        " FROM conversations WHERE agent_id = :agent AND copying IS NULL",
         {"agent": agent_id},
         lambda row: (row[0], bool(row[1]), bool(row[2]), bool(row[3])),
     )

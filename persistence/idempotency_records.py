@@ -11,12 +11,14 @@ class IdempotencyRow:
     """The record of a key: `answer` is sealed; None while the command is under way, or after redaction.
 
     `status` is the HTTP status, None while it is under way; `message_id` is a chat's message that awaits its reply.
+    `conversation_id` is the number of the private conversation from which the answer has texts.
     """
 
     fingerprint: bytes
     status: int | None
     answer: bytes | None
     message_id: str | None
+    conversation_id: int | None = None
 
 
 def of_key(credential_id: str, key_hash: bytes, since: int) -> Query[IdempotencyRow]:
@@ -30,26 +32,28 @@ def of_key(credential_id: str, key_hash: bytes, since: int) -> Query[Idempotency
 
 
 _PUT = (
-    "INSERT INTO kept_answers (credential_id, key_hash, user_id, fingerprint, at, status, answer, message_id)"
-    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+    "INSERT INTO kept_answers"
+    " (credential_id, key_hash, user_id, fingerprint, at, status, answer, message_id, conversation_id)"
+    " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
     " ON CONFLICT (credential_id, key_hash) DO UPDATE SET user_id = excluded.user_id,"
     " fingerprint = excluded.fingerprint, at = excluded.at, status = excluded.status, answer = excluded.answer,"
-    " message_id = excluded.message_id WHERE kept_answers.at < ?9 OR (kept_answers.status IS NULL"
+    " message_id = excluded.message_id, conversation_id = excluded.conversation_id"
+    " WHERE kept_answers.at < ?10 OR (kept_answers.status IS NULL"
 )
 
 
 def keep(credential_id: str, key_hash: bytes, user_id: str, at: int, since: int, kept: IdempotencyRow) -> Write:
     """Store an answer; refused as `ROWS` if the key has one that is not older than `since`."""
-    params = (credential_id, key_hash, user_id, kept.fingerprint, at, kept.status, kept.answer, kept.message_id, since)
-    return Write(f"{_PUT})", params, rows=1)
+    params = (credential_id, key_hash, user_id, kept.fingerprint, at, kept.status, kept.answer, kept.message_id)
+    return Write(f"{_PUT})", (*params, kept.conversation_id, since), rows=1)
 
 
 def begin(
     credential_id: str, key_hash: bytes, user_id: str, at: int, since: int, kept: IdempotencyRow, seen: str | None
 ) -> Write:
     """Note that a command is under way; refused if the key has an answer, or another execution's message."""
-    params = (credential_id, key_hash, user_id, kept.fingerprint, at, None, None, kept.message_id, since, seen)
-    mine = "kept_answers.message_id IS NOT DISTINCT FROM ?10 OR kept_answers.message_id = excluded.message_id"
+    params = (credential_id, key_hash, user_id, kept.fingerprint, at, None, None, kept.message_id, None, since, seen)
+    mine = "kept_answers.message_id IS NOT DISTINCT FROM ?11 OR kept_answers.message_id = excluded.message_id"
     return Write(f"{_PUT} AND ({mine}))", params, rows=1)
 
 
@@ -77,6 +81,22 @@ def quote_alike(said_in: Talk, stream: int | str, seq: int, credential_id: str, 
         " AND EXISTS (SELECT 1 FROM kept_answers WHERE credential_id = ?1 AND key_hash = ?2)"
         " ON CONFLICT DO NOTHING",
         (credential_id, key_hash, stream, seq),
+    )
+
+
+def redact_of_conversation(conversation_id: int) -> Write:
+    """Redact the answers that have texts of a private conversation."""
+    return Write(
+        "UPDATE kept_answers SET answer = NULL WHERE conversation_id = ? AND answer IS NOT NULL", (conversation_id,)
+    )
+
+
+def redact_if_erased(conversation_id: int, credential_id: str, key_hash: bytes) -> Write:
+    """Redact an answer with texts of a private conversation, if that was erased while the answer was made."""
+    return Write(
+        "UPDATE kept_answers SET answer = NULL WHERE credential_id = ? AND key_hash = ?"
+        " AND NOT EXISTS (SELECT 1 FROM conversations WHERE id = ?)",
+        (credential_id, key_hash, conversation_id),
     )
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations  # nested functions would build theirs at eac
 from dataclasses import asdict, replace
 from typing import Any
 
+from actors.agents import conversation_changes
+from actors.agents.conversation_changes import MessagesCopied
+from actors.agents.conversation_messages import BeginConversation, EraseConversation, ForkConversation, SetTitle
 from actors.agents.conversations_in_use import ConversationLoaded
 from actors.agents.events import deployment_event
 from actors.agents.messages import (
@@ -43,6 +46,7 @@ from actors.webhooks.outbox import Outbox
 from actors.wire import Record
 from persistence import agents, conversations, domains
 from persistence.agents import AgentRow
+from persistence.conversations import ConversationRow
 from persistence.store import ROWS, Store
 
 
@@ -245,6 +249,29 @@ class AgentActor(DurableActor):
     def _engine_ended(self, message: EngineEnded) -> None:
         if self._chats is not None:
             self._chats.engine_ended(message)
+
+    # conversations
+
+    @handles(BeginConversation)
+    def _begin_conversation(self, message: BeginConversation) -> AsyncFuture[ConversationRow]:
+        agent = self._seen_by(message.viewer_id, message.access_granted)
+        return conversation_changes.begin_conversation(self, agent, message)
+
+    @handles(SetTitle)
+    def _set_title(self, message: SetTitle) -> AsyncFuture[ConversationRow]:
+        return conversation_changes.set_title(self, self._clock, message)
+
+    @handles(ForkConversation)
+    def _fork(self, message: ForkConversation) -> AsyncFuture[ConversationRow]:
+        return conversation_changes.fork(self, self._chats or self._begin_chats(), message)
+
+    @handles(MessagesCopied)
+    def _messages_copied(self, message: MessagesCopied) -> None:
+        conversation_changes.finish_fork(self, message)
+
+    @handles(EraseConversation)
+    def _erase(self, message: EraseConversation) -> AsyncFuture[None]:
+        return conversation_changes.erase(self, self._chats or self._begin_chats(), message)
 
     # life
 

@@ -39,13 +39,14 @@ class ConversationLoaded(OwnTell):
 class ConversationsInUse:
     """Holds conversations by their keys, the last used last."""
 
-    __slots__ = ("_by_key", "_clock", "_engine", "_host")
+    __slots__ = ("_by_key", "_clock", "_engine", "_erased", "_host")
 
     def __init__(self, host: ChatHost, engine: EngineRunner, clock: Clock) -> None:
         self._host = host
         self._engine = engine
         self._clock = clock
         self._by_key: dict[str | int, Conversation] = {}
+        self._erased = set[int]()
 
     def of(self, agent: AgentRow, message: SendChat) -> Conversation:
         """Find the conversation of a chat, or begin it, or begin to load it."""
@@ -82,6 +83,19 @@ class ConversationsInUse:
         """Drop a conversation, and return the chats that were under way in it."""
         self._by_key.pop(conversation.key, None)
         return conversation.under_way()
+
+    def erase(self, number: int, key: str | int) -> Conversation | None:
+        """Drop a conversation that is being erased, and return it; nothing that was read of it counts any more."""
+        self._erased.add(number)
+        conversation = self._by_key.get(key)
+        if conversation is None or (conversation.loaded and conversation.id != number):
+            return None
+        return self._by_key.pop(key)
+
+    def still_stored(self, message: ConversationLoaded) -> tuple[int, int] | None:
+        """Return number and last seq of a conversation that was read, unless it was erased meanwhile."""
+        stored = message.stored
+        return None if stored is None or stored[0] in self._erased else stored
 
     def found(self, key: str | int) -> Conversation | None:
         """Return a conversation that is in memory."""

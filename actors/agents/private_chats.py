@@ -2,6 +2,7 @@
 
 from __future__ import annotations  # nested functions would build theirs at each call
 
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,6 +117,17 @@ class PrivateChats:
         self._stale = True
         self._retire_if_stale()
 
+    def erase(self, number: int, key: str | int) -> int:
+        """Drop a conversation that is being erased; return its last seq, 0 if it was not in memory."""
+        conversation = self._conversations.erase(number, key)
+        for chat in () if conversation is None else conversation.under_way():
+            chat.answer.fail(no_such_conversation())
+        return 0 if conversation is None else conversation.last_seq
+
+    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run work of the actor in a task."""
+        self._engine.in_background(work)
+
     def _retire_if_stale(self) -> None:
         if self._stale and not self.any_under_way:
             self._host.retire()
@@ -125,16 +137,16 @@ class PrivateChats:
         conversation = message.conversation
         if not self._conversations.holds(conversation):
             return
-        error = message.error
-        if error is None and message.stored is None and isinstance(conversation.key, int):
+        error, stored = message.error, self._conversations.still_stored(message)
+        if error is None and stored is None and isinstance(conversation.key, int):
             error = no_such_conversation()
         if error is not None:
             for chat in self._conversations.drop(conversation):
                 chat.answer.fail(error)
             self._retire_if_stale()
             return
-        if message.stored is not None and message.newest is not None:
-            conversation.take(self._host.store, *message.stored, message.newest)
+        if stored is not None and message.newest is not None:
+            conversation.take(self._host.store, *stored, message.newest)
         conversation.loaded = True
         self._go_on(conversation)
 

@@ -21,13 +21,15 @@ A = TypeVar("A", bound=Quoting)
 class Answer:
     """The answer of a command: records in `profile`, the rest in `content`, and a cursor if there is another page.
 
-    `quoted` are the positions of the memories whose texts stand in an answer that may be kept for its Idempotency-Key.
+    `quoted` are the positions of the memories whose texts stand in an answer that may be kept for its Idempotency-Key,
+    and `conversation_number` is that of the private conversation whose messages or title stand in it.
     """
 
     profile: Sequence[dict[str, Any]] = ()
     content: Sequence[dict[str, Any]] = ()
     next: str | None = None
     quoted: tuple[int, ...] = ()
+    conversation_number: int | None = None
 
 
 class Elsewhere(BaseException):

@@ -2,8 +2,9 @@
 
 from actors.agents.messages import no_such_conversation
 from actors.calls.call import Call
+from actors.calls.targets import target_agent_id
 from actors.conversations.ids import conversation_id, number_of
-from actors.errors import InvalidField
+from actors.errors import InvalidField, NotFound
 from persistence import conversations
 from persistence.conversations import ConversationRow
 from persistence.users import name_key
@@ -23,6 +24,25 @@ async def own_conversation(call: Call, id: str) -> ConversationRow:
     if not rows or id != conversation_id(rows[0].number, rows[0].agent_id):
         raise no_such_conversation()
     return rows[0]
+
+
+async def target_conversation(call: Call) -> ConversationRow:
+    """Read the caller's conversation that `target.conversation` names, by its id or as the default one.
+
+    Raises:
+        NotFound: there is none such; or no such agent.
+        NothingSelected: the default one is named without an agent, and none is selected.
+        InvalidField: the named agent is not the conversation's.
+    """
+    id = call.target.conversation or ""
+    if id != DEFAULT:
+        row = await own_conversation(call, id)
+        require_agent_of(call, row)
+        return row
+    agent_id = await target_agent_id(call)
+    for row in await call.core.store.fetch(conversations.default_of(agent_id, call.user.user_id)):
+        return row
+    raise NotFound("You have no default conversation with this agent; the first AP_Chat begins it.")
 
 
 def require_agent_of(call: Call, row: ConversationRow) -> None:

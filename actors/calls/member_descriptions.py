@@ -8,8 +8,12 @@ _SELECTED_AGENT = "The agent's name; the selected agent when absent."
 _SELECTED_DOMAIN = "The domain's name; the selected domain when absent."
 _SELECTED_ZONE = "The zone's name; when absent, the selected zone if it is in that domain, else the lobby."
 _CONVERSATION = "The conversation's id (`cnv_...`), or `default` for the one that AP_Chat uses when none is named."
+_SOME_CONVERSATION = "The conversation's id (`cnv_...`, from CV_List), or `default` for the default one with the agent."
+_ITS_AGENT = "The agent whose default conversation is meant, the selected one when absent; an id needs no agent."
+_TITLE = "The conversation's title"
 _OWN_NAME = "Your own user name, or nothing: nobody else can be named here."
 _OWNER = "The name of the agent's owner, as a check that the right agent is meant; usually left out."
+_OF_CONVERSATION = {"target.agent": _ITS_AGENT, "target.conversation": _SOME_CONVERSATION}
 _KEEPS = "stays as it is when absent"
 _MEMORIES_OF = (
     "Takes the memories that this agent loaded; with `vx.name`, those that fit both. The selected agent is no default."
@@ -212,6 +216,34 @@ OF_COMMAND: Mapping[str, Mapping[str, str]] = {
         "vx.name": f"The bank's name from now on: {NAME_RULE}. Send the present one to keep it.",
         "vx.description": "What the bank is for, for people.",
         "vx.access": _CHANGED_ACCESS,
+    },
+    "CV_Create": {
+        "target.agent": "The name of the agent to converse with; the selected agent when absent.",
+        "vx": "The new conversation.",
+        "vx.name": f"{_TITLE}, 1 to 200 characters; none when absent.",
+    },
+    "CV_Destroy": _OF_CONVERSATION,
+    "CV_Fork": {
+        **_OF_CONVERSATION,
+        "vx": "What to copy.",
+        "vx.seq": "The `seq` of the last message to copy; all messages when absent.",
+    },
+    "CV_List": {
+        "target": "Narrows the list.",
+        "target.agent": "Lists only the conversations with this agent; those with all agents when absent.",
+    },
+    "CV_Read": _OF_CONVERSATION,
+    "CV_Search": {
+        "target": "Narrows the search.",
+        "target.agent": "Searches only the conversations with this agent; those with all agents when absent.",
+        "target.conversation": "Searches only this conversation: its id (`cnv_...`), or `default`.",
+        "content": "The words to find, or a question.",
+        "page.limit": "The largest number of messages to return; 50 when absent.",
+    },
+    "CV_Update": {
+        **_OF_CONVERSATION,
+        "vx": "The conversation as it should be.",
+        "vx.name": f"{_TITLE} from now on, 1 to 200 characters.",
     },
 }
 """The meaning of a member to one command, by service and path."""

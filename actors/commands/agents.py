@@ -14,7 +14,7 @@ from actors.errors import InvalidField, NotPermitted
 from actors.sessions.messages import SelectAgent
 from actors.users.messages import USER, CreateAgent, OnRoster
 from actors.wire import Record
-from persistence import agents, banks, domains, offers
+from persistence import agents, banks, domains, offers, own_conversations
 from persistence.agents import AgentChanges
 from persistence.users import name_key
 
@@ -42,7 +42,7 @@ async def read(call: Call) -> Answer:
         "domains": await _domains_of(call, view) if view.has_domains else [],
         "banks": await _banks_of(call, view) if view.has_banks else [],
         "offers": await _offers_to(call, view) if view.has_offers else [],
-        "messages": view.messages,
+        "messages": await _messages_with(call, view) if view.messages else 0,
     }
     return Answer(profile=[view.record], content=[links])
 
@@ -64,6 +64,12 @@ async def _offers_to(call: Call, view: AgentView) -> list[Record]:
         return []
     rows = await call.core.store.fetch(offers.of_agent(view.row.id, LISTED_BANKS))
     return [offer_record(row) for row in rows]
+
+
+async def _messages_with(call: Call, view: AgentView) -> int:
+    """Count the messages of the caller's own conversations with the agent."""
+    (count,) = await call.core.store.fetch(own_conversations.messages_between(view.row.id, call.user.user_id))
+    return count
 
 
 async def list_agents(call: Call) -> Answer:

@@ -18,7 +18,7 @@ from actors.commands.chat_memories import memories_for_chat
 from actors.commands.command import AGENT_MEMBERS, PAGE, ZONE_MEMBERS, Command, ToolDescription
 from actors.commands.talk import CHAT_TIMEOUT_S, send_chat
 from actors.conversations.conversation import ChatSent
-from actors.conversations.ids import conversation_id, run_of
+from actors.conversations.ids import conversation_id, number_of, run_of
 from actors.conversations.place import ChatPlace
 from actors.conversations.records import message_record
 from actors.conversations.stored import from_row, quoted_positions
@@ -79,6 +79,7 @@ async def _send(call: Call, agent_id: str, place: ChatPlace | None) -> Answer:
         return Answer(
             content=[message_record(sent.message, None, conversation), message_record(sent.reply, None, conversation)],
             quoted=quoted_positions(sent.reply, memories),
+            conversation_number=number_of(conversation or ""),
         )
 
     content, resumes = call.request.content or "", None

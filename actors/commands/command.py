@@ -95,4 +95,4 @@ class Command:
         return self.run is not not_available or self.follow is not None
 
 
-_GROUP_OF_PREFIX = {"US": "user", "AP": "agent", "DM": "domain", "ZN": "zone", "MB": "bank"}
+_GROUP_OF_PREFIX = {"US": "user", "AP": "agent", "DM": "domain", "ZN": "zone", "MB": "bank", "CV": "conversation"}

@@ -1,6 +1,6 @@
 """COMMANDS: every service of the command bus, in the order of the documentation."""
 
-from actors.commands import agents, banks, chat, domains, memberships, memories, roster, users, zones
+from actors.commands import agents, banks, chat, conversations, domains, memberships, memories, roster, users, zones
 from actors.commands.command import Command
 
 GROUPS = {
@@ -9,6 +9,7 @@ GROUPS = {
     "domain": "03 - Domain",
     "zone": "04 - Zone",
     "bank": "05 - Bank",
+    "conversation": "06 - Conversation",
 }
 """The first segments of the aliases, each with its tag in the OpenAPI document."""
 
@@ -26,6 +27,7 @@ _BY_NAME = (
     *zones.COMMANDS,
     *banks.COMMANDS,
     *memories.COMMANDS,
+    *conversations.COMMANDS,
 )
 
 COMMANDS: dict[str, Command] = {

@@ -20,7 +20,7 @@ from actors.calls.conversation_targets import own_conversation
 from actors.calls.targets import has_access_to
 from actors.commands.chat_memories import memories_for_chat
 from actors.conversations.conversation import ChatSent, RunBegun
-from actors.conversations.ids import conversation_id, run_of
+from actors.conversations.ids import conversation_id, number_of, run_of
 from actors.conversations.place import Beginning, ChatPlace, Earlier, RunKey
 from actors.conversations.stored import from_row, quoted_positions
 from actors.engines.message import Utterance
@@ -90,6 +90,11 @@ class Talked(NamedTuple):
     conversation: str | None
     outcome: Reply | None = None
     quoted: tuple[int, ...] = ()
+
+    @property
+    def conversation_number(self) -> int | None:
+        """The conversation's number, for the kept answer of a request with an Idempotency-Key."""
+        return None if self.conversation is None else number_of(self.conversation)
 
     @property
     def run(self) -> str:
@@ -290,6 +295,7 @@ class _NotSent(NamedTuple):
 
     reason: MemoriesNeeded | RanBefore
     quoted: tuple[int, ...] = ()
+    conversation_number: int | None = None
 
 
 def _talked(sent: ChatSent, memories: tuple[Memory, ...]) -> Talked:

@@ -26,11 +26,16 @@ Audit = Callable[[int], Write]
 
 
 class Quoting(Protocol):
-    """An answer of a command; `quoted` are the positions of the memories whose texts it contains."""
+    """An answer of a command: the places of the texts in it, so that erasing these erases the kept answer, too."""
 
     @property
     def quoted(self) -> tuple[int, ...]:
-        """The memories' positions in the store."""
+        """The positions, in the store, of the memories whose texts it contains."""
+        ...
+
+    @property
+    def conversation_number(self) -> int | None:
+        """The number of the private conversation of which it contains messages or the title."""
         ...
 
 
@@ -65,10 +70,10 @@ class IdempotencyKey:
     def _purpose(self) -> str:
         return f"answer {self.credential_id} {self.digest.hex()}"
 
-    def keep(self, rendered: Rendered, quoted: tuple[int, ...] = ()) -> list[Write]:
+    def keep(self, rendered: Rendered, quoted: tuple[int, ...] = (), conversation: int | None = None) -> list[Write]:
         """Make the rows of an answer and of its quotes; the store refuses them if the key has an answer already."""
         answer, now = self.sealer.seal(rendered.body, self._purpose), self.clock()
-        row = IdempotencyRow(self.fingerprint, rendered.status, answer, None)
+        row = IdempotencyRow(self.fingerprint, rendered.status, answer, None, conversation)
         return [
             idempotency_records.forget_quotes(self.credential_id, self.digest),
             idempotency_records.keep(self.credential_id, self.digest, self.user_id, now, now - KEPT_MS, row),
@@ -78,6 +83,10 @@ class IdempotencyKey:
                 for note in (idempotency_records.quote, idempotency_records.redact_if_censored)
             ),
         ]
+
+    def redact_if_erased(self, conversation: int) -> Write:
+        """Make the write that redacts the answer if a conversation is gone by now."""
+        return idempotency_records.redact_if_erased(conversation, self.credential_id, self.digest)
 
     def begin(self, message_id: str) -> Write:
         """Make the row of a chat whose message awaits its reply; the store refuses it if another execution began."""
@@ -123,7 +132,7 @@ class Receipt:
         writes = [] if self._audit is None else [self._audit(0)]
         if self._key is not None and self._render is not None and not self.repeatable:
             self.rendered = self._render(self.answer)
-            writes += self._key.keep(self.rendered, self.answer.quoted)
+            writes += self._key.keep(self.rendered, self.answer.quoted, self.answer.conversation_number)
         return writes
 
     def begin(self, message_id: str) -> list[Write]:
@@ -141,9 +150,17 @@ class Receipt:
         self.written = False
         self.answer = self.rendered = None
 
-    def rest(self, internal_code: int, rendered: Rendered | None, quoted: tuple[int, ...] = ()) -> list[Write]:
+    def rest(
+        self,
+        internal_code: int,
+        rendered: Rendered | None,
+        quoted: tuple[int, ...] = (),
+        conversation: int | None = None,
+    ) -> list[Write]:
         """Make the rows still missing after the command; `rendered`, if given, is the answer to store."""
         writes = [] if self._audit is None or self.written else [self._audit(internal_code)]
         if self._key is not None and rendered is not None and self.rendered is None:
-            writes += self._key.keep(rendered, quoted)
+            writes += self._key.keep(rendered, quoted, conversation)
+            if conversation is not None:
+                writes.append(self._key.redact_if_erased(conversation))
         return writes

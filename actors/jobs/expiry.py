@@ -13,7 +13,7 @@ from actors.idempotency.records import KEPT_MS
 from actors.plans import DAY_MS
 from actors.runtime.placement import HOUSEKEEPER
 from actors.sessions.messages import TOUCH_MS
-from persistence import credentials, idempotency_records, logon_places, run_keys, users
+from persistence import conversation_copies, credentials, idempotency_records, logon_places, run_keys, users
 from persistence.store import StoreUnavailable, Unit
 from persistence.users import NO_PASSWORD
 
@@ -21,6 +21,9 @@ EVERY_S = 3600.0
 
 SANDBOX_MS = 30 * DAY_MS
 """Age of a sandbox key's last use at which its user is removed; so is the user of a revoked one."""
+
+COPYING_MS = 3_600_000
+"""Age of the copy of a conversation from which on nobody is at work on it any more: a crash has left it."""
 
 log = logging.getLogger("parley.housekeeping")
 
@@ -53,6 +56,8 @@ async def remove_expired(core: Core) -> None:
         keys = run_keys.delete_older(now - KEY_MS)
         answers = idempotency_records.delete_older(now - KEPT_MS)
         await core.store.commit(Unit((expired, answers, keys, forgotten)))
+        for number in await core.store.fetch(conversation_copies.left_before((now - COPYING_MS) << 22)):
+            await core.store.commit(Unit(conversation_copies.drop(number)))
     for user_id in await core.store.fetch(users.sandboxes_unused_since(now - SANDBOX_MS)):
         if core.placement.mine(user_id):
             await remove(Call(core, "housekeeping", address=""), user_id, NO_PASSWORD)

@@ -10,7 +10,8 @@ of which each takes what is in its own shards.
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Sequence
-from time import perf_counter
+from contextlib import suppress
+from time import monotonic, perf_counter
 from typing import Any, NamedTuple, TypeVar
 
 from actors.banks.loading import indexed, memory_terms
@@ -76,16 +77,14 @@ class _Talks(NamedTuple):
     of: archive.Stream[Any]
 
 
-_TALKS = (
-    _Talks(
-        0,
-        reindexing.conversations_after,
-        reindexing.conversation,
-        conversations.page_after,
-        archive.CONVERSATION,
-    ),
-    _Talks("", reindexing.zones_after, reindexing.zone, zones.page_after, archive.ZONE),
+_CONVERSATIONS = _Talks(
+    0,
+    reindexing.conversations_after,
+    reindexing.conversation,
+    conversations.page_after,
+    archive.CONVERSATION,
 )
+_TALKS = (_CONVERSATIONS, _Talks("", reindexing.zones_after, reindexing.zone, zones.page_after, archive.ZONE))
 
 
 async def keep_indexing(core: Core) -> None:
@@ -98,7 +97,16 @@ async def keep_indexing(core: Core) -> None:
             log.warning("stored texts wait to be indexed because the store takes no writes: %s", error)
             await asyncio.sleep(RETRY_AFTER_S)
             continue
-        await asyncio.sleep(LOOK_EVERY_S)
+        await _index_forks(core, LOOK_EVERY_S)
+
+
+async def _index_forks(core: Core, for_s: float) -> None:
+    """Index new copies of conversations as they come, for some time."""
+    until = monotonic() + for_s
+    while (left := until - monotonic()) > 0:
+        with suppress(TimeoutError, StoreUnavailable):  # the next look finds what is left
+            number = await asyncio.wait_for(core.forked.get(), left)
+            await index_conversation(core.store, number, core.placement.mine)
 
 
 async def _pause(began: float) -> None:
@@ -175,6 +183,17 @@ async def index_talks(store: Store, mine: Mine = all_mine) -> None:
     """
     for talks in _TALKS:
         await _index_talks(store, talks, mine)
+
+
+async def index_conversation(store: Store, number: int, mine: Mine = all_mine) -> None:
+    """Index a conversation's older messages, if they are far behind.
+
+    Raises:
+        StoreUnavailable: the store can't be read or written.
+    """
+    for stream in await store.fetch(reindexing.conversation(number)):
+        if _is_behind(stream) and mine(stream.owner):
+            await _tried(store, number, _index_talk(store, _CONVERSATIONS, stream, mine))
 
 
 async def _index_talks(store: Store, talks: _Talks, mine: Mine) -> None:

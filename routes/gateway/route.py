@@ -30,6 +30,8 @@ class RouteReply:
     """Further headers, of a route without Idempotency-Key."""
     media_type: str = JSON
     """The same: its media type."""
+    conversation_number: int | None = None
+    """The number of the private conversation whose messages or title stand in it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,7 @@ _TAGS = {
     "03 - Domain": "Workspaces: members, invitations and bans.",
     "04 - Zone": "Streams of messages in a domain: posting, reading, and following them live.",
     "05 - Bank": "Memory banks: memories of agents, permissions, recall and erasing.",
+    "06 - Conversation": "Private conversations: several with an agent, titles, search, forks and erasing.",
     "Gateway": "The command bus itself, health, metrics, this document, and the audit log.",
     "API Keys": "Long-lived keys for programs, and sandbox keys for trials.",
     "Webhooks": "Signed events to your endpoints: types, endpoints, deliveries and their attempts.",

@@ -19,7 +19,7 @@ from tests.support.clock import MovableClock
 from tests.support.gateway import PASSWORD, Client
 from tests.support.in_process import commanded
 from tests.support.log_ons import OTHER, WRONG, log_on, works
-from tests.support.operator import on_plan, set_plan
+from tests.support.operator import live_actor, on_plan, set_plan
 
 # US_Create
 
@@ -436,13 +436,14 @@ async def test_after_destroy_every_name_is_free_again_and_nothing_is_inherited(s
 async def test_another_s_agent_forgets_the_conversation_with_a_destroyed_user(
     user: Client, sanic_client: Client, unique: str
 ):
-    await user.agent(f"{unique}-agent", access="public")
+    agent = await user.agent(f"{unique}-agent", access="public")
     guest = await sanic_client.register(f"{unique}-guest")
     target = {"agent": f"{unique}-agent"}
     (await guest.command("AP_Chat", target=target, content="Hello")).ok()
     (await user.command("AP_Chat", target=target, content="Hello")).ok()
-    assert (await user.command("AP_Read")).ok().content[0]["messages"] == 4
+    assert (await live_actor(user, "agent", agent["id"])).body["state"]["messages"] == 4
     (await guest.command("US_Destroy", vx={"secret": PASSWORD})).ok()
     assert (await user.command("AP_Read")).ok().content[0]["messages"] == 2
+    assert (await live_actor(user, "agent", agent["id"])).body["state"]["messages"] == 2
     again = await sanic_client.register(f"{unique}-guest")
     assert (await again.command("AP_History", target=target)).ok().content == []

@@ -88,7 +88,7 @@ async def test_every_route_is_in_the_document_and_the_reverse(tmp_path: Path, do
 
 
 def test_every_alias_is_its_group_and_its_operation():
-    groups = {"US": "user", "AP": "agent", "DM": "domain", "ZN": "zone", "MB": "bank"}
+    groups = {"US": "user", "AP": "agent", "DM": "domain", "ZN": "zone", "MB": "bank", "CV": "conversation"}
     for service, command in COMMANDS.items():
         prefix, operation = service.split("_")
         assert command.alias == f"/{groups[prefix]}/{operation.lower()}"

@@ -34,7 +34,7 @@ def test_the_line_that_starts_it_with_a_model_holds_settings_that_are_accepted()
 
 def test_the_table_of_services_has_each_one():
     table = README.partition("## What works today")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| (?:user|agent|domain|zone|bank) \| (.*) \|$", table, re.MULTILINE)
+    rows = re.findall(r"^\| (?:user|agent|domain|zone|bank|conversation) \| (.*) \|$", table, re.MULTILINE)
     named = [name for row in rows for name in re.findall(r"\b[A-Z]{2}_[A-Za-z]+", row)]
     assert set(named) == set(COMMANDS)
 

@@ -14,6 +14,8 @@ from persistence import (
     audit,
     banks,
     censoring,
+    conversation_copies,
+    conversation_search,
     conversations,
     credentials,
     deliveries,
@@ -27,6 +29,7 @@ from persistence import (
     master_key,
     memories,
     offers,
+    own_conversations,
     push_configs,
     quotas,
     quotes,
@@ -42,6 +45,8 @@ from persistence import (
 )
 from persistence.agents import AgentChanges, AgentRow
 from persistence.banks import BankChanges, BankRow
+from persistence.conversation_copies import Copied
+from persistence.conversation_search import Stretch
 from persistence.conversations import MessageRow
 from persistence.credentials import SessionRow
 from persistence.deliveries import Recovery, ResultRow
@@ -51,6 +56,7 @@ from persistence.endpoints import EndpointRow
 from persistence.events import EventRow
 from persistence.idempotency_records import IdempotencyRow
 from persistence.memories import Choice, MemoryRow, Part
+from persistence.own_conversations import Used
 from persistence.push_configs import PushConfigRow
 from persistence.search_index import DONE, IndexedText
 from persistence.skills import SkillRow
@@ -557,7 +563,63 @@ KEPT_ANSWERS = (
     call(idempotency_records.forget_quotes, "ses_1", KEY_2),
 )
 
+_COPIES = [
+    Copied(1, "msg_1", None, "msg_c1", None),
+    Copied(2, "msg_2", sources("far", "near", "él"), "msg_c2", sources("far", "near", "él")),
+]
+
+OWN_TALK = (
+    *(
+        call(own_conversations.listed, "usr_1", agent, upto, after, 2)
+        for agent, upto, after in product((None, "agt_1"), (2**62, 101), (None, Used(106, 1)))
+    ),
+    call(own_conversations.listed, "usr_2", "agt_2", 2**62, None, 9),
+    call(own_conversations.set_title, 3, "usr_1", OTHER_SIDE, 108),
+    call(own_conversations.set_title, 3, "usr_2", "Mine", 108),
+    call(own_conversations.messages_between, "agt_1", "usr_1"),
+    call(own_conversations.messages_between, "agt_2", "usr_1"),
+    *(
+        call(conversation_search.searched, "usr_1", agent, number, 9)
+        for agent, number in ((None, None), ("agt_1", None), (None, 3), ("agt_2", 3))
+    ),
+    call(conversation_search.searched, "usr_2", None, 1, 9),
+    call(conversation_search.messages_of, [Stretch(3, 1, 2), Stretch(1, 0, 1), Stretch(9, 0, 1)]),
+    call(conversation_search.messages_at, "usr_1", [(3, 1), (1, 4), (2, 1), (3, 9)]),
+    call(conversation_copies.begin, 7, 1, "usr_1", OTHER_SIDE),
+    call(conversation_copies.begin, 8, 1, "usr_2", None),
+    call(conversation_copies.begin, 8, 7, "usr_1", None),
+    call(conversation_copies.to_copy, 1, 0, 4, 2),
+    call(conversation_copies.to_copy, 1, 2, 3, 9),
+    call(conversation_copies.add, 7, 1, _COPIES),
+    call(conversation_copies.add, 9, 1, _COPIES),
+    call(conversation_copies.add, 7, 1, [_COPIES[1]._replace(sources=sources("close"))]),
+    call(conversation_copies.add, 7, 1, [_COPIES[0]._replace(id="msg_9")]),
+    call(conversations.page_after, 7, 0, 9),
+    call(conversations.of_user, 7, "usr_1"),
+    call(conversations.numbered, 7, "agt_1", "usr_1"),
+    call(conversation_copies.left_before, 8),
+    call(conversation_copies.left_before, 7),
+    call(conversation_copies.drop, 1),
+    call(conversation_copies.finish, 7),
+    call(conversation_copies.drop, 7),
+    call(conversations.of_user, 7, "usr_1"),
+    call(conversation_copies.begin, 8, 7, "usr_1", None),
+    call(idempotency_records.keep, "ses_1", b"key 3", "usr_1", 204, 203, replace(KEPT, conversation_id=7)),
+    call(idempotency_records.redact_if_erased, 7, "ses_1", b"key 3"),
+    call(idempotency_records.of_key, "ses_1", b"key 3", 100),
+    call(idempotency_records.redact_of_conversation, 7),
+    call(idempotency_records.of_key, "ses_1", b"key 3", 100),
+    call(idempotency_records.of_key, "ses_1", KEY, 100),
+    call(own_conversations.erase, 3, "usr_2"),
+    call(own_conversations.erase, 3, "usr_1"),
+    call(own_conversations.erase, 3, "usr_1"),
+    call(idempotency_records.redact_if_erased, 3, "ses_1", KEY),
+    call(idempotency_records.of_key, "ses_1", KEY, 100),
+    call(conversations.bound_to, "usr_1", "agt_1", "thread"),
+)
+
 CENSORED = (
+    call(conversation_copies.begin, 9, 7, "usr_1", None),
     call(censoring.censor, "bnk_1", Choice("moon"), 300),
     call(conversations.page_after, 1, 0, 9, alike=with_sources),
     call(zones.page_after, "zon_1", 0, 9, alike=with_sources),
@@ -708,6 +770,7 @@ SECTIONS: Mapping[str, tuple[Step, ...]] = {
     "documents": DOCUMENTS,
     "index": INDEX,
     "kept answers": KEPT_ANSWERS,
+    "own talk": OWN_TALK,
     "censored": CENSORED,
     "webhooks": WEBHOOKS,
     "library": LIBRARY,

@@ -9,12 +9,15 @@ ALTER TABLE conversations
     -- are not stored, `scope` of the end user whom that client named.
     ADD opening    text COLLATE "C",
     ADD cut        bigint NOT NULL DEFAULT 0,
-    ADD scope      text COLLATE "C" NOT NULL DEFAULT '';
+    ADD scope      text COLLATE "C" NOT NULL DEFAULT '',
+    -- The number of the conversation whose copy this one is, until the copy is complete; nobody sees it before.
+    ADD copying    bigint;
 CREATE UNIQUE INDEX conversations_default ON conversations (agent_id, user_id) WHERE is_default = 1;
 DROP INDEX conversations_user;
 CREATE INDEX conversations_user ON conversations (user_id, agent_id);
 CREATE INDEX conversations_agent ON conversations (agent_id);
 CREATE INDEX conversations_opening ON conversations (user_id, agent_id, opening) WHERE opening IS NOT NULL;
+CREATE INDEX conversations_copying ON conversations (copying) WHERE copying IS NOT NULL;
 
 -- `answers` is the seq of the user's message that a reply belongs to, if others came between.
 ALTER TABLE messages
@@ -55,3 +58,7 @@ CREATE INDEX run_keys_at ON run_keys (at);
 ALTER TABLE run_keys
     ALTER digest SET STATISTICS 0,
     ALTER fingerprint SET STATISTICS 0;
+
+-- The conversation of whose messages, or of whose title, a kept answer has texts: what its end has to withdraw.
+ALTER TABLE kept_answers ADD conversation_id bigint;
+CREATE INDEX kept_answers_conversation ON kept_answers (conversation_id) WHERE conversation_id IS NOT NULL;

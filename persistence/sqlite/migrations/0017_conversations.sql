@@ -13,7 +13,9 @@ CREATE TABLE conversations_new (
     -- are not stored, `scope` of the end user whom that client named.
     opening    TEXT,
     cut        INTEGER NOT NULL DEFAULT 0,
-    scope      TEXT NOT NULL DEFAULT ''
+    scope      TEXT NOT NULL DEFAULT '',
+    -- The number of the conversation whose copy this one is, until the copy is complete; nobody sees it before.
+    copying    INTEGER
 ) STRICT;
 INSERT INTO conversations_new (id, user_id, agent_id) SELECT id, user_id, agent_id FROM conversations;
 DROP TABLE conversations;
@@ -22,6 +24,7 @@ CREATE UNIQUE INDEX conversations_default ON conversations (agent_id, user_id) W
 CREATE INDEX conversations_user ON conversations (user_id, agent_id);
 CREATE INDEX conversations_agent ON conversations (agent_id);
 CREATE INDEX conversations_opening ON conversations (user_id, agent_id, opening) WHERE opening IS NOT NULL;
+CREATE INDEX conversations_copying ON conversations (copying) WHERE copying IS NOT NULL;
 CREATE TRIGGER conversation_index_removed BEFORE DELETE ON conversations BEGIN
     DELETE FROM collections WHERE conversation_id = old.id;
 END;
@@ -53,3 +56,7 @@ CREATE TABLE run_keys (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX run_keys_conversation ON run_keys (conversation_id);
 CREATE INDEX run_keys_at ON run_keys (at);
+
+-- The conversation of whose messages, or of whose title, a kept answer has texts: what its end has to withdraw.
+ALTER TABLE kept_answers ADD COLUMN conversation_id INTEGER;
+CREATE INDEX kept_answers_conversation ON kept_answers (conversation_id) WHERE conversation_id IS NOT NULL;

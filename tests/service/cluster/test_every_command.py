@@ -18,6 +18,7 @@ from tests.support.roaming import Roaming
 
 OWNER, GUEST = "owner", "guest"
 SCOUT = {"agent": "scout"}
+DEFAULT = {"agent": "scout", "conversation": "default"}
 VISITOR: dict[str, Any] = {"domain": "observatory", "agent": "visitor"}
 NOTES: dict[str, Any] = {"bank": "field-notes", "agent": "visitor"}
 HERE: dict[str, Any] = {"domain": "observatory"}
@@ -33,6 +34,15 @@ EVENING: list[tuple[str, str, dict[str, Any]]] = [
     (OWNER, "AP_Chat", {"content": "The Moon is far away."}),
     (GUEST, "AP_Chat", {"content": "My name is Grace."}),
     (GUEST, "AP_History", {"target": SCOUT}),
+    (OWNER, "CV_Create", {"target": SCOUT, "vx": {"name": "Moons"}}),
+    (OWNER, "CV_Read", {"target": DEFAULT}),
+    (OWNER, "CV_Update", {"target": DEFAULT, "vx": {"name": "Moon"}}),
+    (OWNER, "CV_Fork", {"target": DEFAULT, "vx": {"seq": 1}}),
+    (OWNER, "CV_Fork", {"target": DEFAULT, "vx": {"seq": 3}}),
+    (OWNER, "CV_List", {}),
+    (OWNER, "CV_Search", {"content": "the Moon"}),
+    (OWNER, "CV_Destroy", {"target": DEFAULT}),
+    (OWNER, "CV_List", {"target": SCOUT}),
     (OWNER, "AP_Modify", {"target": SCOUT, "vx": {"access": "public"}}),
     (OWNER, "AP_Update", {"target": SCOUT, "vx": {"name": "scout", "description": "Finds everything out"}}),
     (GUEST, "AP_Read", {"target": SCOUT}),

@@ -113,11 +113,12 @@ async def test_any_valid_text_is_kept_as_it_is(user: Client, unique: str, text: 
 THIRTY_DIGITS = int("9" * 30)
 WRONG = [
     *(("target", value) for value in ("text", 1, True, [], 1.5)),
-    *((f"target.{member}", 1) for member in ("user", "agent", "domain", "zone", "bank")),
+    *((f"target.{member}", 1) for member in ("user", "agent", "domain", "zone", "bank", "conversation")),
     *(("target.agent", value) for value in (True, [], {}, ["a"], 0.5, THIRTY_DIGITS, "a\0b", "\0", "x" * 201)),
     *(("vx", value) for value in ("text", 1, False, [], [{}])),
     *((f"vx.{member}", value) for member in ("name", "description", "profile", "secret") for value in (7, {}, "a\0")),
     *((f"vx.{member}", value) for member in ("access", "permission") for value in (1, [], "PUBLIC", "all", "public\0")),
+    *(("vx.seq", value) for value in ("5", 0, -1, 1.5, True, [], 2**53)),
     *((f"vx.{member}", "x" * 8_001) for member in ("description", "profile")),
     ("vx.secret", "x" * 257),
     *(("content", value) for value in (1, True, [], {}, ["text"], "\0", "text\0", "x" * 32_001)),

@@ -152,6 +152,13 @@ async def test_the_result_of_every_tool_is_as_its_schema_says(
         ("MB_Read", {"target": {"bank": bank}}),
         ("MB_Recall", {"target": {"bank": bank}, "content": "Moon"}),
         ("AP_Chat", {"target": {"agent": agent}, "content": "How far away is the Moon?"}),
+        ("CV_Create", {"target": {"agent": agent}, "vx": {"name": "Moons"}}),
+        ("CV_List", {}),
+        ("CV_Read", {"target": {"conversation": "default"}}),
+        ("CV_Update", {"target": {"conversation": "default"}, "vx": {"name": "Moon"}}),
+        ("CV_Search", {"content": "Moon"}),
+        ("CV_Fork", {"target": {"conversation": "default"}, "vx": {"seq": 2}}),
+        ("CV_Destroy", {"target": {"conversation": "default"}}),
         ("MB_List", {}),
         ("MB_Permissions", {"target": {"bank": bank, "agent": other}, "vx": {"permission": "read"}}),
         ("MB_AgentList", {"target": {"bank": bank}}),
@@ -238,7 +245,7 @@ async def test_a_tool_of_a_group_that_was_not_asked_for_is_not_called(user: Clie
 @pytest.mark.parametrize(
     ("query", "said"),
     [
-        ("groups=agnet", "Unknown group 'agnet': the groups are user, agent, domain, zone, bank"),
+        ("groups=agnet", "Unknown group 'agnet': the groups are user, agent, domain, zone, bank, conversation"),
         ("groups=agent,bnak", "Unknown group 'bnak'"),
         ("groups=Agent", "Unknown group 'Agent'"),
         ("groups=", "Unknown group ''"),

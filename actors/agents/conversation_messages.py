@@ -1,0 +1,42 @@
+"""The messages by which an agent's actor changes its conversations otherwise than by chats."""
+
+from dataclasses import dataclass
+
+from actors.runtime.mailbox import Ask
+from persistence.conversations import ConversationRow
+
+
+@dataclass(frozen=True, slots=True)
+class BeginConversation(Ask[ConversationRow]):
+    """Begin another conversation of a user with the agent, which is not the default.
+
+    `access_granted`: the store found that the agent's access opens it to this user.
+    """
+
+    viewer_id: str
+    title: str | None = None
+    access_granted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SetTitle(Ask[ConversationRow]):
+    """Set the title of a conversation, which its user has read just now."""
+
+    conversation: ConversationRow
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class ForkConversation(Ask[ConversationRow]):
+    """Begin a conversation with a copy of another one's messages up to a seq."""
+
+    conversation: ConversationRow
+    upto: int
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EraseConversation(Ask[None]):
+    """Erase a conversation for good, with its messages and all that was made of them."""
+
+    conversation: ConversationRow

@@ -1,0 +1,91 @@
+"""The copy of a conversation for CV_Fork, made in units of moderate size beside other work."""
+
+import hashlib
+from contextlib import suppress
+
+import orjson
+
+from actors.errors import NotFound
+from persistence import conversation_copies
+from persistence.conversation_copies import Copied
+from persistence.store import FOREIGN_KEY, ROWS, Store, StoreUnavailable, Unit
+
+BATCH = 500
+"""The number of messages that one unit copies."""
+
+TITLE_CHARS = 200
+"""The longest title of a conversation."""
+
+_HINT = " (fork)"
+_TRIES = 8  # each fails only on a censoring between read and copy
+_RANDOM = 13  # digits
+
+
+class _Changed(Exception):
+    """The messages were censored or erased since they were read."""
+
+
+def forked_title(title: str | None) -> str | None:
+    """Return the title of a fork: that of its source with a hint, or none."""
+    if title is None or title.endswith(_HINT):
+        return title
+    return title[: TITLE_CHARS - len(_HINT)] + _HINT
+
+
+def forked_id(message_id: str, number: int) -> str:
+    """Return the id of a message's copy in the conversation with a number.
+
+    It keeps the time and the shard in the message's id, so that copies sort as their messages do, and it can be made
+    again for the sources that name the message.
+    """
+    random = hashlib.sha256(f"{number} {message_id}".encode()).hexdigest()[:_RANDOM]
+    return f"{message_id[: -_RANDOM - 2]}{random}{message_id[-2:]}"
+
+
+async def copy_messages(store: Store, source: int, number: int, user_id: str, upto: int, title: str | None) -> None:
+    """Make a copy of a conversation up to a seq, which nobody sees before `conversation_copies.finish`.
+
+    Raises:
+        NotFound: the conversation was erased meanwhile; nothing of the copy is left.
+        StoreUnavailable: it could not be stored.
+    """
+    try:
+        await store.commit(Unit((conversation_copies.begin(number, source, user_id, title),), (), {ROWS: _gone}))
+        after = 0
+        while after < upto:
+            after = await _copy_some(store, source, number, after, upto)
+    except BaseException:
+        with suppress(StoreUnavailable):  # a job removes it later
+            await store.commit(Unit(conversation_copies.drop(number)))
+        raise
+
+
+async def _copy_some(store: Store, source: int, number: int, after: int, upto: int) -> int:
+    """Copy some messages after a seq, and return the seq of the last of them."""
+    for _ in range(_TRIES):
+        rows = await store.fetch(conversation_copies.to_copy(source, after, upto, BATCH))
+        if not rows:
+            raise _gone()
+        copied = [
+            Copied(seq, id, sources, forked_id(id, number), _mapped(sources, number)) for seq, id, sources in rows
+        ]
+        with suppress(_Changed):
+            writes = conversation_copies.add(number, source, copied)
+            await store.commit(Unit(writes, (), {ROWS: _Changed, FOREIGN_KEY: _gone}))
+            return rows[-1][0]
+    raise StoreUnavailable("the messages changed again and again while they were copied")
+
+
+def _mapped(sources: str | None, number: int) -> str | None:
+    """Let the sources of a message name the copies of other messages."""
+    if sources is None or '"conversation"' not in sources:
+        return sources
+    records = orjson.loads(sources)
+    for record in records:
+        if "conversation" in record:
+            record["id"] = forked_id(record["id"], number)
+    return orjson.dumps(records).decode()
+
+
+def _gone() -> NotFound:
+    return NotFound("The conversation was erased while it was copied.")

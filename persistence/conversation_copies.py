@@ -1,0 +1,81 @@
+"""Copies of conversations (CV_Fork): made in several units, and not seen by anyone before the last one.
+
+While a copy is made, its column `copying` has the number of its source, with which it goes if that is erased.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from persistence import censoring
+from persistence.store import Query, Write
+
+
+class Copied(NamedTuple):
+    """A message that is to be copied: its seq, id and sources, and the id and sources of the copy."""
+
+    seq: int
+    id: str
+    sources: str | None
+    new_id: str
+    new_sources: str | None
+
+
+def begin(number: int, source: int, user_id: str, title: str | None) -> Write:
+    """Add the copy of one of a user's conversations, without messages; refused as `ROWS` when that is gone."""
+    return Write(
+        "INSERT INTO conversations (id, user_id, agent_id, is_default, title, opening, cut, scope, copying)"
+        " SELECT @typed(?, bigint), user_id, agent_id, 0, @typed(?, text), opening, cut, scope, id"
+        " FROM conversations WHERE id = ? AND user_id = ? AND copying IS NULL",
+        (number, title, source, user_id),
+        rows=1,
+    )
+
+
+def to_copy(source: int, after: int, upto: int, limit: int) -> Query[tuple[int, str, str | None]]:
+    """List messages after a seq and up to another, oldest first: seq, id and sources of each."""
+    return Query(
+        "SELECT seq, id, sources FROM messages WHERE conversation_id = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
+        (source, after, upto, limit),
+        lambda row: (row[0], row[1], row[2]),
+    )
+
+
+def add(number: int, source: int, messages: Sequence[Copied]) -> tuple[Write, ...]:
+    """Copy successive messages as they are now, with the notes of what they quote, for censoring to find the copies.
+
+    Refused as `ROWS` if one of them is gone, or if one's sources were censored since they were read; as `FOREIGN_KEY`
+    when the copy is gone.
+    """
+    return (
+        Write(
+            "INSERT INTO messages (conversation_id, seq, id, role, name, content, sources, at, mark, answers)"
+            " SELECT @typed(?, bigint), messages.seq, given.new_id, role, name, content, given.new_sources, at, mark,"
+            " answers FROM @rows(?, place bigint, id text, old_sources text, new_id text, new_sources text) AS given"
+            " @seek(messages, messages.conversation_id = ? AND messages.seq = given.place)"
+            " WHERE messages.id = given.id AND messages.sources IS NOT DISTINCT FROM given.old_sources",
+            (number, json.dumps(messages, ensure_ascii=False), source),
+            rows=len(messages),
+        ),
+        Write(
+            "INSERT INTO quotes (memory, conversation_id, seq, source, whole)"
+            " SELECT memory, @typed(?, bigint), seq, source, whole FROM quotes"
+            " WHERE conversation_id = ? AND seq BETWEEN ? AND ?",
+            (number, source, messages[0].seq, messages[-1].seq),
+        ),
+    )
+
+
+def finish(number: int) -> Write:
+    """Show a copy, which is complete now."""
+    return Write("UPDATE conversations SET copying = NULL WHERE id = ?", (number,))
+
+
+def drop(number: int) -> tuple[Write, ...]:
+    """Remove a copy that is not complete, if it is there."""
+    return Write("DELETE FROM conversations WHERE id = ? AND copying IS NOT NULL", (number,)), censoring.DUE
+
+
+def left_before(number: int) -> Query[int]:
+    """List the copies with smaller numbers, and so older ones, that are not complete."""
+    return Query("SELECT id FROM conversations WHERE copying IS NOT NULL AND id < ?", (number,), lambda row: row[0])
