@@ -105,12 +105,15 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     app.blueprint(health_blueprint(core, options.version))
     gateway = GatewayRoutes(exchange, InternalAuth(options.internal_secret))
     app.blueprint(gateway.blueprint(served))
+    mcp = McpServer(exchange, bus, (options.host,), options.version)
     if core.cluster is not None:
+        from routes.forwarding.mcp_sessions import share_sessions  # noqa: PLC0415
         from routes.forwarding.serving import forward  # noqa: PLC0415 - a single node needs nothing of it
 
         forward(core.cluster, exchange, bus, gateway, served)
+        share_sessions(mcp.sessions, core.cluster.ownership, core.cluster.post)
         core.cluster.post.serve(LOOK, answers_of(core, QUESTIONS))
-    app.blueprint(McpServer(exchange, bus, (options.host,), options.version).blueprint())
+    app.blueprint(mcp.blueprint())
     pages: tuple[Any, ...] = (
         metrics_blueprint(core, requests, connections),
         openapi_blueprint(options.brand),

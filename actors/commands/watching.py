@@ -109,6 +109,7 @@ class Watch:
         self._look_at_lists = bool(lists)
         self._woken = asyncio.Event()
         self._reason: str | None = None
+        self._interrupted = False
         self._now = asyncio.get_running_loop().time
         self._used = self._looked = self._now()
         self._use_every_s = min(USE_EVERY_S, self._core.session_ttl_ms / 3000)
@@ -182,7 +183,8 @@ class Watch:
         until = self._now() + timeout_s
         while self._reason is None:
             changes = await self._look()
-            if changes or self._now() >= until:
+            if changes or self._interrupted or self._now() >= until:
+                self._interrupted = False
                 return changes
             self._woken.clear()
             if self._hinted or self._look_at_lists:
@@ -264,6 +266,11 @@ class Watch:
     async def _prompts(self) -> int:
         skills = await resources.skills_of(self._call())
         return hash(tuple((skill.name, skill.description, skill.installed_at) for skill in skills))
+
+    def interrupt(self) -> None:
+        """Have a call of `next` that waits return now."""
+        self._interrupted = True
+        self._woken.set()
 
     # the end
 

@@ -36,6 +36,8 @@ class McpMessage:
     """Long arguments of a tool, kept from the SDK because it parses them too slowly."""
     answer: BusAnswer | None = None
     service: str = ""
+    gone: bool = False
+    """Whether the session that it names is not there."""
     code: int = 0
     """The internal code of a refusal that HTTP does not show, for the log."""
 
@@ -70,7 +72,7 @@ async def through_asgi(
             if headers.get("content-type", "").startswith(EVENT_STREAM):
                 stream = await begin_events(request, asked.call)
         elif stream is not None:
-            await _send(request, stream, event.get("body", b""))
+            await send_piece(request, stream, event.get("body", b""))
         else:
             pieces.append(event.get("body", b""))
 
@@ -99,7 +101,7 @@ async def through_asgi(
     return HTTPResponse(b"".join(pieces), status, headers, media_type)
 
 
-async def _send(request: Request, stream: Any, piece: bytes) -> None:
+async def send_piece(request: Request, stream: Any, piece: bytes) -> None:
     """Send a piece of an event stream; cut off a client that takes nothing, which can't be told either."""
     try:
         async with asyncio.timeout(SLOW_S):

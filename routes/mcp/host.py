@@ -15,10 +15,12 @@ from actors.errors import InvalidField
 from routes.bus.bus import CommandBus
 from routes.http.bodies import next_turn
 from routes.mcp.asgi_bridge import SCOPE_KEY, McpMessage
+from routes.mcp.event_stream import session_call
 from routes.mcp.groups import is_offered, why_not_offered
 from routes.mcp.prompts import complete, get_prompt, list_prompts
 from routes.mcp.refusals import refusing
 from routes.mcp.resources import TEMPLATES, list_resources, read_resource
+from routes.mcp.sessions import HEADER, McpSessions, SessionGone
 from routes.mcp.subscriptions import listen
 from routes.mcp.tools import TOOLS, members_of_tool, tool_definitions
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
         CallToolResult,
         CompleteRequestParams,
         CompleteResult,
+        EmptyResult,
         GetPromptRequestParams,
         GetPromptResult,
         ListPromptsResult,
@@ -39,8 +42,10 @@ if TYPE_CHECKING:
         PaginatedRequestParams,
         ReadResourceRequestParams,
         ReadResourceResult,
+        SubscribeRequestParams,
         SubscriptionsListenRequestParams,
         SubscriptionsListenResult,
+        UnsubscribeRequestParams,
     )
 
 _INSTRUCTIONS = (
@@ -56,8 +61,9 @@ _LISTS_ARE_FRESH_MS = 3_600_000
 class McpHost:
     """Runs the SDK's session manager and the tools."""
 
-    def __init__(self, bus: CommandBus, max_body_bytes: int, version: str) -> None:
+    def __init__(self, bus: CommandBus, sessions: McpSessions, max_body_bytes: int, version: str) -> None:
         self._bus = bus
+        self._sessions = sessions
         self._max_body_bytes = max_body_bytes
         self._version = version
         self._manager: StreamableHTTPSessionManager | None = None
@@ -84,7 +90,8 @@ class McpHost:
             for module in ("mcp.server.lowlevel.server", "mcp.server.streamable_http_manager"):
                 await asyncio.to_thread(importlib.import_module, module)
             from mcp.server.caching import CacheHint  # noqa: PLC0415
-            from mcp.server.lowlevel.server import Server  # noqa: PLC0415
+            from mcp.server.lowlevel.server import NotificationOptions, Server  # noqa: PLC0415
+            from mcp.server.models import InitializationOptions  # noqa: PLC0415
             from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415
             from mcp_types import ListResourceTemplatesResult, ListToolsResult  # noqa: PLC0415
 
@@ -104,7 +111,14 @@ class McpHost:
             ) -> "ListResourceTemplatesResult":
                 return templates
 
-            server: Server[Any] = Server(
+            class ListsThatChange(Server[Any]):
+                """Says to clients of before 2026-07-28, too, that they are told when lists change."""
+
+                def create_initialization_options(self, *_: Any, **__: Any) -> InitializationOptions:
+                    told = NotificationOptions(prompts_changed=True, resources_changed=True)
+                    return super().create_initialization_options(told)
+
+            server = ListsThatChange(
                 "parley",
                 version=self._version,
                 instructions=_INSTRUCTIONS,
@@ -118,6 +132,8 @@ class McpHost:
                 on_list_prompts=_list_prompts,
                 on_get_prompt=_get_prompt,
                 on_completion=_complete,
+                on_subscribe_resource=self._subscribe,
+                on_unsubscribe_resource=self._unsubscribe,
                 on_subscriptions_listen=_listen,
             )
             manager = StreamableHTTPSessionManager(
@@ -133,6 +149,30 @@ class McpHost:
             ready.set_exception(error)
         finally:
             self._ready = None  # the next request starts it again
+
+    async def _subscribe(self, context: "ServerRequestContext[Any]", params: "SubscribeRequestParams") -> "EmptyResult":
+        return await self._of_session(context, "subscribe", params.uri)
+
+    async def _unsubscribe(
+        self, context: "ServerRequestContext[Any]", params: "UnsubscribeRequestParams"
+    ) -> "EmptyResult":
+        return await self._of_session(context, "unsubscribe", params.uri)
+
+    async def _of_session(self, context: "ServerRequestContext[Any]", does: str, uri: str) -> "EmptyResult":
+        from mcp.shared.exceptions import MCPError  # noqa: PLC0415
+        from mcp_types import INVALID_REQUEST, EmptyResult  # noqa: PLC0415
+
+        asked = _message_of(context)
+        session = asked.request.header(HEADER)
+        if session is None:
+            raise MCPError(INVALID_REQUEST, "Send the Mcp-Session-Id that `initialize` answered, with a credential.")
+        with refusing(asked, context.protocol_version, uri):
+            try:
+                await self._sessions.carry_out(session_call(asked.call, session, does, uri=uri, groups=asked.groups))
+            except SessionGone:
+                asked.gone = True
+                raise
+        return EmptyResult()
 
     async def _call_tool(
         self, context: "ServerRequestContext[Any]", params: "CallToolRequestParams"

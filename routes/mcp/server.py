@@ -12,18 +12,21 @@ from urllib.parse import urlsplit
 import orjson
 from sanic import Blueprint, HTTPResponse, Request
 
-from actors.calls.admission import count_stored
+from actors.calls.admission import authenticate, count_stored
 from actors.calls.call import Call
-from actors.errors import InvalidField, MalformedBody, NoCredential, NotPermitted, ServiceError
+from actors.errors import InvalidField, MalformedBody, NoCredential, NotPermitted, ServiceError, WrongMethod
 from routes.bus.bus import CommandBus
 from routes.bus.request import BusRequest
 from routes.http.answers import JsonAnswer, credential_of, error_answer, quota_headers, request_id_of
 from routes.http.bodies import LONG_BODY_BYTES, next_turn, received_body, require_json, require_size, whole_header
+from routes.http.event_stream import EVENT_STREAM
 from routes.http.exchange import Exchange
 from routes.mcp.asgi_bridge import PATH, McpMessage, through_asgi
+from routes.mcp.event_stream import send_changes, session_call
 from routes.mcp.groups import groups_of, is_offered
 from routes.mcp.host import McpHost
 from routes.mcp.long_answers import send_long_answer, without_arguments
+from routes.mcp.sessions import HEADER, McpSessions, no_session
 from routes.mcp.tools import TOOLS
 
 NAME = "mcp"
@@ -42,11 +45,13 @@ class McpServer:
     def __init__(self, exchange: Exchange, bus: CommandBus, hosts: Sequence[str], version: str) -> None:
         self._exchange = exchange
         self._hosts = frozenset((*LOCAL_HOSTS, *hosts))
-        self._host = McpHost(bus, exchange.max_body_bytes, version)
+        self.sessions = McpSessions(exchange.core)
+        self._host = McpHost(bus, self.sessions, exchange.max_body_bytes, version)
 
     def blueprint(self) -> Blueprint:
-        """Return the route."""
+        """Return the routes."""
         blueprint = Blueprint("mcp")
+        blueprint.add_route(self._respond_about_session, PATH, methods=["GET", "DELETE"], name="session")
         blueprint.add_route(self._respond, PATH, methods=["POST"], name="mcp", ignore_body=True)
         blueprint.listener("after_server_stop")(self._stop)  # pyright: ignore[reportUnknownMemberType]
         return blueprint
@@ -81,6 +86,27 @@ class McpServer:
             await send_long_answer(request, response, asked.answer)
             return 0, None
         return asked.code or (MalformedBody.internal_code if failed else 0), response
+
+    async def _respond_about_session(self, request: Request) -> HTTPResponse | None:
+        """Serve the stream of a session, or end the session; neither counts, because clients do both by themselves."""
+        call = self._exchange.call_of(request, NAME)
+        return await self._exchange.run(call, perf_counter(), self._of_session(request, call), _refused_by_http)
+
+    async def _of_session(self, request: Request, call: Call) -> tuple[int, HTTPResponse | None]:
+        headers: Any = request.headers
+        header = cast(Mapping[str, str], headers)
+        self._check_origin(header)
+        session = header.get(HEADER)
+        if session is None or request.method == "HEAD":  # without a session there is no stream
+            raise WrongMethod("Only a session, named by Mcp-Session-Id, has a stream (GET) and an end (DELETE).")
+        if request.method == "GET" and EVENT_STREAM not in header.get("accept", ""):
+            return MalformedBody.internal_code, HTTPResponse(status=406)
+        await authenticate(call, credential_of(header.get))
+        if request.method == "GET":
+            await send_changes(request, call, self.sessions, session)
+            return 0, None
+        await self.sessions.carry_out(session_call(call, session, "end"))
+        return 0, HTTPResponse(status=204, headers={"X-Request-Id": call.request_id})
 
     def _check_origin(self, headers: Mapping[str, str]) -> None:
         """Refuse requests from web pages of other origins, as a defence against DNS rebinding.
@@ -153,17 +179,26 @@ class McpServer:
         response = await through_asgi(manager.handle_request, request, body, asked)
         if response is None:
             return None
+        if asked.gone:
+            raise no_session()
         answer = asked.answer
         if answer is not None and answer.status == 401 and not TOOLS[asked.service].public:
             return answer.response()  # MCP requires that HTTP refuses a wrong credential
         for name, value in (answer.headers if answer is not None else quota_headers(asked.call)).items():
             response.headers[name] = value
         response.headers["X-Request-Id"] = request_id_of(request)
+        if credential is not None and _begins_session(cast(dict[str, Any], message), response):
+            response.headers["Mcp-Session-Id"] = self.sessions.new_id()
         return response
 
 
 async def _refused_by_http(call: Call, error: ServiceError) -> HTTPResponse:
-    return error_answer(call.request_id, error, quota_headers(call))
+    allowed = {"Allow": "POST"} if isinstance(error, WrongMethod) else {}
+    return error_answer(call.request_id, error, quota_headers(call) | allowed)
+
+
+def _begins_session(message: dict[str, Any], response: HTTPResponse) -> bool:
+    return message.get("method") == "initialize" and "result" in orjson.loads(response.body or b"{}")
 
 
 def _is_message(message: dict[str, Any]) -> bool:

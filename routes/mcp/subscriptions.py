@@ -12,20 +12,19 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp_types import ServerNotification, SubscriptionsListenRequestParams, SubscriptionsListenResult
 
-MAX_STREAMS = 32
+MAX_STREAMS = 100
 """The largest number of streams of changes that a session or API key has open at a node."""
 
 WAIT_S = 60.0
 """Seconds of one wait for changes; the SDK keeps a silent connection alive."""
 
 
-def watch_of(asked: McpMessage, lists: frozenset[Change]) -> Watch:
-    """Return a new watch for the caller of a message.
+def watch_of(call: Call, lists: frozenset[Change]) -> Watch:
+    """Return a new watch for the caller of a request.
 
     Raises:
         StateConflict: the caller's credential has too many.
     """
-    call = asked.call
     user, core = call.user, call.core
     if core.open_streams.of(user.credential_id) >= MAX_STREAMS:
         raise StateConflict(f"This session or API key has {MAX_STREAMS} streams open, which is the limit; close some.")
@@ -71,7 +70,7 @@ async def listen(
     wanted, number = params.notifications, context.request_id
     asks = {RESOURCES: wanted.resources_list_changed, PROMPTS: wanted.prompts_list_changed}
     lists = frozenset(change for change, asked_for in asks.items() if asked_for)
-    watch = watch_of(asked, lists)
+    watch = watch_of(asked.call, lists)
     meta: dict[str, Any] = {SUBSCRIPTION_ID_META_KEY: number}
     try:
         await watch.start()

@@ -8,6 +8,7 @@ import httpx2
 import orjson
 from jsonschema import Draft202012Validator
 from mcp.client.client import Client as McpClient
+from mcp.client.session import MessageHandlerFnT
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult
 
@@ -24,13 +25,19 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 @asynccontextmanager
 async def connected(
-    base: str, headers: dict[str, str] | None = None, mode: Mode = "auto", groups: str = ""
+    base: str,
+    headers: dict[str, str] | None = None,
+    mode: Mode = "auto",
+    groups: str = "",
+    hear: MessageHandlerFnT | None = None,
 ) -> AsyncIterator[McpClient]:
-    """Connect the official client."""
+    """Connect the official client; `hear` gets the notifications of a session."""
     url = f"{base}/mcp?groups={groups}" if groups else f"{base}/mcp"
     async with (
         httpx2.AsyncClient(headers=headers, timeout=30) as http,
-        McpClient(streamable_http_client(url, http_client=http), mode=mode, read_timeout_seconds=30) as client,
+        McpClient(
+            streamable_http_client(url, http_client=http), mode=mode, read_timeout_seconds=30, message_handler=hear
+        ) as client,
     ):
         yield client
 

@@ -1,15 +1,17 @@
 """Resources, prompts and streams of changes of the MCP server, on three nodes."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from pathlib import Path
 
 import orjson
 import pytest
 from mcp.client.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated
 
 from actors.core import CoreOptions
-from tests.support.mcp_client import bearer, connected
-from tests.support.mcp_streams import listening
+from tests.support.mcp_client import ACCEPT, bearer, connected, sent
+from tests.support.mcp_streams import asking, begun, listening, next_message, stream
 from tests.support.memories import load, share
 from tests.support.nodes import running
 from tests.support.roaming import Entries
@@ -93,3 +95,43 @@ async def test_a_change_that_no_message_told_of_is_found_when_the_network_is_bac
     async with connected(reader.base, bearer(reader)) as client:
         (content,) = (await client.read_resource(notes)).contents
         assert [memory["name"] for memory in orjson.loads(content.model_dump()["text"])["memories"]] == ["moon"]
+
+
+@pytest.mark.parametrize("at", range(3))
+async def test_a_session_is_used_through_every_node(entries: Entries, unique: str, at: int):
+    user = await entries.user_on(0, f"{unique}-user")
+    bank, notes = f"{unique}-bank", f"parley://bank/{unique}-bank"
+    await user.through[0].agent(f"{unique}-agent")
+    (await user.through[0].command("MB_Create", vx={"name": bank})).ok()
+    headers = await begun(user.through[at])
+    updated = {"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": notes}}
+    for number, client in enumerate(user.through):
+        assert (await sent(client, asking("subscribe", notes), headers)).body["result"] == {}
+        async with stream(client, headers) as opened:
+            (await load(user.through[2], bank, f"moon {number}", "The Moon is far.")).ok()
+            assert await next_message(opened) == updated
+        assert (await sent(client, asking("unsubscribe", notes), headers)).body["result"] == {}
+        nothing = await sent(client, asking("subscribe", f"{notes}/none"), headers)
+        assert nothing.body["error"]["code"] == -32002
+    assert (await user.through[1].request("DELETE", "/mcp", headers=headers)).http == 204
+    for client in user.through:
+        (await client.request("GET", "/mcp", headers=headers | ACCEPT)).refused(3000, 404)
+
+
+async def test_a_session_ends_with_its_node(tmp_path: Path, unique: str):
+    options = CoreOptions(registrations_per_hour=0, default_plan="enterprise")
+    async with AsyncExitStack() as stack:
+        nodes = await stack.enter_async_context(running(tmp_path, 3, http=True, options=options))
+        entries = Entries(nodes, [await stack.enter_async_context(nodes.client(index)) for index in range(3)])
+        user = await entries.user_on(1, f"{unique}-user")
+        headers = await begun(user.through[0])
+        async with stream(user.through[2], headers) as opened:
+            nodes.network.cut("node0")
+            nodes.placed.take_over("node0", "node1")
+            async with asyncio.timeout(20):
+                while await opened.content.readline():
+                    pass
+        (await user.through[2].request("GET", "/mcp", headers=headers | ACCEPT)).refused(3000, 404)
+        again = await begun(user.through[2])
+        async with stream(user.through[1], again):
+            pass

@@ -313,11 +313,13 @@ async def test_notifications_and_answers_are_taken_without_a_word(sanic_client: 
         assert (answer.http, answer.body) in ((202, ""), (202, None))
 
 
-@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
-async def test_other_methods_are_405(sanic_client: Client, method: str):
+@pytest.mark.parametrize(
+    ("method", "allowed"), [("GET", "POST"), ("DELETE", "POST"), ("PUT", "DELETE, GET, HEAD, POST")]
+)
+async def test_methods_without_a_session_are_405(sanic_client: Client, method: str, allowed: str):
     answer = await sanic_client.request(method, "/mcp", headers=ACCEPT)
     answer.refused(1006, 405)
-    assert answer.headers["Allow"] == "POST"
+    assert answer.headers["Allow"] == allowed
 
 
 async def test_media_types_and_sizes_are_checked_as_everywhere(sanic_client: Client):
