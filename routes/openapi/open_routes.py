@@ -1,6 +1,7 @@
 """The OpenAPI operations of routes outside the tables: health, documents, metrics and MCP."""
 
 from actors.commands.table import GROUPS
+from routes.http.event_stream import EVENT_STREAM
 from routes.openapi.errors import RATE_LIMIT, route_refusals
 from routes.openapi.operations import CREDENTIALS, OPEN_TO_ALL, json_body, operation, reply
 from routes.openapi.schemas import Schema, array, record, ref, text
@@ -10,20 +11,20 @@ _REFUSALS = route_refusals((400,), counted=False)
 
 
 def mcp_path() -> Schema:
-    """Return the operation of the gateway's MCP server."""
+    """Return the operations of the gateway's MCP server."""
     message = {"type": "object", "description": "A message of JSON-RPC 2.0."}
     statuses = {
         "400": ("No JSON-RPC message, an unknown version or an unknown group; the body is a JSON-RPC error.", message),
-        "401": ("The tool needs a credential, or the one sent is invalid.", {"type": "object"}),
-        "404": ("No such method; the body is a JSON-RPC error.", message),
+        "401": ("The message needs a credential, or the one sent is invalid.", {"type": "object"}),
+        "404": ("No such method (the body is a JSON-RPC error), or no such session.", {"type": "object"}),
         "406": ("The client takes no application/json.", message),
     }
     described = operation(
         "MCP",
         "mcp",
-        "Speak MCP (streamable HTTP, stateless): a tool per service, which answers its TPSResponse.",
-        "Listing tools is open to all. A call of a tool needs a credential, unless its command needs none, and counts "
-        "as one request of the day.",
+        "Speak MCP (streamable HTTP): a tool per service, banks and zones as resources, skills as prompts.",
+        "Listing tools is open to all. All else needs a credential, unless a tool's command needs none, and each "
+        "message with one counts as one request of the day. `subscriptions/listen` answers a stream of events.",
         {
             "200": reply("The answer to a request.", message) | {"headers": RATE_LIMIT},
             "202": {"description": "A notification was taken."},
@@ -41,8 +42,8 @@ def mcp_path() -> Schema:
     groups: Schema = {
         "name": "groups",
         "in": "query",
-        "description": "Offer only the tools of these groups, separated by commas. Without it all are offered but "
-        "those that take a password, which need the group `user`.",
+        "description": "Offer only the tools and resources of these groups, separated by commas. Without it all are "
+        "offered but tools that take a password, which need the group `user`.",
         "style": "form",
         "explode": False,
         "schema": array(text(enum=list(GROUPS))) | {"minItems": 1},
@@ -52,7 +53,46 @@ def mcp_path() -> Schema:
         "parameters": [groups],
         "requestBody": json_body(message, example),
     }
-    return {"/mcp": {"post": described | more}}
+    return {"/mcp": {"post": described | more, "get": _mcp_stream(), "delete": _mcp_end()}}
+
+
+_SESSION: Schema = {
+    "name": "Mcp-Session-Id",
+    "in": "header",
+    "description": "The session that `initialize` answered to a client before 2026-07-28.",
+    "schema": text(),
+}
+
+_WITHOUT_SESSION: Schema = {"405": {"description": "The request names no session."}}
+
+
+def _mcp_stream() -> Schema:
+    answers = {
+        "200": reply("Notifications, as server-sent events.", text(), EVENT_STREAM),
+        "406": {"description": "The client takes no text/event-stream."},
+    }
+    return operation(
+        "MCP",
+        "mcpStream",
+        "Follow the notifications of an MCP session.",
+        "For clients before 2026-07-28: the changes of the resources that the session has subscribed to, and of the "
+        "lists. Without a session it is 405. It doesn't count as a request of the day.",
+        answers | _WITHOUT_SESSION | route_refusals((400, 401, 403, 404, 409), counted=False),
+        CREDENTIALS,
+    ) | {"parameters": [_SESSION]}
+
+
+def _mcp_end() -> Schema:
+    return operation(
+        "MCP",
+        "mcpEnd",
+        "End an MCP session, with its subscriptions.",
+        "Without a session it is 405. It doesn't count as a request of the day.",
+        {"204": {"description": "It has ended."}}
+        | _WITHOUT_SESSION
+        | route_refusals((400, 401, 403, 404), counted=False),
+        CREDENTIALS,
+    ) | {"parameters": [_SESSION]}
 
 
 _WELCOME = record(
