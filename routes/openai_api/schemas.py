@@ -47,7 +47,11 @@ COMPLETION["properties"]["metadata"] = {
     "description": "The request's metadata, with `conversation_id`; absent if nothing is stored.",
 }
 
-_RESPONSE_USAGE = record("Tokens.", input_tokens=number(), output_tokens=number(), total_tokens=number())
+
+def _titled(title: str, **members: Schema) -> Schema:
+    """Return an object with a title, which generators name its type by."""
+    return {"title": title, "type": "object", "required": list(members), "properties": members}
+
 
 RESPONSE = record(
     "A response. Further members repeat those of the request.",
@@ -58,10 +62,10 @@ RESPONSE = record(
     status=text(enum=["in_progress", "completed", "incomplete", "failed", "cancelled"]),
     model=text(),
     output=array({"type": "object", "description": "A message of the agent, or a call of the client's function."}),
-    conversation=nullable(record("The conversation.", id=text(pattern="^cnv_[0-9a-f]{18}$"))),
+    conversation=nullable(_titled("ResponseConversation", id=text(pattern="^cnv_[0-9a-f]{18}$"))),
     store={"type": "boolean"},
     error=nullable(_OBJECT),
-    usage=nullable(_RESPONSE_USAGE),
+    usage=nullable(_titled("ResponseUsage", input_tokens=number(), output_tokens=number(), total_tokens=number())),
 )
 
 DELETED = record("A deleted response.", id=text(), object=text(enum=["response"]), deleted={"type": "boolean"})

@@ -8,18 +8,22 @@ from routes.openai_api.chat import create_chat_completion, parse_chat
 from routes.openai_api.errors import DOOR, ERROR
 from routes.openai_api.models import list_models, retrieve_model
 from routes.openai_api.request import Asked
+from routes.openai_api.responses import create_response, delete_response, parse_response, retrieve_response
 from routes.openai_api.schemas import (
     CHAT_BODY,
     COMPLETION,
+    DELETED,
     MODEL,
     MODELS,
+    RESPONSE,
+    RESPONSE_BODY,
     body_of,
 )
 from routes.openapi.schemas import ref
 
 TAG = "OpenAI"
 
-SCHEMAS = {"OpenAIError": ERROR, "Model": MODEL, "ChatCompletion": COMPLETION}
+SCHEMAS = {"OpenAIError": ERROR, "Model": MODEL, "ChatCompletion": COMPLETION, "Response": RESPONSE}
 
 
 def _named(asked: Asked) -> dict[str, str]:
@@ -60,5 +64,35 @@ ROUTES: tuple[Route, ...] = (
         described_body=body_of(
             CHAT_BODY, {"model": "scout", "messages": [{"role": "user", "content": "How far is the Moon?"}]}
         ),
+    ),
+    _saying(
+        "POST",
+        "/v1/responses",
+        "createResponse",
+        summary="Say something to an agent, in the shape of OpenAI's responses.",
+        run=create_response,
+        reply=ref("Response"),
+        parse=parse_response,
+        described_body=body_of(RESPONSE_BODY, {"model": "scout", "input": "How far is the Moon?"}),
+    ),
+    _route(
+        "GET",
+        "/v1/responses/{response_id}",
+        "retrieveResponse",
+        summary="Read a response again.",
+        run=retrieve_response,
+        reply=ref("Response"),
+        errors=(404,),
+        counts=False,
+    ),
+    _route(
+        "DELETE",
+        "/v1/responses/{response_id}",
+        "deleteResponse",
+        summary="Make a response's id unknown; its messages stay until their conversation is erased.",
+        run=delete_response,
+        reply=DELETED,
+        errors=(404,),
+        mutates=True,
     ),
 )

@@ -12,6 +12,7 @@ PAGES = {
     "docs/ag-ui.md": 1,
     "docs/documents.md": 2,
     "docs/mcp.md": 1,
+    "docs/openai.md": 3,
     "docs/skills.md": 1,
     "docs/webhooks.md": 1,
     "docs/workspaces.md": 12,

@@ -1,0 +1,129 @@
+"""POST /v1/responses, GET and DELETE /v1/responses/{id}."""
+
+from dataclasses import replace
+
+from actors.agents.messages import HistoryMoved
+from actors.calls.call import Call
+from actors.calls.conversation_targets import own_conversation
+from actors.commands.conversations import forked
+from actors.commands.runs import Run, read_run
+from actors.commands.talk import Saying, Talked, repeated, talk
+from actors.conversations.ids import conversation_id, number_of, run_of
+from actors.engines.options import estimated_usage
+from actors.errors import NotFound
+from persistence import deleted_responses
+from persistence.store import FOREIGN_KEY, Unit
+from routes.gateway.route import RouteCall, RouteReply
+from routes.http.bodies import json_object
+from routes.http.exchange import Received
+from routes.openai_api.answers import Answered, Heading, message_of_response, unique_part
+from routes.openai_api.models import agent_of_model
+from routes.openai_api.refusals import BadRequest, no_such_response
+from routes.openai_api.repeats import CONVERSATION_ID
+from routes.openai_api.request import Asked, read_response
+from routes.openai_api.response_object import Events, Json, completed_response, failed_response, response_object
+from routes.openai_api.saying import answered_by, headers_of, require_possible, saying_of
+from routes.openai_api.streaming import StreamedAnswer
+
+
+def parse_response(received: Received) -> Asked:
+    """Check the body of a response.
+
+    Raises:
+        ServiceError: it is not JSON, or a member is missing, wrong or unsupported.
+    """
+    body = json_object(received.body, received.header("content-type"), len(received.body))
+    return read_response(body, received.header(CONVERSATION_ID))
+
+
+async def create_response(request: RouteCall) -> RouteReply:
+    """Say the last message to the agent, and answer with a response, whole or in events."""
+    call, asked, stream = request.call, request.body, request.stream
+    require_possible(call, asked, "text.format")
+    agent = await agent_of_model(call, asked.model)
+    streamed = None
+    if asked.stream and stream is not None:
+        streamed = StreamedAnswer(stream, asked.model, lambda heading: Events(heading, asked.echoed))
+        call.stream_to(streamed.text, streamed.begun)
+    talked = await _talked(call, agent.id, asked.previous, saying_of(request))
+    answered = answered_by(talked, asked)
+    if streamed is not None:
+        streamed.end(answered)
+        return RouteReply()
+    whole = completed_response(answered, asked.echoed)
+    return RouteReply(whole, quoted=talked.quoted, headers=headers_of(answered.heading))
+
+
+async def retrieve_response(request: RouteCall) -> RouteReply:
+    """Read a response again, as it is stored."""
+    run = await _run_of(request.call, request.params["response_id"], "response_id")
+    row = await own_conversation(request.call, run.conversation)
+    return RouteReply(_as_response(run, row.agent))
+
+
+async def delete_response(request: RouteCall) -> RouteReply:
+    """Make a response's id unknown; its messages stay."""
+    call, response_id = request.call, request.params["response_id"]
+    run = await _run_of(call, response_id, "response_id")
+    write = deleted_responses.insert(run.message.id, number_of(run.conversation) or 0)
+    gone = {FOREIGN_KEY: lambda: no_such_response(response_id)}
+    await call.core.store.commit(Unit((write,), constraint_errors=gone))
+    return RouteReply({"id": response_id, "object": "response", "deleted": True})
+
+
+async def _talked(call: Call, agent_id: str, previous_id: str | None, saying: Saying) -> Talked:
+    """Say something after a previous response, if one is named; in a fork if that is not its conversation's last.
+
+    Raises:
+        Unknown: there is no such response of the caller with this agent.
+        BadRequest: it has no answer to go on from.
+    """
+    if previous_id is None:
+        return await talk(call, agent_id, saying)
+    earlier_try = await repeated(call, agent_id, saying)
+    if earlier_try is not None:
+        return earlier_try
+    previous = await _run_of(call, previous_id, "previous_response_id")
+    if previous.agent_id != agent_id:
+        raise no_such_response(previous_id, "previous_response_id")
+    if previous.reply is None:
+        raise BadRequest("The previous response has no answer to go on from.", "previous_response_id")
+    seq = previous.reply.seq
+    follows = replace(saying, conversation=previous.conversation, client_id=None, matches=False, earlier=())
+    row = await own_conversation(call, previous.conversation)
+    if row.last_seq == seq:
+        try:
+            return await talk(call, agent_id, replace(follows, last_seq=seq))
+        except HistoryMoved:
+            row = await own_conversation(call, previous.conversation)
+    fork = await forked(call, row, seq)
+    return await talk(call, agent_id, replace(follows, conversation=conversation_id(fork.number, agent_id)))
+
+
+async def _run_of(call: Call, response_id: str, param: str) -> Run:
+    """Read the run of a response.
+
+    Raises:
+        Unknown: there is no such response of the caller, or it was deleted.
+    """
+    message_id = message_of_response(response_id)
+    if message_id is None or await call.core.store.fetch(deleted_responses.of_message(message_id)):
+        raise no_such_response(response_id, param)
+    try:
+        return await read_run(call, run_of(message_id))
+    except NotFound:
+        raise no_such_response(response_id, param) from None
+
+
+def _as_response(run: Run, model: str) -> Json:
+    """Return a run as a response; the members of its request are not stored."""
+    heading = Heading(unique_part(run.message.id), model, run.message.at, run.conversation)
+    if run.reply is not None:
+        reply, usage = run.reply, estimated_usage([run.message.content], run.reply.content)
+        cancelled = run.state == "cancelled"
+        return completed_response(
+            Answered(heading, reply.content, reply.at, usage, reply.sources, cancelled=cancelled), {}
+        )
+    if run.state == "failed":
+        return failed_response(heading, {}, run.error.note if run.error is not None else "The agent did not answer.")
+    return response_object(heading, "cancelled" if run.state == "cancelled" else "in_progress", {})

@@ -1,0 +1,153 @@
+"""OpenAI's API in front of the engine `openai`: what the client asks goes to the model, and its answers come back."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from openai import AsyncOpenAI
+
+from tests.gateways.gate import ENGINES
+from tests.support.gateway import Client, GatewayProcess, running
+from tests.support.openai_client import messages_of
+from tests.support.provider import Provider, calls, providing, says
+
+TOOL: Any = {
+    "type": "function",
+    "function": {"name": "look_up", "description": "Looks up.", "parameters": {"type": "object", "properties": {}}},
+}
+FLAT: Any = {"type": "function", **TOOL["function"], "strict": None}
+
+
+@pytest.fixture(scope="module")
+async def provider() -> AsyncIterator[Provider]:
+    async with providing() as provider:
+        yield provider
+
+
+@pytest.fixture(scope="module")
+async def gateway(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
+    settings = {
+        "PARLEY_CHAT_ENGINE": "openai",
+        "PARLEY_OPENAI_BASE_URL": provider.base_url,
+        "PARLEY_OPENAI_API_KEY": "sk-key",
+        "PARLEY_OPENAI_MODEL": "llama",
+    }
+    async with running(tmp_path_factory.mktemp("model") / "data", script=ENGINES / "model.py", **settings) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+async def user(gateway: GatewayProcess, unique: str) -> AsyncIterator[Client]:
+    async with gateway.client() as client:
+        yield await client.register(f"{unique}-user")
+
+
+def said(text: str) -> Any:
+    return [{"role": "user", "content": text}]
+
+
+async def test_instructions_and_options_reach_the_model(
+    openai: AsyncOpenAI, agent: str, provider: Provider, unique: str
+):
+    text = f"{unique} options"
+    provider.on(text, says("Aye."))
+    await openai.chat.completions.create(
+        model=agent,
+        messages=[{"role": "system", "content": "Speak like a pirate."}, *said(text)],
+        temperature=0.25,
+        top_p=0.5,
+        seed=7,
+        stop=["END"],
+        max_completion_tokens=50,
+        response_format={"type": "json_object"},
+    )
+    (request,) = provider.asked(text)
+    assert "Speak like a pirate." in str(request.body["messages"])
+    sent = {name: request.body[name] for name in ("temperature", "top_p", "seed", "stop", "max_tokens")}
+    assert sent == {"temperature": 0.25, "top_p": 0.5, "seed": 7, "stop": ["END"], "max_tokens": 50}
+    assert request.body["response_format"] == {"type": "json_object"}
+
+
+async def test_a_response_asks_for_json_in_its_own_way(
+    openai: AsyncOpenAI, agent: str, provider: Provider, unique: str
+):
+    text = f"{unique} schema"
+    provider.on(text, says('{"far": true}'))
+    schema: Any = {"type": "object", "properties": {"far": {"type": "boolean"}}}
+    response = await openai.responses.create(
+        model=agent,
+        input=text,
+        instructions="Answer in JSON.",
+        text={"format": {"type": "json_schema", "name": "answer", "schema": schema, "strict": True}},
+    )
+    assert response.output_text == '{"far": true}'
+    (request,) = provider.asked(text)
+    assert "Answer in JSON." in str(request.body["messages"])
+    assert request.body["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "answer", "schema": schema, "strict": True},
+    }
+
+
+async def test_the_usage_is_the_models(openai: AsyncOpenAI, agent: str, provider: Provider, unique: str):
+    text = f"{unique} usage"
+    provider.on(text, *[says("Noon.", usage=(31, 7)) for _ in range(3)])
+    completion = await openai.chat.completions.create(model=agent, messages=said(text))
+    assert completion.usage is not None
+    assert (completion.usage.prompt_tokens, completion.usage.completion_tokens) == (31, 7)
+    stream = await openai.chat.completions.create(
+        model=agent, messages=said(text), stream=True, stream_options={"include_usage": True}
+    )
+    chunks = [chunk async for chunk in stream]
+    assert chunks[-1].usage is not None
+    assert chunks[-1].usage.total_tokens == 38
+    response = await openai.responses.create(model=agent, input=text)
+    assert response.usage is not None
+    assert response.usage.total_tokens == 38
+
+
+async def test_the_history_is_what_the_model_sees(openai: AsyncOpenAI, agent: str, provider: Provider, unique: str):
+    text = f"{unique} history"
+    provider.on(text, says("Kiel."))
+    history: Any = [{"role": "user", "content": "I live in Kiel."}, {"role": "assistant", "content": "Noted."}]
+    await openai.chat.completions.create(model=f"{agent}:once", messages=[*history, *said(text)])
+    (request,) = provider.asked(text)
+    assert request.said[-3:] == [("user", "I live in Kiel."), ("assistant", "Noted."), ("user", text)]
+
+
+async def test_a_call_of_the_clients_function_comes_back(
+    openai: AsyncOpenAI, agent: str, provider: Provider, user: Client, unique: str
+):
+    text = f"{unique} tool"
+    provider.on(text, *[calls(("look_up", '{"at": "Moon"}'), text="Wait.") for _ in range(4)])
+    completion = await openai.chat.completions.create(model=agent, messages=said(text), tools=[TOOL])
+    choice = completion.choices[0]
+    (call,) = choice.message.tool_calls or []
+    assert call.type == "function"
+    assert (call.function.name, call.function.arguments) == ("look_up", '{"at": "Moon"}')
+    assert (choice.finish_reason, choice.message.content) == ("tool_calls", "Wait.")
+    assert completion.metadata is not None
+    assert await messages_of(user, completion.metadata["conversation_id"]) == [("user", text), ("agent", "Wait.")]
+    stream = await openai.chat.completions.create(model=agent, messages=said(text), tools=[TOOL], stream=True)
+    chunks = [chunk async for chunk in stream]
+    streamed = [one for chunk in chunks for choice in chunk.choices for one in choice.delta.tool_calls or []]
+    assert [(one.function and one.function.name, one.function and one.function.arguments) for one in streamed] == [
+        ("look_up", '{"at": "Moon"}')
+    ]
+    assert chunks[-1].choices[0].finish_reason == "tool_calls"
+    response = await openai.responses.create(model=agent, input=text, tools=[FLAT])
+    assert [item.type for item in response.output] == ["message", "function_call"]
+    async with openai.responses.stream(model=agent, input=text, tools=[FLAT]) as events:
+        final = await events.get_final_response()
+    assert [item.type for item in final.output] == ["message", "function_call"]
+
+
+async def test_an_answer_cut_by_its_limit_says_so(openai: AsyncOpenAI, agent: str, provider: Provider, unique: str):
+    text = f"{unique} length"
+    provider.on(text, says("It is", finish="length"), says("It is", finish="length"))
+    completion = await openai.chat.completions.create(model=agent, messages=said(text), max_tokens=2)
+    assert completion.choices[0].finish_reason == "length"
+    response = await openai.responses.create(model=agent, input=text, max_output_tokens=2)
+    assert response.status == "incomplete"
+    assert response.incomplete_details is not None
+    assert response.incomplete_details.reason == "max_output_tokens"
