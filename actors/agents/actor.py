@@ -28,6 +28,7 @@ from actors.agents.messages import (
     SetOnline,
     UpdateAgent,
     UserGone,
+    agent_offline,
     membership_notices,
     no_such_agent,
 )
@@ -35,7 +36,7 @@ from actors.agents.private_chats import EngineEnded, PrivateChats
 from actors.agents.records import agent_record
 from actors.conversations.conversation import ChatSent
 from actors.engines.turn import Engine, Persona
-from actors.errors import NotPermitted, StateConflict
+from actors.errors import NotPermitted
 from actors.ids import Clock
 from actors.names import name_taken
 from actors.runtime.actor import handles
@@ -219,7 +220,7 @@ class AgentActor(DurableActor):
     def _send_chat(self, message: SendChat) -> AsyncFuture[ChatSent] | MemoriesNeeded | RanBefore:
         agent = self._seen_by(message.viewer_id, message.access_granted)
         if not agent.online:
-            raise StateConflict(f"{agent.name} is offline; its owner logs it on with AP_LogOn.")
+            raise agent_offline(agent.name)
         if self._has_banks and message.memories is None:
             return MemoriesNeeded(agent.name, self._links_known() if agent.owner_id == message.viewer_id else None)
         return (self._chats or self._begin_chats()).send(agent, message)

@@ -218,6 +218,11 @@ def no_such_conversation() -> NotFound:
     return NotFound("There is no such conversation of yours; look at CV_List.")
 
 
+def agent_offline(name: str) -> StateConflict:
+    """Make the error for a chat with an agent that is not online."""
+    return StateConflict(f"{name} is offline; its owner logs it on with AP_LogOn.")
+
+
 def no_such_agent() -> NotFound:
     """Make the error for an agent that does not exist or that the user may not see."""
     return NotFound("There is no such agent that you may see; check the name with AP_List.")

@@ -2,7 +2,7 @@
 
 import re
 
-from actors.agents.messages import AgentView, SendChat
+from actors.agents.messages import AgentView, SendChat, agent_offline
 from actors.calls.call import Answer, Call
 from actors.calls.conversation_targets import DEFAULT, own_conversation, require_agent_of, require_no_zone
 from actors.calls.paging import cursor, next_cursor, page_limit
@@ -25,7 +25,7 @@ from actors.conversations.stored import from_row, quoted_positions
 from actors.domains.messages import DOMAIN, NotInDomain, Said, SayInZone
 from actors.engines.message import Utterance
 from actors.engines.turn import Memory, Persona
-from actors.errors import NotFound, StateConflict
+from actors.errors import NotFound
 from actors.wire import Record
 from persistence import agents, conversations, zones
 from persistence.agents import AgentRow
@@ -132,7 +132,7 @@ async def _chat_in_zone(call: Call) -> Answer:
     """AP_Chat in a zone: send a message to an agent there, and return it with the reply."""
     agent = await target_agent(call)
     if not agent.row.online:
-        raise StateConflict(f"{agent.row.name} is offline; its owner logs it on with AP_LogOn.")
+        raise agent_offline(agent.row.name)
     return await _say(call, agent)
 
 

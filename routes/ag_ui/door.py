@@ -57,7 +57,7 @@ async def run_agent(request: RouteCall) -> RouteReply:
     agent = (await agent_named(call, request.params["agent"])).row
     events = RunEvents(stream, asked)
     call.stream_to(events.piece, events.begun)
-    events.end(await talk(call, agent.id, await saying_of(call, agent.id, asked)))
+    events.end(await talk(call, agent.id, await saying_of(call, agent, asked)))
     return RouteReply()
 
 

@@ -5,32 +5,51 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from actors.agents.messages import no_such_conversation
+from actors.agents.messages import agent_offline, no_such_conversation
 from actors.calls.conversation_targets import own_conversation
-from actors.commands.talk import Saying, key_digest
-from actors.conversations.ids import number_of
+from actors.commands.conversations import forked
+from actors.commands.talk import KEY_MS, Saying, key_digest
+from actors.conversations.ids import conversation_id, number_of
 from actors.conversations.place import RunKey
+from actors.conversations.stored import from_row
 from actors.engines.options import EngineOptions
-from persistence import conversations
+from persistence import conversations, run_keys
+from persistence.conversations import ConversationRow
 
 if TYPE_CHECKING:
     from actors.calls.call import Call
+    from actors.engines.message import Utterance
+    from persistence.agents import AgentRow
     from routes.ag_ui.asked import Asked
 
 
-async def saying_of(call: Call, agent_id: str, asked: Asked) -> Saying:
-    """Return what is said for a run, and where: in the thread's conversation or a new one.
+async def saying_of(call: Call, agent: AgentRow, asked: Asked) -> Saying:
+    """Return what is said for a run, and where: in the thread's conversation, a fork of it, or a new one.
+
+    A message that is stored already begins a fork before it, to which the thread is bound then, unless this is its own
+    run again.
 
     Raises:
         NotFound: the thread is a conversation's id, and the caller has no such conversation with the agent.
+        StateConflict: the agent is offline, and a fork would begin.
     """
+    agent_id = agent.id
     thread, user_id, fetch = asked.thread_id, call.user.user_id, call.core.store.fetch
     name = key_digest(user_id, "ag-ui message", agent_id, thread, asked.message_id)
     digest = key_digest(user_id, "ag-ui", agent_id, thread, asked.run_id)
     key = RunKey(digest, key_digest(asked.text), names=(name,))
     options = EngineOptions(instructions=asked.instructions) if asked.instructions else None
     saying = Saying(asked.text, earlier=asked.earlier, key=key, options=options)
+    stored = await _stored(call, agent_id, asked.message_id, name)
     bound_as = thread if number_of(thread) is None else f"ag-ui {thread}"  # no client's own id has a space
+    # A run is looked for after its message, because both are stored as one unit.
+    if stored is not None and not await fetch(run_keys.of_key(digest, call.core.clock() - KEY_MS)):
+        if not agent.online:
+            raise agent_offline(agent.name)  # before a fork that nothing would be said in
+        row, message = stored
+        fork = await forked(call, row, message.seq - 1)
+        place = conversation_id(fork.number, agent_id)
+        return replace(saying, conversation=place, client_id=bound_as, forks=True)
     bound = await fetch(conversations.bound_to(user_id, agent_id, bound_as))
     if bound or bound_as == thread:
         return replace(saying, client_id=bound_as)
@@ -38,3 +57,14 @@ async def saying_of(call: Call, agent_id: str, asked: Asked) -> Saying:
     if row.agent_id != agent_id:
         raise no_such_conversation()
     return replace(saying, conversation=thread)
+
+
+async def _stored(call: Call, agent_id: str, message_id: str, name: str) -> tuple[ConversationRow, Utterance] | None:
+    """Find a message by the client's own id or Parley's, with its conversation."""
+    fetch, user_id = call.core.store.fetch, call.user.user_id
+    named = await fetch(run_keys.of_key(name, 0))
+    for number, row in await fetch(conversations.message(user_id, named[0].message_id if named else message_id)):
+        for conversation in await fetch(conversations.of_user(number, user_id)):
+            if conversation.agent_id == agent_id:
+                return conversation, from_row(row)
+    return None

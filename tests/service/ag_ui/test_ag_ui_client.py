@@ -111,3 +111,19 @@ async def test_the_client_hears_of_errors_before_and_after_the_start(
     stranger = await front_end(scripted_user.as_user("pls_wrong"), f"{unique}-agent")
     await stranger.do("open")
     assert (await stranger.do("say", text="Hi"))["status"] == 401
+
+
+async def test_an_answer_is_written_anew_in_a_fork(user: Client, unique: str, front_end: Open):
+    await user.agent(f"{unique}-agent")
+    page = await front_end(user, f"{unique}-agent")
+    await page.do("open")
+    await page.do("say", text="One")
+    first = await page.do("say", text="Two")
+    anew = await page.do("regenerate")
+    assert anew["events"] == WHOLE_RUN
+    assert anew["messages"][:3] == first["messages"][:3]
+    assert anew["messages"][3]["id"] != first["messages"][3]["id"]
+    on = await page.do("say", text="Three")
+    listed = (await user.command("CV_List", target={"agent": f"{unique}-agent"})).ok().profile
+    kept = [texts(await history(user, one["id"])) for one in listed]
+    assert kept == [texts(on["messages"]), texts(first["messages"])]
