@@ -1,5 +1,7 @@
 """AP_Chat, AP_History and ZN_Post: what is said to agents, in private and in zones."""
 
+from __future__ import annotations  # nested functions would build theirs at each call
+
 import re
 
 from actors.agents.messages import AgentView, SendChat, agent_offline

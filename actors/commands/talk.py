@@ -1,5 +1,7 @@
 """A message to an agent and its reply: the way that AP_Chat and the doors of all open protocols share."""
 
+from __future__ import annotations  # nested functions would build theirs at each call
+
 import hashlib
 import unicodedata
 from collections.abc import Awaitable, Callable, Iterable, Sequence

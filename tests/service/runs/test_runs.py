@@ -223,3 +223,36 @@ async def test_a_run_of_an_agent_that_is_destroyed_meanwhile_fails(scripted_user
             gate.open()
             assert [event.name async for event in events][-1] == "error"
     assert (await run_of(scripted_user, chat.run))["state"] == "failed"
+
+
+async def test_a_run_is_gone_with_its_conversation(scripted_user: Client, name: str):
+    await scripted_user.agent(name)
+    answer = (await scripted_user.command("AP_Chat", content="say:one")).ok()
+    run, conversation = answer.headers["X-Run-Id"], answer.content[0]["conversation"]
+    (await scripted_user.command("CV_Destroy", target={"conversation": conversation})).ok()
+    for method, path in (("GET", ""), ("GET", "/events"), ("POST", "/cancel")):
+        (await scripted_user.request(method, f"/api/runs/{run}{path}")).refused(3000, 404)
+
+
+async def test_a_run_at_work_is_gone_with_its_conversation(scripted_user: Client, name: str, gate: Gate):
+    await scripted_user.agent(name)
+    async with chatting(scripted_user, f"say:one wait:{gate} say:two") as chat:
+        await chat.next()
+        conversation = (await run_of(scripted_user, chat.run))["conversation"]
+        async with asyncio.timeout(5), followed(scripted_user, chat.run, "3") as events:
+            (await scripted_user.command("CV_Destroy", target={"conversation": conversation})).ok()
+            ends = [event async for event in events]
+        assert (await chat.rest())[-1].name == "error"
+    assert [event.name for event in ends] in ([], ["error"])
+    (await scripted_user.request("GET", f"/api/runs/{chat.run}")).refused(3000, 404)
+    gate.open()
+    assert (await scripted_user.command("AP_Chat", content="say:next")).ok().content[0]["seq"] == 1
+
+
+async def test_a_fork_leaves_a_run_where_it_was(scripted_user: Client, name: str):
+    await scripted_user.agent(name)
+    answer = (await scripted_user.command("AP_Chat", content="say:one")).ok()
+    target = {"conversation": answer.content[0]["conversation"]}
+    (await scripted_user.command("CV_Fork", target=target)).ok()
+    run = await run_of(scripted_user, answer.headers["X-Run-Id"])
+    assert (run["conversation"], run["message"]) == (target["conversation"], answer.content[0])
