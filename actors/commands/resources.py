@@ -150,7 +150,7 @@ async def watched(call: Call, kind: str, names: tuple[str, ...]) -> Watched:
             return Watched(view.row.id)
         case "bank", (bank, name):
             row, found = await read_memory(call, bank, name)
-            return Watched(row.id, stamp=hash(tuple((memory.position, memory.updated_at) for memory in found)))
+            return Watched(row.id, stamp=hash(tuple((memory.position, memory.text) for memory in found)))
         case "zone", (domain, zone):
             view, row = await _readable_zone(call, domain, zone)
             return Watched(view.row.id, row.id)

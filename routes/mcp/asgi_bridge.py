@@ -16,6 +16,8 @@ from routes.http.event_stream import EVENT_STREAM
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 PATH = "/mcp"
+STREAM = "mcp_stream"
+"""The service, in logs and metrics, of streams of changes, which last as long as their clients."""
 SCOPE_KEY = "parley"
 """The key of the message in the ASGI scope, from which the tools read it."""
 _OPTIONAL_SPACE = " \t"
@@ -70,6 +72,7 @@ async def through_asgi(
             status = event["status"]
             headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in event["headers"]}
             if headers.get("content-type", "").startswith(EVENT_STREAM):
+                asked.call.service = STREAM
                 stream = await begin_events(request, asked.call)
         elif stream is not None:
             await send_piece(request, stream, event.get("body", b""))

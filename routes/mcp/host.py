@@ -93,7 +93,7 @@ class McpHost:
             from mcp.server.lowlevel.server import NotificationOptions, Server  # noqa: PLC0415
             from mcp.server.models import InitializationOptions  # noqa: PLC0415
             from mcp.server.streamable_http_manager import StreamableHTTPSessionManager  # noqa: PLC0415
-            from mcp_types import ListResourceTemplatesResult, ListToolsResult  # noqa: PLC0415
+            from mcp_types import ListResourceTemplatesResult, ListToolsResult, ServerCapabilities  # noqa: PLC0415
 
             tools = ListToolsResult.model_validate({"tools": tool_definitions()}).tools
             schemas = {tool.name: tool.input_schema for tool in tools}
@@ -112,11 +112,17 @@ class McpHost:
                 return templates
 
             class ListsThatChange(Server[Any]):
-                """Says to clients of before 2026-07-28, too, that they are told when lists change."""
+                """Tells clients that they hear of changes of lists, except that of tools, which never changes."""
 
                 def create_initialization_options(self, *_: Any, **__: Any) -> InitializationOptions:
                     told = NotificationOptions(prompts_changed=True, resources_changed=True)
                     return super().create_initialization_options(told)
+
+                def get_capabilities(self, *options: Any, **more: Any) -> ServerCapabilities:
+                    found = super().get_capabilities(*options, **more)
+                    if found.tools is not None:
+                        found.tools.list_changed = False
+                    return found
 
             server = ListsThatChange(
                 "parley",

@@ -21,7 +21,7 @@ from routes.http.answers import JsonAnswer, credential_of, error_answer, quota_h
 from routes.http.bodies import LONG_BODY_BYTES, next_turn, received_body, require_json, require_size, whole_header
 from routes.http.event_stream import EVENT_STREAM
 from routes.http.exchange import Exchange
-from routes.mcp.asgi_bridge import PATH, McpMessage, through_asgi
+from routes.mcp.asgi_bridge import PATH, STREAM, McpMessage, through_asgi
 from routes.mcp.event_stream import send_changes, session_call
 from routes.mcp.groups import groups_of, is_offered
 from routes.mcp.host import McpHost
@@ -103,6 +103,7 @@ class McpServer:
             return MalformedBody.internal_code, HTTPResponse(status=406)
         await authenticate(call, credential_of(header.get))
         if request.method == "GET":
+            call.service = STREAM
             await send_changes(request, call, self.sessions, session)
             return 0, None
         await self.sessions.carry_out(session_call(call, session, "end"))
@@ -156,6 +157,8 @@ class McpServer:
             asked.groups = groups_of(dict(query))
         except InvalidField as error:
             return _refused(INVALID_REQUEST, error.note, cast(dict[str, Any], message).get("id"))
+        if self.sessions.has_ended(asked.request.header(HEADER)):
+            raise no_session()
         credential = credential_of(asked.request.header)
         tool = _tool_called(message, asked.groups)
         if tool is None:

@@ -102,11 +102,15 @@ class McpSessions:
         """Reaches other nodes; None if there is only this one."""
         self._tag = tag_of(core.cluster.ownership.node if core.cluster is not None else secrets.token_hex())
         self._sessions: dict[str, _Session] = {}
-        self._ended: OrderedDict[str, None] = OrderedDict()
+        self._ended: OrderedDict[str | None, None] = OrderedDict()
 
     def new_id(self) -> str:
         """Return the id of a new session."""
         return f"{self._tag}-{secrets.token_hex(16)}"
+
+    def has_ended(self, session: str | None) -> bool:
+        """Return whether its client has ended a session, as far as this node knows."""
+        return session in self._ended
 
     async def carry_out(self, call: SessionCall) -> SessionReply:
         """Carry out a call at the session's node.

@@ -1,5 +1,6 @@
 """Banks, zones and the files of skills as MCP's resources, by the official client (docs/mcp.md)."""
 
+import asyncio
 from typing import Any
 from urllib.parse import quote
 
@@ -137,6 +138,19 @@ async def test_a_memory_s_name_is_percent_encoded_and_names_take_any_case(client
 
 async def test_a_document_s_name_reads_all_its_parts(owner: Client, client: Connecting, unique: str):
     bank = f"{unique}-bank"
+    words = " ".join(f"word{number}" for number in range(600))
+    assert (await owner.request("POST", "/api/documents", json={"name": "report", "content": words})).http == 202
+    for _ in range(100):
+        loaded = await owner.command("MB_Load", target={"bank": bank}, vx={"name": "report"})
+        if loaded.body["status"]["success"]:
+            break
+        await asyncio.sleep(0.1)
+    report = await client.read_resource(f"parley://bank/{bank}/report")
+    assert len(report.contents) > 1
+    assert [content.uri for content in report.contents] == [
+        f"parley://bank/{bank}/report%2F{number}" for number in range(1, len(report.contents) + 1)
+    ]
+    assert " ".join(content.model_dump()["text"] for content in report.contents) == words
     for part, text in (("1", "first"), ("2", "second")):
         (await load(owner, bank, f"book/{part}", text)).ok()
     part = await client.read_resource(f"parley://bank/{bank}/book%2F2")

@@ -35,6 +35,8 @@ async def test_the_official_client_is_told_of_its_subscriptions(owner: Client, u
         assert (capabilities.resources.subscribe, capabilities.resources.list_changed) == (True, True)
         assert capabilities.prompts is not None
         assert capabilities.prompts.list_changed is True
+        assert capabilities.tools is not None
+        assert capabilities.tools.list_changed is False
         await session.subscribe(bank, lobby)
         (await load(owner, f"{unique}-bank", "sun", "The Sun is far away.")).ok()
         assert await session.next() == ResourceUpdated(bank)
@@ -108,8 +110,15 @@ async def test_a_session_that_is_not_there_is_404_where_it_is_needed(owner: Clie
         for does in ("subscribe", "unsubscribe"):
             (await sent(owner, asking(does, bank), lost)).refused(3000, 404)
         (await owner.request("GET", "/mcp", headers=lost | ACCEPT)).refused(3000, 404)
-        ping = await sent(owner, {"jsonrpc": "2.0", "id": 1, "method": "ping"}, lost)
-        assert ping.http == 200  # all else needs no session
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    assert (await sent(owner, ping, gone)).http == 200  # all else needs no session
+
+
+@pytest.mark.one_node(reason="only the node where a client has ended its session knows that")
+async def test_a_session_that_its_client_has_ended_is_404_everywhere(owner: Client):
+    headers = await begun(owner)
+    assert (await owner.request("DELETE", "/mcp", headers=headers)).http == 204
+    (await sent(owner, {"jsonrpc": "2.0", "id": 1, "method": "ping"}, headers)).refused(3000, 404)
 
 
 async def test_another_credential_can_not_use_a_session(owner: Client, unique: str):
