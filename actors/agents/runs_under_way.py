@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from actors.agents.messages import HearRun, RunError, RunHeard
 from actors.engines.halting import Halt
-from actors.errors import InternalError, ServiceError
+from actors.errors import InternalError, Overloaded, ServiceError
 from actors.runtime.future import AsyncFuture
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 LONGEST_WAIT_S = 15.0
 """The time after which a listener is answered even if nothing was said, in seconds."""
+
+MAX_LISTENERS = 64
+"""Those who may wait for the next piece of one run at a time."""
 
 MAX_FAILED = 32
 """Failed runs whose text is remembered, because the store has none of it."""
@@ -96,9 +99,15 @@ class RunUnderWay:
         return RunHeard("working", self._text()[after:])
 
     def listen(self, after: int, wait_s: float) -> RunHeard | AsyncFuture[RunHeard]:
-        """Return what was said after a number of characters; wait if that is nothing yet."""
+        """Return what was said after a number of characters; wait if that is nothing yet.
+
+        Raises:
+            Overloaded: too many wait already.
+        """
         if self.chars > after or wait_s <= 0:
             return self.heard(after)
+        if len(self._listeners) >= MAX_LISTENERS:
+            raise Overloaded("Too many clients follow this run already; read it with GET /api/runs/{id}.")
         listener = _Listener(after, min(wait_s, LONGEST_WAIT_S), self._leave)
         self._listeners.append(listener)
         return listener.told

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from actors.agents.messages import AGENT, CancelRun
+from actors.agents.messages import AGENT, CancelRun, HearRun
+from actors.agents.runs_under_way import MAX_LISTENERS
 from actors.engines.turn import Reply, Turn
+from actors.errors import Overloaded
 from actors.slices import Steps
 from tests.support.gateway import Client
 from tests.support.in_process import CommandClient, CoreGateway, commanded
@@ -70,6 +72,25 @@ async def failed_once(user: Client, engine: Slow, content: str) -> dict[str, str
 def broken(turn: Turn) -> Steps[Reply]:
     raise RuntimeError("out of order")
     yield
+
+
+async def test_no_more_than_64_clients_follow_a_run(user: Client, engine: Slow, gateway: CoreGateway):
+    headers = await failed_once(user, engine, "long")
+    run = await begun(user, 1)
+    engine.held = True
+    chat = asyncio.create_task(user.command("AP_Chat", content="long", headers=headers))
+    while (await user.request("GET", f"/api/runs/{run}")).body["state"] != "working":
+        await asyncio.sleep(0.01)
+    user_id = (await user.command("US_Read")).ok().profile[0]["id"]
+    agent_id = (await user.command("AP_Read")).ok().profile[0]["id"]
+    hearing = HearRun(user_id, run.replace("run_", "msg_"), 0, wait_s=10)
+    asks = [asyncio.create_task(gateway.core.directory.ask(AGENT, agent_id, hearing)) for _ in range(MAX_LISTENERS)]
+    await asyncio.sleep(0.05)
+    with pytest.raises(Overloaded):
+        await gateway.core.directory.ask(AGENT, agent_id, hearing)
+    engine.held = False
+    assert {heard.state for heard in await asyncio.gather(*asks)} == {"ended"}
+    (await chat).ok()
 
 
 async def test_long_work_of_an_instant_engine_is_cancelled(user: Client, engine: Slow):
