@@ -55,7 +55,7 @@ async def read_card(request: RouteCall) -> RouteReply:
     """Return an agent's card, without a body to a client that has this version."""
     agent = await shown_agent(request.call, request.params["agent"])
     body = orjson.dumps(card_of(agent, request.base_url))
-    headers = caching(body, public=agent.access == "public")
+    headers = caching(body, agent)
     if is_known(headers["ETag"], request.received.header("if-none-match")):
         return RouteReply(status=HTTPStatus.NOT_MODIFIED, headers=headers)
     return RouteReply(body, headers=headers)

@@ -1,5 +1,6 @@
 """Agent cards: an agent, and the ways to reach it (a2a.proto, `AgentCard`; section 8)."""
 
+from email.utils import formatdate
 from hashlib import sha256
 from typing import Any
 
@@ -56,10 +57,14 @@ def base_url(name: str, public_url: str) -> str:
     return f"{public_url}/a2a/{name}"
 
 
-def caching(body: bytes, *, public: bool) -> dict[str, str]:
-    """Return the caching headers of a card (section 8.6.1)."""
-    share = "public" if public else "private"
-    return {"ETag": f'"{sha256(body).hexdigest()[:32]}"', "Cache-Control": f"{share}, max-age={MAX_AGE_S}"}
+def caching(body: bytes, agent: AgentRow) -> dict[str, str]:
+    """Return the caching headers of an agent's card (section 8.6.1)."""
+    share = "public" if agent.access == "public" else "private"
+    return {
+        "ETag": f'"{sha256(body).hexdigest()[:32]}"',
+        "Cache-Control": f"{share}, max-age={MAX_AGE_S}",
+        "Last-Modified": formatdate(agent.updated_at / 1000, usegmt=True),
+    }
 
 
 def is_known(etag: str, if_none_match: str | None) -> bool:
