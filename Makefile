@@ -155,6 +155,14 @@ nats:
 		[ ! -d /run/systemd/system ] || { rm -f "$$unit"; systemctl disable --quiet nats-server || true; }; \
 	fi
 
+.PHONY: a2a-kit
+a2a-kit: $(DEV) ## Run A2A's compatibility kit: KIT names a checkout of a2aproject/a2a-tck, branch 1.0-dev
+	@[ -d "$(KIT)/tests/compatibility" ] || { echo "KIT=<folder> names no checkout of a2a-tck" >&2; exit 1; }
+	@[ -x .venv-a2a-kit/bin/python ] || $(PYTHON) -m venv .venv-a2a-kit
+	@.venv-a2a-kit/bin/python -m pip install --quiet --disable-pip-version-check "$(KIT)"
+	@A2A_KIT="$(abspath $(KIT))" A2A_KIT_PYTHON="$(CURDIR)/.venv-a2a-kit/bin/python" \
+		$(PY) -m pytest -q tests/service/a2a/test_a2a_kit.py $(ARGS)
+
 .PHONY: lock
 lock: $(UV_ENV) ## Rebuild the lock files (UPGRADE=1: with the newest versions)
 	$(LOCK) pyproject.toml -o requirements/runtime.lock

@@ -1,8 +1,8 @@
 """A pytest plugin for A2A's Technology Compatibility Kit, which sends no credential and uses message ids twice.
 
 It adds the header Authorization, from PARLEY_KIT_CREDENTIAL, to every request, and gives every message that the kit
-sends an id that no other one has, so that Parley takes none for a repeat. With PARLEY_KIT_PREFIXES the id also stands in
-front of the text, for the engine of tests/gateways/a2a_kit.py. The kit itself is unchanged.
+sends an id that no other one has, so that Parley takes none for a repeat. With PARLEY_KIT_PREFIXES the id also stands
+in front of the text, for the engine of tests/gateways/a2a_kit.py. The kit itself is unchanged.
 """
 
 import json

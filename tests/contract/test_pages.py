@@ -8,6 +8,7 @@ from tests.support.gateway import running
 from tests.support.pages import run
 
 PAGES = {
+    "docs/a2a.md": 2,
     "docs/access.md": 2,
     "docs/ag-ui.md": 1,
     "docs/documents.md": 2,
