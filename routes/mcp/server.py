@@ -99,7 +99,7 @@ class McpServer:
         session = header.get(HEADER)
         if session is None or request.method == "HEAD":  # without a session there is no stream
             raise WrongMethod("Only a session, named by Mcp-Session-Id, has a stream (GET) and an end (DELETE).")
-        if request.method == "GET" and EVENT_STREAM not in header.get("accept", ""):
+        if request.method == "GET" and not any(kind in header.get("accept", "*/*") for kind in (EVENT_STREAM, "*/*")):
             return MalformedBody.internal_code, HTTPResponse(status=406)
         await authenticate(call, credential_of(header.get))
         if request.method == "GET":

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import quote
 
 from actors.engines.message import Source
+from routes.uris import uri
 
 
 def citations(text: str, sources: Sequence[Source]) -> list[dict[str, Any]]:
@@ -39,10 +39,4 @@ def _citation(text: str, source: Source) -> dict[str, Any]:
 
 
 def _url(source: Source) -> str:
-    if source.kind == "bank":
-        return f"parley://bank/{_part(source.of)}/{_part(source.id)}"
-    return f"parley://{source.kind}/{_part(source.id)}"
-
-
-def _part(name: str) -> str:
-    return quote(name, safe="")
+    return uri("bank", source.of, source.id) if source.kind == "bank" else uri(source.kind, source.id)

@@ -171,6 +171,13 @@ async def test_a_stream_and_the_end_of_a_session_count_nothing(user: Client):
     assert (await user.command("US_Read")).ok().profile[0]["quota"]["used"] == before + 1
 
 
+async def test_a_stream_is_only_for_clients_that_take_one(user: Client):
+    headers = await begun(user)
+    for accept, status in (("application/json", 406), ("*/*", 200), ("text/event-stream, application/json", 200)):
+        async with user.http.get(f"{user.base}/mcp", headers=headers | {"Accept": accept}) as response:
+            assert response.status == status
+
+
 async def test_web_pages_of_other_origins_get_no_stream(user: Client):
     headers = await begun(user) | ACCEPT | {"Origin": "http://evil.example"}
     (await user.request("GET", "/mcp", headers=headers)).refused(2003, 403)
