@@ -172,6 +172,28 @@ async def test_the_cost_of_one_hop(server: NatsServer) -> None:
     await two.close()
 
 
+async def test_a_fault_in_one_message_is_logged_and_the_next_ones_are_heard(
+    pair: Pair, caplog: pytest.LogCaptureFixture
+) -> None:
+    heard: list[bytes] = []
+
+    def hear(body: bytes) -> None:
+        if body == b"a fault":
+            raise ValueError(body)
+        heard.append(body)
+
+    unfollow = pair.two.follow("news", hear)
+    await pair.two.settled()
+    for body in (b"first", b"a fault", b"last"):
+        pair.one.publish("news", body)
+    await until(lambda: heard == [b"first", b"last"])
+    assert "was not taken in" in caplog.text
+    unfollow()
+    pair.one.publish("news", b"unheard")
+    await pair.answers()
+    assert heard == [b"first", b"last"]
+
+
 async def test_a_start_without_a_server_says_so() -> None:
     port = nats.free_port()
     post = NatsPost(f"nats://parley:secret@127.0.0.1:{port}", connect_s=0.5)

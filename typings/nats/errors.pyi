@@ -1,5 +1,1 @@
 class Error(Exception): ...
-
-class SlowConsumerError(Error):
-    subject: str
-    reply: str

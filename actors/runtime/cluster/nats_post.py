@@ -5,9 +5,10 @@
     parley.t.<topic>            messages to all who follow a topic
     parley.back                 a node that was disconnected: what waits for it may have missed its frames
 
-nats-py's own `request` would need a task and one message per answer. NATS delivers a message once at most, and in
-order from one connection to another, but loses what is under way when a connection ends. So a request fails with Lost
-if either side's connection has ended meanwhile, and no message of a sequence is missed unnoticed (`parts.py`).
+nats-py's own `request` would need a task and one message per answer; what else of nats-py is replaced is in
+`nats_client.py`. NATS delivers a message once at most, and in order from one connection to another, but loses what is
+under way when a connection ends. So a request fails with Lost if either side's connection has ended meanwhile, and no
+message of a sequence is missed unnoticed (`parts.py`).
 """
 
 import asyncio
@@ -20,12 +21,10 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from nats.aio.client import Client
-from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
-from nats.errors import SlowConsumerError
 
+from actors.runtime.cluster.nats_client import DirectClient, Message
 from actors.runtime.cluster.parts import HEADER, PART_BYTES, Gap, Joining, Joinings, split
 from actors.runtime.cluster.post import Handler, Lost, NotReached
 from actors.runtime.cluster.replies import Replies, Reply, carry_out
@@ -57,7 +56,7 @@ class NatsPost:
         self.on_reconnect: list[Callable[[], None]] = []
         self._url = url
         self._connect_s = connect_s
-        self._nats = Client()
+        self._nats = DirectClient()
         self._node = ""
         self._closing = False
         self._trouble: Exception | None = None
@@ -107,9 +106,9 @@ class NatsPost:
             ping_interval=PING_S,
             pending_size=0,  # nats-py never waits for room, and keeps nothing for a later connection
         )
-        await self._nats.subscribe(f"parley.r.{self._node}.*", cb=self._answered)
-        await self._nats.subscribe(f"parley.n.{self._node}.*", cb=self._requested)
-        await self._nats.subscribe("parley.back", cb=self._back)
+        await self._nats.hear(f"parley.r.{self._node}.*", self._answered)
+        await self._nats.hear(f"parley.n.{self._node}.*", self._requested)
+        await self._nats.hear("parley.back", self._back)
         for topic in self._followers:
             await self._subscribe(topic)
         await self.settled()
@@ -136,14 +135,8 @@ class NatsPost:
         await self._nats.close()
 
     async def _failed(self, error: Exception) -> None:
-        if isinstance(error, SlowConsumerError):
-            log.error("a message of %s was dropped, because too many wait", error.subject)
-            if error.reply:
-                self._send(error.reply, HEADER.pack(NOT_REACHED, 0) + b"too many requests wait for this node")
-            elif (reply := self._reply_to(error.subject)) is not None:
-                self._replies.end(reply, Lost("too many answers wait for this node"))
-            return
-        self._trouble = error
+        if not (isinstance(self._trouble, NatsError) and isinstance(error, OSError)):
+            self._trouble = error  # what the server has said tells more than that it hung up
         log.debug("NATS: %r", error)  # nats-py tries again for ever
 
     async def _disconnected(self) -> None:
@@ -154,6 +147,7 @@ class NatsPost:
 
     async def _reconnected(self) -> None:
         log.info("connected to NATS at %s again", self._address)
+        self._trouble = None
         self._send("parley.back", self._node.encode())
         for callback in self.on_reconnect:
             callback()
@@ -162,7 +156,7 @@ class NatsPost:
         if not self._closing:
             log.error("NATS at %s takes this node no more: %r", self._address, self._trouble)
 
-    async def _back(self, message: Msg) -> None:
+    def _back(self, message: Message) -> None:
         self.lose(message.data.decode())
 
     # sending requests
@@ -188,11 +182,11 @@ class NatsPost:
     def _reply_to(self, inbox: str) -> Reply | None:
         return self._replies.get(int(inbox.rpartition(".")[2]))
 
-    async def _answered(self, message: Msg) -> None:
+    def _answered(self, message: Message) -> None:
         reply = self._reply_to(message.subject)
         if reply is None:
             return
-        if not message.data:  # only the server itself sends nothing: nobody serves the subject
+        if not message.data:
             self._replies.end(reply, NotReached("the other node is not connected"))
             return
         if reply.joining is None:
@@ -223,7 +217,7 @@ class NatsPost:
         """Carry out requests for a subject; see `Post.serve`."""
         self._handlers[subject] = handler
 
-    async def _requested(self, message: Msg) -> None:
+    def _requested(self, message: Message) -> None:
         answer = _Answer(partial(self._send, message.reply))
         handler = self._handlers.get(message.subject.rpartition(".")[2])
         if handler is None or self._closing:
@@ -266,7 +260,7 @@ class NatsPost:
     async def _subscribe(self, topic: str) -> None:
         joinings = Joinings()
 
-        async def hear(message: Msg) -> None:
+        def hear(message: Message) -> None:
             try:
                 body = joinings.take(message.reply, message.data)
             except Gap:
@@ -276,16 +270,16 @@ class NatsPost:
                     handler(body)
 
         if topic not in self._topics and not self._nats.is_closed:
-            self._topics[topic] = await self._nats.subscribe(f"parley.t.{topic}", cb=hear)
+            self._topics[topic] = await self._nats.hear(f"parley.t.{topic}", hear)
 
     async def _unsubscribe(self, topic: str) -> None:
         subscription = self._topics.pop(topic, None)
         if subscription is not None and not self._nats.is_closed:
-            await subscription.unsubscribe()
+            await self._nats.stop_hearing(subscription)
 
     def _send(self, subject: str, message: bytes, reply: str = "") -> None:
         if self.connected:  # what waits for a connection would arrive after it was given up
-            _run(self._nats.publish(subject, message, reply))
+            self._nats.send(subject, message, reply)
 
 
 class _Answer:

@@ -1,10 +1,12 @@
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable
 
-from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
+from nats.aio.transport import Transport
 
 class Client:
+    _pending: list[bytes]
+    _pending_data_size: int
+    _transport: Transport
     @property
     def is_connected(self) -> bool: ...
     @property
@@ -25,6 +27,8 @@ class Client:
         ping_interval: float,
         pending_size: int,
     ) -> None: ...
-    def publish(self, subject: str, payload: bytes = b"", reply: str = "") -> Coroutine[Any, Any, None]: ...
-    async def subscribe(self, subject: str, *, cb: Callable[[Msg], Awaitable[None]]) -> Subscription: ...
+    async def subscribe(self, subject: str) -> Subscription: ...
+    async def _process_msg(
+        self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes | None
+    ) -> None: ...
     async def close(self) -> None: ...

@@ -1,2 +1,3 @@
 class Subscription:
+    _id: int
     async def unsubscribe(self, limit: int = 0) -> None: ...

@@ -1,4 +1,0 @@
-class Msg:
-    subject: str
-    reply: str
-    data: bytes
