@@ -20,7 +20,7 @@ from actors.commands.chat_memories import memories_for_chat
 from actors.commands.command import AGENT_MEMBERS, PAGE, ZONE_MEMBERS, Command, ToolDescription
 from actors.commands.talk import CHAT_TIMEOUT_S, send_chat
 from actors.conversations.conversation import ChatSent
-from actors.conversations.ids import conversation_id, number_of, run_of
+from actors.conversations.ids import conversation_id, run_of
 from actors.conversations.place import ChatPlace
 from actors.conversations.records import message_record
 from actors.conversations.stored import from_row, quoted_positions
@@ -43,33 +43,25 @@ _mention = re.compile(r"@([A-Za-z0-9][A-Za-z0-9_.-]{1,62}[A-Za-z0-9])")
 
 async def chat(call: Call) -> Answer:
     """AP_Chat: send a message to an agent, in private or in a zone, and return it with the reply, both durable."""
-    if call.target.conversation is not None:
-        return await _chat_in_conversation(call, call.target.conversation)
-    if (call.zone_id or call.target.domain or call.target.zone) and await speaks_in_zone(call):
+    target = call.target
+    if target.conversation is not None:
+        require_no_zone(call)
+        if target.conversation != DEFAULT:
+            row = await own_conversation(call, target.conversation)
+            require_agent_of(call, row)
+            return await _send(call, row.agent_id, ChatPlace(row.number, row.is_default))
+    elif (call.zone_id or target.domain or target.zone) and await speaks_in_zone(call):
         try:
             return await _chat_in_zone(call)
         except NotInDomain:
-            if call.target.domain or call.target.zone or call.target.agent is None:
+            if target.domain or target.zone or target.agent is None:
                 raise
             # the zone is only selected, and the named agent is not in it: the chat is private
-    return await _chat_by_default(call)
-
-
-async def _chat_in_conversation(call: Call, conversation: str) -> Answer:
-    """AP_Chat with target.conversation: private, whatever zone is selected."""
-    require_no_zone(call)
-    if conversation == DEFAULT:
-        return await _chat_by_default(call)
-    row = await own_conversation(call, conversation)
-    require_agent_of(call, row)
-    return await _send(call, row.agent_id, ChatPlace(row.number, row.is_default))
-
-
-async def _chat_by_default(call: Call) -> Answer:
+    agent_id = await target_agent_id(call)
     try:
-        return await _send(call, await target_agent_id(call), None)
+        return await _send(call, agent_id, None)
     except NotFound:
-        if call.target.agent is None:  # the selected agent is gone, or out of sight
+        if target.agent is None:  # the selected agent is gone, or out of sight
             raise no_agent_selected() from None
         raise
 
@@ -81,7 +73,7 @@ async def _send(call: Call, agent_id: str, place: ChatPlace | None) -> Answer:
         return Answer(
             content=[message_record(sent.message, None, conversation), message_record(sent.reply, None, conversation)],
             quoted=quoted_positions(sent.reply, memories),
-            conversation_number=number_of(conversation or ""),
+            conversation_number=sent.number,
         )
 
     content, resumes = call.request.content or "", None

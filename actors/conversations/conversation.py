@@ -30,11 +30,13 @@ WAITING_LIMIT = 32
 class ChatSent(NamedTuple):
     """A message and the agent's reply, both durable.
 
-    `conversation` is its id, None if nothing was to be kept; `outcome` is the engine's reply as it came.
+    `number` is the conversation's, and `conversation` its id; both are None if nothing was to be kept. `outcome` is the
+    engine's reply as it came.
     """
 
     message: Utterance
     reply: Utterance
+    number: int | None = None
     conversation: str | None = None
     outcome: Reply | None = None
 
@@ -155,7 +157,9 @@ class Conversation:
                 for seq, (role, text) in enumerate(begins.earlier, 1)
             ]
         )
-        new._hold(new.imported)
+        for message in new.imported:
+            new.window.append(message)
+        new.last_seq = len(new.imported)
         return new
 
     def number_as(self, number: int) -> None:
@@ -187,11 +191,14 @@ class Conversation:
         `answers` is the seq of the user's message that the last one is the reply to, if it does not stand before it.
         """
         self.open_units += 1
-        self._hold(messages)
+        window, id = self.window, self.id
+        assert id is not None
+        for message in messages:
+            window.append(message)
+        if messages:
+            self.last_seq = messages[-1].seq
         if not self.kept:
             return []
-        id = self.id
-        assert id is not None
         writes = [append(id, message) for message in messages]
         if answers is not None:
             writes[-1] = append(id, messages[-1], answers)
@@ -204,11 +211,6 @@ class Conversation:
         opening, cut, scope = begins.opening, begins.cut, begins.scope
         begun = conversations.begin_other(id, self.user_id, self.agent_id, opening=opening, cut=cut, scope=scope)
         return [begun, *[append(id, message) for message in self.imported], *writes]
-
-    def _hold(self, messages: tuple[Utterance, ...]) -> None:
-        for message in messages:
-            self.last_seq = message.seq
-            self.window.append(message)
 
     def unit_stored(self) -> None:
         """Note that one of its units is stored."""
