@@ -43,6 +43,8 @@ _REFUSALS: dict[Entrance, tuple[int, ...]] = {
 _OF_A_BODY = (400, 408, 413, 415)
 
 ID_IN_PATH = r"^[A-Za-z0-9_.-]{1,64}$"
+_IN_PATH = {"model": r"^[A-Za-z0-9_.-]{1,64}(:once)?$"}
+"""The patterns of parameters that are no plain ids."""
 
 
 def route_paths(routes: Iterable[Route]) -> Schema:
@@ -120,7 +122,7 @@ def _of_door(door: Door, statuses: Iterable[int]) -> Schema:
 
 def _path_parameters(route: Route) -> list[Schema]:
     return [
-        {"name": name, "in": "path", "required": True, "schema": text(pattern=ID_IN_PATH)}
+        {"name": name, "in": "path", "required": True, "schema": text(pattern=_IN_PATH.get(name, ID_IN_PATH))}
         for name in re.findall(r"{(\w+)}", route.path)
     ]
 

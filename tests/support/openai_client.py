@@ -2,19 +2,35 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx2
 from openai import AsyncOpenAI
 
 from tests.support.gateway import Client, GatewayProcess
+from tests.support.spread import SpreadConnector
+
+
+class RandomNode(httpx2.AsyncHTTPTransport):
+    """Sends each request to a random one of several gateways."""
+
+    def __init__(self, ports: Callable[[], Sequence[int]]) -> None:
+        super().__init__()
+        self._ports = ports
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        request.url = request.url.copy_with(port=random.choice(self._ports()))
+        return await super().handle_async_request(request)
 
 
 @asynccontextmanager
 async def openai_client(user: Client, base: str = "", **options: Any) -> AsyncIterator[AsyncOpenAI]:
     """Open a client with a user's token; `base` is another address of the gateway, such as a proxy's."""
+    if not base and isinstance(user.http.connector, SpreadConnector):
+        options["http_client"] = httpx2.AsyncClient(transport=RandomNode(user.http.connector.ports))
     async with AsyncOpenAI(base_url=f"{base or user.base}/v1", api_key=user.token or "", **options) as client:
         yield client
 

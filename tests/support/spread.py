@@ -28,6 +28,14 @@ class OneOf(AbstractResolver):
         pass
 
 
+class SpreadConnector(aiohttp.TCPConnector):
+    """A connector with a new connection for each request to a host name: to one of the ports, or the next."""
+
+    def __init__(self, ports: Callable[[], Sequence[int]], rng: random.Random) -> None:
+        super().__init__(limit=0, force_close=True, use_dns_cache=False, resolver=OneOf(ports, rng))
+        self.ports = ports
+
+
 def connector_over(ports: Callable[[], Sequence[int]], rng: random.Random) -> aiohttp.TCPConnector:
-    """Return a connector with a new connection for each request to a host name: to one of the ports, or the next."""
-    return aiohttp.TCPConnector(limit=0, force_close=True, use_dns_cache=False, resolver=OneOf(ports, rng))
+    """Return a connector over several gateways."""
+    return SpreadConnector(ports, rng)

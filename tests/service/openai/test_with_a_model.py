@@ -142,6 +142,21 @@ async def test_a_call_of_the_clients_function_comes_back(
     assert [item.type for item in final.output] == ["message", "function_call"]
 
 
+async def test_a_call_without_a_text_is_an_answer_without_one(
+    openai: AsyncOpenAI, agent: str, provider: Provider, user: Client, unique: str
+):
+    text = f"{unique} silent"
+    provider.on(text, *[calls(("look_up", "{}")) for _ in range(2)])
+    completion = await openai.chat.completions.create(model=agent, messages=said(text), tools=[TOOL])
+    message = completion.choices[0].message
+    assert (message.content, len(message.tool_calls or [])) == (None, 1)
+    assert completion.metadata is not None
+    stored = await messages_of(user, completion.metadata["conversation_id"])
+    assert [role for role, _ in stored] == ["user", "agent"]
+    response = await openai.responses.create(model=agent, input=text, tools=[FLAT])
+    assert [item.type for item in response.output] == ["function_call"]
+
+
 async def test_an_answer_cut_by_its_limit_says_so(openai: AsyncOpenAI, agent: str, provider: Provider, unique: str):
     text = f"{unique} length"
     provider.on(text, says("It is", finish="length"), says("It is", finish="length"))
