@@ -12,6 +12,7 @@ from config.mcp_catalog import load_catalog
 from config.settings import Settings
 from config.version import VERSION
 from persistence.store import Store
+from persistence.users import name_key
 from routes.app import HttpOptions
 
 
@@ -30,6 +31,7 @@ def core_options(settings: Settings, *, development_plan: bool = False) -> CoreO
         sandbox_keys_per_hour=settings.sandbox_keys_per_hour,
         registrations_per_hour=settings.registrations_per_hour,
         default_plan=settings.default_plan,
+        operators=frozenset(map(name_key, settings.operators)),
         development_plan=development_plan,
         session_ttl_s=settings.session_ttl_s,
         webhooks=webhooks,

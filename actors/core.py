@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -81,6 +82,8 @@ class CoreOptions:
     sandbox_keys_per_hour: int = 20
     registrations_per_hour: int = 100
     default_plan: str = "free"
+    operators: frozenset[str] = frozenset()
+    """The keys of the names of users who are operators, whatever role is stored for them."""
     development_plan: bool = False
     """Whether `default_plan` is from a development start, with which users are marked."""
     session_ttl_s: int = 86_400
@@ -111,9 +114,13 @@ def _dispatcher(core: "Core", key: str) -> WebhookDispatcher:
     )
 
 
+def _session(core: "Core", actor: type[SessionActor], key: str) -> SessionActor:
+    return actor(key, core.store, core.clock, core.session_ttl_ms, core.operators)
+
+
 KINDS: dict[str, Callable[["Core"], Kind]] = {
-    SESSION: lambda core: Kind(lambda key: SessionActor(key, core.store, core.clock, core.session_ttl_ms)),
-    KEY: lambda core: Kind(lambda key: KeyActor(key, core.store, core.clock, core.session_ttl_ms)),
+    SESSION: lambda core: Kind(lambda key: _session(core, SessionActor, key)),
+    KEY: lambda core: Kind(lambda key: _session(core, KeyActor, key)),
     USER: lambda core: Kind(
         lambda key: UserActor(key, core.store, core.clock, core.outbox, core.changes), holds_users=False
     ),
@@ -166,6 +173,7 @@ class Core:
         self.sealer = sealer
         self.outbox = Outbox(clock, one_dispatcher if self.placement.alone else dispatcher_of_shard)
         self.options = options
+        self.operators = options.operators
         self.clock = clock
         self.streams = Streams()
         self.feed: Feed = self.streams if feed is None else feed(self.streams)
@@ -195,6 +203,8 @@ class Core:
         self.registrations = Throttle(options.registrations_per_hour, 3600, ticks)
         self.sandbox_keys = Throttle(options.sandbox_keys_per_hour, 3600, ticks)
         self.attempts = PasswordAttempts(ticks)
+        self.reads_noted: OrderedDict[tuple[str, str], int] = OrderedDict()
+        """When an operator's read of a route with a credential last left an entry in the audit log."""
         self.cluster: Clustered | None = None
         """This node's place among several; None if there is only one."""
 

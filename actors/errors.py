@@ -2,7 +2,7 @@
 
     ServiceError
     +- 1xxx  the request itself: MalformedBody .. WrongMediaType, NotImplementedYet
-    +- 2xxx  the caller: NoCredential .. NeedsPlan
+    +- 2xxx  the caller: NoCredential .. UserSuspended
     +- 3xxx  the entity: NotFound .. NothingSelected
     +- 4xxx  rates: QuotaExceeded, TooManyAttempts
     +- 5xxx  the gateway: InternalError .. Overloaded
@@ -140,6 +140,13 @@ class NeedsPlan(ServiceError):
     """The command needs an entitlement or a higher plan."""
 
     internal_code = 2004
+    http_code = 403
+
+
+class UserSuspended(ServiceError):
+    """An operator has suspended the user."""
+
+    internal_code = 2005
     http_code = 403
 
 

@@ -18,6 +18,7 @@ POSTGRES_URL = "postgresql://"
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?"
 _HOST_NAME = re.compile(rf"(?=.{{1,253}}\Z)(?:{_LABEL}\.)*(?![0-9]+\Z){_LABEL}")
 _ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://((?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?)/?")
+_USER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{1,62}[A-Za-z0-9]")
 _HEADER_TEXT = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 _MAX_DELAY_S = 30 * 86400
 SECRET_MIN = 16
@@ -106,6 +107,12 @@ def _origin(text: str) -> str:
     return f"{scheme}://{authority.removesuffix(default) if default else authority}"
 
 
+def _user_name(text: str) -> str:
+    if not _USER_NAME.fullmatch(text):
+        raise ValueError("not a user's name")
+    return text
+
+
 def _store_url(text: str) -> str:
     if text.startswith(POSTGRES_URL):
         return _postgres_url(text)
@@ -164,5 +171,6 @@ BaseUrl = Annotated[str, AfterValidator(_base_url)]
 StoreUrl = Annotated[str, AfterValidator(_store_url)]
 NatsUrl = Annotated[str, AfterValidator(_nats_url)]
 Origins = Annotated[tuple[Annotated[str, AfterValidator(_origin)], ...], BeforeValidator(_items)]
+Names = Annotated[tuple[Annotated[str, AfterValidator(_user_name)], ...], BeforeValidator(_items)]
 Networks = Annotated[tuple[Network, ...], BeforeValidator(_items)]
 Delays = Annotated[tuple[Delay, ...], BeforeValidator(_items)]

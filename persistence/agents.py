@@ -25,11 +25,21 @@ class AgentRow:
     online: bool
     created_at: int
     updated_at: int
+    stopped: bool = False
+    """Whether an operator has stopped it."""
+    suspended: bool = False
+    """Whether its owner is suspended."""
+
+    @property
+    def answers(self) -> bool:
+        """Whether it may be chatted with."""
+        return self.online and not self.stopped and not self.suspended
 
 
 _SELECT = """
     SELECT agents.id, agents.owner_id, users.name, agents.name, agents.description, agents.profile,
-           agents.access, agents.online, agents.created_at, agents.updated_at
+           agents.access, agents.online, agents.created_at, agents.updated_at, agents.stopped_at IS NOT NULL,
+           users.suspended_at IS NOT NULL
     FROM agents JOIN users ON users.id = agents.owner_id
 """
 
@@ -63,7 +73,7 @@ _OPENED = f"""
 
 
 def _row(row: Params) -> AgentRow:
-    return AgentRow(*row[:7], online=bool(row[7]), created_at=row[8], updated_at=row[9])
+    return AgentRow(*row[:7], bool(row[7]), row[8], row[9], bool(row[10]), bool(row[11]))
 
 
 def insert(agent: AgentRow) -> Write:
@@ -121,6 +131,13 @@ def set_online(agent_id: str, online: bool, at: int) -> Write:
         "UPDATE agents SET online = ?, updated_at = ? WHERE id = ? AND destroyed_at IS NULL",
         (int(online), at, agent_id),
         rows=1,
+    )
+
+
+def set_stopped(agent_id: str, stopped_at: int | None) -> Write:
+    """Store that an operator has stopped an agent, or with None that it may answer again."""
+    return Write(
+        "UPDATE agents SET stopped_at = ? WHERE id = ? AND destroyed_at IS NULL", (stopped_at, agent_id), rows=1
     )
 
 
@@ -221,11 +238,11 @@ def visible_of(owner_id: str, viewer_id: str, prefix: str, after_key: str, limit
 
 
 def online_members_named(domain_id: str, names: list[str]) -> Query[AgentRow]:
-    """List the online members of a domain that have one of these names, in any case."""
+    """List the online members of a domain that have one of these names, in any case, and may answer."""
     return Query(
         f"{_SELECT} JOIN memberships ON memberships.agent_id = agents.id"
         " WHERE memberships.domain_id = ? AND memberships.state = 'member' AND agents.online = 1"
-        " AND agents.name_key IN @list_text(?)",
+        " AND agents.stopped_at IS NULL AND users.suspended_at IS NULL AND agents.name_key IN @list_text(?)",
         (domain_id, json.dumps([name_key(name) for name in names])),
         _row,
     )

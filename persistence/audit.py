@@ -29,6 +29,8 @@ class AuditRow:
     target: str
     internal_code: int
     request_id: str
+    user: str | None = None
+    """Who made the request, in the log over all users."""
 
 
 def insert(
@@ -56,5 +58,60 @@ def page(user_id: str, since: int, service: str | None, before: int, limit: int)
         " WHERE user_id = :user AND place < :before AND at >= :since AND service = coalesce(:service, service)"
         " ORDER BY place DESC LIMIT :limit",
         {"user": user_id, "before": before, "since": since, "service": service, "limit": limit},
+        lambda row: AuditRow(*row),
+    )
+
+
+# operators' acts
+
+READ_AGAIN_MS = 60_000
+"""Reads of one route with one credential leave one entry in this time."""
+
+_ACT = "at, credential_id, address, service, target, internal_code, request_id, operator"
+
+
+def insert_act(
+    operator: str | None,
+    at: int,
+    credential_id: str,
+    address: str,
+    service: str,
+    target: str,
+    internal_code: int,
+    request_id: str,
+) -> Write:
+    """Add an entry of an operator's act; `operator` is its name, None if the request had the internal secret."""
+    return Write(
+        f"INSERT INTO audit ({_ACT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (at, credential_id, address, service, target, internal_code, request_id, operator),
+    )
+
+
+def insert_read(
+    operator: str | None,
+    at: int,
+    credential_id: str,
+    address: str,
+    service: str,
+    target: str,
+    internal_code: int,
+    request_id: str,
+) -> Write:
+    """Add an entry of an operator's read, unless the credential has one of this service and the last minute."""
+    return Write(
+        f"INSERT INTO audit ({_ACT}) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE NOT EXISTS"
+        " (SELECT 1 FROM audit WHERE user_id IS NULL AND credential_id = ?2 AND service = ?4 AND at > ?9)",
+        (at, credential_id, address, service, target, internal_code, request_id, operator, at - READ_AGAIN_MS),
+    )
+
+
+def page_of_all(since: int, service: str | None, before: int, limit: int) -> Query[AuditRow]:
+    """List the entries of all users, and of operators, since a time and before a cursor, newest first."""
+    return Query(
+        "SELECT place, at, credential_id, address, service, target, internal_code, request_id,"
+        " coalesce(operator, users.name) FROM audit LEFT JOIN users ON users.id = audit.user_id"
+        " WHERE place < :before AND at >= :since AND service = coalesce(:service, service)"
+        " ORDER BY place DESC LIMIT :limit",
+        {"before": before, "since": since, "service": service, "limit": limit},
         lambda row: AuditRow(*row),
     )

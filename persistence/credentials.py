@@ -5,14 +5,15 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from persistence.store import Query, Write
+from persistence.store import Params, Query, Write
 
 
 @dataclass(frozen=True, slots=True)
 class SessionRow:
     """A session or an API key as stored, with its user's name; times in ms since the epoch.
 
-    `kind` is session, key or sandbox; `name`, `prefix` and `expires_at` are a key's.
+    `kind` is session, key or sandbox; `name`, `prefix`, `expires_at`, `scopes` (JSON) and `day_limit` (requests) are a
+    key's. `role` and `suspended` are the user's.
     """
 
     id: str
@@ -28,21 +29,31 @@ class SessionRow:
     name: str | None = None
     prefix: str | None = None
     expires_at: int | None = None
+    scopes: str | None = None
+    day_limit: int | None = None
+    role: str = "user"
+    suspended: bool = False
 
 
 _SELECT = """
     SELECT credentials.id, credentials.user_id, users.name, credentials.token_hash, credentials.created_at,
            credentials.last_used_at, credentials.agent_id, credentials.domain_id, credentials.zone_id,
-           credentials.kind, credentials.name, credentials.prefix, credentials.expires_at
+           credentials.kind, credentials.name, credentials.prefix, credentials.expires_at, credentials.scopes,
+           credentials.day_limit, users.role, users.suspended_at IS NOT NULL
     FROM credentials JOIN users ON users.id = credentials.user_id
 """
+
+
+def _row(row: Params) -> SessionRow:
+    *columns, suspended = row
+    return SessionRow(*columns, bool(suspended))
 
 
 def insert(session: SessionRow) -> Write:
     """Add a session; refused as `FOREIGN_KEY` when the user is gone."""
     return Write(
         "INSERT INTO credentials (id, user_id, token_hash, created_at, last_used_at, agent_id, kind, name, prefix,"
-        " expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " expires_at, scopes, day_limit) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             session.id,
             session.user_id,
@@ -54,6 +65,8 @@ def insert(session: SessionRow) -> Write:
             session.name,
             session.prefix,
             session.expires_at,
+            session.scopes,
+            session.day_limit,
         ),
     )
 
@@ -90,6 +103,11 @@ def delete_others(user_id: str, kept_id: str) -> Write:
     return Write("DELETE FROM credentials WHERE user_id = ? AND kind = 'session' AND id <> ?", (user_id, kept_id))
 
 
+def delete_sessions(user_id: str) -> Write:
+    """Remove all sessions of a user; its API keys stay."""
+    return Write("DELETE FROM credentials WHERE user_id = ? AND kind = 'session'", (user_id,))
+
+
 def delete_several(session_ids: Sequence[str]) -> Write:
     """Remove sessions."""
     listed = orjson.dumps(session_ids).decode()
@@ -103,7 +121,7 @@ def delete_unused_since(before: int) -> Write:
 
 def by_id(session_id: str) -> Query[SessionRow]:
     """Read one session."""
-    return Query(f"{_SELECT} WHERE credentials.id = ?", (session_id,), lambda row: SessionRow(*row))
+    return Query(f"{_SELECT} WHERE credentials.id = ?", (session_id,), _row)
 
 
 def ids_by_token_hash(token_hash: bytes) -> Query[tuple[str, str]]:
@@ -125,7 +143,7 @@ def keys_of(user_id: str) -> Query[SessionRow]:
     return Query(
         f"{_SELECT} WHERE credentials.user_id = ? AND kind <> 'session' ORDER BY credentials.id",
         (user_id,),
-        lambda row: SessionRow(*row),
+        _row,
     )
 
 
@@ -153,5 +171,5 @@ def of_user(user_id: str, after_id: str, used_since: int, limit: int) -> Query[S
         f"{_SELECT} WHERE credentials.user_id = ? AND kind = 'session' AND credentials.id > ?"
         " AND credentials.last_used_at >= ? ORDER BY credentials.id LIMIT ?",
         (user_id, after_id, used_since, limit),
-        lambda row: SessionRow(*row),
+        _row,
     )

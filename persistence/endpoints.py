@@ -1,6 +1,6 @@
 """Webhook endpoints: the URLs that a user's events go to. A deleted one keeps its row while deliveries refer to it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import orjson
 
@@ -27,6 +27,8 @@ class EndpointRow:
     failing_since: int | None
     created_at: int
     updated_at: int
+    suspended: bool = False
+    """Whether its user is suspended; as `numbered` reads it."""
 
 
 _COLUMNS = (
@@ -118,6 +120,13 @@ def set_failing_since(number: int, url: str, since: int | None) -> Write:
     return Write("UPDATE endpoints SET failing_since = ? WHERE number = ? AND url = ?", (since, number, url))
 
 
+def forget_failures(user_id: str) -> Write:
+    """Count the failures of a user's endpoints anew."""
+    return Write(
+        "UPDATE endpoints SET failing_since = NULL WHERE user_id = ? AND failing_since IS NOT NULL", (user_id,)
+    )
+
+
 def drop_deleted() -> Write:
     """Remove the rows of deleted endpoints that no delivery refers to."""
     return Write(
@@ -135,9 +144,10 @@ def of_user(user_id: str) -> Query[EndpointRow]:
 
 
 def numbered(numbers: list[int]) -> Query[EndpointRow]:
-    """Read the endpoints of these numbers, deleted ones too."""
+    """Read the endpoints of these numbers, deleted ones too, and whether their users are suspended."""
     return Query(
-        f"SELECT {_COLUMNS} FROM endpoints WHERE number IN @list_int(?)",
+        f"SELECT {_COLUMNS}, (SELECT suspended_at IS NOT NULL FROM users WHERE users.id = user_id) FROM endpoints"
+        " WHERE number IN @list_int(?)",
         (orjson.dumps(numbers).decode(),),
-        _row,
+        lambda row: replace(_row(row[:-1]), suspended=bool(row[-1])),
     )

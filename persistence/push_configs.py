@@ -99,6 +99,7 @@ def due_at(now: int, after: tuple[str, str], limit: int) -> Query[DuePush]:
         " FROM push_configs JOIN conversations ON conversations.id = push_configs.conversation_id"
         " JOIN messages AS said ON said.id = push_configs.message_id AND said.role = 'user'"
         f" AND said.conversation_id = push_configs.conversation_id {WITH_REPLY}"
+        " JOIN users ON users.id = conversations.user_id AND users.suspended_at IS NULL"
         " WHERE push_configs.due <= ? AND (push_configs.message_id > ? OR"
         " (push_configs.message_id = ? AND push_configs.id > ?))"
         " ORDER BY push_configs.message_id, push_configs.id LIMIT ?",

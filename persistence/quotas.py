@@ -31,6 +31,27 @@ def reserve(user_id: str, day: int, reserved: int, told: int) -> Write:
     return Write(_RESERVE, (user_id, day, reserved, told), many=_RESERVE_MANY)
 
 
+def of_key(key_id: str) -> Query[QuotaRow]:
+    """Read the plan of a key's user, the key's own limit in place of the plan's, and its window."""
+    return Query(
+        "SELECT users.plan, credentials.day_limit, coalesce(day, 0), coalesce(reserved, 0), 0 FROM credentials"
+        " JOIN users ON users.id = credentials.user_id LEFT JOIN key_windows ON credential_id = credentials.id"
+        " WHERE credentials.id = ?",
+        (key_id,),
+        lambda row: QuotaRow(*row),
+    )
+
+
+def reserve_for_key(key_id: str, day: int, reserved: int) -> Write:
+    """Store the bound of a key's window, if the key still exists."""
+    return Write(
+        "INSERT INTO key_windows (credential_id, day, reserved) SELECT ?1, ?2, ?3"
+        " WHERE EXISTS (SELECT 1 FROM credentials WHERE id = ?1)"
+        " ON CONFLICT (credential_id) DO UPDATE SET day = excluded.day, reserved = excluded.reserved",
+        (key_id, day, reserved),
+    )
+
+
 _UPSERT = (
     "INSERT INTO quota_windows (user_id, day, reserved, told) SELECT {}"
     " WHERE EXISTS (SELECT 1 FROM users WHERE id = {})"

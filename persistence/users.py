@@ -1,6 +1,7 @@
 """Users and their rosters."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +15,8 @@ NAME_TAKEN = "users.name_key"
 class UserRow:
     """A user as stored; times in ms since the epoch, `plan_limit` in requests a day for enterprise.
 
-    `development_plan`: whether a development start gave it the plan, and nobody has set one since.
+    `development_plan`: whether a development start gave it the plan, and nobody has set one since. `suspended_at`: None
+    unless it is suspended.
     """
 
     id: str
@@ -26,6 +28,8 @@ class UserRow:
     plan_limit: int | None
     created_at: int
     development_plan: bool = False
+    role: str = "user"
+    suspended_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +46,9 @@ NO_PASSWORD = ""
 SANDBOX_PREFIX = "sandbox-"
 """Prefix of the names of the users of sandbox keys."""
 
-COLUMNS = "id, name, description, profile, secret_hash, plan, plan_limit, created_at, development_plan"
+_NEW = "id, name, description, profile, secret_hash, plan, plan_limit, created_at, development_plan"
+
+COLUMNS = f"{_NEW}, role, suspended_at"
 
 
 def name_key(name: str) -> str:
@@ -56,7 +62,7 @@ def name_key(name: str) -> str:
 def insert(user: UserRow) -> Write:
     """Add a user; refused as `NAME_TAKEN` when the name is taken."""
     return Write(
-        f"INSERT INTO users ({COLUMNS}, name_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f"INSERT INTO users ({_NEW}, name_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             user.id,
             user.name,
@@ -75,8 +81,8 @@ def insert(user: UserRow) -> Write:
 def update(user: UserRow) -> Write:
     """Store the members of a user that may change."""
     return Write(
-        "UPDATE users SET description = ?, profile = ?, secret_hash = ?, plan = ?, plan_limit = ?, development_plan = ?"
-        " WHERE id = ?",
+        "UPDATE users SET description = ?, profile = ?, secret_hash = ?, plan = ?, plan_limit = ?,"
+        " development_plan = ?, role = ?, suspended_at = ? WHERE id = ?",
         (
             user.description,
             user.profile,
@@ -84,6 +90,8 @@ def update(user: UserRow) -> Write:
             user.plan,
             user.plan_limit,
             user.development_plan,
+            user.role,
+            user.suspended_at,
             user.id,
         ),
         rows=1,
@@ -95,14 +103,15 @@ def delete(user_id: str) -> Write:
     return Write("DELETE FROM users WHERE id = ?", (user_id,), rows=1)
 
 
-def _user(row: Any) -> UserRow:
-    *columns, development_plan = row
-    return UserRow(*columns, development_plan=bool(development_plan))
+def from_columns(row: Sequence[Any]) -> UserRow:
+    """Return the user of a row of `COLUMNS`."""
+    *columns, development_plan, role, suspended_at = row
+    return UserRow(*columns, bool(development_plan), role, suspended_at)
 
 
 def by_id(user_id: str) -> Query[UserRow]:
     """Read one user."""
-    return Query(f"SELECT {COLUMNS} FROM users WHERE id = ?", (user_id,), _user)
+    return Query(f"SELECT {COLUMNS} FROM users WHERE id = ?", (user_id,), from_columns)
 
 
 def id_by_name(name: str) -> Query[str]:

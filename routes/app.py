@@ -99,11 +99,12 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
         untyped: Any = app
         untyped.on_request(cors.preflight)
         untyped.on_response(cors.mark)
-    bus = CommandBus(exchange)
+    internal_auth = InternalAuth(options.internal_secret)
+    bus = CommandBus(exchange, internal_auth)
     app.ctx.bus = bus
     app.blueprint(bus.blueprint(options.brand))
     app.blueprint(health_blueprint(core, options.version))
-    gateway = GatewayRoutes(exchange, InternalAuth(options.internal_secret))
+    gateway = GatewayRoutes(exchange, internal_auth)
     app.blueprint(gateway.blueprint(served))
     mcp = McpServer(exchange, bus, (options.host,), options.version)
     if core.cluster is not None:

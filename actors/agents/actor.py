@@ -26,10 +26,11 @@ from actors.agents.messages import (
     RunHeard,
     SendChat,
     SetOnline,
+    SetStopped,
     UpdateAgent,
     UserGone,
-    agent_offline,
     membership_notices,
+    no_answer,
     no_such_agent,
 )
 from actors.agents.private_chats import EngineEnded, PrivateChats
@@ -174,6 +175,28 @@ class AgentActor(DurableActor):
             constraint_errors={ROWS: no_such_agent},
         )
 
+    @handles(SetStopped)
+    def _set_stopped(self, message: SetStopped) -> AsyncFuture[AgentView] | AgentView:
+        agent, stopped = self.agent, message.stopped
+        if agent is None:
+            raise no_such_agent()
+        if agent.stopped == stopped:
+            return self._view()
+
+        def applied() -> None:
+            if self.agent is not None:
+                self._hold_agent(replace(self.agent, stopped=stopped))
+            if stopped and self._chats is not None and self._chats.any_under_way:
+                self.retire()  # which ends them
+
+        return self.commit_or_refuse(
+            agents.set_stopped(self.key, self._clock() if stopped else None),
+            reply=self._view,
+            preview=lambda: self._view(replace(agent, stopped=stopped)),
+            applied=applied,
+            constraint_errors={ROWS: no_such_agent},
+        )
+
     @handles(DestroyAgent)
     def _destroy(self, message: DestroyAgent) -> AsyncFuture[AgentView]:
         agent = self._owned_by(message.viewer_id)
@@ -219,8 +242,8 @@ class AgentActor(DurableActor):
     @handles(SendChat)
     def _send_chat(self, message: SendChat) -> AsyncFuture[ChatSent] | MemoriesNeeded | RanBefore:
         agent = self._seen_by(message.viewer_id, message.access_granted)
-        if not agent.online:
-            raise agent_offline(agent.name)
+        if not agent.answers:
+            raise no_answer(agent)
         if self._has_banks and message.memories is None:
             return MemoriesNeeded(agent.name, self._links_known() if agent.owner_id == message.viewer_id else None)
         return (self._chats or self._begin_chats()).send(agent, message)

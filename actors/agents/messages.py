@@ -105,6 +105,13 @@ class SetOnline(Ask[AgentView]):
 
 
 @dataclass(frozen=True, slots=True)
+class SetStopped(Ask[AgentView]):
+    """Stop the agent for an operator, or let it answer again; succeeds also if nothing changes."""
+
+    stopped: bool
+
+
+@dataclass(frozen=True, slots=True)
 class DestroyAgent(Ask[AgentView]):
     """Destroy the agent, for its owner; `domain_ids` are the domains that it is in."""
 
@@ -213,14 +220,28 @@ class HistoryMoved(StateConflict):
     """The conversation has gone on since its history was read."""
 
 
+def require_answering(agent: AgentRow) -> None:
+    """Refuse a chat with an agent that does not answer.
+
+    Raises:
+        StateConflict: it is offline, stopped by an operator, or its owner is suspended.
+    """
+    if not agent.answers:
+        raise no_answer(agent)
+
+
+def no_answer(agent: AgentRow) -> StateConflict:
+    """Make the error for a chat with an agent that does not answer."""
+    if agent.suspended:
+        return StateConflict(f"{agent.name} answers nobody now, because its owner is suspended.")
+    if agent.stopped:
+        return StateConflict(f"An operator has stopped {agent.name}; it answers nobody until one starts it again.")
+    return StateConflict(f"{agent.name} is offline; its owner logs it on with AP_LogOn.")
+
+
 def no_such_conversation() -> NotFound:
     """Make the error for a conversation that does not exist, or that is another user's."""
     return NotFound("There is no such conversation of yours; look at CV_List.")
-
-
-def agent_offline(name: str) -> StateConflict:
-    """Make the error for a chat with an agent that is not online."""
-    return StateConflict(f"{name} is offline; its owner logs it on with AP_LogOn.")
 
 
 def no_such_agent() -> NotFound:

@@ -15,6 +15,7 @@ from actors.agents.messages import (
     HistoryMoved,
     RanBefore,
     SendChat,
+    no_answer,
     no_such_agent,
     no_such_conversation,
 )
@@ -157,9 +158,9 @@ class PrivateChats:
         while conversation.waiting and not conversation.at_work:
             chat = conversation.waiting.popleft()
             agent = self._host.agent
-            if agent is None or not agent.online:
-                offline = StateConflict("The agent went offline before this message's turn came.")
-                self._host.defer(chat.answer, None, offline)
+            if agent is None or not agent.answers:
+                refused = StateConflict("The agent went offline or was stopped before this message's turn came.")
+                self._host.defer(chat.answer, None, refused)
             else:
                 self._begin(agent, conversation, chat)
         self._retire_if_stale()
@@ -310,7 +311,10 @@ class PrivateChats:
     def stop(self) -> None:
         """Stop the engine and refuse the chats that still wait."""
         self._engine.stop()
-        stopped = Overloaded("The agent was stopped before it answered; look at AP_History, then try again.")
+        agent = self._host.agent
+        stopped: ServiceError = Overloaded("The agent ended before it answered; look at AP_History, then try again.")
+        if agent is not None and agent.stopped:
+            stopped = no_answer(agent)
         for conversation in self._conversations:
             for chat in conversation.under_way():
                 chat.answer.fail(stopped)

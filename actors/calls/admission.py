@@ -4,6 +4,7 @@ from typing import Any
 
 import orjson
 
+from actors.calls.acts import act_of
 from actors.calls.call import Call
 from actors.calls.request import NO_TARGET
 from actors.idempotency.records import Audit
@@ -56,7 +57,9 @@ async def count_stored(call: Call) -> None:
 
 
 def audit_of(call: Call) -> Audit | None:
-    """Return the function that makes the command's audit row, on a plan with an audit log."""
+    """Return the function that makes the command's audit row: on a plan with an audit log, and of operators' acts."""
+    if call.is_act:
+        return act_of(call)
     caller, quota = call.caller, call.quota
     if caller is None or quota is None or not PLANS[quota.plan].audited:
         return None

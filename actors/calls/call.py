@@ -76,6 +76,10 @@ class Call:
     last_event_id: str | None = None
     run: str | None = None
     """The id of the run of a chat in private, once it is answered."""
+    by_secret: bool = False
+    """Whether a request without a credential has the internal secret."""
+    is_act: bool = False
+    """Whether it is an operator's, on a route of theirs."""
     elsewhere: bool = False
     """Whether another node carries it out, which then logs it."""
     known_agent: tuple[str, str] | None = None

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from contextlib import suppress
 from typing import TypeVar
 
 import orjson
@@ -65,3 +66,23 @@ def position_of(sent: str | None, newest: int, prefix: str = "") -> int:
     if not text.startswith(prefix) or not position.isascii() or not position.isdecimal() or len(position) > 18:
         raise InvalidField("Invalid value of cursor: send `next` of the page before, unchanged.")
     return int(position)
+
+
+def name_cursor(key: str) -> str:
+    """Make the cursor of a gateway route's list in order of names, after the key of one."""
+    return base64.urlsafe_b64encode(key.encode()).decode()
+
+
+def name_after(sent: str | None) -> str:
+    """Return the key that a cursor of `name_cursor` holds, or the one before all where none was sent.
+
+    Raises:
+        InvalidField: the list made no such cursor.
+    """
+    if not sent:
+        return ""
+    with suppress(ValueError, binascii.Error):
+        key = base64.urlsafe_b64decode(sent.encode()).decode()
+        if "\0" not in key and name_cursor(key) == sent:
+            return key
+    raise InvalidField("Invalid value of cursor: send `next` of the page before, unchanged.")

@@ -4,7 +4,7 @@ from __future__ import annotations  # nested functions would build theirs at eac
 
 import re
 
-from actors.agents.messages import AgentView, SendChat, agent_offline
+from actors.agents.messages import AgentView, SendChat, require_answering
 from actors.calls.call import Answer, Call
 from actors.calls.conversation_targets import DEFAULT, own_conversation, require_agent_of, require_no_zone
 from actors.calls.paging import cursor, next_cursor, page_limit
@@ -125,8 +125,7 @@ async def post(call: Call) -> Answer:
 async def _chat_in_zone(call: Call) -> Answer:
     """AP_Chat in a zone: send a message to an agent there, and return it with the reply."""
     agent = await target_agent(call)
-    if not agent.row.online:
-        raise agent_offline(agent.row.name)
+    require_answering(agent.row)
     return await _say(call, agent)
 
 

@@ -50,6 +50,8 @@ async def create(call: Call) -> Answer:
             f"Invalid value of vx.name: names that begin with {SANDBOX_PREFIX} are for the users of sandbox keys; "
             "choose another."
         )
+    if name_key(name) in core.operators and not call.by_secret:
+        raise NotPermitted("This name is an operator's; register it with the gateway's X-Internal-Secret.")
     require_name_allowed(name, core.options.default_plan)
     place = place_of(call.address)
     core.registrations.take(place, "Too many registrations from this address in the last hour; try again later.")

@@ -24,6 +24,8 @@ from actors.sessions.messages import (
     UseSession,
     ended,
     gone,
+    role_of,
+    suspended,
 )
 from persistence import credentials
 from persistence.credentials import SessionRow
@@ -34,10 +36,13 @@ class SessionActor(DurableActor):
     """Owns one session; its key is the session's id."""
 
     kind = SESSION
-    __slots__ = ("_caller", "_clock", "_last_used", "_session", "_stored_use", "_touch_ms", "_ttl_ms")
+    __slots__ = ("_caller", "_clock", "_last_used", "_operators", "_session", "_stored_use", "_touch_ms", "_ttl_ms")
 
-    def __init__(self, key: str, store: Store, clock: Clock, ttl_ms: int) -> None:
+    def __init__(
+        self, key: str, store: Store, clock: Clock, ttl_ms: int, operators: frozenset[str] = frozenset()
+    ) -> None:
         super().__init__(key, store)
+        self._operators = operators
         self._clock = clock
         self._ttl_ms = ttl_ms
         self._touch_ms = min(TOUCH_MS, ttl_ms // 10)  # the stored last use must not make a short session expire early
@@ -51,10 +56,13 @@ class SessionActor(DurableActor):
 
         Raises:
             InvalidCredential: it has ended.
+            UserSuspended: its user is suspended.
         """
         found = await self.store.fetch(credentials.by_id(self.key))
         if not found:
             raise ended()
+        if found[0].suspended:
+            raise suspended()
         self._hold_session(found[0])
         self._last_used = self._stored_use = found[0].last_used_at
 
@@ -68,6 +76,7 @@ class SessionActor(DurableActor):
             session.domain_id,
             session.zone_id,
             self.kind,
+            role_of(session.user_name, session.role, self._operators),
         )
 
     @handles(Authorize)

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-from actors.errors import InvalidCredential, NotFound
+from actors.errors import InvalidCredential, NotFound, UserSuspended
 from actors.runtime.mailbox import Ask, Tell
 from persistence.credentials import SessionRow
+from persistence.users import name_key
 
 KEY = "key"
 """The kind of an API key's actor."""
@@ -31,6 +32,8 @@ class Caller:
     zone_id: str | None = None
     kind: str = "session"
     """The kind of the credential's actor: session or key."""
+    role: str = "user"
+    """The user's role: user, auditor or operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,16 @@ class CredentialsEnded(Tell):
             and credential_id != self.but_id
             and (not self.sessions_only or credential_id.startswith(SESSION_PREFIX))
         )
+
+
+def role_of(name: str, stored: str, operators: frozenset[str]) -> str:
+    """Return the role of a user; `operators` are the keys of the names in PARLEY_OPERATORS."""
+    return "operator" if name_key(name) in operators else stored
+
+
+def suspended() -> UserSuspended:
+    """Make the error for a user whom an operator has suspended."""
+    return UserSuspended("An operator has suspended this user; ask the operator of this gateway.")
 
 
 def gone() -> NotFound:

@@ -7,17 +7,18 @@ from actors.agents.events import deployment_event
 from actors.agents.messages import AGENT, LinksGained, UserGone, membership_notices
 from actors.domains.messages import LOBBY
 from actors.errors import NotPermitted, StateConflict
-from actors.ids import Clock, new_id, new_number
-from actors.names import name_taken, no_such_user, require_name_allowed
-from actors.plans import daily_limit, require_entitled
+from actors.ids import Clock, new_id
+from actors.names import name_taken, no_such_user
+from actors.plans import daily_limit
 from actors.quotas.messages import QUOTA, PlanChanged
 from actors.runtime.actor import handles
 from actors.runtime.changes import Changes
 from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
 from actors.runtime.notices import Announced, Notice, Reload, ReloadConcerning, Told
-from actors.sessions.messages import KEY, SESSION, CredentialsEnded
+from actors.sessions.messages import KEY, SESSION, CredentialsEnded, suspended
 from actors.text import tokenizer
+from actors.users.created import new_agent, new_bank, new_domain, new_key
 from actors.users.held_credentials import HeldCredentials
 from actors.users.messages import (
     USER,
@@ -32,10 +33,13 @@ from actors.users.messages import (
     ReadSessions,
     ReadUser,
     RemoveFromRoster,
+    ResetSecret,
     RevokeKey,
     RevokeSessions,
     SessionOpened,
     SetPlan,
+    SetRole,
+    SetSuspended,
     UpdateUser,
     agent_is_gone,
     no_such_key,
@@ -43,7 +47,17 @@ from actors.users.messages import (
 )
 from actors.webhooks.messages import EndpointsGone
 from actors.webhooks.outbox import Outbox
-from persistence import agents, banks, censoring, credentials, domains, idempotency_records, logon_places, users
+from persistence import (
+    agents,
+    banks,
+    censoring,
+    credentials,
+    domains,
+    endpoints,
+    idempotency_records,
+    logon_places,
+    users,
+)
 from persistence.agents import AgentRow
 from persistence.banks import BankRow
 from persistence.credentials import SessionRow
@@ -100,6 +114,8 @@ class UserActor(DurableActor):
         user = self._live
         if user.secret_hash != message.verified_hash:
             raise wrong_password()
+        if user.suspended_at is not None:
+            raise suspended()
         now = self._clock()
         session = SessionRow(new_id("ses", near=user.id), user.id, user.name, message.token_hash, now, now)
         ended = self._held.begin_session(
@@ -189,23 +205,54 @@ class UserActor(DurableActor):
             notices=(Told(QUOTA, user.id, PlanChanged(user.plan, user.plan_limit)), self._outbox.woken(user.id)),
         )
 
+    @handles(SetRole)
+    def _set_role(self, message: SetRole) -> AsyncFuture[UserRow]:
+        self._user = user = replace(self._live, role=message.role)
+        return self.commit(users.update(user), reply=lambda: user, notices=(ReloadConcerning(user.id, (SESSION, KEY)),))
+
+    @handles(SetSuspended)
+    def _set_suspended(self, message: SetSuspended) -> AsyncFuture[UserRow] | UserRow:
+        before = self._live
+        if (before.suspended_at is not None) == message.suspended:
+            return before
+        self._user = user = replace(before, suspended_at=self._clock() if message.suspended else None)
+        writes = [users.update(user)]
+        ends: tuple[Notice, ...] = ()
+        if message.suspended:
+            writes.append(credentials.delete_sessions(user.id))
+            self._held.keep_session("")
+            ends = (Announced(CredentialsEnded("suspended", user_id=user.id)),)
+        else:
+            writes.append(endpoints.forget_failures(user.id))
+        return self.commit(
+            *writes,
+            reply=lambda: user,
+            notices=(
+                ReloadConcerning(user.id, (SESSION, KEY, AGENT)),
+                self._outbox.told(user.id, EndpointsGone(user.id)),
+                self._outbox.woken(user.id),
+                *ends,
+            ),
+        )
+
+    @handles(ResetSecret)
+    def _reset_secret(self, message: ResetSecret) -> AsyncFuture[UserRow]:
+        before = self._live
+        if before.secret_hash == NO_PASSWORD:
+            raise StateConflict("The user of a sandbox key has no password.")
+        self._user = user = replace(before, secret_hash=message.secret_hash)
+        self._held.keep_session("")
+        return self.commit(
+            users.update(user),
+            credentials.delete_sessions(user.id),
+            reply=lambda: user,
+            notices=self._other_sessions(""),
+        )
+
     @handles(CreateKey)
     def _create_key(self, message: CreateKey) -> AsyncFuture[SessionRow]:
         user = self._live
-        require_entitled(user.plan)
-        now = self._clock()
-        key = SessionRow(
-            id=new_id("key", near=user.id),
-            user_id=user.id,
-            user_name=user.name,
-            token_hash=message.token_hash,
-            created_at=now,
-            last_used_at=0,
-            kind="key",
-            name=message.name,
-            prefix=message.prefix,
-            expires_at=None if message.lives_ms is None else now + message.lives_ms,
-        )
+        key = new_key(user, message, self._clock())
         self._held.begin_key(key.id)  # a refusal means that the user is gone, and its count with it
         return self.commit_or_refuse(
             credentials.insert(key), reply=lambda: key, constraint_errors={FOREIGN_KEY: no_such_user}
@@ -223,20 +270,8 @@ class UserActor(DurableActor):
     @handles(CreateAgent)
     def _create_agent(self, message: CreateAgent) -> AsyncFuture[AgentRow]:
         user = self._live
-        require_name_allowed(message.name, user.plan)
         now = self._clock()
-        agent = AgentRow(
-            id=new_id("agt", near=user.id),
-            owner_id=user.id,
-            owner=user.name,
-            name=message.name,
-            description=message.description,
-            profile=message.profile,
-            access=message.access,
-            online=False,
-            created_at=now,
-            updated_at=now,
-        )
+        agent = new_agent(user, message, now)
         return self.commit_or_refuse(
             agents.insert(agent),
             *self._outbox.emit(user.id, *deployment_event("created", agent), at=now),
@@ -248,21 +283,8 @@ class UserActor(DurableActor):
     @handles(CreateDomain)
     def _create_domain(self, message: CreateDomain) -> AsyncFuture[DomainRow]:
         user = self._live
-        require_name_allowed(message.name, user.plan)
         now = self._clock()
-        domain = DomainRow(
-            id=new_id("dom", near=user.id),
-            owner_id=user.id,
-            owner=user.name,
-            founder_id=message.founder_id,
-            founder=message.founder,
-            name=message.name,
-            description=message.description,
-            profile=message.profile,
-            access=message.access,
-            created_at=now,
-            updated_at=now,
-        )
+        domain = new_domain(user, message, now)
         return self.commit_or_refuse(
             domains.insert(domain),
             domains.put_membership(domain.id, domain.founder_id, "member", now),
@@ -275,21 +297,8 @@ class UserActor(DurableActor):
     @handles(CreateBank)
     def _create_bank(self, message: CreateBank) -> AsyncFuture[BankRow]:
         user = self._live
-        require_name_allowed(message.name, user.plan)
         now = self._clock()
-        bank = BankRow(
-            number=0,
-            id=new_id("bnk", near=user.id),
-            owner_id=user.id,
-            owner=user.name,
-            name=message.name,
-            description=message.description,
-            access=message.access,
-            memories=0,
-            created_at=now,
-            updated_at=now,
-            collection=new_number(),
-        )
+        bank = new_bank(user, message, now)
         return self.commit_or_refuse(
             *banks.insert(bank, tokenizer.VERSION),
             banks.attach(bank.id, message.agent_id, "admin", now),

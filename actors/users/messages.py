@@ -85,6 +85,27 @@ class SetPlan(Ask[UserRow]):
 
 
 @dataclass(frozen=True, slots=True)
+class SetRole(Ask[UserRow]):
+    """Give the user a role."""
+
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetSuspended(Ask[UserRow]):
+    """Suspend the user, which ends its sessions and keeps its keys out, or let it in again."""
+
+    suspended: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ResetSecret(Ask[UserRow]):
+    """Give the user another password, which ends its sessions."""
+
+    secret_hash: str
+
+
+@dataclass(frozen=True, slots=True)
 class CreateKey(Ask[SessionRow]):
     """Create an API key of this user, if its plan has them; with `lives_ms` None it never expires."""
 

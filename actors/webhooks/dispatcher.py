@@ -146,8 +146,8 @@ class WebhookDispatcher(DurableActor):
     @handles(EndpointsGone)
     def _user_gone(self, message: EndpointsGone) -> None:
         for lane in self._lanes.values():
-            # a lane that is loading may also be the user's
-            if lane.queued if lane.receiver is None else lane.receiver.user_id == message.user_id:
+            # a lane that is loading, or waits because its user is suspended, may also be the user's
+            if lane.receiver is None or lane.receiver.user_id == message.user_id:
                 lane.changed()
                 lane.breaker = type(lane.breaker)()
 
@@ -267,7 +267,7 @@ class WebhookDispatcher(DurableActor):
             lane.receiver = receiver_of(endpoint, self._sealer)
         if lane.receiver is None and endpoint is None:
             lane.next_due = None
-        elif lane.receiver is None:  # its secrets can't be opened
+        elif lane.receiver is None:  # its secrets can't be opened, or its user is suspended
             lane.breaker.open_until = now + LOOK_AGAIN_MS
         elif lane.receiver.active:
             lane.take(rows, now)

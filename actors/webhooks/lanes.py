@@ -129,8 +129,11 @@ class Lane:
 
 
 def receiver_of(endpoint: EndpointRow | None, sealer: Sealer) -> Receiver | None:
-    """Return the receiver of an endpoint's row; None if the row is gone or its secrets can't be opened."""
-    if endpoint is None:
+    """Return the receiver of an endpoint's row.
+
+    None if the row is gone, if its secrets can't be opened, and while its user is suspended.
+    """
+    if endpoint is None or endpoint.suspended:
         return None
     keys: tuple[Keys, ...] = ()
     if endpoint.active:

@@ -68,7 +68,7 @@ class RecoveryBegun(Tell):
 
 @dataclass(frozen=True, slots=True)
 class EndpointsGone(Tell):
-    """A user was destroyed, with its endpoints and deliveries."""
+    """A user was destroyed, with its endpoints and deliveries, or suspended, or let in again: look at them anew."""
 
     user_id: str
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from actors.agents.messages import agent_offline, no_such_conversation
+from actors.agents.messages import no_such_conversation, require_answering
 from actors.calls.conversation_targets import own_conversation
 from actors.commands.conversations import forked
 from actors.commands.talk import KEY_MS, Saying, key_digest
@@ -44,8 +44,7 @@ async def saying_of(call: Call, agent: AgentRow, asked: Asked) -> Saying:
     bound_as = thread if number_of(thread) is None else f"ag-ui {thread}"  # no client's own id has a space
     # A run is looked for after its message, because both are stored as one unit.
     if stored is not None and not await fetch(run_keys.of_key(digest, call.core.clock() - KEY_MS)):
-        if not agent.online:
-            raise agent_offline(agent.name)  # before a fork that nothing would be said in
+        require_answering(agent)  # before a fork that nothing would be said in
         row, message = stored
         fork = await forked(call, row, message.seq - 1)
         place = conversation_id(fork.number, agent_id)

@@ -40,6 +40,7 @@ from routes.http.answers import (
 )
 from routes.http.bodies import json_object, next_turn, received_body
 from routes.http.exchange import Exchange, Writing
+from routes.http.internal_auth import InternalAuth
 from routes.http.pieces import FEW_RECORDS, send_pieces, tps_pieces
 
 if TYPE_CHECKING:
@@ -49,8 +50,9 @@ if TYPE_CHECKING:
 class CommandBus:
     """Runs the commands of requests and writes their answers."""
 
-    def __init__(self, exchange: Exchange) -> None:
+    def __init__(self, exchange: Exchange, internal_auth: InternalAuth) -> None:
         self._exchange = exchange
+        self._internal_auth = internal_auth
         self.passage: BusPassage | None = None
         """Passes requests on to other nodes; None if there is only this one."""
         self._request_lines: dict[str, Command | None] = {}
@@ -176,7 +178,9 @@ class CommandBus:
 
     async def _check(self, request: BusRequest, call: Call, command: Command, body: dict[str, Any]) -> None:
         """Run the checks before the command, in the order of the contract."""
-        if not command.public:
+        if command.public:
+            call.by_secret = self._internal_auth.holds(request.header)
+        else:
             if request.admission is not None:
                 await request.admission(call)
             elif command.follow is None:

@@ -16,10 +16,10 @@ from actors.sessions.messages import Caller
 PART_BYTES = 524_288
 """The largest number of bytes of an answer's body in one frame."""
 
-HEADERS = ("authorization", "x-api-key", "content-type", "idempotency-key", "accept")
+HEADERS = ("authorization", "x-api-key", "x-internal-secret", "content-type", "idempotency-key", "accept")
 """The headers that a request is carried out by. `Received.header` and `BusRequest.header` show no others there."""
 
-CREDENTIALS = HEADERS[:2]
+CREDENTIALS = HEADERS[:3]
 
 DOOR_HEADERS = (
     *HEADERS,

@@ -1,6 +1,7 @@
 """GET /api/audit: the log of changes (docs/contract.md, "The audit log")."""
 
 import re
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
@@ -9,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from actors.calls.paging import cursor_of, position_of
 from actors.commands import audit
-from actors.wire import iso
+from actors.wire import Record, iso
 from persistence.audit import AuditRow
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import TIME, array, nullable, number, record, text
@@ -35,18 +36,37 @@ class AuditAsked(BaseModel):
     limit: int = Field(50, ge=1, le=200, description="Entries on a page.")
     cursor: str | None = Field(None, max_length=100, description="`next` of the page before.")
 
+    @property
+    def since_ms(self) -> int:
+        """The time from which on entries are asked for, in ms since the epoch."""
+        return 0 if self.since is None else _ms(self.since)
+
+    @property
+    def before(self) -> int:
+        """The position before which the page begins.
+
+        Raises:
+            InvalidField: no list has made this cursor.
+        """
+        return position_of(self.cursor, NEWEST)
+
 
 async def read(request: RouteCall) -> RouteReply:
     """Return a page of the log, newest first."""
     asked: AuditAsked = request.query
-    since = 0 if asked.since is None else _ms(asked.since)
-    rows = await audit.read(request.call, since, asked.service or None, position_of(asked.cursor, NEWEST), asked.limit)
-    shown = rows[: asked.limit]
-    following = cursor_of(shown[-1].position) if len(rows) > asked.limit else None
-    return RouteReply({"entries": [_entry(row) for row in shown], "next": following})
+    rows = await audit.read(request.call, asked.since_ms, asked.service or None, asked.before, asked.limit)
+    return audit_reply(rows, asked.limit, audit_record)
 
 
-def _entry(row: AuditRow) -> dict[str, Any]:
+def audit_reply(rows: Sequence[AuditRow], limit: int, shown: Callable[[AuditRow], Record]) -> RouteReply:
+    """Return a page of a log, of whose rows one more than fit was read."""
+    page = rows[:limit]
+    following = cursor_of(page[-1].position) if len(rows) > limit else None
+    return RouteReply({"entries": [shown(row) for row in page], "next": following})
+
+
+def audit_record(row: AuditRow) -> Record:
+    """Return an entry as its user sees it."""
     return {
         "time": iso(row.at),
         "credential_id": row.credential_id,
@@ -63,6 +83,17 @@ def _ms(at: datetime) -> int:
     return ((at if at.tzinfo else at.replace(tzinfo=UTC)) - EPOCH) // timedelta(milliseconds=1)
 
 
+ENTRY = record(
+    "A change, or an attempt at one.",
+    time=TIME,
+    credential_id=text("The session or API key of the request."),
+    address=text(),
+    service=text("The service, or the operation of a gateway route."),
+    target={"type": "object", "description": "The names or ids of its targets."},
+    internal_code=number("0 for success."),
+    request_id=text(),
+)
+
 ROUTES = (
     Route(
         "GET",
@@ -73,18 +104,7 @@ ROUTES = (
         read,
         reply=record(
             "A page of the log.",
-            entries=array(
-                record(
-                    "A change, or an attempt at one.",
-                    time=TIME,
-                    credential_id=text("The session or API key of the request."),
-                    address=text(),
-                    service=text("The service, or the operation of a gateway route."),
-                    target={"type": "object", "description": "The names or ids of its targets."},
-                    internal_code=number("0 for success."),
-                    request_id=text(),
-                )
-            ),
+            entries=array(ENTRY),
             next=nullable(text("The cursor of the next page.")),
         ),
         query=AuditAsked,

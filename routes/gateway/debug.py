@@ -181,7 +181,7 @@ ROUTES = (
         list_actors,
         reply=ACTORS,
         query=ActorsAsked,
-        entrance="internal",
+        entrance="operator",
     ),
     Route(
         "GET",
@@ -192,7 +192,7 @@ ROUTES = (
         read_actor,
         reply=ref("Actor"),
         errors=(404,),
-        entrance="internal",
+        entrance="operator",
     ),
     *debug_cluster.ROUTES,
 )

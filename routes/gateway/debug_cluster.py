@@ -125,6 +125,6 @@ ROUTES = (
             shards=array(SHARD),
         ),
         errors=(404,),
-        entrance="internal",
+        entrance="operator",
     ),
 )

@@ -78,8 +78,8 @@ class GatewayPassage:
 
 def _has_key(run: Run, route: Route) -> bool:
     """Return whether a change is carried out once for its Idempotency-Key."""
-    takes_key = route.method == "POST" and route.entrance == "member" and route.door is None
-    return takes_key and "idempotency-key" in run.headers
+    has_credential = run.admitted is not None or any(name in run.headers for name in ("authorization", "x-api-key"))
+    return route.takes_key and has_credential and "idempotency-key" in run.headers
 
 
 async def _run_of(arrival: Arrival, route: Route, params: dict[str, str], call: Call, key: str) -> Run:

@@ -15,7 +15,7 @@ from routes.http.background import BackgroundTasks
 from routes.http.exchange import Received
 from routes.openapi.schemas import Schema
 
-Entrance = Literal["member", "guest", "internal", "open"]
+Entrance = Literal["member", "guest", "operator", "internal", "open"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,8 @@ class Route:
         query: the model of its query.
         may_be_empty: True if success may also be 204 without a body.
         errors: the HTTP statuses of its own refusals, beyond those of every route with its entrance.
-        entrance: `member` needs a credential and counts, `guest` does so if one is sent and needs none, `internal`
+        entrance: `member` needs a credential and counts, `guest` does so if one is sent and needs none, `operator`
+            needs a credential of an operator (of an auditor, if it only reads) or else X-Internal-Secret, `internal`
             needs X-Internal-Secret, `open` needs nothing.
         mutates: True for a change, which has an audit row and, on POST, may have an Idempotency-Key.
         example: a valid body.
@@ -139,3 +140,10 @@ class Route:
     streams: bool = False
     counts: bool = True
     repeatable: bool = False
+
+    @property
+    def takes_key(self) -> bool:
+        """Whether a request with a credential may have an Idempotency-Key."""
+        if self.method != "POST" or not self.mutates or self.repeatable or self.door is not None:
+            return False
+        return self.entrance in ("member", "operator")

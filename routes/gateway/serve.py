@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from sanic import Blueprint, HTTPResponse, Request
 from sanic.exceptions import NotFound
 
+from actors.calls.acts import note_read, require_role
 from actors.calls.admission import admit, authenticate, count_stored
 from actors.calls.call import Call, Elsewhere
 from actors.calls.known_members import members_of
@@ -147,6 +148,8 @@ class GatewayRoutes:
         """Run the checks in the order of the contract, then the handler."""
         if route.entrance == "internal":
             self._internal_auth.check(arrival.header)
+        elif route.entrance == "operator":
+            await self._let_operator_in(arrival, route, call)
         sent: Any = {}
         body = b""
         late = route.reads_body or route.parse is not None
@@ -177,6 +180,26 @@ class GatewayRoutes:
             return _of_door(await self._run_of_door(route, request))
         return _CarriedOut(await self._done(arrival, route, request, body if late else sent))
 
+    async def _let_operator_in(self, arrival: Arrival, route: Route, call: Call) -> None:
+        """Check the credential of an operator's route, or else the internal secret.
+
+        Raises:
+            NotPermitted: the credential's user has not the role.
+            InvalidCredential, UserSuspended: the credential is refused.
+            NoCredential, NotFound: there is neither a credential nor the secret.
+        """
+        call.is_act = True
+        credential = credential_of(arrival.header)
+        if arrival.admission is not None:
+            await arrival.admission(call)
+        elif credential is None:
+            self._internal_auth.check(arrival.header)
+            call.by_secret = True
+            return
+        else:
+            await authenticate(call, credential)
+        require_role(call, changes=route.mutates)
+
     async def _run_of_door(self, route: Route, request: RouteCall) -> RouteReply:
         """Run the handler of a door, with its answer streamed if it wants that."""
         exchange, call, stream = self._exchange, request.call, request.stream
@@ -190,9 +213,9 @@ class GatewayRoutes:
         """Run the handler of a gateway route, once if it has an Idempotency-Key; `sent` is its body."""
         call = request.call
         if not route.mutates:
-            return Done(_rendered(await route.run(request)))
+            return Done(_rendered(await (_noted(route, request) if call.is_act else route.run(request))))
         exchange = self._exchange
-        key = arrival.header("idempotency-key") if route.method == "POST" and not route.repeatable else None
+        key = arrival.header("idempotency-key") if route.takes_key else None
         if key is None or call.caller is None:
             reply = await exchange.work.shielded(exchange.carry_out(call, route.run, request))
             return Done(_rendered(reply))
@@ -216,6 +239,17 @@ async def _admit(arrival: Arrival, route: Route, call: Call) -> None:
         await (admit if route.counts else authenticate)(call, credential)
     if route.mutates or route.streams:  # before the change, and before the first piece
         await count_stored(call)
+
+
+async def _noted(route: Route, request: RouteCall) -> RouteReply:
+    """Run the handler of an operator's route that only reads, and note that in the audit log."""
+    try:
+        reply = await route.run(request)
+    except ServiceError as error:
+        await note_read(request.call, error.internal_code)
+        raise
+    await note_read(request.call)
+    return reply
 
 
 async def _unless_begun(stream: AnswerStream, running: Coroutine[Any, Any, RouteReply]) -> RouteReply:

@@ -3,8 +3,8 @@
 from routes.a2a import table as a2a
 from routes.ag_ui import door as ag_ui
 from routes.gateway import (
+    admin,
     audit,
-    billing,
     debug,
     dev,
     documents,
@@ -27,7 +27,7 @@ ROUTES = (
     *rules.ROUTES,
     *audit.ROUTES,
     *runs.ROUTES,
-    *billing.ROUTES,
+    *admin.ROUTES,
     *debug.ROUTES,
     *dev.ROUTES,
     *a2a.ROUTES,
@@ -44,6 +44,7 @@ SCHEMAS = {
     **runs.SCHEMAS,
     "Skill": skills.SKILL,
     "IngestedDocument": documents.DOCUMENT,
+    **admin.SCHEMAS,
     **a2a.SCHEMAS,
     **openai_api.SCHEMAS,
     **ag_ui.SCHEMAS,

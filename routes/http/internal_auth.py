@@ -14,6 +14,13 @@ class InternalAuth:
     def __init__(self, secret: str | None) -> None:
         self._secret = None if secret is None else secret.encode()
 
+    def holds(self, header: Callable[[str], str | None]) -> bool:
+        """Return whether a request has the secret; False if none is set."""
+        sent = header("x-internal-secret")
+        if self._secret is None or not sent:
+            return False
+        return hmac.compare_digest(sent.encode("utf-8", "surrogateescape"), self._secret)
+
     def check(self, header: Callable[[str], str | None]) -> None:
         """Require the secret; `header` returns the value of a header.
 
@@ -23,8 +30,7 @@ class InternalAuth:
         """
         if self._secret is None:
             raise NotFound("")  # answered like any unknown path
-        sent = header("x-internal-secret")
-        if not sent:
+        if not header("x-internal-secret"):
             raise NoCredential("This is an internal route: send X-Internal-Secret.")
-        if not hmac.compare_digest(sent.encode("utf-8", "surrogateescape"), self._secret):
+        if not self.holds(header):
             raise InvalidCredential("X-Internal-Secret is wrong.")

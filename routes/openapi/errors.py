@@ -29,6 +29,7 @@ from actors.errors import (
     StorageUnavailable,
     TooManyAttempts,
     UnknownService,
+    UserSuspended,
     WrongMediaType,
     WrongPassword,
 )
@@ -63,6 +64,7 @@ _OF_ANY = (
     InvalidCredential("This session has ended; log on again with US_LogOn."),
     NotPermitted("You may see this but not do that; ask its owner."),
     NeedsPlan("Your plan does not include this; change to a higher one."),
+    UserSuspended("An operator has suspended this user; ask the operator of this gateway."),
     NotFound("There is none of this name that you may see; list the existing ones."),
     NameTaken("This name is taken; choose another."),
     StateConflict("This Idempotency-Key was used for another body; use a new one."),

@@ -62,6 +62,7 @@ _TAGS = {
     "AG-UI": "The open protocol AG-UI 1.0, by which front ends talk to agents.",
     "Rules": "Placeholders: they answer 501 until there are rules.",
     "OpenAI": "Agents as the models of OpenAI's API, for its clients: models, chat completions, responses.",
+    "Operator": "For operators and auditors: users, roles and plans, suspension, stopped agents, the whole audit log.",
     "Internal": "For the operator of the gateway, with its secret.",
 }
 

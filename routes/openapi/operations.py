@@ -25,18 +25,22 @@ IDEMPOTENCY_PARAMETER: Schema = {
 _SECURITY: dict[Entrance, list[Schema]] = {
     "member": CREDENTIALS,
     "guest": [*CREDENTIALS, {}],
+    "operator": [*CREDENTIALS, {"internalSecret": []}],
     "internal": [{"internalSecret": []}],
     "open": [],
 }
 _DESCRIPTIONS: dict[Entrance, str] = {
     "member": "Takes a session token or an API key, and counts as one request of the day.",
     "guest": "Needs no credential; one that is sent must be valid.",
+    "operator": "For operators, and for auditors where it only reads; without a credential it takes the gateway's "
+    "secret in `X-Internal-Secret`, if one is set. It is not counted, and leaves a row in the audit log.",
     "internal": "For the operator: takes the gateway's secret in `X-Internal-Secret`. Exists only while one is set.",
     "open": OPEN_TO_ALL,
 }
 _REFUSALS: dict[Entrance, tuple[int, ...]] = {
     "member": (401, 429, 503),
     "guest": (401, 503),
+    "operator": (401, 403, 404, 503),
     "internal": (401, 404, 503),
     "open": (400, 503),
 }
@@ -68,9 +72,7 @@ def _of_route(route: Route) -> Schema:
     success = _success(route)
     empty: Schema = {"204": {"description": "Done; there is nothing to show."}} if route.may_be_empty else {}
     refusals = {*_REFUSALS[route.entrance], *route.errors}
-    takes_key = route.method == "POST" and route.mutates and route.entrance == "member" and route.door is None
-    takes_key = takes_key and not route.repeatable
-    if takes_key:
+    if route.takes_key:
         refusals |= {400, 409}  # an invalid key, or one used for another request
     if route.body is not None or route.reads_body or route.parse is not None:
         refusals.update(_OF_A_BODY)
@@ -97,7 +99,7 @@ def _of_route(route: Route) -> Schema:
         description = "Takes a session token or an API key, and is not counted."
     described = operation(route.tag, route.name, route.summary, description, responses, _SECURITY[route.entrance])
     parameters = [*_path_parameters(route), *_query_parameters(route)]
-    if takes_key:
+    if route.takes_key:
         parameters.append(IDEMPOTENCY_KEY)
     if parameters:
         described["parameters"] = parameters

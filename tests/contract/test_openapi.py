@@ -126,7 +126,8 @@ async def test_a_gateway_body_may_lack_what_the_document_does_not_require_and_no
                         (others, member in schema.get("required", [])),
                         (others | {member: None}, not _takes_null(described)),
                     ):
-                        answer = await user.request(method.upper(), path, json=body, headers=SECRET)
+                        headers = SECRET if path.startswith(("/api/admin/", "/api/dev/mock")) else {}
+                        answer = await user.request(method.upper(), path, json=body, headers=headers)
                         refused = answer.http == 400 and answer.code == 1002
                         named = refused and answer.note.startswith(f"missing {member} field: send ")
                         one_of = ONE_OF.get(path, ())

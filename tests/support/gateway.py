@@ -98,7 +98,10 @@ class Client:
         self.name = name
 
     def headers(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
-        sent = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        """Return the headers of a request; one with the internal secret is the operator's, so it has no token."""
+        sent = (
+            {"Authorization": f"Bearer {self.token}"} if self.token and "X-Internal-Secret" not in (more or {}) else {}
+        )
         return sent | dict(more or {})
 
     async def request(

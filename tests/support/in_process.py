@@ -27,6 +27,7 @@ from routes.http.access_log import AccessLog
 from routes.http.answers import credential_of, error_answer, request_id
 from routes.http.background import BackgroundTasks
 from routes.http.exchange import Exchange, Received
+from routes.http.internal_auth import InternalAuth
 from routes.http.metrics import RequestMetrics
 from tests.support.core import open_core
 from tests.support.gateway import BUS, Answer, Client
@@ -42,7 +43,8 @@ class CoreGateway:
 
     def __init__(self, core: Core) -> None:
         self.core = core
-        self.bus = CommandBus(Exchange(core, RequestMetrics(), AccessLog(None), (), MAX_BODY, BackgroundTasks()))
+        exchange = Exchange(core, RequestMetrics(), AccessLog(None), (), MAX_BODY, BackgroundTasks())
+        self.bus = CommandBus(exchange, InternalAuth(None))
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator["CommandClient"]:

@@ -1,10 +1,16 @@
 """Actions of a gateway's operator: set plans, inspect live actors."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from tests.support.gateway import INTERNAL_SECRET, Answer, Client
 
 SECRET = {"X-Internal-Secret": INTERNAL_SECRET}
+
+LISTED = "Chief-Operator"
+"""A user of gateways with these settings."""
+
+SETTINGS: dict[str, Any] = {"PARLEY_OPERATORS": f"{LISTED.lower()}, second.op", "PARLEY_DEFAULT_PLAN": "enterprise"}
 
 
 async def set_plan(client: Client, user: str, plan: str, **more: Any) -> Answer:
@@ -22,3 +28,14 @@ async def on_plan(user: Client, plan: str) -> Client:
 async def live_actor(client: Client, kind: str, key: str) -> Answer:
     """Return the state of one live actor."""
     return await client.request("GET", f"/debug/actors/{kind}/{key}", headers=SECRET)
+
+
+@dataclass(slots=True)
+class Cast:
+    """Users of each role, and one that acts are about, with an agent."""
+
+    operator: Client
+    auditor: Client
+    user: Client
+    target: Client
+    agent: str

@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from persistence import (
+    accounts,
     agents,
     audit,
     banks,
@@ -133,6 +134,7 @@ TOKEN, KEY, KEY_2, PLACE = b"\x00token", b"\x00key\xff", b"key 2", b"\x7f\x00\x0
 SESSION = SessionRow("ses_1", "usr_1", "Ada", TOKEN, 70, 70)
 LATER = SessionRow("ses_2", "usr_1", "Ada", b"2", 71, 90, agent_id="agt_1")
 API_KEY = SessionRow("key_1", "usr_1", "Ada", b"3", 72, 72, kind="key", name="deploy", prefix="pk_", expires_at=99)
+API_KEY = replace(API_KEY, scopes='{"services": ["AP_*"]}', day_limit=7)
 OTHERS = tuple(replace(SESSION, id=f"ses_{n}", token_hash=b"%d" % n, last_used_at=n) for n in (4, 5, 6, 7))
 HOOK = EndpointRow(1, "whe_1", "usr_1", "https://a/", (), True, False, "all", b"\x01sealed", None, None, 80, 80)
 SOME = EndpointRow(2, "whe_2", "usr_1", "https://b/", ("quota.*", "x.y"), True, False, None, b"", None, None, 81, 81)
@@ -213,6 +215,7 @@ PEOPLE = (
     call(users.insert, replace(ADA, id="usr_9", name="ADA")),
     call(users.update, replace(EVE, description="d", profile="p", secret_hash="h", development_plan=False)),
     call(users.update, replace(EVE, id="usr_9")),
+    call(users.update, replace(SANDBOX, role="auditor", suspended_at=13)),
     *(call(users.by_id, id) for id in ("usr_1", "usr_2", "usr_9")),
     call(users.id_by_name, "ADA"),
     call(users.on_development_plan, 5),
@@ -226,6 +229,10 @@ PEOPLE = (
     call(agents.update, "agt_1", AgentChanges("MULE", None, None, None), 25),
     call(agents.update, "agt_4", AgentChanges("hidden", "h", "p", "agent"), 25),
     call(agents.set_online, "agt_5", True, 26),
+    call(agents.set_stopped, "agt_5", 26),
+    call(agents.by_id, "agt_5"),
+    call(agents.set_stopped, "agt_5", None),
+    call(agents.set_stopped, "agt_9", None),
     call(agents.still_there, "agt_1"),
     call(agents.still_there, "agt_9"),
     *(call(users.add_to_roster, "usr_1", id, 27) for id in ("agt_2", "agt_3", "agt_5", "agt_9")),
@@ -274,6 +281,23 @@ PEOPLE = (
     call(audit.insert, "usr_1", 39, "ses_1", "::1", "AP_Update", "{}", 1001, "req_3"),
     call(audit.page, "usr_1", 0, None, 2**62, 9),
     call(audit.page, "usr_1", 39, "AP_Update", 2**62, 9),
+    *(
+        call(write, name, at, "ses_1", "::1", "setRole", "{}", 0, "req_4")
+        for write, name, at in (
+            (audit.insert_act, "Ada", 39),
+            (audit.insert_act, None, 39),
+            (audit.insert_read, "Ada", 40),
+            (audit.insert_read, None, 70_000),
+            (audit.insert_read, None, 70_001),
+        )
+    ),
+    *(call(audit.page_of_all, 39, service, 2**62, 9) for service in (None, "setRole")),
+    *(call(accounts.by_name, name) for name in ("ADA", "nobody")),
+    *(
+        call(accounts.listed, "", role, ["ada"], suspended, "", 9)
+        for role, suspended in product((None, "user", "auditor", "operator"), (None, True, False))
+    ),
+    call(accounts.listed, "B", None, [], None, "a", 9),
     call(master_key.keep, b"\x00proof"),
     constant(master_key.PROOF),
     call(logon_places.put, "usr_1", PLACE, 40),
@@ -304,12 +328,19 @@ CREDENTIALS = (
     call(users.owned, "usr_1"),
     call(users.sandboxes_unused_since, 100),
     call(credentials.unselect_agent, "agt_1", "usr_1"),
+    call(accounts.by_name, "ada"),
+    call(quotas.of_key, "key_1"),
+    *(call(quotas.reserve_for_key, id, day, 9) for id, day in (("key_1", 20), ("key_1", 21), ("key_9", 21))),
+    call(quotas.of_key, "key_1"),
     call(credentials.delete, "ses_4"),
     call(credentials.delete_several, ["ses_5", "ses_9"]),
     call(credentials.delete_unused_since, 7),
     call(credentials.delete_others, "usr_1", "ses_1"),
+    call(credentials.delete_sessions, "usr_2"),
     call(credentials.delete_key, "ses_1", "usr_1"),
     call(credentials.delete_key, "key_1", "usr_1"),
+    call(credentials.insert, replace(API_KEY, id="key_2")),
+    call(quotas.reserve_for_key, "key_2", 21, 9),
 )
 
 TALK = (
@@ -661,6 +692,8 @@ WEBHOOKS = (
     call(endpoints.update, replace(SOME, number=9), active_too=True),
     call(endpoints.set_failing_since, 1, "https://a/", 84),
     call(endpoints.set_failing_since, 1, "https://a/", None),
+    call(endpoints.set_failing_since, 2, "https://b/2", 84),
+    call(endpoints.forget_failures, "usr_1"),
     call(endpoints.of_user, "usr_1"),
     call(endpoints.numbered, [1, 3, 9]),
     *(

@@ -23,6 +23,7 @@ from routes.http.access_log import AccessLog
 from routes.http.answers import REPLAYED, BusAnswer
 from routes.http.background import BackgroundTasks
 from routes.http.exchange import Exchange
+from routes.http.internal_auth import InternalAuth
 from routes.http.metrics import RequestMetrics
 from tests.support.disk import Disk, rows, value
 
@@ -162,7 +163,7 @@ class Gateway:
     def __init__(self, store: Store) -> None:
         self.core = Core(store, RecallEngine(), Sealer(bytes(32)), CoreOptions())
         exchange = Exchange(self.core, RequestMetrics(), AccessLog(None), (), 1_000_000, BackgroundTasks())
-        self.bus = CommandBus(exchange)
+        self.bus = CommandBus(exchange, InternalAuth(None))
 
     async def send(self, service: str, token: str | None = None, key: str | None = None, **body: object) -> BusAnswer:
         headers = {"authorization": f"Bearer {token}" if token else None, "idempotency-key": key}

@@ -111,8 +111,8 @@ INTERNAL = [("PUT", "/api/admin/users/nobody/plan"), ("GET", "/debug/actors"), (
 
 
 @pytest.mark.parametrize(("method", "path"), INTERNAL)
-async def test_internal_routes_need_the_operator_s_secret(user: Client, method: str, path: str):
-    body = {"json": {"plan": "free"}} if method == "PUT" else {}
+async def test_internal_routes_need_the_operator_s_secret(sanic_client: Client, method: str, path: str):
+    user, body = sanic_client, {"json": {"plan": "free"}} if method == "PUT" else {}
     assert (await user.request(method, path, **body)).refused(2000, 401).http == 401
     for wrong in ("wrong", INTERNAL_SECRET[:-1], INTERNAL_SECRET + "x", INTERNAL_SECRET.upper(), "é"):
         answer = await user.request(method, path, headers={"X-Internal-Secret": wrong}, **body)

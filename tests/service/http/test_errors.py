@@ -229,6 +229,13 @@ async def test_2003_not_permitted(user: Client, sanic_client: Client, unique: st
     refused(await other.command("AP_LogOff", target={"agent": f"{unique}-agent"}), 2003, 403)
 
 
+async def test_2005_a_suspended_user(user: Client):
+    path = f"/api/admin/users/{user.name}/suspend"
+    assert (await user.request("POST", path, headers=SECRET)).http == 200
+    log_on = {"target": {"user": user.name}, "vx": {"secret": PASSWORD}}
+    refused(await user.as_user().command("US_LogOn", **log_on), 2005, 403)
+
+
 async def test_2004_a_premium_name_on_a_plan_without_them(user: Client, sanic_client: Client, unique: str):
     premium = {"name": "e4-x", "description": "d"}
     refused(await sanic_client.command("US_Create", vx=premium | {"secret": PASSWORD}), 2004, 403)
@@ -407,7 +414,7 @@ CONTRACT: set[Any] = {
     (1008, 415),
     (1501, 501),
     *((code, 401) for code in (2000, 2001, 2002)),
-    *((code, 403) for code in (2003, 2004)),
+    *((code, 403) for code in (2003, 2004, 2005)),
     (3000, 404),
     *((code, 409) for code in (3001, 3002, 3003)),
     *((code, 429) for code in (4000, 4001)),

@@ -1,0 +1,42 @@
+"""A gateway with an operator, an auditor and users."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.support.gateway import PASSWORD, Client, GatewayProcess, running
+from tests.support.operator import LISTED, SECRET, SETTINGS, Cast
+
+
+@pytest.fixture(scope="package")
+async def operated(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
+    """A gateway with an operator in its settings."""
+    async with running(tmp_path_factory.mktemp("operated") / "data", **SETTINGS) as gateway:
+        async with gateway.client() as client:
+            vx = {"name": LISTED, "secret": PASSWORD}
+            (await client.command("US_Create", vx=vx, headers=SECRET)).ok()
+        yield gateway
+
+
+@pytest.fixture
+async def nobody(operated: GatewayProcess) -> AsyncIterator[Client]:
+    """A client without a credential."""
+    async with operated.client() as client:
+        yield client
+
+
+@pytest.fixture
+async def operator(nobody: Client) -> Client:
+    """The operator of the settings."""
+    return await nobody.log_on(LISTED)
+
+
+@pytest.fixture
+async def cast(operator: Client, unique: str) -> Cast:
+    """Users of each role; the operator here has the role by another one's act."""
+    made = {role: await operator.register(f"{unique}-{role}") for role in ("operator", "auditor", "user", "target")}
+    for role in ("operator", "auditor"):
+        path = f"/api/admin/users/{made[role].name}/role"
+        assert (await operator.request("PUT", path, json={"role": role})).body["role"] == role
+    await made["target"].agent(f"{unique}-agent", access="public")
+    return Cast(**made, agent=f"{unique}-agent")

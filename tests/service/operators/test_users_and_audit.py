@@ -1,0 +1,143 @@
+"""The lists of users and of all users' audit rows (docs/contract.md, "Roles")."""
+
+from typing import Any
+
+from tests.support.gateway import Client
+from tests.support.operator import LISTED, SECRET, Cast
+
+USERS = "/api/admin/users"
+
+
+async def users(operator: Client, **query: Any) -> list[dict[str, Any]]:
+    """List all pages of users."""
+    listed: list[dict[str, Any]] = []
+    while True:
+        asked = "&".join(f"{name}={value}" for name, value in query.items())
+        answer = await operator.request("GET", f"{USERS}?{asked}")
+        assert answer.http == 200, answer.body
+        listed += answer.body["users"]
+        if answer.body["next"] is None:
+            return listed
+        query["cursor"] = answer.body["next"]
+
+
+async def audit(operator: Client, **query: Any) -> list[dict[str, Any]]:
+    asked = "&".join(f"{name}={value}" for name, value in query.items())
+    answer = await operator.request("GET", f"/api/admin/audit?{asked}")
+    assert answer.http == 200, answer.body
+    assert answer.body.keys() == {"entries", "next"}
+    return answer.body["entries"]
+
+
+async def test_users_are_listed_by_prefix_role_and_state(cast: Cast, operator: Client, unique: str):
+    (await operator.request("POST", f"{USERS}/{cast.target.name}/suspend")).body["state"]
+    names = [f"{unique}-{role}" for role in ("auditor", "operator", "target", "user")]
+    for limit in (1, 3, 200):
+        assert [user["name"] for user in await users(operator, prefix=unique.upper(), limit=limit)] == names
+    for query, expected in (
+        ({"role": "user"}, names[2:]),
+        ({"role": "auditor"}, names[:1]),
+        ({"role": "operator"}, names[1:2]),
+        ({"state": "suspended"}, names[2:3]),
+        ({"state": "active"}, [*names[:2], names[3]]),
+        ({"state": "active", "role": "user"}, names[3:]),
+    ):
+        assert [user["name"] for user in await users(operator, prefix=unique, **query)] == expected
+    assert LISTED in [user["name"] for user in await users(operator, role="operator", prefix=LISTED)]
+    assert await users(operator, role="user", prefix=LISTED) == []
+    for wrong in (
+        "role=king",
+        "state=dead",
+        "limit=0",
+        "limit=201",
+        "cursor=%21",
+        "cursor=AA==",
+        "cursor=YQ",
+        "page=2",
+    ):
+        (await operator.request("GET", f"{USERS}?{wrong}")).refused(1003, 400)
+
+
+async def test_a_user_is_shown_with_plan_counts_quota_and_last_use(cast: Cast, unique: str):
+    shown = (await cast.auditor.request("GET", f"{USERS}/{unique}-TARGET")).body
+    (listed,) = await users(cast.auditor, prefix=f"{unique}-target")
+    own = (await cast.target.command("US_Read")).ok().profile[0]
+    assert shown["last_used_at"] >= own["created_at"]
+    assert shown == listed
+    assert shown["counts"] == own["counts"] == {"agents": 1, "domains": 0, "banks": 0, "api_keys": 0}
+    assert shown["quota"]["used"] == own["quota"]["used"] - 1
+    assert {name: shown[name] for name in ("role", "state", "suspended_at", "plan")} == {
+        "role": "user",
+        "state": "active",
+        "suspended_at": None,
+        "plan": "enterprise",
+    }
+    assert "secret" not in str(shown)
+    (await cast.auditor.request("GET", f"{USERS}/nobody-at-all")).refused(3000, 404)
+
+
+async def test_every_change_leaves_a_row(cast: Cast, nobody: Client):
+    name, agent = cast.target.name, cast.agent
+    acts: list[tuple[str, str, Any, str, dict[str, str]]] = [
+        ("PUT", f"users/{name}/role", {"role": "auditor"}, "setRole", {"name": name, "role": "auditor"}),
+        ("PUT", f"users/{name}/plan", {"plan": "free"}, "setPlan", {"name": name, "plan": "free"}),
+        ("POST", f"users/{name}/suspend", None, "suspendUser", {"name": name}),
+        ("POST", f"users/{name}/resume", None, "resumeUser", {"name": name}),
+        ("POST", f"users/{name}/reset-secret", None, "resetSecret", {"name": name}),
+        ("POST", f"agents/{agent}/stop", None, "stopAgent", {"name": agent}),
+        ("POST", f"agents/{agent}/start", None, "startAgent", {"name": agent}),
+        ("POST", f"agents/{agent}-none/stop", None, "stopAgent", {"name": f"{agent}-none"}),
+    ]
+    for sender, headers in ((cast.operator, {}), (nobody, SECRET)):
+        for method, path, body, _, _ in acts:
+            answer = await sender.request(method, f"/api/admin/{path}", json=body, headers=headers)
+            assert answer.http in (200, 404), answer.body
+    rows = [row for row in await audit(cast.auditor, limit=200) if row["target"].get("name", "") in (name, agent)]
+    rows += [row for row in await audit(cast.auditor, limit=200) if row["internal_code"] == 3000][:2]
+    made = [(row["user"], row["service"], row["target"], row["internal_code"]) for row in rows]
+    for who in (cast.operator.name, None):
+        for _, path, _, service, target in acts:
+            code = 3000 if "-none" in path else 0
+            assert (who, service, target, code) in made
+    (entry,) = [row for row in rows if (row["user"], row["service"]) == (None, "setRole")]
+    assert (entry["credential_id"], entry["address"]) == ("internal", "127.0.0.1")
+    assert {row["credential_id"][:4] for row in rows if row["user"] == cast.operator.name} == {"ses_"}
+
+
+async def test_reads_leave_one_row_a_minute_for_each_route_and_credential(cast: Cast, nobody: Client):
+    async def reads() -> int:
+        rows = await audit(cast.operator, service="getUser", limit=200)
+        return len([row for row in rows if row["target"] == {"name": cast.target.name}])
+
+    path = f"{USERS}/{cast.target.name}"
+    for _ in range(3):
+        assert (await cast.auditor.request("GET", path)).http == 200
+    assert await reads() == 1
+    other = await cast.auditor.log_on(cast.auditor.name)
+    for _ in range(3):
+        assert (await other.request("GET", path)).http == 200
+    assert await reads() == 2
+    rows = await audit(cast.operator, service="listActors", limit=200)
+    for _ in range(2):
+        assert (await cast.auditor.request("GET", "/debug/actors?limit=1")).http == 200
+    assert len(await audit(cast.operator, service="listActors", limit=200)) == len(rows) + 1
+
+
+async def test_the_log_is_over_all_users_and_their_own_shows_no_acts(cast: Cast):
+    (await cast.user.command("US_Update", vx={"description": "changed"})).ok()
+    (row,) = [row for row in await audit(cast.auditor, service="US_Update") if row["user"] == cast.user.name]
+    assert row["internal_code"] == 0
+    own = (await cast.operator.request("GET", "/api/audit")).body["entries"]
+    assert "setRole" not in [row["service"] for row in own]
+    page = await cast.auditor.request("GET", "/api/admin/audit?limit=2")
+    following = await cast.auditor.request("GET", f"/api/admin/audit?limit=2&cursor={page.body['next']}")
+    assert len({row["request_id"] for row in page.body["entries"] + following.body["entries"]}) >= 3
+    (await cast.auditor.request("GET", "/api/admin/audit?since=yesterday")).refused(1003, 400)
+
+
+async def test_an_operator_s_rows_outlive_it(cast: Cast):
+    path = f"{USERS}/{cast.target.name}/role"
+    assert (await cast.operator.request("PUT", path, json={"role": "auditor"})).http == 200
+    (await cast.operator.command("US_Destroy", vx={"secret": "correct horse battery"})).ok()
+    rows = await audit(cast.auditor, service="setRole", limit=200)
+    assert cast.operator.name in [row["user"] for row in rows]
