@@ -67,8 +67,8 @@ def add(number: int, source: int, messages: Sequence[Copied]) -> tuple[Write, ..
 
 
 def finish(number: int) -> Write:
-    """Show a copy, which is complete now."""
-    return Write("UPDATE conversations SET copying = NULL WHERE id = ?", (number,))
+    """Show a copy, which is complete now; refused as `ROWS` when it is gone."""
+    return Write("UPDATE conversations SET copying = NULL WHERE id = ? AND copying IS NOT NULL", (number,), rows=1)
 
 
 def drop(number: int) -> tuple[Write, ...]:

@@ -63,7 +63,7 @@ _RUNS = f"""
     FROM conversations
     JOIN messages AS said ON said.conversation_id = conversations.id AND said.role = 'user'
     {WITH_REPLY}
-    WHERE conversations.user_id = :user AND conversations.agent_id = :agent
+    WHERE conversations.user_id = :user AND conversations.agent_id = :agent AND conversations.copying IS NULL
         AND (said.mark IS NULL OR said.mark = 'cancelled')
 """
 

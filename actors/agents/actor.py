@@ -6,8 +6,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from actors.agents import conversation_changes
-from actors.agents.conversation_changes import MessagesCopied
-from actors.agents.conversation_messages import BeginConversation, EraseConversation, ForkConversation, SetTitle
+from actors.agents.conversation_messages import BeginConversation, EraseConversation, SetTitle, ShowCopy
 from actors.agents.conversations_in_use import ConversationLoaded
 from actors.agents.events import deployment_event
 from actors.agents.messages import (
@@ -285,13 +284,9 @@ class AgentActor(DurableActor):
     def _set_title(self, message: SetTitle) -> AsyncFuture[ConversationRow]:
         return conversation_changes.set_title(self, self._clock, message)
 
-    @handles(ForkConversation)
-    def _fork(self, message: ForkConversation) -> AsyncFuture[ConversationRow]:
-        return conversation_changes.fork(self, self._chats or self._begin_chats(), message)
-
-    @handles(MessagesCopied)
-    def _messages_copied(self, message: MessagesCopied) -> None:
-        conversation_changes.finish_fork(self, message)
+    @handles(ShowCopy)
+    def _show_copy(self, message: ShowCopy) -> AsyncFuture[ConversationRow]:
+        return conversation_changes.show_copy(self, message)
 
     @handles(EraseConversation)
     def _erase(self, message: EraseConversation) -> AsyncFuture[None]:

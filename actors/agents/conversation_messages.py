@@ -27,12 +27,10 @@ class SetTitle(Ask[ConversationRow]):
 
 
 @dataclass(frozen=True, slots=True)
-class ForkConversation(Ask[ConversationRow]):
-    """Begin a conversation with a copy of another one's messages up to a seq."""
+class ShowCopy(Ask[ConversationRow]):
+    """Begin a conversation with the copy of another one, which is stored but which nobody sees yet."""
 
-    conversation: ConversationRow
-    upto: int
-    title: str | None = None
+    copy: ConversationRow
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations  # nested functions would build theirs at each call
 
-from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,10 +123,6 @@ class PrivateChats:
         for chat in () if conversation is None else conversation.under_way():
             chat.answer.fail(no_such_conversation())
         return 0 if conversation is None else conversation.last_seq
-
-    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run work of the actor in a task."""
-        self._engine.in_background(work)
 
     def _retire_if_stale(self) -> None:
         if self._stale and not self.any_under_way:

@@ -2,26 +2,29 @@
 
 from __future__ import annotations  # nested functions would build theirs at each call
 
-from actors.agents.conversation_messages import BeginConversation, EraseConversation, ForkConversation, SetTitle
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+
+from actors.agents.conversation_changes import no_agent_to_go_on
+from actors.agents.conversation_messages import BeginConversation, EraseConversation, SetTitle, ShowCopy
 from actors.agents.messages import AGENT
 from actors.calls.call import Answer, Call, Elsewhere
 from actors.calls.conversation_targets import target_conversation
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.targets import has_access_to, no_agent_selected, target_agent, target_agent_id
 from actors.commands.command import PAGE, Command, ToolDescription
-from actors.conversations.forking import forked_title
+from actors.conversations.forking import copy_messages, forked_title
 from actors.conversations.ids import conversation_id
 from actors.conversations.records import conversation_record, message_record
 from actors.conversations.searching import search
 from actors.conversations.stored import from_row
 from actors.errors import InvalidField, NotFound
+from actors.ids import new_number
 from actors.runtime.directory import NotOwner
-from persistence import own_conversations
+from persistence import agents, conversation_copies, own_conversations
 from persistence.conversations import ConversationRow
 from persistence.own_conversations import Used
-
-FORK_TIMEOUT_S = 300.0
-"""Seconds that the copy of a conversation may take."""
+from persistence.store import StoreUnavailable, Unit
 
 ALWAYS = 2**62
 """Later than any time."""
@@ -108,10 +111,10 @@ async def search_messages(call: Call) -> Answer:
 
 async def fork(call: Call) -> Answer:
     """CV_Fork: begin a conversation with a copy of another one's messages."""
-    message = _forking(await target_conversation(call), call.vx.seq)
-    answer = await call.carry_out(AGENT, message.conversation.agent_id, message, _answer, timeout=FORK_TIMEOUT_S)
-    assert answer.conversation_number is not None
-    call.core.forked.put_nowait(answer.conversation_number)
+    row = await target_conversation(call)
+    async with _copied(call, row, call.vx.seq) as copy:
+        answer = await call.carry_out(AGENT, row.agent_id, ShowCopy(copy), _answer)
+    call.core.forked.put_nowait(copy.number)
     return answer
 
 
@@ -122,22 +125,40 @@ async def forked(call: Call, conversation: ConversationRow, seq: int) -> Convers
         Elsewhere: this node does not serve the agent.
         StateConflict: the agent was destroyed.
     """
-    message, agent_id = _forking(conversation, seq), conversation.agent_id
-    if not call.core.directory.serves(agent_id):
-        raise Elsewhere(agent_id, call)
-    try:
-        row = await call.ask(AGENT, agent_id, message, timeout=FORK_TIMEOUT_S)
-    except NotOwner:
-        raise Elsewhere(agent_id, call) from None
+    async with _copied(call, conversation, seq) as copy:
+        try:
+            row = await call.ask(AGENT, conversation.agent_id, ShowCopy(copy))
+        except NotOwner:
+            raise Elsewhere(conversation.agent_id, call) from None
     call.core.forked.put_nowait(row.number)
     return row
 
 
-def _forking(row: ConversationRow, seq: int | None) -> ForkConversation:
-    upto = row.last_seq if seq is None else seq
+@asynccontextmanager
+async def _copied(call: Call, row: ConversationRow, seq: int | None) -> AsyncGenerator[ConversationRow]:
+    """Copy a conversation up to a seq for the block to show; what it does not show is removed."""
+    store, upto = call.core.store, row.last_seq if seq is None else seq
     if upto > row.last_seq:
         raise InvalidField(f"Invalid value of vx.seq: the last message of the conversation has the seq {row.last_seq}.")
-    return ForkConversation(row, upto, forked_title(row.title))
+    if not await store.fetch(agents.by_id(row.agent_id)):
+        raise no_agent_to_go_on(row.agent)
+    if not call.core.directory.serves(row.agent_id):  # before the work
+        raise Elsewhere(row.agent_id, call)
+    copy = row._replace(
+        number=new_number(),
+        is_default=False,
+        title=forked_title(row.title),
+        titled_at=None,
+        last_seq=upto,
+        last_at=None,
+    )
+    try:
+        await copy_messages(store, row.number, copy)
+        yield copy
+    except BaseException:
+        with suppress(StoreUnavailable):  # else a job removes it later
+            await store.commit(Unit(conversation_copies.drop(copy.number)))
+        raise
 
 
 async def destroy(call: Call) -> Answer:

@@ -8,6 +8,7 @@ import orjson
 from actors.errors import NotFound
 from persistence import conversation_copies
 from persistence.conversation_copies import Copied
+from persistence.conversations import ConversationRow
 from persistence.store import FOREIGN_KEY, ROWS, Store, StoreUnavailable, Unit
 
 BATCH = 500
@@ -35,29 +36,29 @@ def forked_title(title: str | None) -> str | None:
 def forked_id(message_id: str, number: int) -> str:
     """Return the id of a message's copy in the conversation with a number.
 
-    It keeps the time and the shard in the message's id, so that copies sort as their messages do, and it can be made
-    again for the sources that name the message.
+    It keeps the time and the shard in the message's id. All random parts are moved by one distance, so that copies sort
+    as their messages do, and an id can be made again for the sources that name its message.
     """
-    random = hashlib.sha256(f"{number} {message_id}".encode()).hexdigest()[:_RANDOM]
-    return f"{message_id[: -_RANDOM - 2]}{random}{message_id[-2:]}"
+    start, random, shard = message_id[: -_RANDOM - 2], message_id[-_RANDOM - 2 : -2], message_id[-2:]
+    return f"{start}{(int(random, 16) + _distance(number)) % 16**_RANDOM:0{_RANDOM}x}{shard}"
 
 
-async def copy_messages(store: Store, source: int, number: int, user_id: str, upto: int, title: str | None) -> None:
-    """Make a copy of a conversation up to a seq, which nobody sees before `conversation_copies.finish`.
+def _distance(number: int) -> int:
+    return int(hashlib.sha256(number.to_bytes(8)).hexdigest()[:_RANDOM], 16) or 1
+
+
+async def copy_messages(store: Store, source: int, copy: ConversationRow) -> None:
+    """Copy the messages of a conversation up to the last seq of its copy, which nobody sees before it is finished.
 
     Raises:
-        NotFound: the conversation was erased meanwhile; nothing of the copy is left.
-        StoreUnavailable: it could not be stored.
+        NotFound: the conversation was erased meanwhile.
+        StoreUnavailable: not all could be stored.
     """
-    try:
-        await store.commit(Unit((conversation_copies.begin(number, source, user_id, title),), (), {ROWS: _gone}))
-        after = 0
-        while after < upto:
-            after = await _copy_some(store, source, number, after, upto)
-    except BaseException:
-        with suppress(StoreUnavailable):  # a job removes it later
-            await store.commit(Unit(conversation_copies.drop(number)))
-        raise
+    begin = conversation_copies.begin(copy.number, source, copy.user_id, copy.title)
+    await store.commit(Unit((begin,), (), {ROWS: _gone}))
+    after = 0
+    while after < copy.last_seq:
+        after = await _copy_some(store, source, copy.number, after, copy.last_seq)
 
 
 async def _copy_some(store: Store, source: int, number: int, after: int, upto: int) -> int:
