@@ -1,6 +1,7 @@
 """The official A2A client for an agent of a gateway, over either binding."""
 
-from collections.abc import AsyncIterator
+import random
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -45,10 +46,23 @@ class Talker:
         return await self.sdk.get_task(pb.GetTaskRequest(id=id, **more))
 
 
+class AnyNode(httpx.AsyncHTTPTransport):
+    """Sends each request to one of the gateway's nodes, at random."""
+
+    def __init__(self, nodes: Sequence[str]) -> None:
+        super().__init__()
+        self._nodes = [httpx.URL(node) for node in nodes]
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        node = random.choice(self._nodes)
+        request.url = request.url.copy_with(host=node.host, port=node.port)
+        return await super().handle_async_request(request)
+
+
 @asynccontextmanager
 async def talking(user: Client, agent: str, binding: str, *, streaming: bool = False) -> AsyncIterator[Talker]:
     """Connect the official client to an agent as a user, by its card."""
-    async with httpx.AsyncClient(headers=user.headers(), timeout=60) as http:
+    async with httpx.AsyncClient(headers=user.headers(), timeout=60, transport=AnyNode(user.nodes)) as http:
         card = await A2ACardResolver(http, f"{user.base}/a2a/{agent}").get_agent_card()
         config = ClientConfig(
             streaming=streaming,

@@ -91,9 +91,18 @@ class Answer:
 class Client:
     """Sends commands, with the token of a user if it has one."""
 
-    def __init__(self, http: aiohttp.ClientSession, base: str, token: str | None = None, name: str = "") -> None:
+    def __init__(
+        self,
+        http: aiohttp.ClientSession,
+        base: str,
+        token: str | None = None,
+        name: str = "",
+        nodes: Sequence[str] = (),
+    ) -> None:
         self.http = http
         self.base = base
+        self.nodes = nodes or (base,)
+        """The addresses of all nodes."""
         self.token = token
         self.name = name
 
@@ -141,7 +150,7 @@ class Client:
 
     def as_user(self, token: str | None = None, name: str = "") -> "Client":
         """Return a client of the same gateway that is another user, or nobody yet."""
-        return Client(self.http, self.base, token, name)
+        return Client(self.http, self.base, token, name, self.nodes)
 
     async def agent(self, name: str, *, online: bool = True, select: bool = True, **vx: str) -> dict[str, Any]:
         """Make an agent; log it on and select it unless told otherwise. Return its record as created."""
@@ -266,7 +275,7 @@ class GatewayProcess:
             ports = [int(node.base.rpartition(":")[2]) for node in (self, *self.others)]
             base, connector = f"http://localhost:{ports[0]}", connector_over(lambda: ports, random.Random())
         async with aiohttp.ClientSession(timeout=timeout, connector=connector) as http:
-            yield Client(http, base)
+            yield Client(http, base, nodes=[node.base for node in self.nodes])
 
 
 async def forked(script: Path, arguments: Sequence[str], environment: dict[str, str], log: Path) -> ForkedProcess:
