@@ -6,7 +6,7 @@ import orjson
 
 from actors.errors import ServiceError
 from routes.a2a import jsonrpc
-from routes.a2a.errors import http_error, meaning_of
+from routes.a2a.errors import NeedsPost, http_error, meaning_of
 from routes.doors.door import JSON, Door, Refusal
 from routes.gateway.route import RouteReply
 from routes.http.exchange import Received
@@ -22,16 +22,18 @@ _ERROR = record(
         "The error.", code=number("The HTTP status."), status=text("Its gRPC name."), message=text(), details=_DETAILS
     ),
 )
-_RPC_ERROR = record(
+RPC_ERROR = record("A JSON-RPC error.", code=number(), message=text(), data=_DETAILS)
+_RPC_ANSWER = record(
     "A JSON-RPC error response.",
     jsonrpc=text(enum=["2.0"]),
     id={"description": "The request's id; null if it could not be read."},
-    error=record("The error.", code=number(), message=text(), data=_DETAILS),
+    error=RPC_ERROR,
 )
 
 
 def _refused(error: ServiceError, _: bytes) -> Refusal:
-    return Refusal(meaning_of(error).status, orjson.dumps(http_error(error)))
+    allowed = {"Allow": "POST"} if isinstance(error, NeedsPost) else {}
+    return Refusal(meaning_of(error).status, orjson.dumps(http_error(error)), allowed)
 
 
 def _stream_error(error: ServiceError, _: bytes) -> bytes:
@@ -48,7 +50,7 @@ def _rpc_stream_error(error: ServiceError, body: bytes) -> bytes:
 
 
 HTTP_JSON = Door(_refused, _stream_error, _ERROR, prefix="/a2a")
-JSON_RPC = Door(_rpc_refused, _rpc_stream_error, _RPC_ERROR)
+JSON_RPC = Door(_rpc_refused, _rpc_stream_error, _RPC_ANSWER)
 
 
 def event(value: Any, name: str = "") -> bytes:

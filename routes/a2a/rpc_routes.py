@@ -7,7 +7,7 @@ from actors.calls.targets import agent_named
 from routes.a2a import jsonrpc
 from routes.a2a.asked import STREAMED, Asked
 from routes.a2a.card_routes import TAG
-from routes.a2a.doors import JSON_RPC, event
+from routes.a2a.doors import JSON_RPC, RPC_ERROR, event
 from routes.a2a.operations import METHODS, OPERATIONS
 from routes.a2a.requests import require_version
 from routes.gateway.route import Route, RouteCall, RouteReply
@@ -23,12 +23,17 @@ _REQUEST = record(
     method=text(enum=sorted(METHODS)),
     params={"type": "object", "description": "The operation's request (a2a.proto 1.0)."},
 )
-_RESPONSE = record(
-    "A JSON-RPC response.",
-    jsonrpc=text(enum=["2.0"]),
-    id=_ID,
-    result={"type": "object", "description": "The operation's response (a2a.proto 1.0)."},
-)
+_RESPONSE: dict[str, Any] = {
+    "type": "object",
+    "description": "A JSON-RPC response, with either a result or an error.",
+    "required": ["jsonrpc", "id"],
+    "properties": {
+        "jsonrpc": text(enum=["2.0"]),
+        "id": {"description": "The request's id; null if it could not be read."},
+        "result": {"type": "object", "description": "The operation's response (a2a.proto 1.0)."},
+        "error": RPC_ERROR,
+    },
+}
 _EXAMPLE = {
     "jsonrpc": "2.0",
     "id": 1,

@@ -128,6 +128,9 @@ async def test_malformed_requests_are_refused_by_json_rpc_s_codes(raw: Raw):
         assert reason(await raw.rest("GET", f"/tasks{path}")) == "INVALID_PARAMS"
     for method, path in (("POST", "/message:other"), ("GET", "/nothing"), ("POST", "/tasks/x:other")):
         assert (await raw.rest(method, path)).http == 404
+    for path in ("/tasks/x:cancel", "/message:send"):
+        refused = await raw.rest("GET", path)
+        assert (refused.http, refused.headers["Allow"]) == (405, "POST")
 
 
 async def test_subscribe_takes_get_and_post(scripted_user: Client, unique: str, gate: Gate):
