@@ -14,6 +14,7 @@ from routes.bus.bus import CommandBus
 from routes.gateway.all_nodes import SUBJECT as LOOK
 from routes.gateway.all_nodes import answers_of
 from routes.gateway.debug import QUESTIONS
+from routes.gateway.fast import FastRoutes
 from routes.gateway.route import Route
 from routes.gateway.serve import GatewayRoutes, refused_below
 from routes.gateway.table import ROUTES
@@ -106,6 +107,7 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     app.blueprint(health_blueprint(core, options.version))
     gateway = GatewayRoutes(exchange, internal_auth)
     app.blueprint(gateway.blueprint(served))
+    app.ctx.fast_routes = FastRoutes(exchange, gateway, served)
     mcp = McpServer(exchange, bus, (options.host,), options.version)
     if core.cluster is not None:
         from routes.forwarding.mcp_sessions import share_sessions  # noqa: PLC0415

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from actors.agents.messages import SendChat
@@ -120,8 +121,8 @@ class ConversationsInUse:
         """Drop idle conversations above the limit, those unused for longest first."""
         excess = len(self._by_key) - WARM_CONVERSATIONS
         if excess > 0:
-            resting = [key for key, known in self._by_key.items() if known.at_rest]
-            for key in resting[:excess]:
+            resting = (key for key, known in self._by_key.items() if known.at_rest)
+            for key in list(islice(resting, excess)):  # which ends at the first that rest
                 del self._by_key[key]
 
     async def _load(self, conversation: Conversation) -> None:

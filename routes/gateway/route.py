@@ -74,6 +74,8 @@ class Arrival:
     """Takes a streamed answer."""
     base_url: str = ""
     """The gateway's URL as its client knows it."""
+    goes_on: bool = False
+    """Whether it goes on when its client disconnects; else that cancels it."""
     body: bytes = b""
     """The body, as far as it has been received."""
 
@@ -111,6 +113,7 @@ class Route:
         named: the names of the entities in a parsed body, for the audit row; those of the path are added.
         streams: True if its answer may be streamed; a change goes on when its client disconnects.
         counts: False for a read that the quota doesn't count.
+        fast: whether a request with this body may take the fast path, which answers it whole, as JSON; None for never.
         repeatable: True for a change that may be carried out again after another node was lost with it, because a
             repeat finds the first one; it ignores Idempotency-Key.
     """
@@ -139,6 +142,7 @@ class Route:
     named: Callable[[Any], dict[str, str]] | None = None
     streams: bool = False
     counts: bool = True
+    fast: Callable[[bytes], bool] | None = None
     repeatable: bool = False
 
     @property

@@ -177,7 +177,7 @@ class GatewayRoutes:
         await next_turn(body)
         call.target_names = params | route.named(parsed) if route.named else params
         if route.door is not None or route.streams:
-            return _of_door(await self._run_of_door(route, request))
+            return _of_door(await self._run_of_door(arrival, route, request))
         return _CarriedOut(await self._done(arrival, route, request, body if late else sent))
 
     async def _let_operator_in(self, arrival: Arrival, route: Route, call: Call) -> None:
@@ -200,12 +200,12 @@ class GatewayRoutes:
             await authenticate(call, credential)
         require_role(call, changes=route.mutates)
 
-    async def _run_of_door(self, route: Route, request: RouteCall) -> RouteReply:
+    async def _run_of_door(self, arrival: Arrival, route: Route, request: RouteCall) -> RouteReply:
         """Run the handler of a door, with its answer streamed if it wants that."""
         exchange, call, stream = self._exchange, request.call, request.stream
         running = exchange.carry_out(call, route.run, request) if route.mutates else route.run(request)
         if stream is None:
-            return await (exchange.work.shielded(running) if route.mutates else running)
+            return await (exchange.work.shielded(running) if route.mutates and not arrival.goes_on else running)
         stream.headers = {"X-Request-Id": call.request_id} | quota_headers(call)
         return await stream.carry(_unless_begun(stream, running), exchange.work)
 

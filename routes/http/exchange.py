@@ -102,7 +102,11 @@ class Exchange:
     def base_url_of(self, request: Request) -> str:
         """Return the gateway's URL as the client of a request knows it, without a final slash."""
         connection: Any = request.conn_info
-        return self._public_url or base_url(connection.client_ip, partial(whole_header, request), self._trusted_proxies)
+        return self.base_url(connection.client_ip, partial(whole_header, request))
+
+    def base_url(self, peer: str, header: Callable[[str], str | None]) -> str:
+        """Return the gateway's URL as a client knows it; `header` returns the lines of a header, joined by commas."""
+        return self._public_url or base_url(peer, header, self._trusted_proxies)
 
     def call_of(self, request: Request, service: str) -> Call:
         """Return a new call for a Sanic request."""

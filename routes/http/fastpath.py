@@ -1,8 +1,8 @@
-"""The fast path, by which plain requests reach the command bus without Sanic's parser and router.
+"""The fast path, by which plain requests reach the command bus and some routes without Sanic's parser and router.
 
 Sanic takes longer between socket and handler than most commands take to run. An ordinary request that arrives whole is
-served here; all others (other routes, half-sent, pipelined or chunked ones, streamed answers, doubtful heads,
-connections to be closed) take Sanic's path. `CommandBus.serve` runs both.
+served here; all others (most routes, half-sent, pipelined or chunked ones, streamed answers, doubtful heads,
+connections to be closed) take Sanic's path. `CommandBus.serve` and `GatewayRoutes.serve` run both.
 """
 
 import logging
@@ -16,6 +16,7 @@ from sanic.http import Stage
 from sanic.server import HttpProtocol
 
 from routes.bus.bus import CommandBus
+from routes.gateway.fast import FastRoutes
 from routes.http.answers import BusAnswer
 from routes.http.background import BackgroundTasks
 from routes.http.connections import Connections
@@ -43,12 +44,13 @@ class FastPath(_Connection):
     """
 
     HTTP_CLASS = StrictHttp
-    __slots__ = ("_bus", "_caller", "_connections", "_gone", "_serving", "_work")
+    __slots__ = ("_bus", "_caller", "_connections", "_gone", "_routes", "_serving", "_work")
     recv_buffer: bytearray
 
     def __init__(self, **options: Any) -> None:
         _Connection.__init__(self, **options)
         self._bus: CommandBus = self.app.ctx.bus
+        self._routes: FastRoutes = self.app.ctx.fast_routes
         self._work: BackgroundTasks = self.app.ctx.work
         self._connections: Connections = self.app.ctx.connections
         self._caller: str | None = None  # the caller that the connection is counted for
@@ -70,7 +72,10 @@ class FastPath(_Connection):
             self._hold(data)
             return
         found = plain_request(data) if self._is_idle() else None
-        serving = self._bus.begin(*found, self.conn_info.client_ip) if found else None
+        serving = None
+        if found is not None:
+            peer = self.conn_info.client_ip
+            serving = self._bus.begin(*found, peer) or self._routes.begin(*found, peer)
         if serving is None:
             _Connection.data_received(self, data)
             return

@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+from routes.gateway.fast import asks_no_stream
 from routes.gateway.route import Route
 from routes.openai_api.chat import create_chat_completion, parse_chat
 from routes.openai_api.errors import DOOR, ERROR
@@ -61,6 +62,7 @@ ROUTES: tuple[Route, ...] = (
         run=create_chat_completion,
         reply=ref("ChatCompletion"),
         parse=parse_chat,
+        fast=asks_no_stream,
         described_body=body_of(
             CHAT_BODY, {"model": "scout", "messages": [{"role": "user", "content": "How far is the Moon?"}]}
         ),
@@ -73,6 +75,7 @@ ROUTES: tuple[Route, ...] = (
         run=create_response,
         reply=ref("Response"),
         parse=parse_response,
+        fast=asks_no_stream,
         described_body=body_of(RESPONSE_BODY, {"model": "scout", "input": "How far is the Moon?"}),
     ),
     _route(
