@@ -54,7 +54,8 @@ def card_of(agent: AgentRow, public_url: str, *, extended: bool = False) -> dict
 
 def base_url(name: str, public_url: str) -> str:
     """Return the address of an agent's interfaces; names have only characters that URLs take."""
-    return f"{public_url}/a2a/{name}"
+    path = "Agents" if name == "agents" else name  # names have no case, and the catalog is at /a2a/agents
+    return f"{public_url}/a2a/{path}"
 
 
 def caching(body: bytes, agent: AgentRow) -> dict[str, str]:

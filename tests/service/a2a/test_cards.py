@@ -1,11 +1,13 @@
 """Agent cards and the catalog, read by the official client's resolver from the running gateway."""
 
+from pathlib import Path
+
 import httpx
 import pytest
 from a2a.client import A2ACardResolver
 from a2a.client.errors import AgentCardResolutionError
 
-from tests.support.gateway import Client
+from tests.support.gateway import Client, running
 
 
 async def test_the_official_client_reads_a_public_agent_s_card_without_a_credential(user: Client, unique: str):
@@ -80,3 +82,17 @@ async def test_the_catalog_lists_public_agents_by_name_in_pages(user: Client, sa
 async def test_unknown_paths_are_refused_in_the_protocol_s_shape(sanic_client: Client):
     unknown = await sanic_client.request("GET", "/a2a/scout/nothing/here")
     assert (unknown.http, unknown.body["error"]["details"][0]["reason"]) == (404, "METHOD_NOT_FOUND")
+
+
+async def test_cards_name_the_public_address_and_an_agent_named_as_the_catalog_is_reached(tmp_path: Path):
+    settings = {"PARLEY_PUBLIC_URL": "https://parley.example/gateway"}
+    async with running(tmp_path / "data", **settings) as gateway, gateway.client() as client:
+        user = await client.register("lovelace")
+        await user.agent("agents", access="public")
+        [card] = (await client.request("GET", "/a2a/agents")).body["agents"]
+        urls = {one["url"] for one in card["supportedInterfaces"]}
+        assert urls == {"https://parley.example/gateway/a2a/Agents"}
+        assert (await client.request("GET", "/a2a/Agents/.well-known/agent-card.json")).body == card
+        body = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks"}
+        answer = await user.request("POST", "/a2a/Agents", json=body, headers={"A2A-Version": "1.0"})
+        assert answer.body["result"]["totalSize"] == 0

@@ -205,7 +205,7 @@ async def test_a_kill_loses_no_notification(authority: Authority, receiver: Rece
         assert (update.task_id, update.status.state) == (task.id, pb.TASK_STATE_FAILED)
 
 
-async def test_a_destroyed_conversation_takes_its_configs_with_it(
+async def test_the_task_of_a_destroyed_agent_is_told_as_failed(
     owner: Client, receiver: Receiver, gate: Gate, unique: str
 ):
     async with talking(owner, f"{unique}-agent", BINDINGS[0]) as talker:
@@ -216,3 +216,17 @@ async def test_a_destroyed_conversation_takes_its_configs_with_it(
     gate.open()
     update = told((await receiver.got(1))[0])
     assert update.status.state == pb.TASK_STATE_FAILED
+
+
+async def test_a_destroyed_conversation_takes_its_configs_with_it(talker: Talker, owner: Client, receiver: Receiver):
+    receiver.answer = status(503)
+    task = await talker.say("say:Done", task_push_notification_config=config(receiver.url))
+    await receiver.got(1)
+    listed = pb.ListTaskPushNotificationConfigsRequest(task_id=task.id)
+    assert len((await talker.sdk.list_task_push_notification_configs(listed)).configs) == 1
+    (await owner.command("CV_Destroy", target={"conversation": task.context_id})).ok()
+    with pytest.raises(TaskNotFoundError):
+        await talker.task(task.id)
+    with pytest.raises(TaskNotFoundError):
+        await talker.sdk.list_task_push_notification_configs(listed)
+    assert (await talker.sdk.list_tasks(pb.ListTasksRequest())).total_size == 0
