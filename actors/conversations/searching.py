@@ -29,7 +29,7 @@ MAX_CONVERSATIONS = 5_000
 MAX_SCANNED = 10_000
 """The number of messages without index that a search reads, those of the most recently used conversations."""
 
-MAX_READ_WHOLE = 4_000
+MAX_READ_WHOLE = 2_000
 """The number of messages up to which indexed ones are read, too, those of the most recently used conversations."""
 
 MAX_SCANNED_CHARS = 4_000_000

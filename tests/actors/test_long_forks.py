@@ -17,7 +17,7 @@ from persistence import conversation_copies
 from persistence.store import Unit
 from tests.support.conversations import begun, found, listed, record_of, say
 from tests.support.disk import Disk, rows, value
-from tests.support.gateway import Answer
+from tests.support.gateway import Answer, Client
 from tests.support.in_process import CommandClient, CoreGateway
 from tests.support.long_talk import gateway_in, talk
 
@@ -36,7 +36,7 @@ class SteppedDisk(Disk):
         self.hold()
 
 
-async def conversed(gateway: CoreGateway, chats: int, *said: str) -> tuple[CommandClient, str]:
+async def conversed(gateway: CoreGateway, chats: int, *said: str) -> tuple[Client, str]:
     """Make a user with a conversation: some chats, what is said, and as many chats again."""
     user = await CommandClient(gateway).register("ada")
     await user.agent("scout")
@@ -49,7 +49,7 @@ async def conversed(gateway: CoreGateway, chats: int, *said: str) -> tuple[Comma
     return user, conversation
 
 
-def forking_of(user: CommandClient, conversation: str) -> Coroutine[Any, Any, Answer]:
+def forking_of(user: Client, conversation: str) -> Coroutine[Any, Any, Answer]:
     return user.command("CV_Fork", target={"conversation": conversation})
 
 

@@ -63,7 +63,7 @@ async def test_indexed_messages_and_new_ones_are_ranked_alike(
     await on_plan(user, "enterprise")
     await user.agent(name)
     long = (await begun(user, None, f"The zither{unique} is old.", f"Does the zither{unique} sound?"))["id"]
-    await talk(user, 2_150, target={"conversation": long})
+    await talk(user, 1_150, target={"conversation": long})
     short = await begun(user, None, f"The zither{unique} is new and stands in the hall beside the window.")
     await say(user, f"The zither{unique} is newest.", long)
     async with asyncio.timeout(60):
@@ -71,7 +71,7 @@ async def test_indexed_messages_and_new_ones_are_ranked_alike(
             sanic_server,
             "SELECT 1 FROM collections JOIN indexed_texts ON collection = number"
             " JOIN conversations ON conversations.id = conversation_id JOIN users ON users.id = user_id"
-            " WHERE users.name = ? AND document = 1 AND reached > 4000",
+            " WHERE users.name = ? AND document = 1 AND reached > 2050",
             user.name,
         ):
             await asyncio.sleep(0.1)
