@@ -5,14 +5,17 @@ The protocol's models are imported with the first request, in a thread, because 
 
 import asyncio
 import importlib
+import sys
 from typing import TYPE_CHECKING
 
 import orjson
 
 from actors.calls.targets import agent_named
+from actors.commands.runs import follow_run
 from actors.commands.talk import talk
+from actors.conversations.conversation import RunBegun
 from actors.errors import ServiceError
-from routes.ag_ui.threads import saying_of
+from routes.ag_ui.threads import saying_of, under_way
 from routes.doors.door import Door, Refusal
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.http.answers import status_of
@@ -42,7 +45,8 @@ async def parse(received: Received) -> "Asked":
     Raises:
         ServiceError: it is not one that the gateway takes.
     """
-    await asyncio.to_thread(importlib.import_module, "ag_ui.core")
+    if "routes.ag_ui.asked" not in sys.modules:
+        await asyncio.to_thread(importlib.import_module, "routes.ag_ui.asked")
     from routes.ag_ui.asked import read  # noqa: PLC0415 - see above
 
     return read(received)
@@ -57,7 +61,14 @@ async def run_agent(request: RouteCall) -> RouteReply:
     agent = (await agent_named(call, request.params["agent"])).row
     events = RunEvents(stream, asked)
     call.stream_to(events.piece, events.begun)
-    events.end(await talk(call, agent.id, await saying_of(call, agent, asked)))
+    saying = await saying_of(call, agent, asked)
+    joined = None if saying.key is None else await under_way(call, saying.key)
+    if joined is None:
+        events.end(await talk(call, agent.id, saying))
+        return RouteReply()
+    events.begun(RunBegun(joined.id, joined.message, joined.conversation))
+    async for piece in follow_run(call, joined.id):
+        events.follow(piece)
     return RouteReply()
 
 

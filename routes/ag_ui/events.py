@@ -14,6 +14,8 @@ from ag_ui.core import (
     TokenUsage,
 )
 
+from actors.agents.messages import nothing_said
+from actors.commands.runs import Run, RunPiece
 from actors.commands.talk import Talked
 from actors.conversations.conversation import RunBegun
 from actors.conversations.ids import reply_of
@@ -64,6 +66,16 @@ class RunEvents:
                 usage=usage and [TokenUsage(input_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens)],
             )
         )
+
+    def follow(self, piece: RunPiece | Run) -> None:
+        """Pass a piece of a joined run on, or tell its end."""
+        if isinstance(piece, RunPiece):
+            self.piece(piece.text)
+        elif piece.reply is not None:
+            self.end(Talked(piece.message, piece.reply, piece.conversation))
+        else:
+            error = piece.error or nothing_said()
+            self._send(RunErrorEvent(message=error.note, code=str(error.internal_code)))
 
     def _begin(self, run: str, conversation: str | None, reply_id: str) -> None:
         self._reply_id = reply_id

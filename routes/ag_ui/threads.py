@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from actors.agents.messages import no_such_conversation, require_answering
 from actors.calls.conversation_targets import own_conversation
 from actors.commands.conversations import forked
+from actors.commands.runs import read_run
 from actors.commands.talk import KEY_MS, Saying, key_digest
-from actors.conversations.ids import conversation_id, number_of
+from actors.conversations.ids import conversation_id, run_of
 from actors.conversations.place import RunKey
 from actors.conversations.stored import from_row
 from actors.engines.options import EngineOptions
@@ -18,6 +19,7 @@ from persistence.conversations import ConversationRow
 
 if TYPE_CHECKING:
     from actors.calls.call import Call
+    from actors.commands.runs import Run
     from actors.engines.message import Utterance
     from persistence.agents import AgentRow
     from routes.ag_ui.asked import Asked
@@ -41,7 +43,7 @@ async def saying_of(call: Call, agent: AgentRow, asked: Asked) -> Saying:
     options = EngineOptions(instructions=asked.instructions) if asked.instructions else None
     saying = Saying(asked.text, earlier=asked.earlier, key=key, options=options)
     stored = await _stored(call, agent_id, asked.message_id, name)
-    bound_as = thread if number_of(thread) is None else f"ag-ui {thread}"  # no client's own id has a space
+    bound_as = f"ag-ui {thread}" if thread.startswith("cnv_") else thread  # no client's own id has a space
     # A run is looked for after its message, because both are stored as one unit.
     if stored is not None and not await fetch(run_keys.of_key(digest, call.core.clock() - KEY_MS)):
         require_answering(agent)  # before a fork that nothing would be said in
@@ -56,6 +58,15 @@ async def saying_of(call: Call, agent: AgentRow, asked: Asked) -> Saying:
     if row.agent_id != agent_id:
         raise no_such_conversation()
     return replace(saying, conversation=thread)
+
+
+async def under_way(call: Call, key: RunKey) -> Run | None:
+    """Find the run of a repeated request, if it is under way."""
+    found = await call.core.store.fetch(run_keys.of_key(key.digest, call.core.clock() - KEY_MS))
+    if not found or found[0].fingerprint != key.fingerprint:
+        return None
+    run = await read_run(call, run_of(found[0].message_id))
+    return run if run.state == "working" else None
 
 
 async def _stored(call: Call, agent_id: str, message_id: str, name: str) -> tuple[ConversationRow, Utterance] | None:

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from tests.support.ag_ui import history, reply_of, run, run_input, said, texts, types_of, user_says
+from tests.support.ag_ui import events_in, history, reply_of, run, run_input, said, texts, types_of, user_says
 from tests.support.gateway import Client
 from tests.support.operator import on_plan, set_plan
 
@@ -143,7 +143,8 @@ async def test_refusals_before_the_run_are_http_errors(user: Client, agent: str,
     assert (await run(user.as_user(), agent, sent)).refused(2000, 401).headers["WWW-Authenticate"] == "Bearer"
     (await run(user.as_user("pls_wrong"), agent, sent)).refused(2001, 401)
     assert (await run(user, f"{unique}-nobody", sent)).refused(3000, 404).http == 404
-    assert (await run(user, agent, sent | {"threadId": "cnv_" + "0" * 32})).refused(3000, 404).http == 404
+    for unknown in ("cnv_" + "0" * 32, "cnv_mine"):
+        assert (await run(user, agent, sent | {"threadId": unknown})).refused(3000, 404).http == 404
     (await user.command("AP_LogOff")).ok()
     assert (await run(user, agent, sent)).refused(3002, 409).http == 409
     unknown = await user.request("GET", "/ag-ui/x/y")
@@ -232,6 +233,24 @@ async def test_a_run_under_way_is_joined_and_goes_on_without_its_client(
     assert (types_of(answer), said(answer)) == (WHOLE_RUN, "BegunDone")
     kept = await history(scripted_user, answer.headers["X-Conversation-Id"])
     assert [message["id"] for message in kept][1:] == [reply_of(answer)["id"]]
+
+
+async def test_a_run_that_is_joined_is_heard_as_it_goes_on(scripted_user: Client, scripted_agent: str, tmp_path: Path):
+    gate = tmp_path / "gate"
+    sent = run_input(user_says(f"say:Begun wait:{gate} say:Done fail"))
+    first = asyncio.create_task(run(scripted_user, scripted_agent, sent))
+    while not gate.with_name("gate.reached").exists():
+        await asyncio.sleep(0.01)
+    url, headers = f"{scripted_user.base}/ag-ui/{scripted_agent}", scripted_user.headers()
+    async with scripted_user.http.post(url, json=sent, headers=headers) as response:
+        begun = [orjson.loads((await response.content.readuntil(b"\n\n"))[6:]) for _ in range(3)]
+        assert [event["type"] for event in begun] == WHOLE_RUN[:3]
+        assert begun[2]["delta"] == "Begun"
+        gate.touch()
+        rest = events_in((await response.content.read()).decode())
+    assert [event["type"] for event in rest] == ["TEXT_MESSAGE_CONTENT", "RUN_ERROR"]
+    told = (await first).body
+    assert (told[0], told[1], told[-1]) == (begun[0], begun[1], rest[-1])
 
 
 async def test_the_first_events_come_while_the_agent_still_writes(
