@@ -71,7 +71,7 @@ async def test_indexed_messages_and_new_ones_are_ranked_alike(
             sanic_server,
             "SELECT 1 FROM collections JOIN indexed_texts ON collection = number"
             " JOIN conversations ON conversations.id = conversation_id JOIN users ON users.id = user_id"
-            " WHERE users.name = ? AND document = 1 AND reached > 2050",
+            " WHERE users.name = ? AND document = 1 AND reached > 1900",
             user.name,
         ):
             await asyncio.sleep(0.1)
