@@ -1,4 +1,4 @@
-"""Run benchmarks: `python -m bench [http|streams|quota|logon|actors|activation|webhooks|store|cluster|all]`.
+"""Run benchmarks: `python -m bench [http|streams|quota|logon|actors|activation|webhooks|doors|store|cluster|all]`.
 
 The exit status is 0 whether or not the marks are met, and 1 if a measurement failed (a refused request, a lost row).
 """
@@ -9,17 +9,20 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import activation, actors, cluster, http, large, logon, quota, store, streams, webhooks
+from bench import activation, actors, cluster, doors, http, large, logon, quota, store, streams, webhooks
 from bench.report import BenchError, describe_machine
 
 BENCHES = ("http", "streams", "quota", "logon", "actors", "activation")
-"""The benchmarks of `all`; `webhooks` takes more than a minute, `store` needs PostgreSQL, and `cluster` NATS, too."""
+"""The benchmarks of `all`."""
+
+MORE = ("webhooks", "doors", "store", "cluster")
+"""The others: `webhooks` takes more than a minute, `store` needs PostgreSQL, and `cluster` NATS, too."""
 
 
 def main() -> int:
     """Parse the command line and run the benchmarks."""
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure the gateway on this machine.")
-    parser.add_argument("bench", nargs="?", choices=(*BENCHES, "webhooks", "store", "cluster", "all"), default="all")
+    parser.add_argument("bench", nargs="?", choices=(*BENCHES, *MORE, "all"), default="all")
     parser.add_argument(
         "--seconds", type=float, default=5.0, help="length of each timed run (default: 5); of streams' twice that"
     )
@@ -47,6 +50,8 @@ def main() -> int:
                     actors.measure(chosen.seconds, chosen.rounds, chosen.agents)
                 case "webhooks":
                     webhooks.measure(chosen.seconds, chosen.rounds)
+                case "doors":
+                    doors.measure(chosen.seconds, chosen.rounds)
                 case "store":
                     store.measure(chosen.seconds, chosen.rounds)
                 case "cluster":

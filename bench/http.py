@@ -93,6 +93,7 @@ class Load:
     bodies: Path
     connections: int = CONNECTIONS
     sent: int = 0
+    path: str = PATH
 
     def run(self, seconds: float) -> Run:
         """Send requests over all connections for some seconds."""
@@ -100,7 +101,7 @@ class Load:
         command += [
             "-s",
             str(CHECKOUT / "bench" / "wrk.lua"),
-            self.server.base + PATH,
+            self.server.base + self.path,
             "--",
             str(self.tokens),
             str(self.bodies),
