@@ -54,7 +54,7 @@ DOORS: dict[str, tuple[str, Callable[[str], dict[str, Any]]]] = {
         COMPLETIONS,
         lambda agent: _completion(agent, metadata={"conversation_id": f"of-{agent}"}),
     ),
-    # "responses, new": ("/v1/responses", lambda agent: {"model": agent, "input": QUESTION}),
+    "responses, new": ("/v1/responses", lambda agent: {"model": agent, "input": QUESTION}),
 }
 """The path of each row and the body for an agent."""
 

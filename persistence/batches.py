@@ -96,11 +96,13 @@ def _can_join_others(unit: Unit) -> bool:
 
 def _statements_for(units: list[Unit]) -> list[Statement] | None:
     """Make one statement per kind of write for units that can join; None if JSON can't represent their parameters."""
-    rows: dict[str, list[Params]] = {}
+    first: dict[str, list[Params]] = {}
+    others: dict[str, list[Params]] = {}
     for unit in units:
         for write in unit.writes:
             assert write.many is not None
-            rows.setdefault(write.many, []).append(write.params)
+            (first if write.before else others).setdefault(write.many, []).append(write.params)
+    rows = first | others
     try:
         arrays = [orjson.dumps(of_kind) for of_kind in rows.values()]
     except orjson.JSONEncodeError:

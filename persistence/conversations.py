@@ -74,10 +74,19 @@ def begin_other(
     stored; `scope` a digest of the end user for whom it is. `at` is the time of its title.
     """
     return Write(
-        "INSERT INTO conversations (id, user_id, agent_id, is_default, title, titled_at, opening, cut, scope)"
-        " VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?)",
+        f"{_BEGIN_OTHER} VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?)",
         (conversation_id, user_id, agent_id, title, at, opening, cut, scope),
+        None,
+        _BEGIN_MANY,
+        before=True,
     )
+
+
+_BEGIN_OTHER = "INSERT INTO conversations (id, user_id, agent_id, is_default, title, titled_at, opening, cut, scope)"
+_BEGIN_MANY = (
+    f"{_BEGIN_OTHER} SELECT id, user_id, agent_id, 0, title, titled_at, opening, cut, scope FROM @rows(?, id bigint,"
+    " user_id text, agent_id text, title text, titled_at bigint, opening text, cut bigint, scope text) AS made"
+)
 
 
 def append_marked(

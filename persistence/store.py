@@ -54,12 +54,14 @@ class Write(NamedTuple):
     `rows`: the number of rows that it must touch; another number refuses the unit with the constraint `ROWS`.
     `many`: a statement that does the same for many writes; its one parameter is a JSON array of their `params`. Only
     for writes whose order does not matter, because units of them change places in a batch.
+    `before`: whether the statement for many runs before those of other writes, which may refer to its rows.
     """
 
     sql: str
     params: Params
     rows: int | None = None
     many: str | None = None
+    before: bool = False
 
 
 class Unit(NamedTuple):
