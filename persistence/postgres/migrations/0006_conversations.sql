@@ -14,9 +14,8 @@ ALTER TABLE conversations
     ADD copying    bigint;
 CREATE UNIQUE INDEX conversations_default ON conversations (agent_id, user_id) WHERE is_default = 1;
 DROP INDEX conversations_user;
-CREATE INDEX conversations_user ON conversations (user_id, agent_id);
+CREATE INDEX conversations_user ON conversations (user_id, agent_id, opening);
 CREATE INDEX conversations_agent ON conversations (agent_id);
-CREATE INDEX conversations_opening ON conversations (user_id, agent_id, opening) WHERE opening IS NOT NULL;
 CREATE INDEX conversations_copying ON conversations (copying) WHERE copying IS NOT NULL;
 
 -- `answers` is the seq of the user's message that a reply belongs to, if others came between.

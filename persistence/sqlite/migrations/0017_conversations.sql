@@ -21,9 +21,8 @@ INSERT INTO conversations_new (id, user_id, agent_id) SELECT id, user_id, agent_
 DROP TABLE conversations;
 ALTER TABLE conversations_new RENAME TO conversations;
 CREATE UNIQUE INDEX conversations_default ON conversations (agent_id, user_id) WHERE is_default = 1;
-CREATE INDEX conversations_user ON conversations (user_id, agent_id);
+CREATE INDEX conversations_user ON conversations (user_id, agent_id, opening);
 CREATE INDEX conversations_agent ON conversations (agent_id);
-CREATE INDEX conversations_opening ON conversations (user_id, agent_id, opening) WHERE opening IS NOT NULL;
 CREATE INDEX conversations_copying ON conversations (copying) WHERE copying IS NOT NULL;
 CREATE TRIGGER conversation_index_removed BEFORE DELETE ON conversations BEGIN
     DELETE FROM collections WHERE conversation_id = old.id;
