@@ -2,35 +2,60 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from sanic.exceptions import MethodNotAllowed, NotFound
 
 from routes.gateway.route import Route
 
 _PARAMETER = re.compile(r"{(\w+)}")
 _VERB = re.compile(r"{(\w+)}:(\w+)$")
 
-Verbs = Mapping[str, Route]
-"""The routes of one method and path, by their verbs; the empty one is a route without a verb."""
+
+@dataclass(frozen=True, slots=True)
+class Verbs:
+    """The routes of one method and path, by their verbs; the empty one is a route without a verb."""
+
+    routes: dict[str, Route]
+    methods: dict[str, list[str]]
+    """The methods of each verb of the path, for refusals of other ones."""
 
 
 def by_sanic_path(routes: Iterable[Route]) -> Mapping[tuple[str, str], Verbs]:
     """Return the routes by method and path of Sanic, whose parameters are whole segments."""
-    found: dict[tuple[str, str], dict[str, Route]] = {}
+    found: dict[tuple[str, str], Verbs] = {}
+    methods: dict[str, dict[str, list[str]]] = {}
     for route in routes:
-        verb = _VERB.search(route.path)
-        path = _VERB.sub(r"{\1}", route.path)
-        found.setdefault((route.method, _sanic_path(path)), {})[verb[2] if verb else ""] = route
+        match = _VERB.search(route.path)
+        verb = match[2] if match else ""
+        path = _sanic_path(_VERB.sub(r"{\1}", route.path))
+        of_path = methods.setdefault(path, {})
+        of_path.setdefault(verb, []).append(route.method)
+        found.setdefault((route.method, path), Verbs({}, of_path)).routes[verb] = route
     return found
 
 
-def chosen(verbs: Verbs, params: dict[str, str]) -> tuple[Route | None, dict[str, str]]:
-    """Return the route of a request, None if there is none with its verb, and the parameters of its path."""
+def chosen(verbs: Verbs, method: str, params: dict[str, str]) -> tuple[Route, dict[str, str]]:
+    """Return the route of a request, and the parameters of its path.
+
+    Raises:
+        MethodNotAllowed: its verb exists with other methods.
+        NotFound: there is no such verb.
+    """
     named = {name: value for name, value in params.items() if not name.startswith("_")}
-    if len(verbs) > 1 or "" not in verbs:
+    verb = ""
+    if len(verbs.methods) > 1 or "" not in verbs.methods:
         last = list(named)[-1]
-        value, colon, verb = named[last].rpartition(":")
-        if colon and verb in verbs:
-            return verbs[verb], named | {last: value}
-    return verbs.get(""), named
+        value, colon, ending = named[last].rpartition(":")
+        if colon and ending in verbs.methods:
+            verb, named = ending, named | {last: value}
+    if verb in verbs.routes:
+        return verbs.routes[verb], named
+    allowed = verbs.methods.get(verb)
+    if allowed is None:
+        raise NotFound
+    heads = ["HEAD"] if "GET" in allowed else []
+    raise MethodNotAllowed("The verb is not there with this method.", method, sorted([*allowed, *heads]))
 
 
 def _sanic_path(path: str) -> str:

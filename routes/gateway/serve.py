@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 from pydantic import BaseModel, ValidationError
 from sanic import Blueprint, HTTPResponse, Request
-from sanic.exceptions import NotFound
 
 from actors.calls.acts import note_read, require_role
 from actors.calls.admission import admit, authenticate, count_stored
@@ -71,13 +70,11 @@ class GatewayRoutes:
 
     def _add(self, blueprint: Blueprint, method: str, path: str, verbs: Verbs) -> None:
         async def handler(request: Request, **sent: str) -> HTTPResponse | None:
-            route, params = chosen(verbs, sent)
-            if route is None:
-                raise NotFound
+            route, params = chosen(verbs, request.method, sent)
             arrival = self._arrived(request, route)
             return await self.serve(arrival, route, params, self._exchange.call_of(request, route.name))
 
-        name = next(iter(verbs.values())).name
+        name = next(iter(verbs.routes.values())).name
         blueprint.add_route(handler, path, methods=[method], name=name, ignore_body=True)
 
     def _arrived(self, request: Request, route: Route) -> Arrival:

@@ -42,7 +42,7 @@ async def routes_of_the_app(folder: Path) -> set[tuple[str, str]]:
         app = build_app(core, HttpOptions(version="0", dev_mocks_enabled=True), AccessLog(None))
         Sanic.unregister_app(app)
         rows = {
-            (method, path.strip("/")): {row.path for row in verbs.values()}
+            (method, path.strip("/")): {row.path for row in verbs.routes.values()}
             for (method, path), verbs in by_sanic_path(ROUTES).items()
         }
         return {

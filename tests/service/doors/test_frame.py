@@ -69,7 +69,10 @@ async def test_refusals_and_unknown_paths_have_the_door_s_shape(member: Client, 
         ("GET", "/echo/a/b/c/d", 418, 1006),
         ("PUT", "/echo/x", 405, 1006),
         ("GET", "/echo/x/things/1:jump", 200, 0),
-        ("POST", "/echo/x/things/1:jump", 418, 1006),
+        ("POST", "/echo/x/things/1:jump", 405, 1006),
+        ("GET", "/echo/x/things/1:stop", 405, 1006),
+        ("GET", "/echo/x/thing:make", 405, 1006),
+        ("POST", "/echo/x/thing:take", 418, 1006),
     ):
         answer = await nobody.request(method, path)
         assert answer.http == status, (method, path, answer)
@@ -79,6 +82,8 @@ async def test_refusals_and_unknown_paths_have_the_door_s_shape(member: Client, 
             assert answer.headers["X-Request-Id"]
     assert (await nobody.request("POST", "/echo/x")).headers["WWW-Authenticate"] == "Bearer"
     assert "POST" in (await nobody.request("PUT", "/echo/x")).headers["Allow"]
+    assert (await nobody.request("GET", "/echo/x/things/1:stop")).headers["Allow"] == "POST"
+    assert (await nobody.request("POST", "/echo/x/things/1:follow")).headers["Allow"] == "GET, HEAD"
     assert (await nobody.request("GET", "/echoes")).body["status"]["internal_code"] == 1006
     unknown = await member.request("POST", f"/echo/{unique}-nobody", json={"text": "Hi"})
     assert (unknown.http, unknown.body["oops"]) == (418, 3000)
