@@ -32,7 +32,9 @@ async def test_what_one_posts_all_members_read(workspace: Workspace):
         "content": "Clear skies.",
         "at": "",
         "zone": "lobby",
+        "conversation": None,
         "seq": 1,
+        "mark": None,
         "sources": [],
     }
     read = (await workspace.owner.command("ZN_Read", target={"domain": workspace.domain})).ok()
