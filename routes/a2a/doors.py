@@ -6,7 +6,7 @@ import orjson
 
 from actors.errors import ServiceError
 from routes.a2a import jsonrpc
-from routes.a2a.errors import NeedsPost, http_error, meaning_of
+from routes.a2a.errors import http_error, meaning_of
 from routes.doors.door import JSON, Door, Refusal
 from routes.gateway.route import RouteReply
 from routes.http.exchange import Received
@@ -32,8 +32,7 @@ _RPC_ANSWER = record(
 
 
 def _refused(error: ServiceError, _: bytes) -> Refusal:
-    allowed = {"Allow": "POST"} if isinstance(error, NeedsPost) else {}
-    return Refusal(meaning_of(error).status, orjson.dumps(http_error(error)), allowed)
+    return Refusal(meaning_of(error).status, orjson.dumps(http_error(error)))
 
 
 def _stream_error(error: ServiceError, _: bytes) -> bytes:

@@ -57,10 +57,6 @@ class MethodNotFound(UnknownService):
     """JSON-RPC has no such method."""
 
 
-class NeedsPost(WrongMethod):
-    """The operation of this path is carried out by POST."""
-
-
 class InvalidRequest(MalformedBody):
     """The body is JSON but no JSON-RPC request."""
 

@@ -10,7 +10,6 @@ from actors.errors import MalformedBody, WrongMediaType
 from routes.a2a.asked import STREAMED, Asked
 from routes.a2a.card_routes import TAG
 from routes.a2a.doors import A2A_JSON, HTTP_JSON, answered, event
-from routes.a2a.errors import NeedsPost
 from routes.a2a.operations import OPERATIONS
 from routes.a2a.reading import Members
 from routes.a2a.requests import require_version
@@ -96,24 +95,12 @@ def _params_of(received: Received, path: dict[str, str]) -> Members:
     return {**cast(Members, sent), **ids}
 
 
-def _require_no_verb(params: dict[str, str]) -> None:
-    """Refuse GET for a path with the verb of a POST, which otherwise is that of a task.
-
-    Raises:
-        NeedsPost: it is such a path.
-    """
-    if params.get("id", "").endswith(":cancel"):
-        raise NeedsPost("A task is cancelled by POST.")
-
-
 def _serving(name: str) -> Callable[[RouteCall], Coroutine[Any, Any, RouteReply]]:
     """Return the function that serves an operation."""
     operation = OPERATIONS[name]
 
     async def serve(request: RouteCall) -> RouteReply:
         received = request.received
-        if name == "GetTask":
-            _require_no_verb(request.params)
         params = _params_of(received, request.params)
         require_version(version_of(received))
         agent = (await agent_named(request.call, request.params["agent"])).row

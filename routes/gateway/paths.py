@@ -49,6 +49,8 @@ def chosen(verbs: Verbs, method: str, params: dict[str, str]) -> tuple[Route, di
         value, colon, ending = named[last].rpartition(":")
         if colon and ending in verbs.methods:
             verb, named = ending, named | {last: value}
+        elif colon and "" not in verbs.routes:
+            raise NotFound
     if verb in verbs.routes:
         return verbs.routes[verb], named
     allowed = verbs.methods.get(verb)

@@ -17,7 +17,7 @@ from actors.calls.call import Call, Elsewhere
 from actors.calls.known_members import members_of
 from actors.calls.request import checked, refusal_of
 from actors.errors import Overloaded, ServiceError
-from actors.idempotency.once import Done, fingerprint_of
+from actors.idempotency.once import Done, fingerprint_of, require_key
 from actors.idempotency.records import Rendered
 from routes.doors.answer_stream import AnswerStream, ConnectionStream
 from routes.doors.door import JSON, Door, door_of
@@ -213,6 +213,8 @@ class GatewayRoutes:
             return Done(_rendered(await (_noted(route, request) if call.is_act else route.run(request))))
         exchange = self._exchange
         key = arrival.header("idempotency-key") if route.takes_key else None
+        if key is not None and call.caller is None:
+            require_key(key)  # an answer is kept for a credential only, but a wrong key is one for the operator, too
         if key is None or call.caller is None:
             reply = await exchange.work.shielded(exchange.carry_out(call, route.run, request))
             return Done(_rendered(reply))
