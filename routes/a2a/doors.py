@@ -1,5 +1,6 @@
 """The doors of A2A's two bindings: how each writes errors, and how both write answers and events."""
 
+from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -48,7 +49,13 @@ def _rpc_stream_error(error: ServiceError, body: bytes) -> bytes:
     return event(jsonrpc.failure(jsonrpc.id_of(body), error))
 
 
-HTTP_JSON = Door(_refused, _stream_error, _ERROR, prefix="/a2a")
+def media_type_of(header: Callable[[str], str | None]) -> str:
+    """Return the media type of an answer of HTTP+JSON: application/a2a+json where a request names that."""
+    named = (header(name) or "" for name in ("content-type", "accept"))
+    return A2A_JSON if any(A2A_JSON in each.lower() for each in named) else JSON
+
+
+HTTP_JSON = Door(_refused, _stream_error, _ERROR, prefix="/a2a", media_type=media_type_of)
 JSON_RPC = Door(_rpc_refused, _rpc_stream_error, _RPC_ANSWER)
 
 
@@ -59,6 +66,5 @@ def event(value: Any, name: str = "") -> bytes:
 
 
 def answered(received: Received, value: Any, status: int = 200) -> RouteReply:
-    """Return an answer of HTTP+JSON: as application/a2a+json to requests that name this type."""
-    named = (received.header(name) or "" for name in ("content-type", "accept"))
-    return RouteReply(value, status, media_type=A2A_JSON if any(A2A_JSON in each.lower() for each in named) else JSON)
+    """Return an answer of HTTP+JSON."""
+    return RouteReply(value, status, media_type=media_type_of(received.header))

@@ -28,9 +28,10 @@ async def send_message(asked: Asked) -> dict[str, Any]:
     """Begin a task and return it: once it has ended, or at once if the client wants that."""
     sent = await _accepted(asked)
     sending = Sending(asked, sent)
-    known = await sending.repeated()
-    if known is not None and sent.return_immediately:
-        return {"task": tasks.task(known, sent.history_length)}
+    if sent.return_immediately:
+        known = await sending.repeated()
+        if known is not None:
+            return {"task": tasks.task(known, sent.history_length)}
     return {"task": tasks.task(await sending.run(), sent.history_length)}
 
 

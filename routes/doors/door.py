@@ -33,6 +33,7 @@ class Door:
         prefix: the path below which unknown routes are refused by this door, without a final slash; empty for none.
         refused: told of the refusal of an authenticated request before it is answered, with the time of the request's
             arrival in ms since the epoch.
+        media_type: returns the media type of refusals from the request's headers; None leaves it to `refusal`.
     """
 
     refusal: Callable[[ServiceError, bytes], Refusal]
@@ -40,6 +41,7 @@ class Door:
     error_schema: Schema
     prefix: str = ""
     refused: Callable[[Call, Received, ServiceError, int], Coroutine[Any, Any, None]] | None = None
+    media_type: Callable[[Callable[[str], str | None]], str] | None = None
 
 
 def door_of(path: str, doors: Iterable[Door]) -> Door | None:

@@ -275,16 +275,22 @@ async def _refused(door: Door | None, arrival: Arrival, at: int, call: Call, err
         with suppress(Exception):  # a body that does not arrive can't be told
             arrival.body = arrival.body or await arrival.receive()
         await door.refused(call, Received(arrival.whole_header, arrival.args(), arrival.body), error, at)
-    return refused_by(door, call.request_id, error, arrival.body, quota_headers(call))
+    media_type = door.media_type and door.media_type(arrival.whole_header)
+    return refused_by(door, call.request_id, error, arrival.body, quota_headers(call), media_type)
 
 
 def refused_by(
-    door: Door, request_id: str, error: ServiceError, body: bytes = b"", extra: Mapping[str, str] | None = None
+    door: Door,
+    request_id: str,
+    error: ServiceError,
+    body: bytes = b"",
+    extra: Mapping[str, str] | None = None,
+    media_type: str | None = None,
 ) -> HTTPResponse:
     """Return a door's answer to an error."""
     refusal = door.refusal(error, body)
     headers = headers_of(error) | dict(extra or {}) | {"X-Request-Id": request_id} | dict(refusal.headers)
-    return gateway_answer(refusal.status, refusal.body, headers, refusal.media_type)
+    return gateway_answer(refusal.status, refusal.body, headers, media_type or refusal.media_type)
 
 
 def refused_below(

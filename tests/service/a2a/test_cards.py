@@ -1,6 +1,7 @@
 """Agent cards and the catalog, read by the official client's resolver from the running gateway."""
 
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -85,7 +86,7 @@ async def test_unknown_paths_are_refused_in_the_protocol_s_shape(sanic_client: C
 
 
 async def test_cards_name_the_public_address_and_an_agent_named_as_the_catalog_is_reached(tmp_path: Path):
-    settings = {"PARLEY_PUBLIC_URL": "https://parley.example/gateway"}
+    settings: dict[str, Any] = {"PARLEY_PUBLIC_URL": "https://parley.example/gateway"}
     async with running(tmp_path / "data", **settings) as gateway, gateway.client() as client:
         user = await client.register("lovelace")
         await user.agent("agents", access="public")

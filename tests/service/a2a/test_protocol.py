@@ -5,6 +5,7 @@ import itertools
 from typing import Any
 from urllib.parse import urlsplit
 
+import orjson
 import pytest
 
 from tests.gateways.gate import Gate
@@ -93,6 +94,10 @@ async def test_http_json_answers_in_the_type_that_the_request_names(raw: Raw):
     ):
         answer = await raw.rest("POST", "/message:send", message(), **headers)
         assert (answer.http, answer.headers["Content-Type"]) == (200, expected)
+        refused = await raw.rest("GET", "/tasks/nothing", **headers)
+        assert (refused.http, refused.headers["Content-Type"]) == (404, expected)
+        body = orjson.loads(refused.body) if isinstance(refused.body, str) else refused.body
+        assert body["error"]["status"] == "NOT_FOUND"
 
 
 async def test_a_body_of_another_type_is_415(raw: Raw):
