@@ -265,7 +265,7 @@ def _body_now(call: Call, answer: Answer) -> bytes:
 def _run_in(body: bytes) -> str | None:
     """Return the run of a kept answer, if it is that of a private chat that was answered."""
     for message in orjson.loads(body).get("content", ())[:1]:
-        if message["conversation"] is not None:
+        if message.get("conversation") is not None:  # kept by an earlier version, it has no such member
             return run_of(message["id"])
     return None
 

@@ -89,6 +89,10 @@ async def test_every_command_reads_what_was_stored(nobody: Client, name: str, nu
     assert holds(found, [settled(record) for record in before["profile"]])
     if before["body"]["service"] == "MB_Recall":
         require_same_recall(answer.content, before["content"])
+    elif before["body"]["service"] == "AP_Read":  # `messages` were those of all users
+        (standing,), (stored,) = answer.content, before["content"]
+        assert holds(standing, stored | {"messages": standing["messages"]})
+        assert standing["messages"] <= stored["messages"]
     else:
         assert holds(answer.content, before["content"])
 
