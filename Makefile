@@ -20,6 +20,7 @@ stamp = $(1)/.made-from-$(notdir $(2))-$(firstword $(shell cksum < $(2)))
 RUNTIME := $(call stamp,$(VENV),requirements/runtime.lock)
 DEV := $(call stamp,$(VENV),requirements/dev.lock)
 SCHEMATHESIS := $(call stamp,.venv-schemathesis,requirements/schemathesis.lock)
+A2A_KIT := $(call stamp,.venv-a2a-kit,requirements/a2a-kit.lock)
 BENCH := $(call stamp,.venv-bench,requirements/bench.lock)
 UV_ENV := $(call stamp,.venv-uv,requirements/uv.lock)
 
@@ -156,10 +157,8 @@ nats:
 	fi
 
 .PHONY: a2a-kit
-a2a-kit: $(DEV) ## Run A2A's compatibility kit: KIT names a checkout of a2aproject/a2a-tck, branch 1.0-dev
+a2a-kit: $(DEV) $(A2A_KIT) ## Run A2A's compatibility kit: KIT names a checkout of a2aproject/a2a-tck, branch 1.0-dev
 	@[ -d "$(KIT)/tests/compatibility" ] || { echo "KIT=<folder> names no checkout of a2a-tck" >&2; exit 1; }
-	@[ -x .venv-a2a-kit/bin/python ] || $(PYTHON) -m venv .venv-a2a-kit
-	@.venv-a2a-kit/bin/python -m pip install --quiet --disable-pip-version-check "$(KIT)"
 	@A2A_KIT="$(abspath $(KIT))" A2A_KIT_PYTHON="$(CURDIR)/.venv-a2a-kit/bin/python" \
 		$(PY) -m pytest -q tests/service/a2a/test_a2a_kit.py $(ARGS)
 
@@ -168,6 +167,7 @@ lock: $(UV_ENV) ## Rebuild the lock files (UPGRADE=1: with the newest versions)
 	$(LOCK) pyproject.toml -o requirements/runtime.lock
 	$(LOCK) pyproject.toml --group dev -c requirements/runtime.lock -o requirements/dev.lock
 	$(LOCK) requirements/schemathesis.in -o requirements/schemathesis.lock
+	$(LOCK) requirements/a2a-kit.in -o requirements/a2a-kit.lock
 	$(LOCK) requirements/bench.in -o requirements/bench.lock
 	$(LOCK) requirements/uv.in -o requirements/uv.lock
 
@@ -190,7 +190,7 @@ swagger-ui: ## Fetch the files of SWAGGER_UI_VERSION from the npm registry into 
 
 .PHONY: clean
 clean: ## Remove the environments and caches (data/ stays)
-	rm -rf .venv .venv-schemathesis .venv-bench .venv-uv .ruff_cache .pytest_cache .hypothesis .coverage htmlcov
+	rm -rf .venv .venv-schemathesis .venv-a2a-kit .venv-bench .venv-uv .ruff_cache .pytest_cache .hypothesis .coverage htmlcov
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUNTIME):
@@ -204,6 +204,9 @@ $(DEV): $(RUNTIME)
 
 $(SCHEMATHESIS):
 	$(call make-venv,.venv-schemathesis,requirements/schemathesis.lock)
+
+$(A2A_KIT):
+	$(call make-venv,.venv-a2a-kit,requirements/a2a-kit.lock)
 
 $(BENCH):
 	$(call make-venv,.venv-bench,requirements/bench.lock)
