@@ -86,6 +86,7 @@ async def test_several_streams_of_a_task_have_the_same_text(talker: Talker, gate
     late: list[pb.StreamResponse] = []
     following.append(asyncio.create_task(follow(talker, task.id, late)))
     await until(seen, 2)
+    await until(late, 2)
     gate.open()
     await asyncio.gather(*following)
     for events in (await sending, seen, late):
