@@ -73,7 +73,15 @@ _OPENED = f"""
 
 
 def _row(row: Params) -> AgentRow:
-    return AgentRow(*row[:7], bool(row[7]), row[8], row[9], bool(row[10]), bool(row[11]))
+    *columns, online, created_at, updated_at, stopped, suspended = row
+    return AgentRow(
+        *columns,
+        online=bool(online),
+        created_at=created_at,
+        updated_at=updated_at,
+        stopped=bool(stopped),
+        suspended=bool(suspended),
+    )
 
 
 def insert(agent: AgentRow) -> Write:

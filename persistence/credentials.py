@@ -46,7 +46,7 @@ _SELECT = """
 
 def _row(row: Params) -> SessionRow:
     *columns, suspended = row
-    return SessionRow(*columns, bool(suspended))
+    return SessionRow(*columns, suspended=bool(suspended))
 
 
 def insert(session: SessionRow) -> Write:

@@ -106,7 +106,7 @@ def delete(user_id: str) -> Write:
 def from_columns(row: Sequence[Any]) -> UserRow:
     """Return the user of a row of `COLUMNS`."""
     *columns, development_plan, role, suspended_at = row
-    return UserRow(*columns, bool(development_plan), role, suspended_at)
+    return UserRow(*columns, development_plan=bool(development_plan), role=role, suspended_at=suspended_at)
 
 
 def by_id(user_id: str) -> Query[UserRow]:
