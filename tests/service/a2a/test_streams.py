@@ -63,6 +63,16 @@ async def until(seen: list[pb.StreamResponse], count: int) -> None:
             await asyncio.sleep(0.01)
 
 
+async def under_way(talker: Talker) -> pb.Task:
+    """Return the only task under way, once its message is stored."""
+    async with asyncio.timeout(20):
+        while True:
+            found = (await talker.sdk.list_tasks(pb.ListTasksRequest(status=pb.TASK_STATE_WORKING))).tasks
+            if found:
+                return found[0]
+            await asyncio.sleep(0.01)
+
+
 async def test_a_stream_has_the_task_its_pieces_and_its_end(talker: Talker):
     events = await talker.events(said("say:Hello say:World"))
     assert states(events) == ["task", *["artifact_update"] * 3, "TASK_STATE_COMPLETED"]
@@ -81,7 +91,7 @@ async def test_several_streams_of_a_task_have_the_same_text(talker: Talker, gate
     seen: list[pb.StreamResponse] = []
     sending = asyncio.create_task(talker.events(said(f"say:Hello wait:{gate} say:World")))
     await gate.reached()
-    [task] = (await talker.sdk.list_tasks(pb.ListTasksRequest(status=pb.TASK_STATE_WORKING))).tasks
+    task = await under_way(talker)
     following = [asyncio.create_task(follow(talker, task.id, seen))]
     late: list[pb.StreamResponse] = []
     following.append(asyncio.create_task(follow(talker, task.id, late)))
@@ -130,7 +140,7 @@ async def test_a_cancelled_task_keeps_what_was_said(talker: Talker, gate: Gate):
     seen: list[pb.StreamResponse] = []
     sending = asyncio.create_task(talker.events(said(f"say:Half wait:{gate} say:Never")))
     await gate.reached()
-    [task] = (await talker.sdk.list_tasks(pb.ListTasksRequest(status=pb.TASK_STATE_WORKING))).tasks
+    task = await under_way(talker)
     following = asyncio.create_task(follow(talker, task.id, seen))
     await until(seen, 2)
     cancelled = await talker.sdk.cancel_task(pb.CancelTaskRequest(id=task.id))
@@ -149,7 +159,7 @@ async def test_a_cancelled_task_keeps_what_was_said(talker: Talker, gate: Gate):
 async def test_a_task_that_is_cancelled_before_the_first_word_has_no_artifact(talker: Talker, gate: Gate):
     sending = asyncio.create_task(talker.events(said(f"wait:{gate} say:Never")))
     await gate.reached()
-    [task] = (await talker.sdk.list_tasks(pb.ListTasksRequest())).tasks
+    task = await under_way(talker)
     cancelled = await talker.sdk.cancel_task(pb.CancelTaskRequest(id=task.id))
     assert (cancelled.status.state, len(cancelled.artifacts)) == (pb.TASK_STATE_CANCELED, 0)
     assert states(await sending) == ["task", "TASK_STATE_CANCELED"]
@@ -176,7 +186,7 @@ async def test_a_failed_engine_makes_a_failed_task_and_a_repeat_asks_it_again(
 async def test_a_client_that_goes_away_does_not_end_the_task(talker: Talker, gate: Gate):
     sending = asyncio.create_task(talker.events(said(f"say:Hello wait:{gate} say:World")))
     await gate.reached()
-    [task] = (await talker.sdk.list_tasks(pb.ListTasksRequest())).tasks
+    task = await under_way(talker)
     sending.cancel()
     seen: list[pb.StreamResponse] = []
     following = asyncio.create_task(follow(talker, task.id, seen))
