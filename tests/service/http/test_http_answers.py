@@ -150,11 +150,11 @@ async def test_a_streamed_answer_to_http_1_0_has_no_chunks_and_ends_with_the_con
     assert status == "HTTP/1.1 200 OK"
     assert "transfer-encoding" not in headers
     assert headers["connection"] == "close"
-    assert events.startswith(b"event: ")
+    assert events.startswith(b"id: ")
     assert events.endswith(b"\n\n")
     last = events.removesuffix(b"\n\n").rpartition(b"\n\n")[2]
     name, _, data = last.partition(b"\ndata: ")
-    assert name == b"event: response"
+    assert name.endswith(b".end\nevent: response")
     assert orjson.loads(data)["status"]["success"]
 
 

@@ -117,7 +117,8 @@ async def test_a_gateway_body_is_as_strict(gateway_user: Client, route: Any):
     for member in route.body.model_fields:
         for value in (None, "x"):
             body = {key: given for key, given in route.example.items() if key != member} | {f"{member}_": value}
-            answer = await gateway_user.request(route.method, route.path, json=body, headers=SECRET)
+            secret = None if route.entrance == "member" else SECRET
+            answer = await gateway_user.request(route.method, route.path, json=body, headers=secret)
             assert answer.http == 400
             named(answer, f"{member}_", member)
 
@@ -202,7 +203,10 @@ def test_the_document_closes_every_body(openapi: dict[str, Any]):
     ]
     bodies += [f"{service}Request" for service in COMMANDS]
     assert [name for name in bodies if schemas[name].get("additionalProperties") is not False] == []
+    of_protocols = {route.path for route in ROUTES if route.door is not None}  # which ignore members they don't use
     for path, methods in openapi["paths"].items():
+        if path in of_protocols:
+            continue
         for operation in methods.values():
             for media in operation.get("requestBody", {}).get("content", {}).values():
                 schema = media["schema"]
