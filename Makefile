@@ -90,12 +90,14 @@ test: environments ## Run every test but the soak tests, in three processes (ARG
 	@STORE=$(STORE) CLUSTER=$(CLUSTER) $(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 25 $(if $(findstring tests/,$(ARGS)),,$(SUITES_$(STORE))) $(ARGS)
 
 .PHONY: check
-check: $(DEV) ## Format, lint, types, import directions, vendored files, OpenAPI drift
+check: $(DEV) ## Format, lint, types, import directions, vendored files, drift of OpenAPI and of the Python client
 	$(PY) -m ruff format --check
 	$(PY) -m ruff check
 	$(PYRIGHT)
 	$(PY) -m pytest -q tests/unit/test_imports.py tests/unit/test_fetched_files.py
 	$(PY) -m routes.openapi --check
+	$(PY) -m clients.generator --check
+	$(PY) -m mypy --no-error-summary -p parley_client
 
 .PHONY: format
 format: $(DEV) ## Format the code and apply ruff's safe fixes
@@ -105,6 +107,10 @@ format: $(DEV) ## Format the code and apply ruff's safe fixes
 .PHONY: openapi
 openapi: $(DEV) ## Write docs/openapi.json anew from the command table
 	$(PY) -m routes.openapi --write
+
+.PHONY: client
+client: $(DEV) ## Write the generated files of clients/python anew, from the command table and its asynchronous half
+	$(PY) -m clients.generator --write
 
 .PHONY: soak
 soak: $(DEV) $(SCHEMATHESIS) ## Run the soak tests: crash loads, the model and fuzzing at full size (minutes)

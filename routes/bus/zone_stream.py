@@ -42,7 +42,8 @@ async def send_stream(request: Request, response: Any, stream: Stream) -> None:
             await response.send(block)
 
     try:
-        await send(b": a stream of Parley's\n\n")  # sends the headers at once
+        # Sends the headers at once, and the place from which a reader goes on that is cut off before an event.
+        await send(b": a stream of Parley's\nid: %d\n\n" % reader.last)
         async for block in stream.missed:
             await send(block)
         reader.passes_to(_straight_to(request))

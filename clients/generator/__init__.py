@@ -1,0 +1,1 @@
+"""The generator of the Python client's records, services and synchronous half."""

@@ -1,0 +1,53 @@
+"""Python client of Parley, an API gateway for workspaces of AI agents.
+
+`Parley` is synchronous, `AsyncParley` asynchronous; both have the same methods, one for each service.
+"""
+
+from parley_client._async.client import AsyncParley
+from parley_client._async.pages import AsyncPages
+from parley_client._async.streams import AsyncChatStream, AsyncZoneStream
+from parley_client._decoding import encode
+from parley_client._sync.client import Parley
+from parley_client._sync.pages import Pages
+from parley_client._sync.streams import ChatStream, ZoneStream
+from parley_client.answers import Answer, ChatDelta, ChatDone, Page, ZoneMembership, ZoneMessage
+from parley_client.errors import (
+    AccessError,
+    BadSignature,
+    EntityError,
+    GatewayError,
+    LimitError,
+    NoConnection,
+    ParleyError,
+    Refused,
+    RequestError,
+    UnexpectedAnswer,
+)
+
+__all__ = [
+    "AccessError",
+    "Answer",
+    "AsyncChatStream",
+    "AsyncPages",
+    "AsyncParley",
+    "AsyncZoneStream",
+    "BadSignature",
+    "ChatDelta",
+    "ChatDone",
+    "ChatStream",
+    "EntityError",
+    "GatewayError",
+    "LimitError",
+    "NoConnection",
+    "Page",
+    "Pages",
+    "Parley",
+    "ParleyError",
+    "Refused",
+    "RequestError",
+    "UnexpectedAnswer",
+    "ZoneMembership",
+    "ZoneMessage",
+    "ZoneStream",
+    "encode",
+]

@@ -1,0 +1,1 @@
+"""The asynchronous client; parley_client/_sync is made from it."""

@@ -1,0 +1,154 @@
+"""The client: a gateway's address, a credential, and the groups of services."""
+
+import os
+import uuid
+from types import TracebackType
+from typing import Any, Self
+
+import httpx2
+
+from parley_client._async.agents import AsyncAgents
+from parley_client._async.banks import AsyncBanks
+from parley_client._async.conversations import AsyncConversations
+from parley_client._async.domains import AsyncDomains
+from parley_client._async.gateway import AsyncGateway
+from parley_client._async.keys import AsyncKeys
+from parley_client._async.runs import AsyncRuns
+from parley_client._async.streams import AsyncChatStream, AsyncZoneStream
+from parley_client._async.transport import AsyncTransport
+from parley_client._async.users import AsyncUsers
+from parley_client._async.webhook_endpoints import AsyncWebhookEndpoints
+from parley_client._async.zones import AsyncZones
+from parley_client._repeating import CHAT_S, ONCE, Call, Repeats
+from parley_client._services import PUBLIC, READING
+from parley_client.answers import Answer, answer_of
+from parley_client.records import Session
+
+URL = "http://127.0.0.1:8000"
+
+
+class AsyncParley:
+    """A client of one gateway, as one user.
+
+    Args:
+        url: the gateway's address; PARLEY_URL, else http://127.0.0.1:8000, where absent.
+        key: an API key or a session token; PARLEY_API_KEY where absent.
+        brand: the gateway's brand, a segment of its paths.
+        timeout: seconds that the gateway may be silent; a chat may take 310.
+        tries: how often a call is tried, if it may be.
+        max_wait: the longest Retry-After in seconds for which a call waits; beyond it the refusal is raised.
+        http: an httpx2 client to use, for proxies or certificates of one's own. It is closed with this client.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        key: str | None = None,
+        *,
+        brand: str = "Svc",
+        timeout: float = 60.0,
+        tries: int = 5,
+        max_wait: float = 60.0,
+        http: httpx2.AsyncClient | None = None,
+    ) -> None:
+        http = http or httpx2.AsyncClient()
+        http.base_url = (url or os.environ.get("PARLEY_URL") or URL).rstrip("/")
+        self._key = key or os.environ.get("PARLEY_API_KEY") or None
+        self._bus = f"/demo/v1/{brand}/tps"
+        self._timeout = timeout
+        self._transport = AsyncTransport(http, Repeats(tries, max_wait))
+        self.users = AsyncUsers(self)
+        self.agents = AsyncAgents(self)
+        self.domains = AsyncDomains(self)
+        self.zones = AsyncZones(self)
+        self.banks = AsyncBanks(self)
+        self.conversations = AsyncConversations(self)
+        self.runs = AsyncRuns(self)
+        self.keys = AsyncKeys(self)
+        self.webhooks = AsyncWebhookEndpoints(self)
+        self.gateway = AsyncGateway(self)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._transport.http.aclose()
+
+    async def log_on(self, user: str, secret: str) -> Session:
+        """Open a session with a name and a password, and use it from now on.
+
+        Raises:
+            AccessError: wrong user name or password (2002).
+        """
+        session, token = await self.users.log_on(user, secret)
+        self._key = token.token
+        return session
+
+    async def send(self, service: str, body: dict[str, Any], *, idempotency_key: str | None = None) -> Answer:
+        """Send a command to the bus, with all its tries, and return the whole answer.
+
+        Args:
+            service: the command's name, such as `AP_Chat`.
+            body: the members of the request but `service`.
+            idempotency_key: the key under which it is carried out once; one is made where absent.
+
+        Raises:
+            Refused: the gateway answered with an error.
+            NoConnection: no whole answer arrived.
+        """
+        call = self._command(service, body, idempotency_key)
+        return answer_of(*await self._transport.send(call))
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        idempotency_key: str | None = None,
+        repeatable: bool | None = None,
+    ) -> Any:
+        """Send a request to a gateway route, such as GET /api/health, and return its decoded body.
+
+        A POST gets an Idempotency-Key; other methods are repeated unless `repeatable` is False.
+
+        Raises:
+            Refused: the gateway answered with an error.
+            NoConnection: no whole answer arrived.
+        """
+        headers = self._credential()
+        if method == "POST" and headers:
+            headers["Idempotency-Key"] = idempotency_key or uuid.uuid4().hex
+        if repeatable is None:
+            repeatable = method != "POST" or "Idempotency-Key" in headers
+        answered, _ = await self._transport.send(Call(method, path, body, headers, repeatable, self._timeout))
+        return answered
+
+    def stream_chat(self, body: dict[str, Any], *, idempotency_key: str | None = None) -> AsyncChatStream:
+        """Return a streamed AP_Chat, which begins when it is iterated."""
+        call = self._command("AP_Chat", body, idempotency_key, {"Accept": "text/event-stream"})
+        return AsyncChatStream(self._transport, call, self._run_events)
+
+    def stream_zone(self, body: dict[str, Any], *, after: str | None = None) -> AsyncZoneStream:
+        """Return a followed zone, which begins when it is iterated."""
+        return AsyncZoneStream(self._transport, self._command("ZN_Stream", body, None), after)
+
+    def _run_events(self, run: str) -> Call:
+        return Call("GET", f"/api/runs/{run}/events", None, self._credential(), True, self._timeout)
+
+    def _command(self, service: str, body: dict[str, Any], key: str | None, more: dict[str, str] | None = None) -> Call:
+        headers = ({} if service in PUBLIC else self._credential()) | (more or {})
+        if "Authorization" in headers and service not in READING:
+            headers["Idempotency-Key"] = key or uuid.uuid4().hex
+        repeatable = service in READING or ("Idempotency-Key" in headers and service not in ONCE)
+        timeout = max(self._timeout, CHAT_S) if service == "AP_Chat" else self._timeout
+        return Call("POST", self._bus, {"service": service} | body, headers, repeatable, timeout)
+
+    def _credential(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._key}"} if self._key else {}

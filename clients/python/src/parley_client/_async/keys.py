@@ -1,0 +1,47 @@
+"""API keys."""
+
+from typing import Any
+
+from parley_client._async.requests import AsyncRoutes
+from parley_client._decoding import decode
+from parley_client.records import ApiKey, NewApiKey, SandboxKey
+
+
+class AsyncKeys(AsyncRoutes):
+    """API keys; making and listing them needs a session and an entitlement."""
+
+    async def create(
+        self, name: str, *, expires_in_days: int | None = None, idempotency_key: str | None = None
+    ) -> NewApiKey:
+        """Make an API key; only this answer shows it.
+
+        Raises:
+            AccessError: it needs a session (2003), or an entitlement (2004).
+        """
+        body: dict[str, Any] = {"name": name}
+        if expires_in_days is not None:
+            body["expires_in_days"] = expires_in_days
+        made = await self._client.request("POST", "/api/api-keys", body, idempotency_key=idempotency_key)
+        return decode(NewApiKey, made)
+
+    async def list(self) -> tuple[ApiKey, ...]:
+        """List the user's API keys."""
+        listed = await self._client.request("GET", "/api/api-keys")
+        return tuple(decode(ApiKey, key) for key in listed["api_keys"])
+
+    async def revoke(self, key_id: str) -> None:
+        """Revoke an API key at once; `key_id` is `key_...`.
+
+        Raises:
+            EntityError: there is no such key, or it is revoked already (3000).
+        """
+        await self._client.request("DELETE", f"/api/api-keys/{key_id}", repeatable=False)
+
+    async def sandbox(self) -> SandboxKey:
+        """Issue a sandbox key, with a throw-away user behind it; needs no credential.
+
+        Raises:
+            AccessError: the gateway issues none (2003).
+            LimitError: too many for this address (4001).
+        """
+        return decode(SandboxKey, await self._client.request("POST", "/api/dev/sandbox-key", repeatable=False))

@@ -1,0 +1,29 @@
+"""Runs: private chats on their way."""
+
+from parley_client._async.requests import AsyncRoutes
+from parley_client._decoding import decode
+from parley_client.records import Run
+
+
+class AsyncRuns(AsyncRoutes):
+    """Runs: private chats on their way."""
+
+    async def read(self, run: str) -> Run:
+        """Read a run.
+
+        Args:
+            run: its id, `run_...`: that of the user's message, or `run` of a streamed chat.
+
+        Raises:
+            EntityError: there is no such run (3000).
+        """
+        return decode(Run, await self._client.request("GET", f"/api/runs/{run}"))
+
+    async def cancel(self, run: str) -> Run:
+        """Stop a run; what was said so far is stored. One that has ended stays as it is.
+
+        Raises:
+            EntityError: there is no such run (3000).
+        """
+        # A repeat changes nothing more, so the route keeps no Idempotency-Key.
+        return decode(Run, await self._client.request("POST", f"/api/runs/{run}/cancel", repeatable=True))

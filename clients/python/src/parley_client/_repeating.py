@@ -1,0 +1,82 @@
+"""When a call is repeated, and how long the client waits before it does."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from parley_client.errors import Refused, UnexpectedAnswer, refused
+
+FIRST_WAIT_S = 0.25
+LONGEST_WAIT_S = 8.0
+
+NOT_CARRIED_OUT = frozenset({4000, 4001, 5003})
+"""Codes of refusals before anything was done: a repeat needs no Idempotency-Key."""
+STORAGE_UNAVAILABLE = 5002
+
+ONCE = frozenset({"US_LogOff", "US_Destroy"})
+"""Services that end the credential of their own Idempotency-Key, so that no kept answer can be had."""
+
+CHAT_S = 310.0
+"""Seconds that the gateway may be silent in a chat: an engine has 300."""
+
+OF_PROXIES = frozenset({429, 502, 503, 504})
+"""HTTP codes with which a proxy in front of the gateway answers for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call over all its tries.
+
+    Args:
+        method: the HTTP method.
+        path: the path, with its query.
+        body: the JSON body; None sends none.
+        headers: the same for each try, Idempotency-Key included.
+        repeatable: whether it may be sent again although it may have been carried out: it only reads, changes
+            nothing more when repeated, or has an Idempotency-Key.
+        timeout: seconds that the gateway may be silent.
+    """
+
+    method: str
+    path: str
+    body: Any
+    headers: Mapping[str, str]
+    repeatable: bool
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """How often a call is tried, and the longest Retry-After that it waits for."""
+
+    tries: int = 5
+    max_wait: float = 60.0
+
+    def wait_after(self, tries: int, retry_after: float | None) -> float | None:
+        """Return the seconds to wait after so many tries, or None if there is no other."""
+        if tries >= self.tries or (retry_after or 0.0) > self.max_wait:
+            return None
+        backoff = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** (tries - 1)) * random.uniform(0.5, 1.0)
+        return max(backoff, retry_after or 0.0)
+
+
+def may_repeat(error: Refused | UnexpectedAnswer, http: int, call: Call) -> bool:
+    """Return whether a refusal is one that passes."""
+    if not isinstance(error, Refused):
+        return http in OF_PROXIES and call.repeatable
+    return error.code in NOT_CARRIED_OUT or (error.code == STORAGE_UNAVAILABLE and call.repeatable)
+
+
+def refusal(http: int, headers: Mapping[str, str], body: Any) -> Refused | UnexpectedAnswer:
+    """Return the error of an answer without success."""
+    status: Any = body.get("status") if isinstance(body, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+    if not isinstance(status, dict) or "internal_code" not in status or "http_code" not in status:
+        return UnexpectedAnswer(f"HTTP {http} came without a status of Parley's: is this a gateway's address?")
+    return refused(status, headers.get("X-Request-Id"), retry_after(headers))  # pyright: ignore[reportUnknownArgumentType]
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return Retry-After in seconds; None where it is absent or a date."""
+    value = headers.get("Retry-After", "")
+    return float(value) if value.isdecimal() else None

@@ -1,0 +1,2 @@
+# Made by `make client` from parley_client/_async: don't edit.
+"""The synchronous client."""

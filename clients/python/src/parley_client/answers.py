@@ -1,0 +1,121 @@
+"""Answers of commands, and the events of streams."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from parley_client._decoding import decode
+from parley_client.errors import UnexpectedAnswer
+from parley_client.records import Header, Membership, Message
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The whole answer of a command (TPSResponse), its records as JSON values.
+
+    Args:
+        header: service, request id, time, the selected names, and the cursor of the next page.
+        profile: the records of `profile`.
+        content: the records of `content`.
+        headers: the HTTP headers, whose names match in any case.
+    """
+
+    header: Header
+    profile: tuple[Mapping[str, Any], ...]
+    content: tuple[Mapping[str, Any], ...]
+    headers: Mapping[str, str]
+
+    @property
+    def replayed(self) -> bool:
+        """Whether it is the kept answer of an earlier try."""
+        return "Idempotency-Replayed" in self.headers
+
+    def record(self, kind: type[T]) -> T:
+        """Return the record of `profile`.
+
+        Raises:
+            UnexpectedAnswer: there is none.
+        """
+        if not self.profile:
+            raise UnexpectedAnswer(f"the answer of {self.header.service} has no {kind.__name__}")
+        return decode(kind, self.profile[0])
+
+    def records(self, kind: type[T]) -> tuple[T, ...]:
+        """Return the records of `profile`."""
+        return tuple(decode(kind, record) for record in self.profile)
+
+    def item(self, kind: type[T], number: int = 0) -> T:
+        """Return a record of `content`.
+
+        Raises:
+            UnexpectedAnswer: there is none.
+        """
+        if len(self.content) <= number:
+            raise UnexpectedAnswer(f"the answer of {self.header.service} has no {kind.__name__}")
+        return decode(kind, self.content[number])
+
+    def items(self, kind: type[T]) -> tuple[T, ...]:
+        """Return the records of `content`."""
+        return tuple(decode(kind, record) for record in self.content)
+
+
+def answer_of(body: Any, headers: Mapping[str, str]) -> Answer:
+    """Return a TPSResponse as an answer.
+
+    Raises:
+        UnexpectedAnswer: it is none.
+    """
+    if not isinstance(body, dict) or not {"header", "profile", "content"} <= body.keys():  # pyright: ignore[reportUnknownMemberType]
+        raise UnexpectedAnswer("the answer is no TPSResponse: is this a gateway's address?")
+    whole: dict[str, Any] = body  # pyright: ignore[reportUnknownVariableType]
+    return Answer(decode(Header, whole["header"]), tuple(whole["profile"]), tuple(whole["content"]), headers)
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T, R]):
+    """A page of a list.
+
+    Args:
+        items: its entries.
+        record: the entity whose entries they are, such as the zone of messages; None in lists of entities.
+        next: the cursor of the next page, or None.
+    """
+
+    items: tuple[T, ...]
+    record: R
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatDelta:
+    """A piece of a reply that is being written."""
+
+    text: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChatDone:
+    """The end of a streamed chat: the user's message and the whole reply, with its sources."""
+
+    message: Message
+    reply: Message
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneMessage:
+    """A message said in a zone; `id` is where a later stream goes on."""
+
+    message: Message
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneMembership:
+    """A change of a membership in the zone's domain; `id` is where a later stream goes on."""
+
+    membership: Membership
+    id: str

@@ -1,0 +1,77 @@
+"""Verification of webhook deliveries (https://www.standardwebhooks.com, and Parley's own header).
+
+>>> from parley_client.webhooks import verify
+>>> verify(b"{}", {}, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+Traceback (most recent call last):
+parley_client.errors.BadSignature: the delivery has no signature
+"""
+
+import base64
+import binascii
+import hmac
+import json
+import time
+from collections.abc import Mapping
+from typing import Any, cast
+
+from parley_client.errors import BadSignature
+
+TOLERANCE_S = 300.0
+"""The greatest age of a signature in seconds."""
+
+
+def verify(
+    body: bytes, headers: Mapping[str, str], secret: str, *, tolerance: float = TOLERANCE_S, brand: str = "Service"
+) -> dict[str, Any]:
+    """Return the event of a delivery, once its signature is verified.
+
+    Args:
+        body: the raw body, as it was received.
+        headers: the delivery's headers, in any case.
+        secret: the endpoint's secret, `whsec_...`.
+        tolerance: the greatest age of the signature in seconds; also how far it may be ahead.
+        brand: the gateway's PARLEY_HEADER_BRAND, for deliveries without the headers of Standard Webhooks.
+
+    Raises:
+        BadSignature: this secret did not sign this body at that time, or the signature is too old.
+    """
+    given = {name.lower(): value for name, value in headers.items()}
+    if "webhook-signature" in given:
+        genuine, sent_at = _standard(body, given, secret)
+    elif (ours := given.get(f"x-{brand.lower()}-signature")) is not None:
+        genuine, sent_at = _own(body, ours, secret)
+    else:
+        raise BadSignature("the delivery has no signature")
+    if not genuine:
+        raise BadSignature("the signature is not of this secret and body")
+    if abs(time.time() - sent_at) > tolerance:
+        raise BadSignature(f"the signature is older or newer than {tolerance:g} s")
+    return cast("dict[str, Any]", json.loads(body))
+
+
+def _standard(body: bytes, headers: Mapping[str, str], secret: str) -> tuple[bool, int]:
+    sent_at = headers.get("webhook-timestamp", "")
+    signed = f"{headers.get('webhook-id', '')}.{sent_at}.".encode() + body
+    try:
+        key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
+    except binascii.Error:
+        raise BadSignature("the secret is no secret of an endpoint: whsec_ and base64") from None
+    made = b"v1," + base64.b64encode(hmac.digest(key, signed, "sha256"))
+    return _any(made, headers["webhook-signature"].split()), _seconds(sent_at)
+
+
+def _own(body: bytes, header: str, secret: str) -> tuple[bool, int]:
+    parts = [part.partition("=") for part in header.split(",")]
+    sent_at = next((value for name, _, value in parts if name == "t"), "")
+    made = hmac.digest(secret.encode(), sent_at.encode() + b"." + body, "sha256").hex().encode()
+    return _any(made, [value for name, _, value in parts if name == "v1"]), _seconds(sent_at)
+
+
+def _any(made: bytes, signatures: list[str]) -> bool:
+    return any(hmac.compare_digest(made, signature.encode()) for signature in signatures)
+
+
+def _seconds(text: str) -> int:
+    if not (text.isascii() and text.isdecimal()):
+        raise BadSignature("the signature has no time")
+    return int(text)

@@ -1,0 +1,56 @@
+"""The Python examples of the documentation run against the gateway."""
+
+import re
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parley_client import Parley
+from tests.support.gateway import CHECKOUT, GatewayProcess
+
+ADDRESS = "http://127.0.0.1:8000"
+
+
+def examples(page: str) -> list[str]:
+    """Return the Python blocks of a page."""
+    return re.findall(r"```python\n(.*?)```", Path(CHECKOUT / page).read_text(encoding="utf-8"), re.DOTALL)
+
+
+@pytest.mark.parametrize("page", ["README.md", "clients/python/README.md"])
+def test_the_quick_start_in_python_gets_a_reply(
+    page: str, gateway: GatewayProcess, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (block,) = [block for block in examples(page) if "Parley(" in block]
+    exec(block.replace(ADDRESS, gateway.base), {})
+    assert re.search(r"glows in the dark|384,400 km", capsys.readouterr().out)
+
+
+def test_the_examples_of_the_guide_run(
+    gateway: GatewayProcess, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, listing, chat, zone, verifying = examples("docs/python-client.md")
+    assert first in examples("clients/python/README.md")
+    assert "verify(" in verifying  # held by test_webhook_signatures.py
+    with Parley(gateway.base) as client:
+        client.users.create("noether", "correct horse battery")
+        client.log_on("noether", "correct horse battery")
+        client.agents.create("emmy", "Finds things", profile="The Moon is 384,400 km away.")
+        client.agents.log_on("emmy")
+        client.agents.select("emmy")
+        client.domains.create("observatory", "Looks up")
+        names: dict[str, Any] = {"client": client}
+        exec(listing, names)
+        exec(chat.replace("scout", "emmy"), names)
+        assert "384,400" in capsys.readouterr().out
+
+        follow = client.zones.stream(domain="observatory", after="0")
+        monkeypatch.setattr(client.zones, "stream", lambda domain: follow)
+        client.zones.post("Saturn is up.", domain="observatory")
+        closing = threading.Timer(0.5, client.domains.destroy, ("observatory",))
+        closing.start()
+        exec(zone, names)
+        closing.join()
+    assert "noether Saturn is up." in capsys.readouterr().out
+    assert follow.reason == "domain destroyed"

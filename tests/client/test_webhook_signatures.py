@@ -1,0 +1,58 @@
+"""`parley_client.webhooks.verify` takes what the gateway signs, and nothing else."""
+
+import time
+from typing import Any
+
+import pytest
+
+from actors.webhooks.signing import Keys, Secret, Signer, new_secret
+from parley_client import BadSignature
+from parley_client.webhooks import verify
+
+SECRET, OLD = new_secret(), new_secret()
+BODY = b'{"type":"webhook.test","data":{}}'
+
+
+def headers(*secrets: str, at: float | None = None, brand: str = "Service") -> dict[str, str]:
+    keys = [Keys.of(Secret(secret)) for secret in secrets]
+    now = int((at or time.time()) * 1000)
+    return Signer(brand).headers(keys, now, "e-1", "webhook.test", "dlv_1", BODY)
+
+
+def without(given: dict[str, str], beginning: str) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if not name.lower().startswith(beginning)}
+
+
+def test_both_kinds_of_signature_are_verified() -> None:
+    given = headers(SECRET)
+    assert verify(BODY, without(given, "x-"), SECRET)["type"] == "webhook.test"
+    assert verify(BODY, without(given, "webhook-"), SECRET)["type"] == "webhook.test"
+    own = without(headers(SECRET, brand="Acme"), "webhook-")
+    assert verify(BODY, own, SECRET, brand="Acme") == {"type": "webhook.test", "data": {}}
+
+
+def test_after_a_rotation_either_secret_verifies() -> None:
+    given = headers(SECRET, OLD)
+    for beginning in ("x-", "webhook-"):
+        assert verify(BODY, without(given, beginning), SECRET) == verify(BODY, without(given, beginning), OLD)
+
+
+@pytest.mark.parametrize("left_out", ["x-", "webhook-"])
+def test_another_body_secret_or_time_is_refused(left_out: str) -> None:
+    given = without(headers(SECRET), left_out)
+    with pytest.raises(BadSignature, match="not of this secret"):
+        verify(BODY + b" ", given, SECRET)
+    with pytest.raises(BadSignature, match="not of this secret"):
+        verify(BODY, given, OLD)
+    for seconds in (-400, 400):
+        with pytest.raises(BadSignature, match="older or newer"):
+            verify(BODY, without(headers(SECRET, at=time.time() + seconds), left_out), SECRET)
+
+
+def test_headers_without_a_signature_or_a_time_are_refused() -> None:
+    with pytest.raises(BadSignature, match="no signature"):
+        verify(BODY, {}, SECRET)
+    with pytest.raises(BadSignature, match="no time"):
+        verify(BODY, {"X-Service-Signature": "v1=00"}, SECRET)
+    with pytest.raises(BadSignature, match="no secret"):
+        verify(BODY, headers(SECRET), "whsec_!")

@@ -1,0 +1,34 @@
+"""A small world for tests of the Python client: two users, and the names that the command table's examples use."""
+
+from dataclasses import dataclass
+
+from parley_client import AsyncParley
+
+PASSWORD = "correct horse battery"
+
+
+@dataclass(slots=True)
+class World:
+    """Clients of two users of a gateway: `owner` has the agent `scout`; `guest` has the agent `marlow`, seen by all."""
+
+    owner: AsyncParley
+    guest: AsyncParley
+
+    async def close(self) -> None:
+        """Close the clients' connections."""
+        await self.owner.close()
+        await self.guest.close()
+
+
+async def opened(base: str, owner: str = "lovelace", guest: str = "babbage") -> World:
+    """Register two users, each with an agent that is online."""
+    made: list[AsyncParley] = []
+    for user, agent in ((owner, "scout"), (guest, "marlow")):
+        client = AsyncParley(base)
+        await client.users.create(user, PASSWORD)
+        await client.log_on(user, PASSWORD)
+        await client.agents.create(agent, "Finds things", profile="I know the Moon.", access="public")
+        await client.agents.log_on(agent)
+        await client.agents.select(agent)
+        made.append(client)
+    return World(*made)

@@ -1,0 +1,6 @@
+from collections.abc import Iterable, Mapping
+
+class Rule:
+    def __init__(self, fromdir: str, todir: str, additional_replacements: Mapping[str, str] | None = None) -> None: ...
+
+def unasync_files(fpath_list: Iterable[str], rules: Iterable[Rule]) -> None: ...
