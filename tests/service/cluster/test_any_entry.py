@@ -20,11 +20,8 @@ EVENTS = {"Accept": "text/event-stream"}
 
 def events_of(answer: Answer) -> list[tuple[str, Any]]:
     """Return the events of a stream: each name with its data."""
-    blocks = answer.body.strip().split("\n\n")
-    return [
-        (block.split("\n")[0].removeprefix("event: "), orjson.loads(block.split("\n")[1].removeprefix("data: ")))
-        for block in blocks
-    ]
+    blocks = [dict(line.split(": ", 1) for line in block.split("\n")) for block in answer.body.strip().split("\n\n")]
+    return [(block["event"], orjson.loads(block["data"])) for block in blocks]
 
 
 async def a_public_agent(user: UserEverywhere, name: str) -> None:
