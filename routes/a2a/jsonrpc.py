@@ -4,8 +4,9 @@ from typing import Any, NamedTuple, cast
 
 import orjson
 
-from actors.errors import MalformedBody, ServiceError
+from actors.errors import ServiceError
 from routes.a2a.errors import InvalidParams, InvalidRequest, MethodNotFound, meaning_of, rpc_error
+from routes.http.bodies import json_value
 
 Id = str | int | float | None
 
@@ -22,15 +23,12 @@ def request_of(body: bytes, methods: frozenset[str]) -> Request:
     """Read a request.
 
     Raises:
-        MalformedBody: the body is no JSON.
+        MalformedBody: the body is no JSON, or too deep.
         InvalidRequest: it is no request of JSON-RPC 2.0, a batch, or a notification, which A2A doesn't have.
         MethodNotFound: it names none of the methods.
         InvalidParams: `params` is no object.
     """
-    try:
-        sent: Any = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise MalformedBody(f"The body is not JSON in valid Unicode: {error}.") from None
+    sent = json_value(body)
     if not isinstance(sent, dict):
         raise InvalidRequest("Send one JSON-RPC request, an object; batches are not taken.")
     members = cast(dict[str, Any], sent)

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Coroutine
 from typing import Any, cast
 
-import orjson
-
 from actors.calls.targets import agent_named
 from actors.errors import MalformedBody, WrongMediaType
 from routes.a2a.asked import STREAMED, Asked
@@ -16,6 +14,7 @@ from routes.a2a.requests import require_version
 from routes.a2a.rpc_routes import version_of
 from routes.doors.door import JSON
 from routes.gateway.route import Route, RouteCall, RouteReply
+from routes.http.bodies import json_value
 from routes.http.exchange import Received
 from routes.openapi.schemas import Schema, array, number, record, ref, text
 
@@ -86,10 +85,7 @@ def _params_of(received: Received, path: dict[str, str]) -> Members:
     media_type = (received.header("content-type") or "").partition(";")[0].strip().lower()
     if media_type not in ("", JSON, A2A_JSON):
         raise WrongMediaType(f"Send the body as Content-Type: {JSON} or {A2A_JSON}.")
-    try:
-        sent: Any = orjson.loads(received.body)
-    except orjson.JSONDecodeError as error:
-        raise MalformedBody(f"The body is not JSON in valid Unicode: {error}.") from None
+    sent = json_value(received.body)
     if not isinstance(sent, dict):
         raise MalformedBody("The body is JSON but not an object; send {...}.")
     return {**cast(Members, sent), **ids}

@@ -17,7 +17,7 @@ from routes.openapi.schemas import Schema, ident, nullable, record, ref, text
 
 STILL_HERE = b": still here\n\n"
 
-_EVENT_ID = re.compile(r"(\d{1,6})(\.end)?\Z")
+_EVENT_ID = re.compile(r"([0-9]{1,6})(\.end)?\Z")
 
 
 async def read(request: RouteCall) -> RouteReply:

@@ -13,6 +13,8 @@ MAX_DISCARDED_BYTES = 16 * 2**20
 """Bytes of an oversized body that are read after its answer: closing a connection with unread bytes may lose the
 answer (RFC 9112, 9.6)."""
 
+MAX_DEPTH = 128
+"""Levels of objects and arrays in a body. orjson reads 1,024 but writes only 254, and answers repeat parts of it."""
 
 LONG_BODY_BYTES = 65_536
 """Bytes above which a body is parsed in a step of its own."""
@@ -64,13 +66,35 @@ def json_object(body: bytes, media_type: str | None, max_bytes: int) -> dict[str
     require_json(media_type)
     if not body:
         raise MalformedBody("The body is empty; send {...}, a JSON object.")
+    value = json_value(body)
+    if not isinstance(value, dict):
+        raise MalformedBody("The body is JSON but not an object; send {...}.")
+    return cast(dict[str, Any], value)
+
+
+def json_value(body: bytes) -> Any:
+    """Parse a body as JSON.
+
+    Raises:
+        MalformedBody: it is not JSON, not valid Unicode, or has more than `MAX_DEPTH` levels.
+    """
     try:
         value: Any = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise MalformedBody(f"The body is not JSON in valid Unicode: {error}.") from None
-    if not isinstance(value, dict):
-        raise MalformedBody("The body is JSON but not an object; send {...}.")
-    return cast(dict[str, Any], value)
+    if body.count(b"{") + body.count(b"[") > MAX_DEPTH and _is_too_deep(value):
+        raise MalformedBody(f"The body is nested in more than {MAX_DEPTH} levels; send a flatter one.")
+    return value
+
+
+def _is_too_deep(value: Any) -> bool:
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH):
+        below: list[Any] = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one)]
+        level = [one for one in below if isinstance(one, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def require_size(body: bytes, max_bytes: int) -> None:
