@@ -111,6 +111,7 @@ def _dispatcher(core: "Core", key: str) -> WebhookDispatcher:
         RetrySchedule(sent.retry_delays_s, random.random),
         core.sender,
         core.deliveries,
+        core.changes,
     )
 
 

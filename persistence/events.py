@@ -1,11 +1,14 @@
 """The outbox: events for webhooks, each written in the unit of its cause (docs/contract.md, "Webhooks")."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
-from persistence.store import Write
+from persistence.store import Query, Write
+
+INLINE_CHARS = 4_096
+"""The longest data that `after` reads with an event, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +38,46 @@ _INSERT_MANY = (
     " FROM @rows_in_order(?, id text, user_id text, type text, data text, created_at bigint) AS made"
     " WHERE EXISTS (SELECT 1 FROM users WHERE users.id = made.user_id) ORDER BY ordinal"
 )
+
+
+class StreamedRow(NamedTuple):
+    """An event for its user's stream; `data` is JSON, None if it is longer than INLINE_CHARS."""
+
+    place: int
+    id: str
+    type: str
+    created_at: int
+    data: str | None
+
+
+def after(user_id: str, place: int, limit: int) -> Query[StreamedRow]:
+    """Read a user's events after a place, in order."""
+    return Query(
+        f"SELECT place, id, type, created_at, CASE WHEN length(data) <= {INLINE_CHARS} THEN data END"
+        " FROM events WHERE user_id = ? AND place > ? ORDER BY place LIMIT ?",
+        (user_id, place, limit),
+        lambda row: StreamedRow(*row),
+    )
+
+
+def newest(user_id: str) -> Query[tuple[int, int]]:
+    """Read the place and the time of a user's last event."""
+    return Query(
+        "SELECT place, created_at FROM events WHERE user_id = ? ORDER BY place DESC LIMIT 1",
+        (user_id,),
+        lambda row: (row[0], row[1]),
+    )
+
+
+def created_at(user_id: str, place: int) -> Query[int]:
+    """Read the time of a user's event at a place."""
+    return Query("SELECT created_at FROM events WHERE user_id = ? AND place = ?", (user_id, place), lambda row: row[0])
+
+
+def first_since(user_id: str, at: int) -> Query[int]:
+    """Read the place of a user's first event that was created after a time."""
+    return Query(
+        "SELECT place FROM events WHERE user_id = ? AND created_at > ? ORDER BY place LIMIT 1",
+        (user_id, at),
+        lambda row: row[0],
+    )

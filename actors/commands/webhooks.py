@@ -78,7 +78,7 @@ async def create_endpoint(
 ) -> A:
     """Create an endpoint; its record has the secret."""
     await _check_url(call, url)
-    message = CreateEndpoint(url, _filter(events or ()), active, description)
+    message = CreateEndpoint(url, checked_filter(events or ()), active, description)
     return await call.carry_out(WEBHOOKS, call.user.user_id, message, answer)
 
 
@@ -88,7 +88,7 @@ async def change_endpoint(call: Call, endpoint_id: str, changes: Changes, answer
     await call.ask(WEBHOOKS, user_id, FindEndpoint(endpoint_id))
     if changes.url is not None:
         await _check_url(call, changes.url)
-    events = None if changes.events is None else _filter(changes.events)
+    events = None if changes.events is None else checked_filter(changes.events)
     message = ChangeEndpoint(
         endpoint_id, changes.url, events, changes.active, changes.description, changes.rotate_secret
     )
@@ -158,7 +158,7 @@ async def _check_url(call: Call, url: str) -> None:
         raise InvalidField(f"Invalid value of url: {refused}.")
 
 
-def _filter(events: Sequence[str]) -> tuple[str, ...]:
+def checked_filter(events: Sequence[str]) -> tuple[str, ...]:
     """Check a filter and remove duplicates from it.
 
     Raises:

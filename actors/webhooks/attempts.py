@@ -11,8 +11,7 @@ from actors.runtime.mailbox import OwnTell, Tell
 from actors.webhooks.counts import DeliveryCounts
 from actors.webhooks.lanes import Lane, Receiver
 from actors.webhooks.messages import Outcome
-from actors.webhooks.signing import Signer
-from actors.wire import iso
+from actors.webhooks.signing import Signer, body_of
 from persistence import deliveries
 from persistence.deliveries import DueRow
 from persistence.store import Store, StoreUnavailable
@@ -164,9 +163,7 @@ class Attempts:
             self._host.fail(error)
             return
         # signed in the task, because the dispatcher may begin many attempts with long bodies in one step
-        body = (
-            f'{{"id":"{row.event_id}","type":"{row.type}","created_at":"{iso(row.created_at)}","data":{data}}}'
-        ).encode()
+        body = body_of(row.event_id, row.type, row.created_at, data)
         headers = self._signer.headers(receiver.keys, at, row.event_id, row.type, row.id, body)
         outcome = await sender.post(receiver.user_id, receiver.url, headers, body)
         self._host.tell_self(AttemptEnded(number, row, receiver, at, outcome))

@@ -15,6 +15,7 @@ from typing import Any
 
 from actors.ids import Clock
 from actors.runtime.actor import handles
+from actors.runtime.changes import Changes
 from actors.runtime.durable import DurableActor, not_stored
 from actors.sealing import Sealer
 from actors.webhooks.attempts import AttemptEnded, Attempts, BodyRead, SharedSender
@@ -30,6 +31,7 @@ from actors.webhooks.messages import (
     RecoveryBegun,
     Wake,
     Woken,
+    events_hint,
 )
 from actors.webhooks.outbox import Outbox
 from actors.webhooks.outcomes import Outcomes, StoredResult
@@ -55,6 +57,7 @@ class WebhookDispatcher(DurableActor):
     mailbox_limit = 100_000
     __slots__ = (
         "_attempts",
+        "_changes",
         "_clock",
         "_crowded",
         "_hungry",
@@ -84,9 +87,10 @@ class WebhookDispatcher(DurableActor):
         schedule: RetrySchedule,
         sender: SharedSender,
         counts: DeliveryCounts,
+        changes: Changes,
     ) -> None:
         super().__init__(key, store)
-        self._clock = clock
+        self._clock, self._changes = clock, changes
         self._sealer = sealer
         self._sender = sender
         self._shard = None if key == DISPATCHER_KEY else key
@@ -96,12 +100,10 @@ class WebhookDispatcher(DurableActor):
         self._hungry: deque[Lane] = deque()  # whose rows are to be read
         self._crowded: deque[Lane] = deque()  # lanes that wait for other lanes' attempts to end
         self._woken: dict[str, None] = {}  # users with new deliveries, in order
-        self._look = False  # whether to look at the next page of all endpoints
-        self._looked_to = 0
+        self._looked_to = 0  # the number of the last endpoint of the page that was looked at
         self._recovery = Recoveries(self, clock)
-        self._reading = False
         self._stored: list[StoredResult] = []  # since the current read began
-        self._stopping = False
+        self._look = self._reading = self._stopping = False
         self._timer: asyncio.TimerHandle | None = None
 
     async def on_begin(self) -> None:
@@ -128,6 +130,7 @@ class WebhookDispatcher(DurableActor):
 
     @handles(Woken)
     def _user_woken(self, message: Woken) -> None:
+        self._changes.changed(events_hint(message.user_id))
         self._woken[message.user_id] = None
         self.go_on()
 
@@ -321,10 +324,7 @@ class WebhookDispatcher(DurableActor):
 
     @property
     def engaged(self) -> bool:
-        """Whether it must stay: until no attempt is under way or unstored; the only one while the gateway runs.
-
-        That of a shard stays while anything waits.
-        """
+        """Whether it must stay: with attempts under way or unstored; that of a shard also while anything waits."""
         if self._attempts.in_flight or self._outcomes.pending:
             return True
         if self._shard is None or self._stopping:

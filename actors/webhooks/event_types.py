@@ -156,6 +156,12 @@ def takes(events: Iterable[str], kind: str) -> bool:
     return not wanted or kind in wanted or (pattern_of(kind) or kind) in wanted
 
 
+def types_taken(events: Iterable[str]) -> frozenset[str] | None:
+    """Return the types that a filter takes; None for an empty one, which takes all."""
+    wanted = tuple(events)
+    return frozenset(kind for kind in EVENT_TYPES if takes(wanted, kind)) if wanted else None
+
+
 def endpoint_data(
     endpoint_id: str, url: str, events: Iterable[str], *, active: bool, reason: str | None = None
 ) -> dict[str, Any]:

@@ -26,6 +26,11 @@ def dispatcher_of_shard(user_id: str) -> str:
     return f"{shard_of(user_id):02x}"
 
 
+def events_hint(user_id: str) -> str:
+    """Return the key of the hints that events of a user were stored (`actors/runtime/changes.py`)."""
+    return f"{user_id}-events"
+
+
 MAX_ENDPOINTS = 50
 """The largest number of endpoints of one user; each event goes to all of them."""
 

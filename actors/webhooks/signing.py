@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import orjson
 
+from actors.wire import iso
+
 PREFIX = "whsec_"
 KEY_BYTES = 32
 OVERLAP_MS = 24 * 3600 * 1000
@@ -76,6 +78,11 @@ class Keys:
         """Derive the keys of a secret."""
         decoded = base64.b64decode(secret.text.removeprefix(PREFIX))
         return cls(hmac.new(secret.text.encode(), None, "sha256"), hmac.new(decoded, None, "sha256"), secret.until)
+
+
+def body_of(event_id: str, event_type: str, created_at: int, data: str) -> bytes:
+    """Write the body of an event's deliveries; `created_at` is in ms since the epoch, `data` is JSON."""
+    return f'{{"id":"{event_id}","type":"{event_type}","created_at":"{iso(created_at)}","data":{data}}}'.encode()
 
 
 class Signer:

@@ -49,6 +49,10 @@ class AnswerStream:
         """Send a piece, whole characters of UTF-8."""
         raise NotImplementedError
 
+    async def flushed(self, timeout_s: float) -> bool:
+        """Wait until no piece waits here; cut the connection and return False if its client takes them too slowly."""
+        raise NotImplementedError
+
     async def carry(self, running: Coroutine[Any, Any, T], work: BackgroundTasks) -> T:
         """Run a coroutine, sending its pieces as they come; return its result. A disconnect may cancel it."""
         raise NotImplementedError
@@ -79,6 +83,15 @@ class ConnectionStream(AnswerStream):
         """Send a piece when the connection takes it."""
         self._pieces.put_nowait(piece)
 
+    async def flushed(self, timeout_s: float) -> bool:
+        """Wait until the connection has taken all pieces."""
+        try:
+            await asyncio.wait_for(self._pieces.join(), timeout_s)
+        except TimeoutError:
+            self._request.transport.abort()
+            return False
+        return True
+
     async def carry(self, running: Coroutine[Any, Any, T], work: BackgroundTasks) -> T:
         """Run a coroutine in a task of its own, which may go on when the client disconnects."""
         task = work.begin(running)
@@ -86,6 +99,7 @@ class ConnectionStream(AnswerStream):
         try:
             while (piece := await self._pieces.get()) is not None:
                 await self._write(piece)
+                self._pieces.task_done()
         except BaseException:  # the client has gone
             work.abandon(task)
             if not self.goes_on:
@@ -126,6 +140,11 @@ class ForwardedStream(AnswerStream):
     def send(self, piece: bytes) -> None:
         """Send a piece to the other node."""
         self._sent(piece.decode())
+
+    async def flushed(self, timeout_s: float) -> bool:
+        """Return at once: the other node takes all pieces."""
+        del timeout_s
+        return True
 
     async def carry(self, running: Coroutine[Any, Any, T], work: BackgroundTasks) -> T:
         """Run a coroutine; requests of other nodes go on when their client disconnects."""

@@ -27,13 +27,16 @@ class GatewayPassage:
     async def require_home(self, arrival: Arrival, route: Route, call: Call) -> None:
         """Go on only if the home of a request is here.
 
-        Open routes that change something are limited by address. An operator's routes run where they arrive.
+        Open routes that change something are limited by address. An operator's routes run where they arrive, and so do
+        streams without end.
 
         Raises:
             Elsewhere: it is on another node.
             NoCredential, InvalidCredential: the route needs a credential, and there is none, or an unknown one.
         """
         home, credential = None, credential_of(arrival.header)
+        if route.endless:
+            return
         if route.entrance == "member" or (route.entrance == "guest" and credential is not None):
             home = await self._forwarding.away(credential)
         elif route.entrance == "open" and route.mutates:

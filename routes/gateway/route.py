@@ -116,6 +116,8 @@ class Route:
         fast: whether a request with this body may take the fast path, which answers it whole, as JSON; None for never.
         repeatable: True for a change that may be carried out again after another node was lost with it, because a
             repeat finds the first one; it ignores Idempotency-Key.
+        endless: True for a streamed read without end. It runs at the node of its connection, and the quota doesn't
+            count one that is taken up again with Last-Event-ID.
     """
 
     method: str
@@ -144,6 +146,7 @@ class Route:
     counts: bool = True
     fast: Callable[[bytes], bool] | None = None
     repeatable: bool = False
+    endless: bool = False
 
     @property
     def takes_key(self) -> bool:

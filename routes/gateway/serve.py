@@ -158,7 +158,7 @@ class GatewayRoutes:
                 await next_turn(body)
         if self.passage is not None and not arrival.forwarded:
             await self.passage.require_home(arrival, route, call)
-        await _admit(arrival, route, call)
+        await _admit(self._exchange, arrival, route, call)
         if late:
             body = arrival.body = await arrival.receive()  # here, where a disconnect of the client ends it
             await next_turn(body)
@@ -225,7 +225,7 @@ class GatewayRoutes:
         return await exchange.work.shielded(once)
 
 
-async def _admit(arrival: Arrival, route: Route, call: Call) -> None:
+async def _admit(exchange: Exchange, arrival: Arrival, route: Route, call: Call) -> None:
     """Check the credential of a route that takes one, and count the request.
 
     Raises:
@@ -235,7 +235,10 @@ async def _admit(arrival: Arrival, route: Route, call: Call) -> None:
     if arrival.admission is not None:
         await arrival.admission(call)
     elif route.entrance == "member" or (route.entrance == "guest" and credential is not None):
-        await (admit if route.counts else authenticate)(call, credential)
+        if not route.counts or (route.endless and arrival.header("last-event-id")):
+            await authenticate(call, credential)
+        else:  # of an endless stream maybe by another node
+            await (exchange.admit if route.endless else admit)(call, credential)
     if route.mutates or route.streams:  # before the change, and before the first piece
         await count_stored(call)
 

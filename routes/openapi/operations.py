@@ -13,6 +13,13 @@ from routes.openapi.schemas import Schema, ref, text
 
 OPEN_TO_ALL = "Needs no credential and is not counted."
 CREDENTIALS: list[Schema] = [{"bearer": []}, {"apiKey": []}]
+_EVENT_ID: Schema = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "schema": text(pattern=r"^[0-9]{1,18}\.[0-9]{1,15}$"),
+    "description": "Go on after the event with this id, with nothing missed and nothing twice; 0.0 is from the first "
+    "that is kept. Such a request is not counted.",
+}
 IDEMPOTENCY_KEY: Schema = {"$ref": "#/components/parameters/IdempotencyKey"}
 IDEMPOTENCY_PARAMETER: Schema = {
     "name": "Idempotency-Key",
@@ -101,6 +108,8 @@ def _of_route(route: Route) -> Schema:
     parameters = [*_path_parameters(route), *_query_parameters(route)]
     if route.takes_key:
         parameters.append(IDEMPOTENCY_KEY)
+    if route.endless:
+        parameters.append(_EVENT_ID)
     if parameters:
         described["parameters"] = parameters
     if route.body is not None:

@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.support.event_stream import emitted, own_events
 from tests.support.gateway import CHECKOUT, Client, GatewayProcess, running
 from tests.support.operator import SECRET, on_plan
 
@@ -194,6 +195,14 @@ async def delete_endpoint(user: Client) -> None:
 async def list_deliveries(user: Client) -> None:
     answer = await user.request("GET", "/api/webhooks/deliveries")
     assert (answer.http, answer.body) == (200, {"deliveries": [], "next": None})
+
+
+@row("GET /api/webhooks/stream")
+async def event_stream(user: Client) -> None:
+    async with own_events(user, events="webhook.test") as stream:
+        assert stream.secret.startswith("whsec_")
+        await emitted(user, 1)
+        assert await stream.numbers(1) == [1]
 
 
 @row("POST /api/webhooks/test")

@@ -1,0 +1,68 @@
+"""GET /api/webhooks/stream: own events as server-sent events (docs/contract.md, "The stream of events")."""
+
+from typing import Annotated
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from actors.commands.event_stream import EventStream, SignedEvent, position_of
+from routes.bus.server_sent_events import named_event
+from routes.gateway.route import Route, RouteCall, RouteReply
+
+HEARTBEAT_S = 15.0
+"""Seconds between comments on a silent stream."""
+
+SLOW_S = 60.0
+"""Seconds after which a stream is cut off if its reader takes nothing."""
+
+STILL_HERE = b": still here\n\n"
+
+
+class StreamAsked(BaseModel):
+    """The query of the stream."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    events: Annotated[str, StringConstraints(max_length=2_000)] | None = Field(
+        default=None, description="Exact types, or `group.*`, separated by commas; absent or empty means all."
+    )
+
+
+async def stream_events(request: RouteCall) -> RouteReply:
+    """Stream the caller's events from `Last-Event-ID` on, or from now on."""
+    query: StreamAsked = request.query
+    last_id, answer = request.received.header("last-event-id"), request.stream
+    assert answer is not None
+    after = position_of(last_id) if last_id else None
+    stream = EventStream(request.call, query.events.split(",") if query.events else ())
+    try:
+        position = await stream.begin(after)
+        answer.begin(failure=lambda _: b"")  # the client comes back with the id of its last event
+        answer.send(named_event("secret", orjson.dumps({"secret": stream.secret}), str(position)))
+        while (block := await stream.next(HEARTBEAT_S)) is not None:
+            answer.send(b"".join(map(_written, block)) or STILL_HERE)
+            if not await answer.flushed(SLOW_S):
+                return RouteReply()
+        answer.send(named_event("end", orjson.dumps({"reason": stream.reason})))
+    finally:
+        stream.close()
+    return RouteReply()
+
+
+def _written(event: SignedEvent) -> bytes:
+    data = orjson.dumps({"headers": event.headers, "body": event.body.decode()})
+    return b"id: %b\ndata: %b\n\n" % (str(event.position).encode(), data)
+
+
+ROUTE = Route(
+    "GET",
+    "/api/webhooks/stream",
+    "streamEvents",
+    "Webhooks",
+    "Follow your own events, signed like their deliveries, from Last-Event-ID or from now on.",
+    stream_events,
+    query=StreamAsked,
+    errors=(409,),
+    streams=True,
+    endless=True,
+)
