@@ -18,7 +18,7 @@ from actors.commands.watching import LISTS_S
 from tests.support.gateway import Client
 from tests.support.mcp_client import bearer, connected, sent
 
-SOON_S = 2.0 + LISTS_S
+SOON_S = 15.0 + LISTS_S
 
 INITIALIZE: dict[str, Any] = {
     "jsonrpc": "2.0",
@@ -138,7 +138,7 @@ async def stream(user: Client, headers: dict[str, str]) -> AsyncIterator[aiohttp
 
 async def next_message(response: aiohttp.ClientResponse) -> dict[str, Any]:
     """Return the next notification; comments are skipped."""
-    async with asyncio.timeout(8):
+    async with asyncio.timeout(20):
         async for line in response.content:
             if line.startswith(b"data: "):
                 return orjson.loads(line.removeprefix(b"data: "))

@@ -91,7 +91,7 @@ async def test_a_newer_stream_takes_over(owner: Client, unique: str):
     headers = await begun(owner)
     await sent(owner, asking("subscribe", bank), headers)
     async with stream(owner, headers) as first, stream(owner, headers) as second:
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(20):
             while await first.content.readline():
                 pass
         (await load(owner, f"{unique}-bank", "sun", "The Sun is far away.")).ok()
@@ -157,7 +157,7 @@ async def test_a_stream_ends_with_its_log_off(owner: Client, unique: str):
     headers = await begun(owner)
     async with stream(owner, headers) as response:
         (await owner.command("US_LogOff")).ok()
-        async with asyncio.timeout(8):
+        async with asyncio.timeout(20):
             while await response.content.readline():
                 pass
 
