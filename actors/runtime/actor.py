@@ -21,6 +21,7 @@ from actors.errors import InternalError, Overloaded, ServiceError
 from actors.runtime.future import AsyncFuture, forward, settle
 from actors.runtime.lifecycle import LIVE, Lifecycle, State
 from actors.runtime.mailbox import MAILBOX_LIMIT, Ask, Envelope, Mailbox, MessageContext, Progress, Tell
+from actors.runtime.recent import MOST, NUMBERS, drop_oldest, no_messages, note_wait, refused, register
 
 R = TypeVar("R")
 
@@ -52,6 +53,7 @@ def handles(
 
     def mark(method: Callable[..., Any]) -> Callable[..., Any]:
         method.handled_type = message_type  # pyright: ignore[reportFunctionMemberAccess]
+        register(message_type)
         method.is_provisional = provisional  # pyright: ignore[reportFunctionMemberAccess]
         return method
 
@@ -69,7 +71,7 @@ class Actor(Lifecycle):
     _provisional: ClassVar[frozenset[type[Any]]] = frozenset()
 
     # Slots, here and in subclasses: a hundred thousand of these may be idle at a time.
-    __slots__ = ("_busy", "_mailbox", "_scheduled", "_unsettled", "context", "handled")
+    __slots__ = ("_busy", "_mailbox", "_scheduled", "_unsettled", "context", "handled", "recent")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -80,6 +82,7 @@ class Actor(Lifecycle):
     def __init__(self, key: str) -> None:
         super().__init__(key)
         self.handled = 0
+        self.recent = no_messages()
         self.context: MessageContext | None = None  # of the current message, while a handler runs
         self._mailbox = Mailbox(self.mailbox_limit)
         self._busy = False
@@ -215,8 +218,13 @@ class Actor(Lifecycle):
 
     def _handle(self, envelope: Envelope) -> None:
         """Handle a queued message, and answer it."""
-        if envelope.deadline is not None and monotonic() > envelope.deadline:
-            envelope.fail(Overloaded("The request waited too long for its turn; try again."))
+        now = monotonic()
+        note_wait(self.recent, now - envelope.queued_at)
+        if envelope.deadline is not None and now > envelope.deadline:
+            expired = Overloaded("The request waited too long for its turn; try again.")
+            message_type = cast(type[Any], type(envelope.message))
+            self.recent.append(refused(NUMBERS.get(message_type, 0.0), expired.internal_code))
+            envelope.fail(expired)
             return
         try:
             answer = self._perform(envelope.message, envelope.context)
@@ -237,23 +245,31 @@ class Actor(Lifecycle):
         Raises:
             ServiceError: the handler's, or InternalError for any other exception, which also stops the actor.
         """
-        self.active_at = monotonic()
+        began = self.active_at = monotonic()
         self.handled += 1
         self._busy = True
         self.context = context
+        noted = 0.0
         try:
+            noted = NUMBERS[type(message)]
             answer = self._handlers[type(message)](self, message)
         except ServiceError as error:
+            noted = refused(noted, error.internal_code)
             if self._unsettled is None or self._unsettled.done():
                 raise
             return self._deferred(None, error)
         except Exception as error:
+            noted = refused(noted, InternalError.internal_code)
             log.exception("%s failed on %s", self.actor_urn, type(message).__name__)
             self.fail(error)
             raise InternalError("The gateway failed on this request; it has been logged.") from error
         finally:
             self._busy = False
             self.context = None
+            recent = self.recent
+            recent.append(noted + (monotonic() - began))
+            if len(recent) > MOST:
+                drop_oldest(recent)
         unsettled = self._unsettled
         if unsettled is None or unsettled.done() or isinstance(answer, AsyncFuture):
             return answer  # pyright: ignore[reportUnknownVariableType]

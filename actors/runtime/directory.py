@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from actors.errors import Overloaded
 from actors.runtime.actor import Actor
@@ -34,6 +34,14 @@ class ActorStatus:
     age_s: float
     idle_s: float
     incarnation: int
+
+
+class Inspected(NamedTuple):
+    """A live actor with its state and its last messages (`actors/runtime/recent.py`)."""
+
+    status: ActorStatus
+    state: dict[str, Any]
+    messages: list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +141,8 @@ class Directory(Protocol):
         """Describe every live actor, or those of one kind."""
         ...
 
-    def inspect(self, kind: str, key: str) -> tuple[ActorStatus, dict[str, Any]] | None:
-        """Describe one live actor with its state; never activates one."""
+    def inspect(self, kind: str, key: str) -> Inspected | None:
+        """Describe one live actor with its state and last messages; never activates one."""
         ...
 
     # life

@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 
 from actors.errors import Overloaded
 from actors.runtime.actor import NOT_NOW, Actor
-from actors.runtime.directory import ASK_TIMEOUT_S, ActorStatus, Kind
+from actors.runtime.directory import ASK_TIMEOUT_S, ActorStatus, Inspected, Kind
 from actors.runtime.future import AsyncFuture, Deadlines, once_all_done
 from actors.runtime.lifecycle import State
 from actors.runtime.mailbox import Ask, Envelope, MessageContext, Tell
 from actors.runtime.notices import Announced, Notice, Posting, Reload, ReloadConcerning, Told
+from actors.runtime.recent import shown
 
 R = TypeVar("R")
 T = TypeVar("T", bound=Tell)
@@ -263,12 +264,12 @@ class LocalDirectory:
             if kind is None or actor.kind == kind:
                 yield _status(actor, now)
 
-    def inspect(self, kind: str, key: str) -> tuple[ActorStatus, dict[str, Any]] | None:
-        """Describe one live actor with its state; never activates one."""
+    def inspect(self, kind: str, key: str) -> Inspected | None:
+        """Describe one live actor with its state and last messages; never activates one."""
         actor = self._actors.get((kind, key))
         if actor is None:
             return None
-        return _status(actor, monotonic()), actor.snapshot()
+        return Inspected(_status(actor, monotonic()), actor.snapshot(), shown(actor.recent))
 
 
 def _status(actor: Actor, now: float) -> ActorStatus:

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any, ClassVar, Generic, TypeVar
 
 from actors.errors import Overloaded
@@ -62,7 +63,7 @@ class MessageContext:
 class Envelope:
     """A queued message, with the future of its answer, its deadline and the id of its request."""
 
-    __slots__ = ("context", "deadline", "message", "own", "reply_to", "request_id")
+    __slots__ = ("context", "deadline", "message", "own", "queued_at", "reply_to", "request_id")
 
     def __init__(
         self,
@@ -78,6 +79,7 @@ class Envelope:
         self.deadline = deadline
         self.request_id = request_id
         self.context = context
+        self.queued_at = monotonic()
         self.own = own
         """Whether it reports an incarnation's own work, which means nothing to the next one."""
 

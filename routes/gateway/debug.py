@@ -141,7 +141,7 @@ def _shown(status: ActorStatus) -> dict[str, Any]:
 
 
 async def read_actor(request: RouteCall) -> RouteReply:
-    """Return the state of one live actor, which its owner is asked for."""
+    """Return the state and last messages of one live actor, which its owner is asked for."""
     core = request.call.core
     kind, key = kind_named(request.params["kind"]), request.params["key"]
     question = {"kind": kind, "key": key}
@@ -156,13 +156,12 @@ async def read_actor(request: RouteCall) -> RouteReply:
 
 
 async def actor_here(core: Core, asked: Asked) -> dict[str, Any] | None:
-    """Return the state of one live actor of this node."""
+    """Return the state and last messages of one live actor of this node."""
     found = core.directory.inspect(asked["kind"], asked["key"])
     if found is None:
         return None
-    status, state = found
     node = {} if core.cluster is None else {"node": core.cluster.ownership.node}
-    return node | _shown(status) | {"state": state}
+    return node | _shown(found.status) | {"state": found.state, "messages": found.messages}
 
 
 QUESTIONS: Mapping[str, Answering] = {"actors": actors_here, "actor": actor_here, NODE_QUESTION: node_counts}
@@ -188,7 +187,7 @@ ROUTES = (
         "/debug/actors/{kind}/{key}",
         "getActor",
         "Internal",
-        "Read the state of one live actor.",
+        "Read the state and the last 50 messages of one live actor.",
         read_actor,
         reply=ref("Actor"),
         errors=(404,),

@@ -18,7 +18,7 @@ from routes.openapi.errors import ERROR, RATE_LIMIT_HEADERS, refusal_responses
 from routes.openapi.introduction import introduction, tags
 from routes.openapi.open_routes import mcp_path, open_paths
 from routes.openapi.operations import IDEMPOTENCY_PARAMETER, route_paths, route_schemas
-from routes.openapi.schemas import HEADER, RECORDS, STATUS, Schema, nullable, number, record, text
+from routes.openapi.schemas import HEADER, RECORDS, STATUS, Schema, array, nullable, number, record, ref, text
 
 VERSION = "2026-03-19"
 FILE = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"
@@ -96,7 +96,19 @@ def _schemas() -> Schema:
         idle_s={"type": "number"},
         incarnation=number("Counts the actors that this process started."),
     )
-    actor["properties"] |= {"node": text("Of several nodes: the one that it is on.")}
+    actor["properties"] |= {
+        "node": text("Of several nodes: the one that it is on."),
+        "state": {"type": "object", "description": "Of one actor: its state, by kind."},
+        "messages": array(ref("HandledMessage")),
+    }
+    schemas["HandledMessage"] = record(
+        "One of the last 50 messages that an actor handled, newest last, without its text.",
+        type=text(),
+        waiting_ms={"type": "number", "description": "Time in the mailbox; 0 if it was handled at once."},
+        handling_ms={"type": "number", "description": "Time of the handler's own step, without what runs after it."},
+        outcome=text(enum=["done", "refused", "failed"]),
+        internal_code=number("Of the error; 0 if it was done."),
+    )
     return schemas
 
 
