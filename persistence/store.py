@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from persistence.histogram import Histogram
+
 T = TypeVar("T")
 Params = tuple[Any, ...]
 
@@ -110,6 +112,8 @@ Settled = Callable[[Exception | None], None]
 class StoreStats:
     """Counts since the store was opened: units that wait now, units tried, transactions that held them.
 
+    `oldest_s`: seconds since the oldest of the waiting units was submitted, 0 if none waits; `commit_s`: times from the
+    start of a transaction to its outcome; `batch_units`: numbers of units of the transactions.
     `exclusive`: the stored ones of these for which all writers of the database had to wait. `in_doubt`: commits whose
     answer was lost. Both only of a store that has such.
     """
@@ -117,6 +121,9 @@ class StoreStats:
     waiting: int
     units: int
     batches: int
+    oldest_s: float
+    commit_s: Histogram
+    batch_units: Histogram
     exclusive: int | None = None
     in_doubt: int | None = None
 

@@ -27,6 +27,7 @@ from routes.http.cors import Cors
 from routes.http.errors import ErrorHandler
 from routes.http.exchange import Exchange
 from routes.http.internal_auth import InternalAuth
+from routes.http.loop_lag import LoopLag
 from routes.http.metrics import RequestMetrics
 from routes.http.router import GetAndHead
 from routes.mcp.server import McpServer
@@ -89,6 +90,7 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
         error_handler=ErrorHandler(bus_path, partial(refused_below, doors)),
     )
     requests = RequestMetrics()
+    lag = LoopLag()
     work = BackgroundTasks()
     app.ctx.work = work
     connections = Connections(options.connections_per_address, options.trusted_proxies)
@@ -118,7 +120,7 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
         core.cluster.post.serve(LOOK, answers_of(core, QUESTIONS))
     app.blueprint(mcp.blueprint())
     pages: tuple[Any, ...] = (
-        metrics_blueprint(core, requests, connections),
+        metrics_blueprint(core, requests, connections, lag),
         openapi_blueprint(options.brand),
         docs_blueprint(welcome_assets()),
         welcome_blueprint(options.version, options.brand),

@@ -240,6 +240,10 @@ class Streams:
         self._pending: dict[str, list[StreamEvent]] = {}
         self._closing: str | None = None
 
+    def __len__(self) -> int:
+        """Return the number of readers."""
+        return sum(map(len, self._readers.values()))
+
     def subscribe(self, domain_id: str, zone_id: str, user_id: str, credential_id: str) -> Reader:
         """Add a reader of the events that are published from now on.
 

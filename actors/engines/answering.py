@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from time import perf_counter
 from typing import Any, NamedTuple
 
 from actors.engines import dialogue_acts, relevance
 from actors.engines.halting import Halt
 from actors.engines.message import Source
 from actors.engines.options import ClientToolCall, Usage
+from actors.engines.times import times_of
 from actors.engines.turn import (
     Archive,
     Echo,
@@ -44,6 +46,7 @@ class Unanswered(NamedTuple):
 
     turn: Turn
     wanted: LookUp
+    began: float
 
 
 class Unfinished(NamedTuple):
@@ -51,6 +54,7 @@ class Unfinished(NamedTuple):
 
     turn: Turn
     work: Work[Reply | LookUp]
+    began: float
 
 
 class EngineRunner:
@@ -60,13 +64,14 @@ class EngineRunner:
     task. A streaming engine is awaited in a task.
     """
 
-    __slots__ = ("_instant", "_streaming", "_tasks", "_who", "streams")
+    __slots__ = ("_instant", "_streaming", "_tasks", "_times", "_who", "streams")
 
     def __init__(self, engine: Engine, who: str) -> None:
         """Make a runner of an engine; `who` names the actor in the log."""
         self._instant = None if isinstance(engine, StreamingEngine) else engine
         self._streaming = engine if isinstance(engine, StreamingEngine) else None
         self._who = who
+        self._times = times_of(engine)
         self._tasks: set[asyncio.Task[None]] = set()
         self.streams = self._streaming is not None
         """Whether the engine streams; if so only `stream` may be called, else only the other methods."""
@@ -74,13 +79,19 @@ class EngineRunner:
     def reply(self, turn: Turn) -> Outcome | Unfinished:
         """Answer a turn with an instant engine; what one slice is not enough for is returned unfinished."""
         assert self._instant is not None
+        began = perf_counter()
         work = Work(self._instant.replying(turn))
         try:
             if work.slice() and isinstance(work.result, Reply):
+                self._took(began)
                 return work.result
         except Exception as raised:
+            self._took(began)
             return engine_error(raised, self._who)
-        return Unfinished(turn, work)
+        return Unfinished(turn, work, began)
+
+    def _took(self, began: float) -> None:
+        self._times.observe(perf_counter() - began)
 
     async def finish(self, unfinished: Unfinished) -> Outcome:
         """Do the rest of what `reply` returned, with a search in the archive where the engine needs one."""
@@ -89,6 +100,8 @@ class EngineRunner:
             return found if isinstance(found, Reply) else await self._look_up(unfinished.turn, found)
         except Exception as raised:
             return engine_error(raised, self._who)
+        finally:
+            self._took(unfinished.began)
 
     def reply_to_each(self, turns: Iterable[Turn]) -> list[Outcome] | Work[list[Outcome | Unanswered]]:
         """Answer several turns, which share the slices, with an instant engine; return unfinished work as `reply`."""
@@ -103,11 +116,16 @@ class EngineRunner:
         assert self._instant is not None
         outcomes: list[Outcome | Unanswered] = []
         for turn in turns:
+            began = perf_counter()
             try:
                 reply = yield from self._instant.replying(turn)
-                outcomes.append(reply if isinstance(reply, Reply) else Unanswered(turn, reply))
+                if not isinstance(reply, Reply):
+                    outcomes.append(Unanswered(turn, reply, began))
+                    continue
+                outcomes.append(reply)
             except Exception as raised:
                 outcomes.append(engine_error(raised, self._who))
+            self._took(began)
         return outcomes
 
     async def finish_each(self, work: Work[list[Outcome | Unanswered]]) -> list[Outcome]:
@@ -116,9 +134,11 @@ class EngineRunner:
         for outcome in await work.rest():
             if isinstance(outcome, Unanswered):
                 try:
-                    outcomes.append(await self._look_up(*outcome))
+                    outcomes.append(await self._look_up(outcome.turn, outcome.wanted))
                 except Exception as raised:
                     outcomes.append(engine_error(raised, self._who))
+                finally:
+                    self._took(outcome.began)
             else:
                 outcomes.append(outcome)
         return outcomes
@@ -145,12 +165,15 @@ class EngineRunner:
         engine has said so far as its reply.
         """
         assert self._streaming is not None
+        began = perf_counter()
         try:
             if turn.archive is not None:
                 turn = turn._replace(archive=None, older=await self._best(turn, turn.archive))
             return await collect(self._streaming.stream(turn), progress, turn.halt, recalled)
         except Exception as raised:
             return engine_error(raised, self._who)
+        finally:
+            self._took(began)
 
     async def _best(self, turn: Turn, archive: Archive) -> list[FoundUtterance]:
         """Find the messages that match the turn's best; none match a mere courtesy."""

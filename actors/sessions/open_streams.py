@@ -31,6 +31,10 @@ class OpenStreams:
         self._open: set[OpenStream] = set()
         self._closing = False
 
+    def __len__(self) -> int:
+        """Return their number."""
+        return len(self._open)
+
     def add(self, stream: OpenStream) -> None:
         """Add a stream.
 

@@ -101,7 +101,16 @@ class PostgresStore:
     def stats(self) -> StoreStats:
         """Report the counts of the writer; see `Store.stats`."""
         writer = self._writer
-        return StoreStats(writer.depth, writer.units, writer.batches, writer.exclusive, writer.in_doubt)
+        return StoreStats(
+            writer.depth,
+            writer.units,
+            writer.batches,
+            writer.oldest_s,
+            writer.commit_s,
+            writer.batch_units,
+            writer.exclusive,
+            writer.in_doubt,
+        )
 
     @property
     def trouble(self) -> str | None:

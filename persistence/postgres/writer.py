@@ -10,9 +10,11 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from time import monotonic
 from typing import NamedTuple
 
 from persistence.batches import MAX_BATCH, Outcome, answer
+from persistence.histogram import SIZES, Histogram
 from persistence.postgres.constraints import Constraints
 from persistence.postgres.session import RETRY_S, FencedForEver, Unreachable, WriterSession
 from persistence.postgres.transaction import BatchFailed, ConnectionLost, TakenOver, Transaction
@@ -42,6 +44,7 @@ log = logging.getLogger("parley.writer")
 class _Waiting(NamedTuple):
     unit: Unit
     settled: Settled
+    since: float
 
 
 class Writer:
@@ -67,6 +70,8 @@ class Writer:
         self.certain = asyncio.Event()
         self.batches = 0
         self.units = 0
+        self.commit_s = Histogram()
+        self.batch_units = Histogram(SIZES)
         self.exclusive = 0
         self.in_doubt = 0
         self._url = url
@@ -91,6 +96,11 @@ class Writer:
         return len(self._queue)
 
     @property
+    def oldest_s(self) -> float:
+        """The seconds that the oldest unit has waited; 0 if none waits."""
+        return monotonic() - self._queue[0].since if self._queue else 0.0
+
+    @property
     def trouble(self) -> str | None:
         """Why units are refused now, or None."""
         return self._over or (UNREACHABLE if self._away else None)
@@ -112,7 +122,7 @@ class Writer:
         if self._closing:
             settled(StoreUnavailable("the store is closed"))
             return
-        self._queue.append(_Waiting(unit, settled))
+        self._queue.append(_Waiting(unit, settled, monotonic()))
         if self._away:
             self._loop.call_soon(self._lose_patience)
         self._wake()
@@ -171,10 +181,13 @@ class Writer:
 
     async def _store_a_batch(self) -> None:
         batch = [self._queue.popleft() for _ in range(min(len(self._queue), MAX_BATCH))]
+        began = monotonic()
         outcomes = await self._outcomes([waiting.unit for waiting in batch])
         self._transaction = None
         self.batches += 1
         self.units += len(batch)
+        self.commit_s.observe(monotonic() - began)
+        self.batch_units.observe(len(batch))
         # after the next batch has begun, so that the database works meanwhile
         self._loop.call_soon(answer, [waiting.settled for waiting in batch], outcomes)
 

@@ -146,7 +146,10 @@ class SqliteStore:
 
     def stats(self) -> StoreStats:
         """Report the counts of the writer; see `Store.stats`."""
-        return StoreStats(self._writer.depth, self._writer.units, self._writer.batches)
+        writer = self._writer
+        return StoreStats(
+            writer.depth, writer.units, writer.batches, writer.oldest_s, writer.commit_s, writer.batch_units
+        )
 
     @property
     def trouble(self) -> None:

@@ -14,12 +14,14 @@ import sqlite3
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
+from time import monotonic
 from typing import TypeVar
 
 import aiosqlite
 
 from persistence.batches import MAX_BATCH, Outcome, Step, answer, one_by_one, planned, refusal
 from persistence.dialect import SQLITE
+from persistence.histogram import SIZES, Histogram
 from persistence.sqlite.connection_thread import on_thread_of
 from persistence.store import FOREIGN_KEY, ROWS, Fenced, Settled, StoreUnavailable, Unit, Write
 
@@ -29,6 +31,9 @@ EARLY = 24
 log = logging.getLogger("parley.writer")
 
 T = TypeVar("T")
+
+Waiting = tuple[Unit, Settled, float]
+"""A unit that waits, with who is told of its outcome, and the time of its submission (`monotonic`)."""
 
 
 class _RowsRefused(Exception):
@@ -49,7 +54,7 @@ class Writer:
     def __init__(self, connection: aiosqlite.Connection, before_commit: Callable[[], None] | None = None) -> None:
         self._connection = connection
         self._before_commit = before_commit
-        self._queue: deque[tuple[Unit, Settled]] = deque()
+        self._queue: deque[Waiting] = deque()
         self._fenced: set[int] = set()
         self._at_work = False
         self._scheduled = False
@@ -58,18 +63,25 @@ class Writer:
         self._idle.set()
         self.batches = 0
         self.units = 0
+        self.commit_s = Histogram()
+        self.batch_units = Histogram(SIZES)
 
     @property
     def depth(self) -> int:
         """The number of units that wait for a commit."""
         return len(self._queue)
 
+    @property
+    def oldest_s(self) -> float:
+        """The seconds that the oldest unit has waited; 0 if none waits."""
+        return monotonic() - self._queue[0][2] if self._queue else 0.0
+
     def submit(self, unit: Unit, settled: Settled) -> None:
         """Queue a unit; `settled` is called on the event loop when its batch has ended."""
         if self._closing:
             settled(StoreUnavailable("the store is closed"))
             return
-        self._queue.append((unit, settled))
+        self._queue.append((unit, settled, monotonic()))
         if not self._at_work:
             self._wake()
 
@@ -106,20 +118,22 @@ class Writer:
         self._idle.clear()
         queue = self._queue
         batch = [queue.popleft() for _ in range(min(len(queue), MAX_BATCH))]
-        units = [unit for unit, _ in batch]
+        units = [unit for unit, _, _ in batch]
         steps = one_by_one(units) if self._fenced else planned(units)
         future = on_thread_of(self._connection, partial(self._commit, steps=steps))
-        future.add_done_callback(partial(self._ended, batch))
+        future.add_done_callback(partial(self._ended, batch, monotonic()))
 
-    def _ended(self, batch: list[tuple[Unit, Settled]], future: "asyncio.Future[list[Outcome]]") -> None:
+    def _ended(self, batch: list[Waiting], began: float, future: "asyncio.Future[list[Outcome]]") -> None:
         """Answer the callers of a batch, after starting the next one."""
         outcomes = future.result()
         self.batches += 1
         self.units += len(batch)
+        self.commit_s.observe(monotonic() - began)
+        self.batch_units.observe(len(batch))
         self._at_work = False
         if self._queue:
             self._wake()
-        answer([settled for _, settled in batch], outcomes)
+        answer([settled for _, settled, _ in batch], outcomes)
         if not self._at_work and not self._queue:
             self._idle.set()
 

@@ -140,6 +140,7 @@ class Exchange:
             Elsewhere: the request came from another node, and moves on.
         """
         code, answer = CUT_OFF, None
+        self._metrics.under_way += 1
         try:
             code, answer = await serving
         except Exception as raised:
@@ -150,6 +151,7 @@ class Exchange:
             call.elsewhere = True
             raise
         finally:  # a disconnect cancels this; its request is counted all the same
+            self._metrics.under_way -= 1
             if not call.elsewhere and (logged_elsewhere is None or not logged_elsewhere()):
                 status = answer.status if answer is not None else 0 if code == CUT_OFF else 200
                 user = call.caller.user_name if call.caller else None

@@ -1,12 +1,11 @@
 """Metrics of requests: counts and latency per service."""
 
-from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+from persistence.histogram import Histogram
 
 
 class RequestMetrics(Collector):
@@ -16,37 +15,51 @@ class RequestMetrics(Collector):
     """
 
     def __init__(self) -> None:
-        self._counts: dict[tuple[str, int], int] = {}
-        self._buckets: dict[str, list[int]] = {}
-        self._sums: dict[str, float] = {}
+        self.counts: dict[tuple[str, int], int] = {}
+        """The number of requests, by service and internal code."""
+        self.latency: dict[str, Histogram] = {}
+        """Their times, by service."""
+        self.under_way = 0
+        """The number of requests that have not been answered yet, streams included."""
 
     def observe(self, service: str, internal_code: int, seconds: float) -> None:
         """Count one request."""
         key = (service, internal_code)
-        self._counts[key] = self._counts.get(key, 0) + 1
-        buckets = self._buckets.get(service)
-        if buckets is None:
-            buckets = self._buckets[service] = [0] * (len(BUCKETS_S) + 1)
-            self._sums[service] = 0.0
-        buckets[bisect_left(BUCKETS_S, seconds)] += 1
-        self._sums[service] += seconds
+        self.counts[key] = self.counts.get(key, 0) + 1
+        latency = self.latency.get(service)
+        if latency is None:
+            latency = self.latency[service] = Histogram()
+        latency.observe(seconds)
 
     def collect(self) -> Iterator[Metric]:
         """Return the metric families of a scrape."""
         requests = CounterMetricFamily(
             "parley_requests", "Requests by service and internal code", labels=["service", "internal_code"]
         )
-        for (service, code), count in self._counts.items():
+        for (service, code), count in self.counts.items():
             requests.add_metric([service, str(code)], count)
         yield requests
-        latency = HistogramMetricFamily(
-            "parley_request_seconds", "Time from the request's arrival to its answer", labels=["service"]
+        yield histogram_family(
+            "parley_request_seconds",
+            "Time from the request's arrival to its answer",
+            (((service,), latency) for service, latency in self.latency.items()),
+            labels=("service",),
         )
-        for service, buckets in self._buckets.items():
-            total = 0
-            cumulative: list[tuple[str, float]] = []
-            for bound, count in zip((*BUCKETS_S, float("inf")), buckets, strict=True):
-                total += count
-                cumulative.append(("+Inf" if bound == float("inf") else str(bound), total))
-            latency.add_metric([service], cumulative, self._sums[service])
-        yield latency
+        yield GaugeMetricFamily(
+            "parley_requests_under_way", "Requests not answered yet, streams included", value=self.under_way
+        )
+
+
+def histogram_family(
+    name: str, described: str, histograms: Iterable[tuple[tuple[str, ...], Histogram]], labels: tuple[str, ...] = ()
+) -> Metric:
+    """Return histograms as a metric family, each with the values of its labels."""
+    family = HistogramMetricFamily(name, described, labels=labels)
+    for values, histogram in histograms:
+        total = 0
+        cumulative: list[tuple[str, float]] = []
+        for bound, count in zip((*histogram.bounds, float("inf")), histogram.counts, strict=True):
+            total += count
+            cumulative.append(("+Inf" if bound == float("inf") else str(bound), total))
+        family.add_metric(values, cumulative, histogram.total)
+    return family

@@ -8,17 +8,20 @@ from prometheus_client.registry import Collector
 from sanic import Blueprint, HTTPResponse, Request
 
 from actors.core import Core
+from actors.engines.times import times_of
 from routes.http.connections import Connections
-from routes.http.metrics import RequestMetrics
+from routes.http.loop_lag import LoopLag
+from routes.http.metrics import RequestMetrics, histogram_family
 from routes.pages.cluster_metrics import ClusterMetrics
 
 
 class CoreMetrics(Collector):
-    """Collects metrics of actors, credentials, the store and connections at the time of the scrape."""
+    """Collects metrics of actors, credentials, the store, streams and connections at the time of the scrape."""
 
-    def __init__(self, core: Core, connections: Connections) -> None:
+    def __init__(self, core: Core, connections: Connections, lag: LoopLag) -> None:
         self._core = core
         self._connections = connections
+        self._lag = lag
 
     def collect(self) -> Iterator[Metric]:
         """Return the metric families of a scrape."""
@@ -33,7 +36,27 @@ class CoreMetrics(Collector):
             "Tokens that had to be looked up in the store",
             value=core.credentials.lookups,
         )
-        counts = core.deliveries
+        yield from self._of_deliveries()
+        yield from self._of_store()
+        times = times_of(core.engine)
+        yield histogram_family("parley_engine_seconds", "Times of the chat engine's turns", [((), times)])
+        yield GaugeMetricFamily(
+            "parley_loop_lag_seconds",
+            "Largest delay of the event loop's timers in the last second",
+            value=self._lag.look(),
+        )
+        readers = GaugeMetricFamily("parley_stream_readers", "Readers of streams without end", labels=["stream"])
+        readers.add_metric(["zone"], len(core.streams))
+        readers.add_metric(["other"], len(core.open_streams))
+        yield readers
+        yield CounterMetricFamily(
+            "parley_connections_refused",
+            "Connections refused because their address had too many",
+            value=self._connections.refused,
+        )
+
+    def _of_deliveries(self) -> Iterator[Metric]:
+        counts = self._core.deliveries
         attempts = CounterMetricFamily(
             "parley_webhook_attempts", "Webhook attempts by success or error", labels=["outcome"]
         )
@@ -47,10 +70,19 @@ class CoreMetrics(Collector):
         yield GaugeMetricFamily(
             "parley_webhook_attempts_in_flight", "Webhook attempts under way", value=counts.in_flight
         )
-        stats = core.store.stats()
+
+    def _of_store(self) -> Iterator[Metric]:
+        stats = self._core.store.stats()
         yield GaugeMetricFamily("parley_store_waiting_units", "Units that wait for a commit", value=stats.waiting)
+        yield GaugeMetricFamily(
+            "parley_store_oldest_unit_seconds", "Age of the oldest of them; 0 if none waits", value=stats.oldest_s
+        )
         yield CounterMetricFamily("parley_store_units", "Units that were tried", value=stats.units)
         yield CounterMetricFamily("parley_store_commits", "Transactions that held them", value=stats.batches)
+        yield histogram_family(
+            "parley_store_commit_seconds", "Times from a transaction's start to its outcome", [((), stats.commit_s)]
+        )
+        yield histogram_family("parley_store_batch_units", "Units of a transaction", [((), stats.batch_units)])
         if stats.exclusive is not None:
             yield CounterMetricFamily(
                 "parley_store_exclusive_commits",
@@ -61,18 +93,13 @@ class CoreMetrics(Collector):
             yield CounterMetricFamily(
                 "parley_commits_in_doubt", "Commits whose answer was lost with the connection", value=stats.in_doubt
             )
-        yield CounterMetricFamily(
-            "parley_connections_refused",
-            "Connections refused because their address had too many",
-            value=self._connections.refused,
-        )
 
 
-def metrics_blueprint(core: Core, requests: RequestMetrics, connections: Connections) -> Blueprint:
+def metrics_blueprint(core: Core, requests: RequestMetrics, connections: Connections, lag: LoopLag) -> Blueprint:
     """Return the route, over a registry of the gateway's own with the process's memory and CPU."""
     registry = CollectorRegistry()
     registry.register(requests)
-    registry.register(CoreMetrics(core, connections))
+    registry.register(CoreMetrics(core, connections, lag))
     if core.cluster is not None:
         registry.register(ClusterMetrics(core.cluster))
     ProcessCollector(registry=registry)
