@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from sanic import Blueprint, HTTPResponse, Request
 
-from actors.calls.admission import admit, count_stored, deferred_until
+from actors.calls.admission import admit, authenticate, count_stored, deferred_until
 from actors.calls.call import Answer, Call
 from actors.calls.context import context, context_now
 from actors.calls.known_members import MAX_COMPARED
@@ -185,6 +185,8 @@ class CommandBus:
                 await request.admission(call)
             elif command.follow is None:
                 await admit(call, credential_of(request.header))
+            elif request.header("last-event-id"):  # a stream that is taken up again isn't counted
+                await authenticate(call, credential_of(request.header))
             else:  # a stream runs where its connection is, which need not be the user's home
                 await self._exchange.admit(call, credential_of(request.header))
             if command.mutates:  # before the command, because a request that can't be counted must change nothing

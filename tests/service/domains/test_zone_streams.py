@@ -59,6 +59,19 @@ async def test_who_comes_back_misses_nothing_and_has_nothing_twice(workspace: Wo
     assert seqs == list(range(1, 201))
 
 
+async def test_who_comes_back_is_not_counted_again(workspace: Workspace):
+    async def used() -> int:
+        return (await workspace.owner.command("US_Read")).ok().profile[0]["quota"]["used"]
+
+    before = await used()
+    async with following(workspace.owner, workspace.domain):
+        pass
+    for _ in range(3):
+        async with following(workspace.owner, workspace.domain, "0"):
+            pass
+    assert await used() == before + 2, "the first stream and this US_Read"
+
+
 async def test_who_comes_back_misses_nothing_after_a_zone_was_destroyed(tmp_path: Path):
     async with running(tmp_path / "data") as gateway, gateway.client() as client:
         owner, guest = await client.register("lovelace"), await client.register("babbage")
