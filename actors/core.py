@@ -28,7 +28,8 @@ from actors.library.actor import LibraryActor
 from actors.library.messages import LIBRARY
 from actors.names import Names
 from actors.quotas.actor import QuotaActor
-from actors.quotas.messages import QUOTA
+from actors.quotas.keys import KeyQuotaActor
+from actors.quotas.messages import KEY_QUOTA, QUOTA
 from actors.runtime.changes import Changes
 from actors.runtime.cluster.places import Clustered
 from actors.runtime.directory import Directory, Kind
@@ -126,6 +127,9 @@ KINDS: dict[str, Callable[["Core"], Kind]] = {
         lambda key: UserActor(key, core.store, core.clock, core.outbox, core.changes), holds_users=False
     ),
     QUOTA: lambda core: Kind(lambda key: QuotaActor(key, core.store, core.clock, core.outbox)),
+    KEY_QUOTA: lambda core: Kind(
+        lambda key: KeyQuotaActor(key, core.store, core.clock, core.outbox), holds_users=False
+    ),
     AGENT: lambda core: Kind(lambda key: AgentActor(key, core.store, core.clock, core.engine, core.outbox)),
     DOMAIN: lambda core: Kind(
         lambda key: DomainActor(key, core.store, core.clock, core.engine, core.feed), holds_agents=True

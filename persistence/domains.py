@@ -1,5 +1,7 @@
 """Domains, their memberships and zones."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -274,6 +276,13 @@ def names_of_agent(agent_id: str, viewer_id: str) -> Query[str]:
         f" WHERE joined.agent_id = :agent AND joined.state = 'member' AND {_VISIBLE} ORDER BY domains.name_key",
         {"agent": agent_id, "viewer": viewer_id},
         lambda row: row[0],
+    )
+
+
+def names_of(domain_ids: Sequence[str]) -> Query[str]:
+    """List the names of domains."""
+    return Query(
+        "SELECT name FROM domains WHERE id IN @list_text(?)", (json.dumps(list(domain_ids)),), lambda row: row[0]
     )
 
 

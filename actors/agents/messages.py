@@ -157,6 +157,8 @@ class SendChat(Ask[ChatSent | MemoriesNeeded | RanBefore]):
     """None for the default conversation."""
     key: RunKey | None = None
     options: EngineOptions | None = None
+    with_tools: bool = True
+    """Whether engines may use the user's tools and skills; not for an API key that may do less than its user."""
 
 
 class RunError(NamedTuple):

@@ -94,6 +94,7 @@ class PrivateChats:
             key,
             message.options,
             host.begun,
+            message.with_tools,
         )
         if key is not None and self._keyed is not None:
             self._keyed.begin(key, chat)
@@ -207,7 +208,7 @@ class PrivateChats:
         run = self.runs.of(conversation.user_id, chat)
         turn = turn._replace(
             window=conversation.window.before(said.seq),
-            owner_id=conversation.user_id if conversation.user_id == agent.owner_id else "",
+            owner_id=conversation.user_id if chat.with_tools and conversation.user_id == agent.owner_id else "",
             speaker_id=conversation.user_id,
             halt=run.halt,
         )

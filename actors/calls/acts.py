@@ -29,7 +29,7 @@ def require_role(call: Call, *, changes: bool) -> None:
     if user.role != "operator" and (changes or user.role != "auditor"):
         needed = "operators" if changes else "operators and auditors"
         raise NotPermitted(f"This is for {needed} only; an operator can give you the role.")
-    if user.kind != "session":
+    if user.kind != "session" and (user.scopes is None or not user.scopes.admin):
         raise NotPermitted("An API key opens this only with scopes.admin; send a session's token, or such a key.")
 
 

@@ -9,8 +9,19 @@ from actors.calls.call import Call
 from actors.calls.request import NO_TARGET
 from actors.idempotency.records import Audit
 from actors.plans import PLANS
-from actors.quotas.messages import COUNT, QUOTA, quota_exceeded
+from actors.quotas.messages import (
+    COUNT,
+    KEY_QUOTA,
+    QUOTA,
+    QuotaStatus,
+    ReturnRequest,
+    key_quota_exceeded,
+    quota_exceeded,
+)
 from actors.runtime.future import AsyncFuture
+from actors.runtime.notices import Told
+from actors.sessions.messages import Caller
+from actors.sessions.scopes import Scopes
 from persistence import audit
 
 
@@ -19,15 +30,51 @@ async def admit(call: Call, credential: str | None) -> None:
 
     Raises:
         NoCredential, InvalidCredential: there is no credential, or it is not valid.
-        QuotaExceeded: the user has no request left today.
+        QuotaExceeded: the user, or the API key, has no request left today.
+        NotPermitted: the API key is not for it.
     """
     core = call.core
     caller = await core.credentials.authenticate(credential)
     call.sent_by(caller)
+    if caller.scopes is not None:
+        await _admit_scoped(call, caller, caller.scopes)
+        return
     counted = core.directory.ask_inline(QUOTA, caller.user_id, COUNT)
     quota = call.quota = await core.directory.ask(QUOTA, caller.user_id, COUNT) if counted is None else counted
     if not quota.admitted:
         raise quota_exceeded(quota, core.clock())
+
+
+async def _admit_scoped(call: Call, caller: Caller, scopes: Scopes) -> None:
+    """Count a request of an API key with scopes or a limit of its own, and check that the key is for it."""
+    core = call.core
+    of_key: QuotaStatus | None = None
+    if scopes.day_limit is not None:
+        of_key = await core.directory.ask(KEY_QUOTA, caller.credential_id, COUNT)
+        if not of_key.admitted:
+            call.quota = of_key._replace(stored=None)
+            raise key_quota_exceeded(of_key, core.clock())
+        if of_key.stored is not None:
+            await of_key.stored
+    quota = call.quota = await core.directory.ask(QUOTA, caller.user_id, COUNT)
+    if not quota.admitted:
+        if of_key is not None:
+            core.directory.deliver((Told(KEY_QUOTA, caller.credential_id, ReturnRequest()),))
+        raise quota_exceeded(quota, core.clock())
+    if of_key is not None and (quota.remaining is None or quota.remaining > (of_key.remaining or 0)):
+        call.quota = of_key._replace(plan=quota.plan, stored=quota.stored)
+    require_service_in_scope(call)
+
+
+def require_service_in_scope(call: Call) -> None:
+    """Refuse a request that the sender's API key is not for.
+
+    Raises:
+        NotPermitted: its service is not in the key's scopes, or it changes something and the key only reads.
+    """
+    scopes = call.scopes
+    if scopes is not None and call.counts_as is not None:
+        scopes.require_service(call.counts_as, mutates=call.mutates)
 
 
 async def authenticate(call: Call, credential: str | None) -> None:
@@ -35,8 +82,10 @@ async def authenticate(call: Call, credential: str | None) -> None:
 
     Raises:
         NoCredential, InvalidCredential: there is no credential, or it is not valid.
+        NotPermitted: the API key is not for it.
     """
     call.sent_by(await call.core.credentials.authenticate(credential))
+    require_service_in_scope(call)
 
 
 def deferred_until(call: Call) -> AsyncFuture[Any] | None:

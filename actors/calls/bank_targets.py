@@ -28,6 +28,17 @@ async def target_bank(call: Call, permission: str = "", *, answers: bool = False
         NotFound: there is none of that name that the caller may see.
         NotPermitted: the caller sees it but lacks that permission.
     """
+    return await bank_named(call, call.target.bank or "", permission, answers=answers)
+
+
+async def bank_named(
+    call: Call, name: str, permission: str = "", *, answers: bool = False
+) -> tuple[BankView, BankViewer]:
+    """Read the bank of a name, as `target_bank` does.
+
+    Raises:
+        NotFound, NotPermitted: see there.
+    """
     viewer = BankViewer(call.user.user_id, answers=answers)
 
     async def seen(bank_id: str) -> BankView:
@@ -35,9 +46,10 @@ async def target_bank(call: Call, permission: str = "", *, answers: bool = False
         view, viewer = await _read_bank(call, bank_id, viewer)
         return view
 
-    view = await named(call, "bank", call.target.bank or "", banks.id_by_name, seen)
+    view = await named(call, "bank", name, banks.id_by_name, seen)
     if view is None:
         raise no_such_bank()
+    call.require_in_scope("banks", view.row.id)
     if permission:
         view = await call.ask(BANK, view.row.id, RequirePermission(viewer, permission))
     return view, viewer
@@ -63,6 +75,7 @@ async def recall_in_target_bank(call: Call, text: str, terms: tuple[str, ...], l
     found = await named(call, "bank", call.target.bank or "", banks.id_by_name, recalled)
     if found is None:
         raise no_such_bank()
+    call.require_in_scope("banks", found.row.id)
     return found
 
 
@@ -99,6 +112,7 @@ async def target_agent_of(call: Call, view: BankView, *, withdraws: bool = False
         if not found and withdraws and view.permission == "admin":
             found = await fetch(offers.offered_in(view.row.id, name))
         for agent_id in found:
+            call.require_in_scope("agents", agent_id)
             for row in await fetch(agents.by_id(agent_id)):
                 return row.id, row.owner_id, row.name
     row = (await target_agent(call)).row

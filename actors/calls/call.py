@@ -12,6 +12,7 @@ from actors.quotas.messages import QuotaStatus
 from actors.runtime.directory import ASK_TIMEOUT_S, NotOwner
 from actors.runtime.mailbox import Ask, MessageContext, Progress
 from actors.sessions.messages import Caller
+from actors.sessions.scopes import GATEWAY_ROUTE, Scopes
 
 R = TypeVar("R")
 A = TypeVar("A", bound=Quoting)
@@ -76,6 +77,10 @@ class Call:
     last_event_id: str | None = None
     run: str | None = None
     """The id of the run of a chat in private, once it is answered."""
+    counts_as: str | None = GATEWAY_ROUTE
+    """The service that a key's scopes must allow; GATEWAY_ROUTE for none, None if it is checked later, part by part."""
+    mutates: bool = True
+    """Whether it changes something, which a key's scopes may forbid."""
     by_secret: bool = False
     """Whether a request without a credential has the internal secret."""
     is_act: bool = False
@@ -125,6 +130,21 @@ class Call:
         """The sender. Only commands that need a credential use this."""
         assert self.caller is not None
         return self.caller
+
+    @property
+    def scopes(self) -> Scopes | None:
+        """What the sender's API key may do; None without restrictions."""
+        return None if self.caller is None else self.caller.scopes
+
+    def require_in_scope(self, kind: str, id: str | None) -> None:
+        """Refuse an entity that the sender's API key is not for; see `Scopes.require`.
+
+        Raises:
+            NotPermitted: it is not for it.
+        """
+        scopes = None if self.caller is None else self.caller.scopes
+        if scopes is not None:
+            scopes.require(kind, id)
 
     def ask(self, kind: str, key: str, message: Ask[R], *, timeout: float = ASK_TIMEOUT_S) -> Coroutine[Any, Any, R]:
         """Ask an actor on behalf of this request; await the returned coroutine."""

@@ -23,6 +23,7 @@ async def own_conversation(call: Call, id: str) -> ConversationRow:
     rows = [] if number is None else await call.core.store.fetch(conversations.of_user(number, call.user.user_id))
     if not rows or id != conversation_id(rows[0].number, rows[0].agent_id):
         raise no_such_conversation()
+    call.require_in_scope("agents", rows[0].agent_id)
     return rows[0]
 
 

@@ -75,6 +75,7 @@ async def target_agent_id(call: Call) -> str:
         return (await agent_named(call, call.target.agent)).row.id
     if call.agent_id is None:
         raise no_agent_selected()
+    call.require_in_scope("agents", call.agent_id)
     return call.agent_id
 
 
@@ -98,6 +99,7 @@ async def selected_agent(call: Call) -> AgentView:
         NothingSelected: none is selected, or it is gone or out of sight since.
     """
     if call.agent_id is not None:
+        call.require_in_scope("agents", call.agent_id)
         try:
             return await read_agent(call, call.agent_id)
         except NotFound:
@@ -121,6 +123,7 @@ async def agent_named(call: Call, name: str) -> AgentView:
         raise no_such_agent()
     if user is not None and name_key(user) not in (name_key(view.row.owner), name_key(call.user.user_name)):
         raise no_such_agent()
+    call.require_in_scope("agents", view.row.id)
     return view
 
 
@@ -162,16 +165,36 @@ async def target_domain(call: Call) -> DomainView:
     """
     name = call.target.domain
     if name is not None:
-        view = await named(call, "domain", name, domains.id_by_name, lambda domain_id: read_domain(call, domain_id))
-        if view is None:
-            raise no_such_domain()
-        return view
+        return await domain_named(call, name)
     if call.domain_id is not None:
+        call.require_in_scope("domains", call.domain_id)
         try:
             return await read_domain(call, call.domain_id)
         except NotFound:
             call.domain_id = call.zone_id = None
     raise NothingSelected("No domain is selected: name one as target.domain, or select one with DM_Select.")
+
+
+async def domain_named(call: Call, name: str) -> DomainView:
+    """Read the domain of a name, in any case.
+
+    Raises:
+        NotFound: there is none that the caller may see.
+    """
+    view = await named(call, "domain", name, domains.id_by_name, lambda domain_id: read_domain(call, domain_id))
+    if view is None:
+        raise no_such_domain()
+    call.require_in_scope("domains", view.row.id)
+    return view
+
+
+async def domain_names_in_scope(call: Call, names: list[str]) -> list[str]:
+    """Return those of these names of domains that the sender's API key may see."""
+    scopes = call.scopes
+    if scopes is None or scopes.domains is None:
+        return names
+    allowed = set(await call.core.store.fetch(domains.names_of(scopes.domains)))
+    return [name for name in names if name in allowed]
 
 
 async def read_domain(call: Call, domain_id: str) -> DomainView:
@@ -219,7 +242,9 @@ async def zone_to_say_in(call: Call) -> ZonePlace:
     if domain_id is not None:
         try:
             find = FindZone(DomainViewer(call.user.user_id), name, call.target.zone, call.zone_id)
-            return await call.ask(DOMAIN, domain_id, find)
+            place = await call.ask(DOMAIN, domain_id, find)
+            call.require_in_scope("domains", place.domain_id)
+            return place
         except NotFound:  # the hint is out of date, only the store knows the access, or there is no such zone
             pass
     view, zone = await target_zone(call)
@@ -252,6 +277,7 @@ async def target_agent_in(call: Call, view: DomainView) -> AgentRow:
     found = await call.core.store.fetch(agents.id_by_name(name))
     if not found:
         raise no_such_agent()
+    call.require_in_scope("agents", found[0])
     if not await call.ask(DOMAIN, view.row.id, StandsIn(found[0])):
         return (await agent_named(call, name)).row
     rows = await call.core.store.fetch(agents.by_id(found[0]))

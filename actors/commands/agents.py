@@ -8,10 +8,18 @@ from actors.banks.records import offer_record
 from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name
-from actors.calls.targets import is_for_caller, require_name_in_plan, require_own, target_agent, target_user_id
+from actors.calls.targets import (
+    domain_names_in_scope,
+    is_for_caller,
+    require_name_in_plan,
+    require_own,
+    target_agent,
+    target_user_id,
+)
 from actors.commands.command import AGENT_MEMBERS, ENTITY, NAMED, PAGE, Command, ToolDescription
 from actors.errors import InvalidField, NotPermitted
 from actors.sessions.messages import SelectAgent
+from actors.sessions.scopes import filter_of
 from actors.users.messages import USER, CreateAgent, OnRoster
 from actors.wire import Record
 from persistence import agents, banks, domains, offers, own_conversations
@@ -25,6 +33,7 @@ LISTED_BANKS = 1_000
 async def create(call: Call) -> Answer:
     """AP_Create: create an agent that the caller owns."""
     require_own(call, "agents")
+    call.require_in_scope("agents", None)
     message = CreateAgent(
         name=require_name(call.vx.name or ""),
         description=call.vx.description or "",
@@ -49,18 +58,20 @@ async def read(call: Call) -> Answer:
 
 async def _domains_of(call: Call, view: AgentView) -> list[str]:
     """List the names of the domains that an agent is a member of and the caller sees."""
-    return await call.core.store.fetch(domains.names_of_agent(view.row.id, call.user.user_id))
+    names = await call.core.store.fetch(domains.names_of_agent(view.row.id, call.user.user_id))
+    return await domain_names_in_scope(call, names)
 
 
 async def _banks_of(call: Call, view: AgentView) -> list[str]:
     """List the agent's banks that the caller may see."""
     query = banks.of_agent(view.row.id, call.user.user_id, LISTED_BANKS)
-    return [bank.name for bank in await call.core.store.fetch(query)]
+    is_shown = filter_of(call.scopes, "banks")
+    return [bank.name for bank in await call.core.store.fetch(query) if is_shown(bank.id)]
 
 
 async def _offers_to(call: Call, view: AgentView) -> list[Record]:
     """List the offers to the agent, for its owner only."""
-    if view.row.owner_id != call.user.user_id:
+    if view.row.owner_id != call.user.user_id or (call.scopes is not None and call.scopes.banks is not None):
         return []
     rows = await call.core.store.fetch(offers.of_agent(view.row.id, LISTED_BANKS))
     return [offer_record(row) for row in rows]
@@ -81,9 +92,9 @@ async def list_agents(call: Call) -> Answer:
         query = agents.listed_for(viewer, prefix, after, limit + 1)
     else:
         query = agents.visible_of(await target_user_id(call), viewer, prefix, after, limit + 1)
-    rows = await call.core.store.fetch(query)
+    rows, is_shown = await call.core.store.fetch(query), filter_of(call.scopes, "agents")
     return Answer(
-        profile=[agent_record(row) for row in rows[:limit]],
+        profile=[agent_record(row) for row in rows[:limit] if is_shown(row.id)],
         next=next_cursor(call, name_key(rows[limit - 1].name)) if len(rows) > limit else None,
     )
 

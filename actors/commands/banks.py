@@ -16,6 +16,7 @@ from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name
 from actors.calls.targets import (
+    agent_named,
     is_for_caller,
     own_target_agent,
     require_name_in_plan,
@@ -25,6 +26,7 @@ from actors.calls.targets import (
 )
 from actors.commands.command import BANK_MEMBERS, NAMED, PAGE, Command, ToolDescription
 from actors.errors import MissingField, NotFound
+from actors.sessions.scopes import filter_of
 from actors.users.messages import USER, CreateBank
 from persistence import banks, offers
 from persistence.banks import BankChanges
@@ -36,6 +38,7 @@ from persistence.users import name_key
 async def create(call: Call) -> Answer:
     """MB_Create: create a bank that the caller owns, with one of its agents as admin."""
     require_own(call, "banks")
+    call.require_in_scope("banks", None)
     name = call.vx.name or call.target.bank
     if name is None:
         raise MissingField("missing name field: send a text as `vx.name` or `target.bank`.")
@@ -72,9 +75,9 @@ async def list_banks(call: Call) -> Answer:
         query = banks.listed_for(viewer, prefix, after, limit + 1)
     else:
         query = banks.visible_of(await target_user_id(call), viewer, prefix, after, limit + 1)
-    rows = await call.core.store.fetch(query)
+    rows, is_shown = await call.core.store.fetch(query), filter_of(call.scopes, "banks")
     return Answer(
-        profile=[bank_record(row) for row in rows[:limit]],
+        profile=[bank_record(row) for row in rows[:limit] if is_shown(row.id)],
         next=next_cursor(call, name_key(rows[limit - 1].name)) if len(rows) > limit else None,
     )
 
@@ -85,7 +88,10 @@ async def list_banks(call: Call) -> Answer:
 async def list_agents(call: Call) -> Answer:
     """MB_AgentList: a page of the agents that are attached to a bank or offered it, or one of them."""
     view, _ = await target_bank(call, "read")
-    return await _attachments(call, view, cursor(call, str) or "", call.target.agent)
+    name, scopes = call.target.agent, call.scopes
+    if name is not None and scopes is not None and scopes.agents is not None:
+        await agent_named(call, name)
+    return await _attachments(call, view, cursor(call, str) or "", name)
 
 
 async def _attachments(call: Call, view: BankView, after: str, agent: str | None = None) -> Answer:

@@ -28,6 +28,7 @@ from actors.domains.messages import DOMAIN, NotInDomain, Said, SayInZone
 from actors.engines.message import Utterance
 from actors.engines.turn import Memory, Persona
 from actors.errors import NotFound
+from actors.sessions.scopes import filter_of
 from actors.wire import Record
 from persistence import agents, conversations, zones
 from persistence.agents import AgentRow
@@ -136,6 +137,8 @@ async def _say(call: Call, spoken_to: AgentView | None) -> Answer:
     named = list(dict.fromkeys(_mention.findall(content)))[:MAX_MENTIONS] if "@" in content else ()
     if named:
         members = await call.core.store.fetch(agents.online_members_named(place.domain_id, named))
+        is_allowed = filter_of(call.scopes, "agents")
+        members = [member for member in members if is_allowed(member.id)]
         answering += [member for member in members if member.id not in {agent.id for agent in answering}]
     message = SayInZone(
         place.viewer,
@@ -145,6 +148,7 @@ async def _say(call: Call, spoken_to: AgentView | None) -> Answer:
         answering=tuple([_persona(agent) for agent in answering]),
         memories=tuple([await _memories(call, agent, spoken_to, content) for agent in answering]),
         spoken_to=spoken_to is not None,
+        with_tools=call.scopes is None or not call.scopes.restrict,
         resumes=None if call.resumes is None else await _resumed(call, call.resumes, place.zone_id),
     )
     unsent = ""

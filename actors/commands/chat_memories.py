@@ -28,6 +28,9 @@ async def memories_for_chat(
     is told if no bank is left.
     """
     searched = await call.core.store.fetch(banks.recalled_by(agent_id, call.user.user_id, CHAT_BANKS))
+    if call.scopes is not None:
+        links = None  # there may be banks that the key is not for
+        searched = [bank for bank in searched if call.scopes.allow("banks", bank.id)]
     if not searched and links is not None:
         call.core.directory.tell(AGENT, agent_id, NoBanksLeft(links))
     if not searched:

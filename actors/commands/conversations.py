@@ -21,6 +21,7 @@ from actors.conversations.stored import from_row
 from actors.errors import InvalidField, NotFound
 from actors.ids import new_number
 from actors.runtime.directory import NotOwner
+from actors.sessions.scopes import filter_of
 from persistence import agents, conversation_copies, own_conversations
 from persistence.conversations import ConversationRow
 from persistence.own_conversations import Used
@@ -67,11 +68,11 @@ async def list_conversations(call: Call) -> Answer:
     agent_id = None if call.target.agent is None else (await target_agent(call)).row.id
     upto, after = (ALWAYS, None) if sent is None else _read_cursor(sent)
     listed = await call.core.store.fetch(own_conversations.listed(call.user.user_id, agent_id, upto, after, limit + 1))
-    last = listed[limit - 1][0] if len(listed) > limit else None
+    last, is_shown = listed[limit - 1][0] if len(listed) > limit else None, filter_of(call.scopes, "agents")
     if sent is None and last is not None:
         upto = max(call.core.clock(), listed[0][0].at)  # a node's clock may be ahead of this one's
     return Answer(
-        profile=[conversation_record(row) for _, row in listed[:limit]],
+        profile=[conversation_record(row) for _, row in listed[:limit] if is_shown(row.agent_id)],
         next=None if last is None else next_cursor(call, f"{upto} {last.at} {last.number}"),
     )
 
@@ -104,8 +105,13 @@ async def search_messages(call: Call) -> Answer:
     found = await search(
         call.core.store, call.user.user_id, call.request.content or "", limit, agent_id=agent_id, conversation=number
     )
+    is_shown = filter_of(call.scopes, "agents")
     return Answer(
-        content=[message_record(from_row(row), None, conversation_id(number, agent)) for number, agent, row in found]
+        content=[
+            message_record(from_row(row), None, conversation_id(number, agent))
+            for number, agent, row in found
+            if is_shown(agent)
+        ]
     )
 
 

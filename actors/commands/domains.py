@@ -10,6 +10,7 @@ from actors.domains.messages import DOMAIN, DestroyDomain, UpdateDomain, no_memb
 from actors.domains.records import domain_record, membership_record
 from actors.errors import NotPermitted
 from actors.sessions.messages import SelectZone
+from actors.sessions.scopes import filter_of
 from actors.users.messages import USER, CreateDomain
 from persistence import domains
 from persistence.agents import AgentRow
@@ -20,6 +21,7 @@ from persistence.users import name_key
 async def create(call: Call) -> Answer:
     """DM_Create: create a domain with its lobby, founded by one of the caller's agents."""
     require_own(call, "domains")
+    call.require_in_scope("domains", None)
     name = require_name(call.vx.name or "")
     founder = _own(await target_agent(call), call)
     message = CreateDomain(
@@ -52,9 +54,9 @@ async def list_domains(call: Call) -> Answer:
     """DM_List: the domains that the caller sees; `target.domain` is a name prefix."""
     limit = page_limit(call)
     query = domains.visible_to(call.user.user_id, call.target.domain or "", cursor(call, str) or "", limit + 1)
-    rows = await call.core.store.fetch(query)
+    rows, is_shown = await call.core.store.fetch(query), filter_of(call.scopes, "domains")
     return Answer(
-        profile=[domain_record(row) for row in rows[:limit]],
+        profile=[domain_record(row) for row in rows[:limit] if is_shown(row.id)],
         next=next_cursor(call, name_key(rows[limit - 1].name)) if len(rows) > limit else None,
     )
 

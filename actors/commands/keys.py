@@ -1,13 +1,21 @@
 """API keys and sandbox keys."""
 
 import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
 
 from actors.addresses import place_of
+from actors.calls.bank_targets import bank_named
 from actors.calls.call import Call
-from actors.errors import NotPermitted
+from actors.calls.known_members import MAX_COMPARED
+from actors.calls.targets import agent_named, domain_named
+from actors.commands.table import COMMANDS
+from actors.errors import InvalidField, NotPermitted
 from actors.ids import new_id
 from actors.plans import DAY_MS, require_entitled
 from actors.quotas.messages import QUOTA, QuotaStatus, ReadQuota
+from actors.sessions.scopes import stored_scopes
 from actors.sessions.tokens import API_KEY, SANDBOX_KEY, new_token, token_hash
 from actors.users.messages import USER, CreateKey, ReadUser
 from persistence import credentials, users
@@ -31,16 +39,72 @@ def _require_session(call: Call) -> None:
         raise NotPermitted("API keys are made and listed with a session: log on with US_LogOn and send its token.")
 
 
-async def create_key(call: Call, name: str, expires_in_days: int | None) -> tuple[CreateKey, str]:
+@dataclass(frozen=True, slots=True)
+class AskedScopes:
+    """What a new key is to be for: services, and entities by name; None for no restriction."""
+
+    services: list[str] | None = None
+    agents: list[str] | None = None
+    banks: list[str] | None = None
+    domains: list[str] | None = None
+    read_only: bool = False
+    admin: bool = False
+
+
+async def create_key(
+    call: Call, name: str, expires_in_days: int | None, scopes: AskedScopes | None, day_limit: int | None
+) -> tuple[CreateKey, str]:
     """Prepare an API key: the message to the user's actor, and the key itself, shown only this once.
 
     Raises:
         NotPermitted: the request came with a key.
+        NotFound: there is no such agent, bank or domain that the caller may see.
+        InvalidField: there is no such service.
     """
     _require_session(call)
+    stored = None if scopes is None else await _resolved(call, scopes)
     key = new_token(API_KEY)
     lives_ms = None if expires_in_days is None else expires_in_days * DAY_MS
-    return CreateKey(name, key[:PREFIX_CHARS], token_hash(key), lives_ms), key
+    return CreateKey(name, key[:PREFIX_CHARS], token_hash(key), lives_ms, stored, day_limit), key
+
+
+async def _resolved(call: Call, asked: AskedScopes) -> str:
+    """Write scopes as they are stored, with ids in place of names."""
+    for service in asked.services or ():
+        _require_service(service)
+
+    async def agent(name: str) -> str:
+        return (await agent_named(call, name)).row.id
+
+    async def bank(name: str) -> str:
+        return (await bank_named(call, name))[0].row.id
+
+    async def domain(name: str) -> str:
+        return (await domain_named(call, name)).row.id
+
+    entities = {
+        "agents": await _ids(asked.agents, agent),
+        "banks": await _ids(asked.banks, bank),
+        "domains": await _ids(asked.domains, domain),
+    }
+    return stored_scopes(asked.services, entities, read_only=asked.read_only, admin=asked.admin)
+
+
+async def _ids(names: list[str] | None, find: Callable[[str], Awaitable[str]]) -> dict[str, str] | None:
+    return None if names is None else {await find(name): name for name in names}
+
+
+def _require_service(service: str) -> None:
+    """Check a service of scopes: a name, or a group as `AP_*`.
+
+    Raises:
+        InvalidField: there is none.
+    """
+    known = {*COMMANDS, *(f"{name.partition('_')[0]}_*" for name in COMMANDS)}
+    if service not in known:
+        nearest = get_close_matches(service[:MAX_COMPARED], known, 1)
+        hint = f" (the nearest is {nearest[0]})" if nearest else ""
+        raise InvalidField(f"Invalid value of scopes.services: there is no service {service[:MAX_COMPARED]!r}{hint}.")
 
 
 async def list_keys(call: Call) -> list[SessionRow]:

@@ -10,12 +10,13 @@ from actors.banks.messages import no_such_memory
 from actors.calls.bank_targets import target_bank
 from actors.calls.call import Call
 from actors.calls.request import parse
-from actors.calls.targets import target_zone
+from actors.calls.targets import domain_names_in_scope, target_zone
 from actors.conversations.stored import from_row
 from actors.domains.messages import DomainView, no_member
 from actors.engines.message import Utterance
 from actors.errors import NotFound
 from actors.library.messages import no_such_skill
+from actors.sessions.scopes import GATEWAY_ROUTE, filter_of
 from persistence import banks, domains, memories, skills, zones
 from persistence.banks import BankRow
 from persistence.domains import ZoneName, ZoneRow
@@ -35,12 +36,45 @@ NEWEST = 2**62
 
 async def readable_banks(call: Call, after_key: str, limit: int, prefix: str = "") -> list[BankRow]:
     """List the banks that the caller may read, by name: its own, and those that its agents are attached to."""
-    return await call.core.store.fetch(banks.listed_for(call.user.user_id, prefix, after_key, limit))
+    found: list[BankRow] = []
+    if not _allows(call, "MB_List"):
+        return found
+    is_shown = filter_of(call.scopes, "banks")
+    while True:
+        rows = await call.core.store.fetch(banks.listed_for(call.user.user_id, prefix, after_key, limit))
+        found += [row for row in rows if is_shown(row.id)]
+        if len(rows) < limit or len(found) >= limit:
+            return found[:limit]
+        after_key = name_key(rows[-1].name)
 
 
 async def readable_zones(call: Call, after: tuple[str, str], limit: int) -> list[ZoneName]:
     """List the zones that the caller may read, by names: those of domains where it has a member agent."""
-    return await call.core.store.fetch(domains.zones_of_member(call.user.user_id, after, limit))
+    found: list[ZoneName] = []
+    if not _allows(call, "ZN_List"):
+        return found
+    while True:
+        rows = await call.core.store.fetch(domains.zones_of_member(call.user.user_id, after, limit))
+        shown = set(await domain_names_in_scope(call, [row.domain for row in rows]))
+        found += [row for row in rows if row.domain in shown]
+        if len(rows) < limit or len(found) >= limit:
+            return found[:limit]
+        after = rows[-1].domain_key, rows[-1].zone_key
+
+
+def _allows(call: Call, service: str) -> bool:
+    """Return whether the sender's API key may use a service, so that lists show what it gives."""
+    return call.scopes is None or call.scopes.allow_service(service)
+
+
+def _require(call: Call, service: str) -> None:
+    """Refuse what a service gives to an API key that is not for it.
+
+    Raises:
+        NotPermitted: the key is not for it.
+    """
+    if call.scopes is not None:
+        call.scopes.require_service(service, mutates=False)
 
 
 class BankPage(NamedTuple):
@@ -57,6 +91,7 @@ async def read_bank(call: Call, bank: str, after: int) -> BankPage:
     Raises:
         NotFound, NotPermitted: there is no such bank that the caller may see, or may read.
     """
+    _require(call, "MB_Read")
     call.says(parse({"target": {"bank": bank}}))
     view, _ = await target_bank(call, "read")
     rows = await call.core.store.fetch(memories.uncensored_after(view.row.id, after, PAGE + 1))
@@ -71,6 +106,7 @@ async def read_memory(call: Call, bank: str, name: str) -> tuple[BankRow, list[M
         NotFound, NotPermitted: there is no such bank that the caller may see, or may read, or no such memory in it; a
             censored one is none.
     """
+    _require(call, "MB_Read")
     call.says(parse({"target": {"bank": bank}, "vx": {"name": name}}))
     view, _ = await target_bank(call, "read")
     rows = await call.core.store.fetch(memories.chosen(view.row.id, Choice(name)))
@@ -104,6 +140,7 @@ async def read_zone(call: Call, domain: str, zone: str, before: int = NEWEST) ->
 
 
 async def _readable_zone(call: Call, domain: str, zone: str) -> tuple[DomainView, ZoneRow]:
+    _require(call, "ZN_Read")
     call.says(parse({"target": {"domain": domain, "zone": zone}}))
     if call.target.domain is None or call.target.zone is None:  # a blank name; nothing selected stands in for it
         raise NotFound("Name a domain and a zone.")
@@ -145,6 +182,7 @@ async def watched(call: Call, kind: str, names: tuple[str, ...]) -> Watched:
     """
     match kind, names:
         case "bank", (bank,):
+            _require(call, "MB_Read")
             call.says(parse({"target": {"bank": bank}}))
             view, _ = await target_bank(call, "read")
             return Watched(view.row.id)
@@ -163,7 +201,7 @@ async def watched(call: Call, kind: str, names: tuple[str, ...]) -> Watched:
 
 async def skills_of(call: Call) -> list[SkillRow]:
     """List the caller's skills, by name."""
-    return await call.core.store.fetch(skills.of_user(call.user.user_id))
+    return await call.core.store.fetch(skills.of_user(call.user.user_id)) if _allows(call, GATEWAY_ROUTE) else []
 
 
 async def read_skill(call: Call, name: str) -> tuple[SkillRow, str]:
@@ -186,6 +224,7 @@ async def read_skill_file(call: Call, name: str, path: str) -> bytes:
     Raises:
         NotFound: there is none.
     """
+    _require(call, GATEWAY_ROUTE)
     found = await call.core.store.fetch(skills.file_of(call.user.user_id, name, path))
     if not found:
         raise no_such_skill()
@@ -206,6 +245,7 @@ async def memory_names(call: Call, bank: str, prefix: str, limit: int) -> list[s
     Raises:
         NotFound, NotPermitted: there is no such bank that the caller may see, or may read.
     """
+    _require(call, "MB_Read")
     call.says(parse({"target": {"bank": bank}}))
     view, _ = await target_bank(call, "read")
     names = await call.core.store.fetch(memories.uncensored_names(view.row.id, prefix, limit))
@@ -214,7 +254,10 @@ async def memory_names(call: Call, bank: str, prefix: str, limit: int) -> list[s
 
 async def domain_names(call: Call, prefix: str, limit: int) -> list[str]:
     """List the names of the domains whose zones the caller may read, by prefix."""
-    return await call.core.store.fetch(domains.names_of_member(call.user.user_id, prefix, limit))
+    if not _allows(call, "ZN_List"):
+        return []
+    names = await call.core.store.fetch(domains.names_of_member(call.user.user_id, prefix, limit))
+    return await domain_names_in_scope(call, names)
 
 
 async def zone_names(call: Call, domain: str, prefix: str, limit: int) -> list[str]:

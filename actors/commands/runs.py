@@ -147,6 +147,7 @@ async def _stored(call: Call, run_id: str) -> Run:
     run = message_id and await call.core.store.read(_read(run_id, call.user.user_id, message_id))
     if not run:
         raise NotFound("There is no such run of yours; it is gone with its conversation, or its id is another one.")
+    call.require_in_scope("agents", run.agent_id)
     return run
 
 

@@ -273,7 +273,11 @@ async def send_chat(
 
     Raises:
         NotFound: there is no such agent that the caller may see.
+        NotPermitted: the caller's API key is not for it.
     """
+    call.require_in_scope("agents", agent_id)
+    if call.scopes is not None and call.scopes.restrict:
+        message = replace(message, with_tools=False)
     memories: tuple[Memory, ...] = ()
 
     def answer_of(sent: ChatSent | MemoriesNeeded | RanBefore) -> A | _NotSent:

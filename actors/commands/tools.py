@@ -14,6 +14,7 @@ from actors.engines.openai.tools import ToolAnswer
 from actors.errors import InvalidField, MissingField, NotFound, ServiceError
 from actors.ids import new_id
 from actors.sessions.messages import Caller
+from actors.sessions.scopes import Scopes
 from actors.tools.catalog import BUILT_IN
 from actors.tools.http import require_headers
 from actors.tools.messages import (
@@ -158,8 +159,10 @@ async def _known(core: Core, server_id: str) -> list[Tool]:
     return [Tool(f"{view.row.name}.{tool.name}", tool.description, tool.input_schema) for tool in tools]
 
 
-async def invoke(core: Core, user_id: str, tool: str, arguments: dict[str, Any]) -> ToolResult:
-    """Call one of a user's tools by its full name, `server.tool`.
+async def invoke(
+    core: Core, user_id: str, tool: str, arguments: dict[str, Any], scopes: Scopes | None = None
+) -> ToolResult:
+    """Call one of a user's tools by its full name, `server.tool`; `scopes` bound what the gateway's own tools show.
 
     Raises:
         NotFound: there is no such tool (3000).
@@ -178,7 +181,7 @@ async def invoke(core: Core, user_id: str, tool: str, arguments: dict[str, Any])
         return await core.directory.ask(TOOL_SERVER, server_id, InvokeTool(name, arguments), timeout=timeout)
     user = await core.directory.ask(USER, user_id, ReadUser())
     call = Call(core, request_id="", address="")
-    call.sent_by(Caller("", user_id, user.name))
+    call.sent_by(Caller("", user_id, user.name, scopes=scopes))
     result = await built_in_tools.run(call, name, arguments)
     if result is None:
         raise no_such_tool()

@@ -68,6 +68,7 @@ class Chat(NamedTuple):
     key: RunKey | None = None
     options: EngineOptions | None = None
     begun: Callable[[RunBegun], None] | None = None
+    with_tools: bool = True
 
     def fail_once(self, saved: AsyncFuture[None], error: ServiceError) -> None:
         """Fail the chat once the user's message is saved, because the error says that the message is kept."""

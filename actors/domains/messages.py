@@ -165,6 +165,8 @@ class SayInZone(Ask[Said]):
     spoken_to: bool = False
     resumes: Utterance | None = None
     """The message itself, if it is stored already and has no reply yet."""
+    with_tools: bool = True
+    """Whether engines may use the user's tools and skills; not for an API key that may do less than its user."""
 
 
 def no_such_zone() -> NotFound:

@@ -142,7 +142,8 @@ class ZoneTalk:
         """Yield a turn for each agent that replies, each made late, because a membership may end meanwhile."""
         for persona, memories in zip(message.answering, message.memories, strict=True):
             member, speaker_id = self._host.memberships.get(persona.id), message.viewer.user_id
-            owner_id = speaker_id if member is not None and member.owner_id == speaker_id else ""
+            is_own = message.with_tools and member is not None and member.owner_id == speaker_id
+            owner_id = speaker_id if is_own else ""
             archive = None if zone.archive.is_empty and not self._engine.streams else zone.archive
             yield Turn(
                 persona,

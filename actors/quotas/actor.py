@@ -15,7 +15,8 @@ from actors.runtime.mailbox import OwnTell
 from actors.webhooks.outbox import Outbox
 from actors.wire import iso
 from persistence import quotas
-from persistence.store import Store, Unit, Write
+from persistence.quotas import QuotaRow
+from persistence.store import Query, Store, Unit, Write
 
 MAX_BLOCK = 64
 """The largest number of requests reserved ahead; one percent of the limit if that is less."""
@@ -71,12 +72,14 @@ class QuotaActor(DurableActor):
         "_reserved",
         "_reserving",
         "_stored",
+        "_thresholds",
     )
 
     def __init__(self, key: str, store: Store, clock: Clock, outbox: Outbox) -> None:
         super().__init__(key, store)
         self._clock = clock
         self._outbox = outbox
+        self._thresholds = THRESHOLDS
         self._plan = ""
         self._limit: int | None = None
         self._day = 0
@@ -97,13 +100,24 @@ class QuotaActor(DurableActor):
         Raises:
             InvalidCredential: the user is gone, and its credentials with it.
         """
-        found = await self.store.fetch(quotas.of_user(self.key))
+        found = await self.store.fetch(self._stored_window())
         if not found:
             raise InvalidCredential("The user of this credential is gone; register or log on anew.")
         row = found[0]
         self._plan, self._limit = row.plan, daily_limit(row.plan, row.plan_limit)
         self._day, self._ends_at, self._reported = row.day, (row.day + 1) * DAY_MS, row.told
         self._count = self._reserved = self._stored = row.reserved
+
+    def _stored_window(self) -> Query[QuotaRow]:
+        return quotas.of_user(self.key)
+
+    def _reservation(self, day: int, bound: int) -> Write:
+        return quotas.reserve(self.key, day, bound, self._reported)
+
+    def count_back(self) -> None:
+        """Take one request of the day off the count."""
+        if self._count > 0 and self._clock() < self._ends_at:
+            self._count -= 1
 
     # counting
 
@@ -142,7 +156,7 @@ class QuotaActor(DurableActor):
         if self._limit is not None:
             bounds += [
                 self._limit,
-                *(-(-percent * self._limit // 100) - 1 for percent in THRESHOLDS if percent > self._reported),
+                *(-(-percent * self._limit // 100) - 1 for percent in self._thresholds if percent > self._reported),
             ]
         self._quiet_until = min(bounds)
 
@@ -189,7 +203,7 @@ class QuotaActor(DurableActor):
                 self._stored = max(self._stored, bound)
 
         return self.commit(
-            quotas.reserve(self.key, day, bound, self._reported),
+            self._reservation(day, bound),
             *events,
             applied=applied,
             awaited=False,
@@ -213,13 +227,13 @@ class QuotaActor(DurableActor):
         limit = self._limit
         if limit is None:
             return self._reported
-        return max([self._reported, *(percent for percent in THRESHOLDS if self._count * 100 >= percent * limit)])
+        return max([self._reported, *(percent for percent in self._thresholds if self._count * 100 >= percent * limit)])
 
     def _report(self, crossed: int, at: int) -> QuotaStatus:
         """Store an event for each threshold crossed; the answer to the request that crossed it waits for the commit."""
         events = [
             write
-            for percent in THRESHOLDS
+            for percent in self._thresholds
             if self._reported < percent <= crossed
             for write in self._event("quota.threshold.reached", at, threshold=percent)
         ]
@@ -288,7 +302,7 @@ class QuotaActor(DurableActor):
 
     async def on_end(self) -> None:
         """Store the exact count, and report the last refusals."""
-        writes = (quotas.reserve(self.key, self._day, self._count, self._reported), *self._refusals_event())
+        writes = (self._reservation(self._day, self._count), *self._refusals_event())
         await self.store.commit(Unit(writes, (self.incarnation,)))
 
     def concerns(self, user_id: str) -> bool:

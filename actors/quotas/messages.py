@@ -10,6 +10,9 @@ from actors.runtime.mailbox import Ask, Tell
 QUOTA = "quota"
 """The kind of quota actors."""
 
+KEY_QUOTA = "key_quota"
+"""The kind of the quota actors of API keys."""
+
 
 class QuotaStatus(NamedTuple):
     """A user's quota of the day: `limit` is None if unlimited, `resets_at` in ms since the epoch.
@@ -54,11 +57,24 @@ class ReadQuota(Ask[QuotaStatus]):
 
 
 @dataclass(frozen=True, slots=True)
+class ReturnRequest(Tell):
+    """A request that was counted for a key was refused for its user, so it does not count."""
+
+
+@dataclass(frozen=True, slots=True)
 class PlanChanged(Tell):
     """The user is on another plan from now on."""
 
     plan: str
     plan_limit: int | None
+
+
+def key_quota_exceeded(status: QuotaStatus, now: int) -> QuotaExceeded:
+    """Make the error for a request beyond the day's limit of a key."""
+    return QuotaExceeded(
+        f"The {status.limit:,} requests a day of this API key are used up until 00:00 UTC; wait, or use another key.",
+        retry_after=status.seconds_left(now),
+    )
 
 
 def quota_exceeded(status: QuotaStatus, now: int) -> QuotaExceeded:

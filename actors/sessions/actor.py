@@ -27,6 +27,7 @@ from actors.sessions.messages import (
     role_of,
     suspended,
 )
+from actors.sessions.scopes import scopes_of
 from persistence import credentials
 from persistence.credentials import SessionRow
 from persistence.store import FOREIGN_KEY, ROWS, Store, Unit, Write
@@ -77,6 +78,7 @@ class SessionActor(DurableActor):
             session.zone_id,
             self.kind,
             role_of(session.user_name, session.role, self._operators),
+            scopes_of(session.scopes, session.day_limit),
         )
 
     @handles(Authorize)

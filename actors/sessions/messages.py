@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from actors.errors import InvalidCredential, NotFound, UserSuspended
 from actors.runtime.mailbox import Ask, Tell
+from actors.sessions.scopes import Scopes
 from persistence.credentials import SessionRow
 from persistence.users import name_key
 
@@ -34,6 +35,8 @@ class Caller:
     """The kind of the credential's actor: session or key."""
     role: str = "user"
     """The user's role: user, auditor or operator."""
+    scopes: Scopes | None = None
+    """What an API key may do; None for a session, and for a key without restrictions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,8 @@ def new_key(user: UserRow, message: CreateKey, now: int) -> SessionRow:
         name=message.name,
         prefix=message.prefix,
         expires_at=None if message.lives_ms is None else now + message.lives_ms,
+        scopes=message.scopes,
+        day_limit=message.day_limit,
     )
 
 

@@ -107,12 +107,17 @@ class ResetSecret(Ask[UserRow]):
 
 @dataclass(frozen=True, slots=True)
 class CreateKey(Ask[SessionRow]):
-    """Create an API key of this user, if its plan has them; with `lives_ms` None it never expires."""
+    """Create an API key of this user, if its plan has them; with `lives_ms` None it never expires.
+
+    `scopes` (JSON) and `day_limit` (requests) are what it may do, as `credentials.SessionRow` has them.
+    """
 
     name: str
     prefix: str
     token_hash: bytes
     lives_ms: int | None
+    scopes: str | None = None
+    day_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

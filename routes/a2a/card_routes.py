@@ -75,6 +75,7 @@ ROUTES = (
         query=CatalogAsked,
         entrance="open",
         door=HTTP_JSON,
+        service="AP_List",
     ),
     Route(
         "GET",
@@ -88,5 +89,6 @@ ROUTES = (
         entrance="guest",
         counts=False,
         door=HTTP_JSON,
+        service="AP_Read",
     ),
 )

@@ -141,7 +141,8 @@ class CommandBus:
             body = request.parsed
         assert command is not None
         assert body is not None
-        call.service = command.service
+        call.service = call.counts_as = command.service
+        call.mutates = command.mutates
         await next_turn(request.body)
         answered, home, passage = self._answered, None, self.passage
         if passage is not None and not request.forwarded:

@@ -97,6 +97,7 @@ class RunServer:
 
     async def _admitted(self, run: Run) -> bytes:
         call = Call(self._exchange.core, run.request_id, run.address, run.name)
+        call.counts_as = None  # the node that received the request knows it, and checks the scopes
         try:
             await admit(call, credential_of(run.headers.get))
             await count_stored(call)

@@ -6,14 +6,34 @@ from pydantic import Field
 
 from actors.calls.request import Body, RequiredReference
 from actors.commands import keys
+from actors.commands.keys import AskedScopes
 from actors.quotas.records import window_of
 from actors.sessions.records import key_record
 from actors.users.messages import USER, RevokeKey
 from actors.wire import iso
 from routes.gateway.route import Route, RouteCall, RouteReply
-from routes.openapi.schemas import PLAN, TIME, array, ident, nullable, number, record, text
+from routes.openapi.schemas import PLAN, TIME, Schema, array, flag, ident, nullable, number, record, ref, text
 
 MAX_DAYS = 3650
+
+
+MAX_LISTED = 100
+
+Names = Annotated[list[RequiredReference], Field(max_length=MAX_LISTED)]
+
+
+class KeyScopes(Body):
+    """What a key may do; an absent list is no restriction, an empty one allows nothing."""
+
+    services: Names | None = Field(
+        None,
+        description="Services by name, or groups as `AP_*`; of the routes beside the bus only those of open protocols.",
+    )
+    agents: Names | None = Field(None, description="Agents by name; kept by id, so a new name changes nothing.")
+    banks: Names | None = Field(None, description="Banks by name.")
+    domains: Names | None = Field(None, description="Domains by name.")
+    read_only: bool = Field(False, description="Whether it changes nothing, so it can't chat either.")
+    admin: bool = Field(False, description="Whether it opens the operator's routes as its user's session does.")
 
 
 class NewKey(Body):
@@ -23,13 +43,18 @@ class NewKey(Body):
     expires_in_days: Annotated[int, Field(ge=1, le=MAX_DAYS)] | None = Field(
         None, description="Days from now until it expires; absent: never."
     )
+    scopes: KeyScopes | None = Field(None, description="What it may do; absent: all that its user may.")
+    limit: Annotated[int, Field(ge=1, le=2**53)] | None = Field(
+        None, description="Its requests per UTC day, which also count for its user; absent: only the user's limit."
+    )
 
 
 async def create(request: RouteCall) -> RouteReply:
     """Create an API key; only this answer shows it."""
     body: NewKey = request.body
     call = request.call
-    message, key = await keys.create_key(call, body.name, body.expires_in_days)
+    scopes = None if body.scopes is None else AskedScopes(**body.scopes.model_dump())
+    message, key = await keys.create_key(call, body.name, body.expires_in_days, scopes, body.limit)
 
     def created(row: Any) -> RouteReply:
         shown = key_record(row)
@@ -71,6 +96,30 @@ _KEY = {
     "created_at": TIME,
     "expires_at": nullable(TIME),
 }
+_SCOPES = {
+    "scopes": {"type": "object", "allOf": [ref("ShownScopes")], "description": "Shown if they were given."},
+    "limit": number("Requests a day; shown if it was given."),
+}
+SCHEMAS: dict[str, Schema] = {
+    "ShownScopes": record(
+        "What a key may do, with the names as they were given; null is no restriction.",
+        services=nullable(array(text())),
+        agents=nullable(array(text())),
+        banks=nullable(array(text())),
+        domains=nullable(array(text())),
+        read_only=flag(),
+        admin=flag(),
+    )
+}
+
+
+def _key(description: str, **more: Schema) -> Schema:
+    """Return the schema of a key with its optional members."""
+    made = record(description, **_KEY, **more)
+    made["properties"] |= _SCOPES
+    return made
+
+
 _SECRET = text("The key; only this answer shows it.", pattern="^pl[kx]_[0-9A-Za-z]{38}$")
 
 ROUTES = (
@@ -101,12 +150,12 @@ ROUTES = (
         "API Keys",
         "Create an API key; needs a session and an entitlement.",
         create,
-        reply=record("An API key; only this answer shows it.", **_KEY, key=_SECRET),
+        reply=_key("An API key; only this answer shows it.", key=_SECRET),
         status=201,
         body=NewKey,
-        errors=(403, 409),
+        errors=(404, 409),
         mutates=True,
-        example={"name": "nightly job", "expires_in_days": 90},
+        example={"name": "nightly job", "expires_in_days": 90, "scopes": {"services": ["AP_Chat"]}, "limit": 500},
     ),
     Route(
         "GET",
@@ -115,7 +164,7 @@ ROUTES = (
         "API Keys",
         "List the API keys; needs a session and an entitlement.",
         list_keys,
-        reply=record("The API keys.", api_keys=array(record("An API key.", **_KEY, last_used_at=nullable(TIME)))),
+        reply=record("The API keys.", api_keys=array(_key("An API key.", last_used_at=nullable(TIME)))),
         errors=(403,),
     ),
     Route(

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from actors.calls.call import Call
 from actors.calls.request import Body
+from actors.sessions.scopes import GATEWAY_ROUTE
 from routes.doors.answer_stream import AnswerStream
 from routes.doors.door import JSON, Door
 from routes.http.background import BackgroundTasks
@@ -118,6 +119,8 @@ class Route:
             repeat finds the first one; it ignores Idempotency-Key.
         endless: True for a streamed read without end. It runs at the node of its connection, and the quota doesn't
             count one that is taken up again with Last-Event-ID.
+        service: the service as which it counts for the scopes of an API key; by default a door's route counts as
+            AP_Chat, and others as none.
     """
 
     method: str
@@ -147,6 +150,12 @@ class Route:
     fast: Callable[[bytes], bool] | None = None
     repeatable: bool = False
     endless: bool = False
+    service: str = GATEWAY_ROUTE
+
+    @property
+    def counts_as(self) -> str:
+        """The service that the scopes of an API key must allow; that of a door is AP_Chat unless it says another."""
+        return self.service or (GATEWAY_ROUTE if self.door is None else "AP_Chat")
 
     @property
     def takes_key(self) -> bool:

@@ -102,8 +102,9 @@ ROUTES = (
         "Read a run: an AP_Chat on its way, or after its end.",
         read,
         reply=ref("Run"),
-        errors=(404,),
+        errors=(403, 404),
         counts=False,
+        service="AP_Chat",
     ),
     Route(
         "GET",
@@ -113,9 +114,10 @@ ROUTES = (
         "Stream the events of a run, from Last-Event-ID on.",
         events,
         may_be_empty=True,
-        errors=(400, 404),
+        errors=(400, 403, 404),
         streams=True,
         counts=False,
+        service="AP_Chat",
     ),
     Route(
         "POST",
@@ -125,8 +127,9 @@ ROUTES = (
         "Stop the agent's engine; what it said so far is stored.",
         cancel,
         reply=ref("Run"),
-        errors=(404,),
+        errors=(403, 404),
         mutates=True,
         repeatable=True,
+        service="AP_Chat",
     ),
 )

@@ -143,6 +143,7 @@ class GatewayRoutes:
 
     async def _carried_out(self, arrival: Arrival, route: Route, params: dict[str, str], call: Call) -> _CarriedOut:
         """Run the checks in the order of the contract, then the handler."""
+        call.counts_as, call.mutates = route.counts_as, route.mutates
         if route.entrance == "internal":
             self._internal_auth.check(arrival.header)
         elif route.entrance == "operator":

@@ -39,6 +39,7 @@ ROUTE_TAGS = tuple(dict.fromkeys(["Gateway", *(route.tag for route in ROUTES)]))
 """The tags of their groups in the OpenAPI document."""
 
 SCHEMAS = {
+    **keys.SCHEMAS,
     **webhook_schemas.SCHEMAS,
     **tools.SCHEMAS,
     **runs.SCHEMAS,

@@ -76,7 +76,7 @@ async def install(request: RouteCall) -> RouteReply:
 async def invoke(request: RouteCall) -> RouteReply:
     """Call a tool."""
     call, body = request.call, request.body
-    result = await tools.invoke(call.core, call.user.user_id, body.tool, body.arguments or {})
+    result = await tools.invoke(call.core, call.user.user_id, body.tool, body.arguments or {}, call.scopes)
     return RouteReply({"content": result.content, "is_error": result.is_error}, quoted=result.quoted)
 
 

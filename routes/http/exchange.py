@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from sanic import Request
 
-from actors.calls.admission import admit, audit_of
+from actors.calls.admission import admit, audit_of, require_service_in_scope
 from actors.calls.call import A, Call, Elsewhere
 from actors.calls.context import prepare_context
 from actors.core import Core
@@ -123,6 +123,7 @@ class Exchange:
             await admit(call, credential)
         else:
             await self.forwarding.admit(call, home, credential)
+            require_service_in_scope(call)
 
     async def run(
         self,

@@ -68,6 +68,7 @@ class McpServer:
             return None if name in _NOT_PASSED_ON else header.get(name)
 
         call = self._exchange.call_of(request, NAME)
+        call.counts_as = None  # tools count as their services, and resources say theirs
         asked = McpMessage(BusRequest(passed_on, call.request_id, call.address), call)
         serving = self._served(request, header, asked)
         return await self._exchange.run(call, started, serving, _refused_by_http, lambda: asked.answer is not None)
@@ -90,6 +91,7 @@ class McpServer:
     async def _respond_about_session(self, request: Request) -> HTTPResponse | None:
         """Serve the stream of a session, or end the session; neither counts, because clients do both by themselves."""
         call = self._exchange.call_of(request, NAME)
+        call.counts_as = None  # tools count as their services, and resources say theirs
         return await self._exchange.run(call, perf_counter(), self._of_session(request, call), _refused_by_http)
 
     async def _of_session(self, request: Request, call: Call) -> tuple[int, HTTPResponse | None]:

@@ -6,6 +6,7 @@ from typing import Any
 from actors.calls.call import Call
 from actors.calls.targets import agent_named
 from actors.errors import NotFound
+from actors.sessions.scopes import filter_of
 from persistence import agents
 from persistence.agents import AgentRow
 from persistence.users import name_key
@@ -18,7 +19,9 @@ _PAGE = 200
 
 async def list_models(request: RouteCall) -> RouteReply:
     """List the user's own agents and those of its roster that are online, each also as `<agent>:once`."""
-    models = [_model(row, row.name + end) async for row in _listed(request.call) if row.online for end in ("", ONCE)]
+    is_shown = filter_of(request.call.scopes, "agents")
+    found = [row async for row in _listed(request.call) if row.online and is_shown(row.id)]
+    models = [_model(row, row.name + end) for row in found for end in ("", ONCE)]
     return RouteReply({"object": "list", "data": models})
 
 

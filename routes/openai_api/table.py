@@ -42,6 +42,7 @@ ROUTES: tuple[Route, ...] = (
         summary="List the agents that you may chat with as models: your own and those of your roster, online.",
         run=list_models,
         reply=MODELS,
+        service="AP_List",
         counts=False,
     ),
     _route(
@@ -50,6 +51,7 @@ ROUTES: tuple[Route, ...] = (
         "retrieveModel",
         summary="Read a model: an agent that is online and that you may chat with.",
         run=retrieve_model,
+        service="AP_Read",
         reply=ref("Model"),
         errors=(404,),
         counts=False,

@@ -45,8 +45,8 @@ _DESCRIPTIONS: dict[Entrance, str] = {
     "open": OPEN_TO_ALL,
 }
 _REFUSALS: dict[Entrance, tuple[int, ...]] = {
-    "member": (401, 429, 503),
-    "guest": (401, 503),
+    "member": (401, 403, 429, 503),
+    "guest": (401, 403, 503),
     "operator": (401, 403, 404, 503),
     "internal": (401, 404, 503),
     "open": (400, 503),

@@ -260,6 +260,7 @@ PEOPLE = (
     call(domains.memberships, "dom_1"),
     call(domains.memberships_after, "dom_1", "hidden", 5),
     call(domains.zones, "dom_1"),
+    call(domains.names_of, ("dom_1", "dom_9")),
     call(domains.of_agent, "agt_2"),
     call(domains.of_owner, "usr_2"),
     call(domains.names_of_agent, "agt_2", "usr_1"),
