@@ -76,6 +76,11 @@ class AsyncParley:
     ) -> None:
         await self.close()
 
+    @property
+    def url(self) -> str:
+        """The gateway's address."""
+        return str(self._transport.http.base_url).rstrip("/")
+
     async def close(self) -> None:
         """Close the connections."""
         await self._transport.http.aclose()

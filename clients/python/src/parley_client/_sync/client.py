@@ -77,6 +77,11 @@ class Parley:
     ) -> None:
         self.close()
 
+    @property
+    def url(self) -> str:
+        """The gateway's address."""
+        return str(self._transport.http.base_url).rstrip("/")
+
     def close(self) -> None:
         """Close the connections."""
         self._transport.http.close()

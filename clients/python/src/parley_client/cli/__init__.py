@@ -1,0 +1,1 @@
+"""`parley`, the gateway on the command line."""

@@ -1,0 +1,36 @@
+"""The client of a command, made of options, the environment and the profile."""
+
+import os
+from dataclasses import dataclass
+
+import typer
+
+from parley_client import Parley
+from parley_client.cli import profiles
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The options before the command."""
+
+    profile: str
+    url: str | None
+    brand: str
+
+
+def settings(context: typer.Context) -> Settings:
+    """Return the options before the command."""
+    made = context.find_object(Settings)
+    assert made is not None
+    return made
+
+
+def client(context: typer.Context) -> Parley:
+    """Return a client: options win over PARLEY_URL and PARLEY_API_KEY, and these over the profile."""
+    given = settings(context)
+    kept = profiles.read(given.profile)
+    url = given.url or os.environ.get("PARLEY_URL") or kept.url
+    key = os.environ.get("PARLEY_API_KEY") or kept.key
+    made = Parley(url, key, brand=given.brand)
+    context.call_on_close(made.close)
+    return made

@@ -1,0 +1,238 @@
+"""The commands of `parley`, and its exit statuses."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from parley_client import NoConnection, ParleyError, Refused, ZoneMessage
+from parley_client.cli import profiles
+from parley_client.cli.chat import chat
+from parley_client.cli.context import Settings, client, settings
+from parley_client.cli.output import AsJson, err, print_json, show
+
+NO_CONNECTION = 3
+OTHER_ERROR = 1
+
+app = typer.Typer(help="Parley on the command line.", no_args_is_help=True, pretty_exceptions_enable=False)
+agents = typer.Typer(help="Agents.", no_args_is_help=True)
+conversations = typer.Typer(help="Conversations with agents.", no_args_is_help=True)
+domains = typer.Typer(help="Domains.", no_args_is_help=True)
+zones = typer.Typer(help="Zones of domains.", no_args_is_help=True)
+banks = typer.Typer(help="Memory banks.", no_args_is_help=True)
+keys = typer.Typer(help="API keys.", no_args_is_help=True)
+for group, name in (
+    (agents, "agents"),
+    (conversations, "conversations"),
+    (domains, "domains"),
+    (zones, "zones"),
+    (banks, "banks"),
+    (keys, "keys"),
+):
+    app.add_typer(group, name=name)
+app.command()(chat)
+
+Name = Annotated[str, typer.Argument(help="Its name.")]
+
+
+@app.callback()
+def options(
+    context: typer.Context,
+    profile: Annotated[str, typer.Option(envvar="PARLEY_PROFILE", help="The profile to use.")] = profiles.DEFAULT,
+    url: Annotated[str | None, typer.Option(help="The gateway's address; else PARLEY_URL, else the profile's.")] = None,
+    brand: Annotated[str, typer.Option(help="The gateway's brand, a segment of its paths.")] = "Svc",
+) -> None:
+    """Parley on the command line."""
+    context.obj = Settings(profile, url, brand)
+
+
+@app.command()
+def login(
+    context: typer.Context,
+    user: Annotated[str, typer.Argument(help="Your user name.")],
+    password: Annotated[str, typer.Option(prompt=True, hide_input=True, envvar="PARLEY_PASSWORD", help="Asked for.")],
+    *,
+    register: Annotated[bool, typer.Option("--register", help="Register this user first.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Log on, and keep the session in the profile."""
+    parley = client(context)
+    if register:
+        parley.users.create(user, password)
+    session, token = parley.users.log_on(user, password)
+    given = settings(context)
+    path = profiles.write(given.profile, profiles.Profile(parley.url, token.token))
+    if as_json:
+        print_json(session)
+    else:
+        err.print(f"Logged on as {user}; the session is kept in {path} until {session.expires_at:%Y-%m-%d %H:%M} UTC.")
+
+
+@agents.command("list")
+def list_agents(context: typer.Context, *, as_json: AsJson = False) -> None:
+    """List own agents and the roster."""
+    show(client(context).agents.list(), ("name", "owner", "state", "access", "description"), as_json=as_json)
+
+
+@agents.command("create")
+def create_agent(
+    context: typer.Context,
+    name: Name,
+    description: Annotated[str, typer.Option(help="What it is for.")],
+    profile: Annotated[str | None, typer.Option(help="Its knowledge and behaviour.")] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Create an agent, and log it on."""
+    parley = client(context)
+    parley.agents.create(name, description, profile=profile)
+    show([parley.agents.log_on(name)], ("name", "state", "description"), as_json=as_json)
+
+
+@conversations.command("list")
+def list_conversations(
+    context: typer.Context,
+    agent: Annotated[str | None, typer.Option(help="Those with this agent.")] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """List conversations, the most recently used first."""
+    listed = client(context).conversations.list(agent=agent)
+    show(listed, ("id", "agent", "title", "messages", "updated_at"), as_json=as_json)
+
+
+@domains.command("list")
+def list_domains(context: typer.Context, *, as_json: AsJson = False) -> None:
+    """List the domains that you see."""
+    show(client(context).domains.list(), ("name", "owner", "founder", "access", "description"), as_json=as_json)
+
+
+@zones.command("list")
+def list_zones(context: typer.Context, domain: Name, *, as_json: AsJson = False) -> None:
+    """List the zones of a domain."""
+    show(client(context).zones.list(domain=domain), ("name", "messages", "created_at"), as_json=as_json)
+
+
+@zones.command()
+def follow(
+    context: typer.Context,
+    domain: Annotated[str, typer.Argument(help="The domain.")],
+    zone: Annotated[str | None, typer.Argument(help="The zone; the lobby where absent.")] = None,
+    after: Annotated[str | None, typer.Option(help="Begin after this event's id; 0 for all.")] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Follow a zone until it ends, or Ctrl-C."""
+    stream = client(context).zones.stream(domain=domain, zone=zone or "lobby", after=after)
+    for event in stream:
+        if as_json:
+            print_json(event)
+        elif isinstance(event, ZoneMessage):
+            typer.echo(f"{event.message.name}: {event.message.content}")
+        else:
+            typer.echo(f"* {event.membership.agent}: {event.membership.state}")
+    err.print(f"The stream has ended: {stream.reason}.")
+
+
+@banks.command("list")
+def list_banks(context: typer.Context, *, as_json: AsJson = False) -> None:
+    """List memory banks."""
+    show(client(context).banks.list(), ("name", "owner", "memories", "access", "description"), as_json=as_json)
+
+
+@banks.command()
+def load(
+    context: typer.Context,
+    bank: Annotated[str, typer.Argument(help="The bank; it must exist.")],
+    folder: Annotated[Path, typer.Argument(help="A folder of Markdown files.", exists=True, file_okay=False)],
+    agent: Annotated[str, typer.Option(help="Your agent that loads them.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Load each Markdown file of a folder as a memory, named by its path."""
+    parley = client(context)
+    files = sorted(folder.rglob("*.md"))
+    loaded = (
+        parley.banks.load(bank, file.relative_to(folder).as_posix(), content=file.read_text("utf-8"), agent=agent)[1]
+        for file in files
+    )
+    show(loaded, ("id", "name"), as_json=as_json)
+
+
+@banks.command()
+def recall(
+    context: typer.Context,
+    bank: Annotated[str, typer.Argument(help="The bank.")],
+    query: Annotated[str, typer.Argument(help="What to look for.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Find the memories that match best."""
+    show(client(context).banks.recall(bank, query), ("score", "answers", "name", "text"), as_json=as_json)
+
+
+@banks.command()
+def censor(
+    context: typer.Context,
+    bank: Annotated[str, typer.Argument(help="The bank.")],
+    memory: Annotated[str, typer.Argument(help="The memory's name; * for all.")],
+    *,
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Erase memories' texts for good, after a question."""
+    if not yes:
+        typer.confirm(f"Erase the text of {memory!r} in {bank} for good?", abort=True, err=True)
+    show([client(context).banks.censor(bank, name=memory)[1]], ("memories",), as_json=as_json)
+
+
+@keys.command("list")
+def list_keys(context: typer.Context, *, as_json: AsJson = False) -> None:
+    """List API keys."""
+    show(client(context).keys.list(), ("id", "name", "prefix", "expires_at", "last_used_at"), as_json=as_json)
+
+
+@keys.command("create")
+def create_key(
+    context: typer.Context,
+    name: Name,
+    days: Annotated[int | None, typer.Option(help="Days until it expires.")] = None,
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Make an API key, which is shown this once."""
+    show([client(context).keys.create(name, expires_in_days=days)], ("id", "name", "key"), as_json=as_json)
+
+
+@keys.command("revoke")
+def revoke_key(context: typer.Context, key_id: Annotated[str, typer.Argument(help="Its id, key_...")]) -> None:
+    """Revoke an API key at once."""
+    client(context).keys.revoke(key_id)
+
+
+@app.command()
+def doctor(context: typer.Context, *, as_json: AsJson = False) -> None:
+    """Check the address, the gateway and the credential."""
+    parley = client(context)
+    health = parley.gateway.health()
+    user = parley.users.read()
+    if as_json:
+        print_json({"url": parley.url, "version": health.version, "status": health.status, "user": user})
+    else:
+        typer.echo(f"{parley.url}: Parley {health.version}, {health.status}; you are {user.name} on {user.plan}.")
+
+
+def main() -> None:
+    """Run `parley`: exit status 0, 2 wrong usage, 3 no connection, 11 to 15 by the group of the internal code."""
+    try:
+        app(prog_name="parley")
+    except Refused as refused:
+        err.print(f"{refused.code}: {refused.note}", markup=False)
+        sys.exit(10 + refused.code // 1000)
+    except NoConnection as lost:
+        err.print(f"No connection: {lost}", markup=False)
+        sys.exit(NO_CONNECTION)
+    except ParleyError as error:
+        err.print(str(error), markup=False)
+        sys.exit(OTHER_ERROR)

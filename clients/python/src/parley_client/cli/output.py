@@ -1,0 +1,46 @@
+"""What commands print: tables for people, JSON lines for programs."""
+
+import json
+from collections.abc import Iterable
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from parley_client._decoding import encode
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one record a line.")]
+
+WHOLE = frozenset({"id", "key"})
+"""Columns to copy from, which are never broken."""
+
+PIPE_WIDTH = 10_000
+"""Columns of a line that no terminal shows."""
+
+out = Console(highlight=False, soft_wrap=True)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def show(records: Iterable[Any], columns: tuple[str, ...], *, as_json: bool) -> None:
+    """Print records as a table of these members, or whole as JSON."""
+    if as_json:
+        for record in records:
+            print_json(record)
+        return
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold", no_wrap=column in WHOLE)
+    for record in records:
+        table.add_row(*(Text(_cell(getattr(record, column))) for column in columns))
+    out.print(table, width=None if out.is_terminal else PIPE_WIDTH)
+
+
+def print_json(value: Any) -> None:
+    """Print a record, or anything of JSON, on a line."""
+    typer.echo(json.dumps(encode(value), ensure_ascii=False))
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else str(encode(value))
