@@ -216,7 +216,9 @@ async def test_pages_are_read_one_after_the_other(world: World) -> None:
 async def test_gateway_routes_answer_records(world: World, gateway: GatewayProcess) -> None:
     client = world.guest
     assert (await client.gateway.health()).status == "ok"
-    key = await client.keys.create("script", expires_in_days=3)
+    key = await client.keys.create("script", expires_in_days=3, scopes={"services": ["US_*"]}, limit=9)
+    assert key.scopes is not None
+    assert (key.scopes.services, key.limit) == (("US_*",), 9)
     assert key.key not in repr(key)
     assert [listed.id for listed in await client.keys.list()] == [key.id]
     async with AsyncParley(gateway.base, key.key) as other:

@@ -432,6 +432,18 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShownScopes:
+    """What a key may do, with the names as they were given; null is no restriction."""
+
+    services: tuple[str, ...] | None
+    agents: tuple[str, ...] | None
+    banks: tuple[str, ...] | None
+    domains: tuple[str, ...] | None
+    read_only: bool
+    admin: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKey:
     """An API key."""
 
@@ -442,6 +454,10 @@ class ApiKey:
     created_at: datetime
     expires_at: datetime | None
     last_used_at: datetime | None
+    scopes: ShownScopes | None = None
+    """Shown if they were given."""
+    limit: int | None = None
+    """Requests a day; shown if it was given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -456,6 +472,10 @@ class NewApiKey:
     expires_at: datetime | None
     key: str = field(repr=False)
     """The key; only this answer shows it."""
+    scopes: ShownScopes | None = None
+    """Shown if they were given."""
+    limit: int | None = None
+    """Requests a day; shown if it was given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

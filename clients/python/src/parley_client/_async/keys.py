@@ -1,5 +1,6 @@
 """API keys."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from parley_client._async.requests import AsyncRoutes
@@ -11,16 +12,28 @@ class AsyncKeys(AsyncRoutes):
     """API keys; making and listing them needs a session and an entitlement."""
 
     async def create(
-        self, name: str, *, expires_in_days: int | None = None, idempotency_key: str | None = None
+        self,
+        name: str,
+        *,
+        expires_in_days: int | None = None,
+        scopes: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+        idempotency_key: str | None = None,
     ) -> NewApiKey:
         """Make an API key; only this answer shows it.
+
+        Args:
+            name: its purpose.
+            expires_in_days: days until it expires; absent: never.
+            scopes: what it may do, such as `{"services": ["AP_*"], "agents": ["scout"]}`; absent: no restriction.
+            limit: its requests a day, which also count for its user.
+            idempotency_key: the key under which it is made once; one is made where absent.
 
         Raises:
             AccessError: it needs a session (2003), or an entitlement (2004).
         """
-        body: dict[str, Any] = {"name": name}
-        if expires_in_days is not None:
-            body["expires_in_days"] = expires_in_days
+        given = {"expires_in_days": expires_in_days, "scopes": scopes, "limit": limit}
+        body = {"name": name} | {member: value for member, value in given.items() if value is not None}
         made = await self._client.request("POST", "/api/api-keys", body, idempotency_key=idempotency_key)
         return decode(NewApiKey, made)
 

@@ -1,6 +1,7 @@
 # Made by `make client` from parley_client/_async: don't edit.
 """API keys."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from parley_client._decoding import decode
@@ -11,15 +12,29 @@ from parley_client.records import ApiKey, NewApiKey, SandboxKey
 class Keys(Routes):
     """API keys; making and listing them needs a session and an entitlement."""
 
-    def create(self, name: str, *, expires_in_days: int | None = None, idempotency_key: str | None = None) -> NewApiKey:
+    def create(
+        self,
+        name: str,
+        *,
+        expires_in_days: int | None = None,
+        scopes: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> NewApiKey:
         """Make an API key; only this answer shows it.
+
+        Args:
+            name: its purpose.
+            expires_in_days: days until it expires; absent: never.
+            scopes: what it may do, such as `{"services": ["AP_*"], "agents": ["scout"]}`; absent: no restriction.
+            limit: its requests a day, which also count for its user.
+            idempotency_key: the key under which it is made once; one is made where absent.
 
         Raises:
             AccessError: it needs a session (2003), or an entitlement (2004).
         """
-        body: dict[str, Any] = {"name": name}
-        if expires_in_days is not None:
-            body["expires_in_days"] = expires_in_days
+        given = {"expires_in_days": expires_in_days, "scopes": scopes, "limit": limit}
+        body = {"name": name} | {member: value for member, value in given.items() if value is not None}
         made = self._client.request("POST", "/api/api-keys", body, idempotency_key=idempotency_key)
         return decode(NewApiKey, made)
 
