@@ -241,9 +241,13 @@ def no_answer(agent: AgentRow) -> StateConflict:
     return StateConflict(f"{agent.name} is offline; its owner logs it on with AP_LogOn.")
 
 
-def no_such_conversation() -> NotFound:
+class NoSuchConversation(NotFound):
+    """The agent may be seen, but has no such conversation with the user."""
+
+
+def no_such_conversation() -> NoSuchConversation:
     """Make the error for a conversation that does not exist, or that is another user's."""
-    return NotFound("There is no such conversation of yours; look at CV_List.")
+    return NoSuchConversation("There is no such conversation of yours; look at CV_List.")
 
 
 def no_such_agent() -> NotFound:

@@ -12,6 +12,7 @@ from actors.agents.messages import (
     AGENT,
     HistoryMoved,
     MemoriesNeeded,
+    NoSuchConversation,
     RanBefore,
     SendChat,
     no_such_conversation,
@@ -288,6 +289,8 @@ async def send_chat(
 
     try:
         answer = await send(message)
+    except NoSuchConversation:  # it was erased during the chat, which must not begin it again
+        raise
     except NotFound:
         if not await has_access_to(call, agent_id):
             raise

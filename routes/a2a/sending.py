@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
+from actors.agents.messages import NoSuchConversation
 from actors.commands import push_configs
 from actors.commands.talk import OtherRequest, Saying, Talked, key_digest, talk
 from actors.commands.tasks import (
@@ -19,7 +20,7 @@ from actors.errors import NotFound, ServiceError
 from actors.webhooks.push import PushTarget
 from routes.a2a import tasks
 from routes.a2a.asked import STREAMED, Asked
-from routes.a2a.errors import InvalidParams, UnsupportedOperation
+from routes.a2a.errors import InvalidParams, TaskNotFound, UnsupportedOperation
 from routes.a2a.following import follow
 from routes.a2a.requests import MessageSent, message_sent
 
@@ -174,12 +175,15 @@ class Sending:
         """Return the task of a run that has begun and failed.
 
         Raises:
+            TaskNotFound: its conversation was erased.
             ServiceError: no run has begun, or it still goes on.
         """
         if not self._begun.done():
             if isinstance(error, NotFound) and self._sent.context_id is not None:
                 raise InvalidParams("message.contextId", "names no conversation of yours with this agent") from None
             raise error
+        if isinstance(error, NoSuchConversation):  # the erasing may not be committed yet, so the task can't be read
+            raise TaskNotFound("The task is gone with its conversation.") from None
         begun = self._begun_view
         now = await self._asked.task(begun.id)
         if not now.ended:

@@ -90,7 +90,9 @@ def json_value(body: bytes) -> Any:
 def _is_too_deep(value: Any) -> bool:
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH):
-        below: list[Any] = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one)]
+        below: list[Any] = []
+        for one in level:
+            below += one.values() if isinstance(one, dict) else one
         level = [one for one in below if isinstance(one, dict | list)]
         if not level:
             return False

@@ -7,6 +7,7 @@ import pytest
 
 from tests.gateways.gate import Gate
 from tests.support.conversations import begun, found, listed, say, texts_of
+from tests.support.doors import DOORS, Door, Saying
 from tests.support.gateway import Client, GatewayProcess
 from tests.support.long_talk import talk
 from tests.support.operator import on_plan
@@ -148,3 +149,27 @@ async def test_a_chat_under_way_fails_and_nothing_of_it_is_stored(
     assert not await read(scripted_server, "SELECT 1 FROM messages WHERE content LIKE ?", f"%{word}%")
     await erased(scripted_server.data, word, within_s=30)
     assert await found(user, word) == []
+
+
+def name_of(door: Door) -> str:
+    return door.name
+
+
+@pytest.mark.parametrize("door", DOORS, ids=name_of)
+async def test_what_is_erased_during_its_first_chat_does_not_come_back(
+    scripted_user: Client, scripted_server: GatewayProcess, name: str, unique: str, gate: Gate, door: Door
+):
+    user, word = scripted_user, f"quartz{unique}"
+    await user.agent(name)
+    chat = asyncio.ensure_future(door.say(user, name, Saying(f"say:{word} wait:{gate} say:{word}")))
+    await gate.reached()
+    async with asyncio.timeout(10):  # the engine works while the user's message is stored
+        while not (conversations := await listed(user)):
+            await asyncio.sleep(0.02)
+    await destroy(user, conversations[0])
+    gate.open()
+    heard = await chat
+    assert heard.http == (200 if door.name == "ag-ui" else 404) or heard.code
+    assert heard.reply in ("", word)
+    assert await listed(user) == []
+    assert not await read(scripted_server, "SELECT 1 FROM messages WHERE content LIKE ?", f"%{word}%")
