@@ -41,22 +41,37 @@ _INSERT_MANY = (
 
 
 class StreamedRow(NamedTuple):
-    """An event for its user's stream; `data` is JSON, None if it is longer than INLINE_CHARS."""
+    """An event for its user's stream; `data` is JSON, None if it is longer than INLINE_CHARS.
+
+    `settled` is false while one with a lower place may still be committed.
+    """
 
     place: int
     id: str
     type: str
     created_at: int
     data: str | None
+    settled: bool
+
+
+_SETTLED = """
+    @sqlite(1)@postgres((age(xmin) > age(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS xid))
+        OR created_at < extract(epoch FROM now()) * 1000 - 2000))
+"""
+"""Whether all transactions that began before an event's have ended, or it is two seconds old.
+
+SQLite commits in the order of places. Several nodes on PostgreSQL may not, where a user and its agent are in two shards
+(ids from before shards). The two seconds bound the wait for long transactions.
+"""
 
 
 def after(user_id: str, place: int, limit: int) -> Query[StreamedRow]:
     """Read a user's events after a place, in order."""
     return Query(
-        f"SELECT place, id, type, created_at, CASE WHEN length(data) <= {INLINE_CHARS} THEN data END"
+        f"SELECT place, id, type, created_at, CASE WHEN length(data) <= {INLINE_CHARS} THEN data END, {_SETTLED}"
         " FROM events WHERE user_id = ? AND place > ? ORDER BY place LIMIT ?",
         (user_id, place, limit),
-        lambda row: StreamedRow(*row),
+        lambda row: StreamedRow(*row[:5], settled=bool(row[5])),
     )
 
 

@@ -32,6 +32,9 @@ LOOK_S = 5.0
 USE_EVERY_S = 15.0
 """Seconds between the times that a stream counts as a use of its session; fewer where sessions are short."""
 
+SETTLE_S = 0.05
+"""The pause before a read that found unsettled events is repeated, in seconds."""
+
 AGAIN_S = 1.0
 """The pause before a read that failed is tried again, in seconds."""
 
@@ -165,7 +168,9 @@ class EventStream:
         block: list[SignedEvent] = []
         size, place = 0, self._place
         for row in rows:
-            if size >= BLOCK_BYTES:
+            if not row.settled:
+                asyncio.get_running_loop().call_later(SETTLE_S, self._woken.set)
+            if not row.settled or size >= BLOCK_BYTES:
                 break
             if self._types is None or row.type in self._types:
                 data = row.data if row.data is not None else await self._long_data(row)

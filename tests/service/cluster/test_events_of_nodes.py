@@ -1,11 +1,17 @@
 """GET /api/webhooks/stream through any node: the node of the connection reads it, the user's home counts it."""
 
 import asyncio
+import uuid
+from pathlib import Path
 
+import asyncpg
 import pytest
 
+from actors.ids import system_clock
 from tests.support.event_stream import emitted, own_events
+from tests.support.nodes import running
 from tests.support.roaming import Entries
+from tests.support.stores import database_for
 
 
 @pytest.mark.parametrize("entry", range(3))
@@ -63,3 +69,25 @@ async def test_a_reader_that_takes_nothing_is_cut_off_and_resumes(
                 await asyncio.sleep(0.1)
     async with own_events(here, last_id) as stream:
         assert await stream.numbers(80) == list(range(80))
+
+
+async def test_an_event_that_another_node_commits_late_is_not_missed(tmp_path: Path):
+    async with running(tmp_path, 1, http=True) as nodes, nodes.client(0) as client:
+        user = await client.register("lovelace")
+        user_id = (await user.command("US_Read")).ok().profile[0]["id"]
+        connection = await asyncpg.connect(await database_for(tmp_path / "nodes.db"))
+        async with own_events(user) as stream:
+            late = connection.transaction()
+            await late.start()
+            await connection.execute(
+                "INSERT INTO events (id, user_id, type, data, created_at) VALUES ($1, $2, 'webhook.test', $3, $4)",
+                str(uuid.uuid4()),
+                user_id,
+                '{"number":1}',
+                system_clock(),
+            )
+            await emitted(user, 2)
+            await asyncio.sleep(0.3)
+            await late.commit()
+            await connection.close()
+            assert await stream.numbers(2) == [1, 2]
