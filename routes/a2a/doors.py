@@ -11,13 +11,13 @@ from routes.a2a.errors import http_error, meaning_of
 from routes.doors.door import JSON, Door, Refusal
 from routes.gateway.route import RouteReply
 from routes.http.exchange import Received
-from routes.openapi.schemas import array, number, record, text
+from routes.openapi.schemas import array, number, record, ref, text
 
 A2A_JSON = "application/a2a+json"
 
 _DETAILS = array({"type": "object", "description": "A typed detail, google.rpc.ErrorInfo first."})
 
-_ERROR = record(
+ERROR = record(
     "A google.rpc.Status.",
     error=record(
         "The error.", code=number("The HTTP status."), status=text("Its gRPC name."), message=text(), details=_DETAILS
@@ -55,7 +55,9 @@ def media_type_of(header: Callable[[str], str | None]) -> str:
     return A2A_JSON if any(A2A_JSON in each.lower() for each in named) else JSON
 
 
-HTTP_JSON = Door(_refused, _stream_error, _ERROR, prefix="/a2a", media_type=media_type_of)
+HTTP_JSON = Door(
+    _refused, _stream_error, ref("A2AError"), prefix="/a2a", media_type=media_type_of, media_types=(JSON, A2A_JSON)
+)
 JSON_RPC = Door(_rpc_refused, _rpc_stream_error, _RPC_ANSWER)
 
 

@@ -34,6 +34,7 @@ class Door:
         refused: told of the refusal of an authenticated request before it is answered, with the time of the request's
             arrival in ms since the epoch.
         media_type: returns the media type of refusals from the request's headers; None leaves it to `refusal`.
+        media_types: the media types of its answers, for the OpenAPI document.
     """
 
     refusal: Callable[[ServiceError, bytes], Refusal]
@@ -42,6 +43,7 @@ class Door:
     prefix: str = ""
     refused: Callable[[Call, Received, ServiceError, int], Coroutine[Any, Any, None]] | None = None
     media_type: Callable[[Callable[[str], str | None]], str] | None = None
+    media_types: tuple[str, ...] = (JSON,)
 
 
 def door_of(path: str, doors: Iterable[Door]) -> Door | None:

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from routes.doors.door import Door
+from routes.doors.door import JSON, Door
 from routes.gateway.route import Entrance, Route
 from routes.openapi.errors import RATE_LIMIT, ROUTE_RESPONSES, route_refusals
 from routes.openapi.schemas import Schema, ref, text
@@ -120,7 +120,8 @@ def _of_route(route: Route) -> Schema:
 
 
 def _success(route: Route) -> Schema:
-    content: Schema = {} if route.reply is None else {"application/json": {"schema": route.reply}}
+    media_types = (JSON,) if route.door is None else route.door.media_types
+    content: Schema = {} if route.reply is None else {name: {"schema": route.reply} for name in media_types}
     if route.streams:
         content["text/event-stream"] = {"schema": text()}
     return {"description": "Done."} | ({"content": content} if content else {})
@@ -128,7 +129,8 @@ def _success(route: Route) -> Schema:
 
 def _of_door(door: Door, statuses: Iterable[int]) -> Schema:
     """Return the refusals of a door, in its own shape."""
-    return {str(status): reply(ROUTE_RESPONSES[status], door.error_schema) for status in sorted(statuses)}
+    content = {name: {"schema": door.error_schema} for name in door.media_types}
+    return {str(status): {"description": ROUTE_RESPONSES[status], "content": content} for status in sorted(statuses)}
 
 
 def _path_parameters(route: Route) -> list[Schema]:
