@@ -15,6 +15,8 @@ from routes.gateway.all_nodes import SUBJECT as LOOK
 from routes.gateway.all_nodes import answers_of
 from routes.gateway.debug import QUESTIONS
 from routes.gateway.fast import FastRoutes
+from routes.gateway.live import QUESTION as SAMPLE
+from routes.gateway.live import Live
 from routes.gateway.route import Route
 from routes.gateway.serve import GatewayRoutes, refused_below
 from routes.gateway.table import ROUTES
@@ -107,7 +109,8 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     app.ctx.bus = bus
     app.blueprint(bus.blueprint(options.brand))
     app.blueprint(health_blueprint(core, options.version))
-    gateway = GatewayRoutes(exchange, internal_auth)
+    live = Live(core, requests, lag)
+    gateway = GatewayRoutes(exchange, internal_auth, live)
     app.blueprint(gateway.blueprint(served))
     app.ctx.fast_routes = FastRoutes(exchange, gateway, served)
     mcp = McpServer(exchange, bus, (options.host,), options.version)
@@ -117,10 +120,10 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
 
         forward(core.cluster, exchange, bus, gateway, served)
         share_sessions(mcp.sessions, core.cluster.ownership, core.cluster.post)
-        core.cluster.post.serve(LOOK, answers_of(core, QUESTIONS))
+        core.cluster.post.serve(LOOK, answers_of(core, {**QUESTIONS, SAMPLE: live.here}))
     app.blueprint(mcp.blueprint())
     pages: tuple[Any, ...] = (
-        metrics_blueprint(core, requests, connections, lag),
+        metrics_blueprint(core, requests, connections, lag, live),
         openapi_blueprint(options.brand),
         docs_blueprint(welcome_assets()),
         welcome_blueprint(options.version, options.brand),

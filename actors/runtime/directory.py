@@ -141,6 +141,10 @@ class Directory(Protocol):
         """Describe every live actor, or those of one kind."""
         ...
 
+    async def fullest(self, count: int) -> list[ActorStatus]:
+        """Describe the live actors with the most messages in their mailboxes, fullest first, up to `count`."""
+        ...
+
     def inspect(self, kind: str, key: str) -> Inspected | None:
         """Describe one live actor with its state and last messages; never activates one."""
         ...

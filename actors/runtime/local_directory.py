@@ -3,6 +3,8 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from heapq import nlargest
+from operator import attrgetter
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -263,6 +265,17 @@ class LocalDirectory:
         for actor in list(self._actors.values()):
             if kind is None or actor.kind == kind:
                 yield _status(actor, now)
+
+    async def fullest(self, count: int) -> list[ActorStatus]:
+        """Describe the actors with the fullest mailboxes, looking at a thousand at a time."""
+        found: list[Actor] = []
+        actors = list(self._actors.values())
+        for start in range(0, len(actors), 1_000):
+            if start:
+                await asyncio.sleep(0)
+            found += [actor for actor in actors[start : start + 1_000] if actor.waiting]
+        now = monotonic()
+        return [_status(actor, now) for actor in nlargest(count, found, key=attrgetter("waiting"))]
 
     def inspect(self, kind: str, key: str) -> Inspected | None:
         """Describe one live actor with its state and last messages; never activates one."""

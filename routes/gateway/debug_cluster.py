@@ -6,7 +6,7 @@ from typing import Any
 from actors.core import Core
 from actors.errors import NotFound
 from actors.runtime.cluster.places import Clustered
-from routes.gateway.all_nodes import Asked, of_all
+from routes.gateway.all_nodes import Asked, name_of, of_all
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import array, flag, nullable, number, record, text
 
@@ -34,11 +34,6 @@ def by_name(by_node: Counter[str]) -> dict[str, int]:
     for node, count in by_node.items():
         counts[name_of(node)] += count
     return dict(sorted(counts.items()))
-
-
-def name_of(node: str) -> str:
-    """Return the name in the id of a node, which is the name and random digits."""
-    return node.rpartition("-")[0]
 
 
 async def read_cluster(request: RouteCall) -> RouteReply:

@@ -12,6 +12,7 @@ from actors.calls.request import Body
 from actors.sessions.scopes import GATEWAY_ROUTE
 from routes.doors.answer_stream import AnswerStream
 from routes.doors.door import JSON, Door
+from routes.gateway.live import Live
 from routes.http.background import BackgroundTasks
 from routes.http.exchange import Received
 from routes.openapi.schemas import Schema
@@ -53,6 +54,8 @@ class RouteCall:
     work: BackgroundTasks
     stream: AnswerStream | None = None
     base_url: str = ""
+    live: Live | None = None
+    """The figures that GET /debug/stream sends."""
 
 
 @dataclass(slots=True)

@@ -21,6 +21,7 @@ from actors.idempotency.once import Done, fingerprint_of, require_key
 from actors.idempotency.records import Rendered
 from routes.doors.answer_stream import AnswerStream, ConnectionStream
 from routes.doors.door import JSON, Door, door_of
+from routes.gateway.live import Live
 from routes.gateway.paths import Verbs, by_sanic_path, chosen
 from routes.gateway.route import Arrival, Route, RouteCall, RouteReply
 from routes.http.answers import (
@@ -55,8 +56,9 @@ class _CarriedOut(NamedTuple):
 class GatewayRoutes:
     """Runs the handlers of gateway routes and writes their answers."""
 
-    def __init__(self, exchange: Exchange, internal_auth: InternalAuth) -> None:
+    def __init__(self, exchange: Exchange, internal_auth: InternalAuth, live: Live) -> None:
         self._exchange = exchange
+        self._live = live
         self._internal_auth = internal_auth
         self.passage: GatewayPassage | None = None
         """Passes requests on to other nodes; None if there is only this one."""
@@ -170,7 +172,7 @@ class GatewayRoutes:
             parsed = await parsed
         asked = route.query and _asked(route.query, args)
         request = RouteCall(
-            call, params, parsed, asked, received, self._exchange.work, arrival.stream, arrival.base_url
+            call, params, parsed, asked, received, self._exchange.work, arrival.stream, arrival.base_url, self._live
         )
         await next_turn(body)
         call.target_names = params | route.named(parsed) if route.named else params

@@ -9,6 +9,7 @@ from sanic import Blueprint, HTTPResponse, Request
 
 from actors.core import Core
 from actors.engines.times import times_of
+from routes.gateway.live import Live
 from routes.http.connections import Connections
 from routes.http.loop_lag import LoopLag
 from routes.http.metrics import RequestMetrics, histogram_family
@@ -18,10 +19,13 @@ from routes.pages.cluster_metrics import ClusterMetrics
 class CoreMetrics(Collector):
     """Collects metrics of actors, credentials, the store, streams and connections at the time of the scrape."""
 
-    def __init__(self, core: Core, connections: Connections, lag: LoopLag) -> None:
+    def __init__(self, core: Core, connections: Connections, lag: LoopLag, live: Live) -> None:
         self._core = core
         self._connections = connections
         self._lag = lag
+        self._live = live
+        self.fullest = 0
+        """The number of messages in the fullest mailbox, read before the scrape."""
 
     def collect(self) -> Iterator[Metric]:
         """Return the metric families of a scrape."""
@@ -30,6 +34,7 @@ class CoreMetrics(Collector):
         for kind, count in core.directory.count_by_kind().items():
             actors.add_metric([kind], count)
         yield actors
+        yield GaugeMetricFamily("parley_mailbox_fullest", "Messages in the fullest mailbox", value=self.fullest)
         yield CounterMetricFamily("parley_actor_activations", "Actors started", value=core.directory.activations)
         yield CounterMetricFamily(
             "parley_credential_lookups",
@@ -47,7 +52,8 @@ class CoreMetrics(Collector):
         )
         readers = GaugeMetricFamily("parley_stream_readers", "Readers of streams without end", labels=["stream"])
         readers.add_metric(["zone"], len(core.streams))
-        readers.add_metric(["other"], len(core.open_streams))
+        readers.add_metric(["debug"], len(self._live))
+        readers.add_metric(["other"], len(core.open_streams) - len(self._live))
         yield readers
         yield CounterMetricFamily(
             "parley_connections_refused",
@@ -95,11 +101,14 @@ class CoreMetrics(Collector):
             )
 
 
-def metrics_blueprint(core: Core, requests: RequestMetrics, connections: Connections, lag: LoopLag) -> Blueprint:
+def metrics_blueprint(
+    core: Core, requests: RequestMetrics, connections: Connections, lag: LoopLag, live: Live
+) -> Blueprint:
     """Return the route, over a registry of the gateway's own with the process's memory and CPU."""
     registry = CollectorRegistry()
     registry.register(requests)
-    registry.register(CoreMetrics(core, connections, lag))
+    of_core = CoreMetrics(core, connections, lag, live)
+    registry.register(of_core)
     if core.cluster is not None:
         registry.register(ClusterMetrics(core.cluster))
     ProcessCollector(registry=registry)
@@ -107,6 +116,7 @@ def metrics_blueprint(core: Core, requests: RequestMetrics, connections: Connect
 
     @blueprint.get("/metrics")
     async def metrics(_: Request) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
+        of_core.fullest = max((actor.mailbox for actor in await core.directory.fullest(1)), default=0)
         return HTTPResponse(generate_latest(registry), content_type="text/plain; version=0.0.4; charset=utf-8")
 
     return blueprint

@@ -24,7 +24,16 @@ async def send(client: Client, route: Route, cast: Cast, **headers: str) -> Answ
     name = cast.agent if "/agents/" in route.path else cast.target.name
     path = route.path.format(name=name, kind="agent", key="agt_00")
     token = {"Authorization": f"Bearer {client.token}"} if client.token else {}
+    if route.streams:
+        return await begun(client, path, token | headers)
     return await client.request(route.method, path, json=route.example, headers=token | headers)
+
+
+async def begun(client: Client, path: str, headers: dict[str, str]) -> Answer:
+    """Ask for a stream without end, and leave it."""
+    async with client.http.get(client.base + path, headers=headers) as response:
+        is_json = response.content_type == "application/json"
+        return Answer(response.status, response.headers, await response.json() if is_json else {})
 
 
 def is_in(answer: Answer) -> bool:
