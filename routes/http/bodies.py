@@ -14,7 +14,10 @@ MAX_DISCARDED_BYTES = 16 * 2**20
 answer (RFC 9112, 9.6)."""
 
 MAX_DEPTH = 128
-"""Levels of objects and arrays in a body. orjson reads 1,024 but writes only 254, and answers repeat parts of it."""
+"""Levels of objects and arrays in a body. orjson reads more of them than it writes, and answers repeat parts of it."""
+
+_WRITABLE_DEPTH = 254
+"""The levels that orjson writes."""
 
 LONG_BODY_BYTES = 65_536
 """Bytes above which a body is parsed in a step of its own."""
@@ -88,15 +91,14 @@ def json_value(body: bytes) -> Any:
 
 
 def _is_too_deep(value: Any) -> bool:
-    level: list[Any] = [value]
-    for _ in range(MAX_DEPTH):
-        below: list[Any] = []
-        for one in level:
-            below += one.values() if isinstance(one, dict) else one
-        level = [one for one in below if isinstance(one, dict | list)]
-        if not level:
-            return False
-    return True
+    """Return whether a parsed value has more than `MAX_DEPTH` levels, as fast as it can be written."""
+    for _ in range(_WRITABLE_DEPTH - MAX_DEPTH):
+        value = [value]
+    try:
+        orjson.dumps(value)
+    except orjson.JSONEncodeError:  # what was read from JSON can be written but for its depth
+        return True
+    return False
 
 
 def require_size(body: bytes, max_bytes: int) -> None:

@@ -1,7 +1,9 @@
 """Records have the members of their schemas in the OpenAPI document."""
 
 import ast
+import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from actors.library.records import document_record, skill_record
 from actors.quotas.messages import QuotaStatus
 from actors.quotas.records import quota_record
 from actors.sessions.records import key_record, session_record
+from actors.sessions.scopes import LISTS
 from actors.users.records import Owned, own_user_record, user_record
 from actors.webhooks.records import delivery_record, endpoint_record
 from actors.wire import Record
@@ -42,6 +45,11 @@ SESSION = SessionRow("ses_1", "usr_1", "ada", b"", 0, 0)
 DELIVERY = DeliveryRow(1, "dlv_1", 1, "whe_1", "e", "webhook.test", "succeeded", None, 0)
 
 
+def shown_whole(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema that requires the members, too, that are shown only if they were given."""
+    return {**schema, "required": list(schema["properties"])}
+
+
 def without(schema: dict[str, Any], *members: str) -> dict[str, Any]:
     """Return a schema without some members."""
     return {
@@ -61,7 +69,10 @@ RECORDS: dict[str, tuple[Record, Any]] = {
     "own_user_record": (own_user_record(USER, Owned(), QUOTA), SCHEMAS["OwnUser"]),
     "quota_record": (quota_record(QUOTA), SCHEMAS["OwnUser"]["properties"]["quota"]),
     "session_record": (session_record(SESSION, 1, current=True), SCHEMAS["Session"]),
-    "key_record": (key_record(SESSION), without(new_key_schema(), "key")),
+    "key_record": (
+        key_record(replace(SESSION, scopes=json.dumps(dict.fromkeys((*LISTS, "read_only", "admin"))), day_limit=9)),
+        shown_whole(without(new_key_schema(), "key")),
+    ),
     "agent_record": (
         agent_record(AgentRow("agt_1", "usr_1", "ada", "scout", "", None, "agent", True, 0, 0)),
         SCHEMAS["Agent"],
