@@ -3,8 +3,10 @@
 from __future__ import annotations  # nested functions would build theirs at each call
 
 import re
+from collections.abc import Coroutine
+from typing import Any
 
-from actors.agents.messages import AgentView, SendChat, require_answering
+from actors.agents.messages import AgentView, RanBefore, SendChat, require_answering
 from actors.calls.call import Answer, Call
 from actors.calls.conversation_targets import DEFAULT, own_conversation, require_agent_of, require_no_zone
 from actors.calls.paging import cursor, next_cursor, page_limit
@@ -44,13 +46,13 @@ _mention = re.compile(r"@([A-Za-z0-9][A-Za-z0-9_.-]{1,62}[A-Za-z0-9])")
 
 async def chat(call: Call) -> Answer:
     """AP_Chat: send a message to an agent, in private or in a zone, and return it with the reply, both durable."""
-    target = call.target
+    target, place, agent_id = call.target, None, ""
     if target.conversation is not None:
         require_no_zone(call)
         if target.conversation != DEFAULT:
             row = await own_conversation(call, target.conversation)
             require_agent_of(call, row)
-            return await _send(call, row.agent_id, ChatPlace(row.number, row.is_default))
+            place, agent_id = ChatPlace(row.number, row.is_default), row.agent_id
     elif (call.zone_id or target.domain or target.zone) and await speaks_in_zone(call):
         try:
             return await _chat_in_zone(call)
@@ -58,16 +60,22 @@ async def chat(call: Call) -> Answer:
             if target.domain or target.zone or target.agent is None:
                 raise
             # the zone is only selected, and the named agent is not in it: the chat is private
-    agent_id = await target_agent_id(call)
+    if place is None:
+        agent_id = await target_agent_id(call)
+    resumes = None if call.resumes is None else await _resumed_in(call, call.resumes, place)
     try:
-        return await _send(call, agent_id, None)
+        answer = await _send(call, agent_id, place, resumes)
     except NotFound:
-        if target.agent is None:  # the selected agent is gone, or out of sight
+        if place is None and target.agent is None:  # the selected agent is gone, or out of sight
             raise no_agent_selected() from None
         raise
+    assert isinstance(answer, Answer)  # only a chat with a key of a door may have run before
+    return answer
 
 
-async def _send(call: Call, agent_id: str, place: ChatPlace | None) -> Answer:
+def _send(
+    call: Call, agent_id: str, place: ChatPlace | None, resumes: Utterance | None
+) -> Coroutine[Any, Any, Answer | RanBefore]:
     def answered(sent: ChatSent, memories: tuple[Memory, ...]) -> Answer:
         call.saw_agent(agent_id, sent.reply.name)
         call.run, conversation = run_of(sent.message.id), sent.conversation
@@ -77,15 +85,17 @@ async def _send(call: Call, agent_id: str, place: ChatPlace | None) -> Answer:
             conversation_number=sent.number,
         )
 
-    content, resumes = call.request.content or "", None
-    if call.resumes is not None:
-        for number, row in await call.core.store.fetch(conversations.message(call.user.user_id, call.resumes)):
-            if place is None or place.number == number:
-                resumes = from_row(row)
-    message = SendChat(call.user.user_id, call.user.user_name, content, resumes=resumes, place=place)
-    answer = await send_chat(call, agent_id, message, answered)
-    assert isinstance(answer, Answer)  # only a chat with a key of a door may have run before
-    return answer
+    user = call.user
+    message = SendChat(user.user_id, user.user_name, call.request.content or "", resumes=resumes, place=place)
+    return send_chat(call, agent_id, message, answered)
+
+
+async def _resumed_in(call: Call, message_id: str, place: ChatPlace | None) -> Utterance | None:
+    """Read the stored message that a repeated command continues in private."""
+    for number, row in await call.core.store.fetch(conversations.message(call.user.user_id, message_id)):
+        if place is None or place.number == number:
+            return from_row(row)
+    return None
 
 
 async def history(call: Call) -> Answer:

@@ -4,7 +4,7 @@ from __future__ import annotations  # nested functions would build theirs at eac
 
 import hashlib
 import unicodedata
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -276,30 +276,29 @@ async def send_chat(
         NotFound: there is no such agent that the caller may see.
         NotPermitted: the caller's API key is not for it.
     """
-    call.require_in_scope("agents", agent_id)
-    if call.scopes is not None and call.scopes.restrict:
-        message = replace(message, with_tools=False)
+    scopes = call.scopes
+    if scopes is not None:
+        scopes.require("agents", agent_id)
+        message = replace(message, with_tools=not scopes.restrict)
     memories: tuple[Memory, ...] = ()
 
     def answer_of(sent: ChatSent | MemoriesNeeded | RanBefore) -> A | _NotSent:
         return answered(sent, memories) if isinstance(sent, ChatSent) else _NotSent(sent)
 
-    def send(message: SendChat) -> Awaitable[A | _NotSent]:
-        return call.carry_out(AGENT, agent_id, message, answer_of, timeout=CHAT_TIMEOUT_S)
-
     try:
-        answer = await send(message)
+        answer = await call.carry_out(AGENT, agent_id, message, answer_of, timeout=CHAT_TIMEOUT_S)
     except NoSuchConversation:  # it was erased during the chat, which must not begin it again
         raise
     except NotFound:
         if not await has_access_to(call, agent_id):
             raise
         message = replace(message, access_granted=True)
-        answer = await send(message)
+        answer = await call.carry_out(AGENT, agent_id, message, answer_of, timeout=CHAT_TIMEOUT_S)
     if isinstance(answer, _NotSent) and isinstance(answer.reason, MemoriesNeeded):
         needed = answer.reason
         memories = await memories_for_chat(call, agent_id, needed.agent, message.content, needed.links)
-        answer = await send(replace(message, memories=memories))
+        message = replace(message, memories=memories)
+        answer = await call.carry_out(AGENT, agent_id, message, answer_of, timeout=CHAT_TIMEOUT_S)
     if not isinstance(answer, _NotSent):
         return answer
     if isinstance(answer.reason, MemoriesNeeded):  # with memories, the agent never asks for them

@@ -83,7 +83,7 @@ class EngineRunner:
         work = Work(self._instant.replying(turn))
         try:
             if work.slice() and isinstance(work.result, Reply):
-                self._took(began)
+                self._times.observe(perf_counter() - began)
                 return work.result
         except Exception as raised:
             self._took(began)

@@ -85,7 +85,7 @@ def json_value(body: bytes) -> Any:
         value: Any = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise MalformedBody(f"The body is not JSON in valid Unicode: {error}.") from None
-    if body.count(b"{") + body.count(b"[") > MAX_DEPTH and _is_too_deep(value):
+    if len(body) > 2 * MAX_DEPTH and body.count(b"{") + body.count(b"[") > MAX_DEPTH and _is_too_deep(value):
         raise MalformedBody(f"The body is nested in more than {MAX_DEPTH} levels; send a flatter one.")
     return value
 
