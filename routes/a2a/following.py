@@ -6,8 +6,7 @@ from routes.a2a import tasks
 from routes.a2a.asked import STREAMED, Asked
 from routes.a2a.errors import UnsupportedOperation
 from routes.a2a.requests import task_asked
-
-STILL_HERE = b": still here\n\n"
+from routes.http.event_stream import STILL_HERE
 
 
 async def subscribe_to_task(asked: Asked) -> object:

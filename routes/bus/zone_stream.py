@@ -10,6 +10,7 @@ from actors.calls.call import Call
 from actors.commands.command import Follow
 from actors.domains.streams import Stream
 from routes.bus.server_sent_events import begin_events
+from routes.http.event_stream import STILL_HERE
 
 HEARTBEAT_S = 15.0
 """Seconds between comments on a silent stream."""
@@ -52,7 +53,7 @@ async def send_stream(request: Request, response: Any, stream: Stream) -> None:
             if now() >= used + stream.use_every_s:
                 used = now()
                 await stream.use()
-            await send(block or b": still here\n\n")
+            await send(block or STILL_HERE)
         await response.eof()
     except TimeoutError:  # the reader takes nothing, so it can't be told either
         transport: Any = request.transport

@@ -8,14 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from actors.commands.event_stream import EventStream, SignedEvent, position_of
 from routes.bus.server_sent_events import named_event
 from routes.gateway.route import Route, RouteCall, RouteReply
+from routes.http.event_stream import STILL_HERE
 
 HEARTBEAT_S = 15.0
 """Seconds between comments on a silent stream."""
 
 SLOW_S = 60.0
 """Seconds after which a stream is cut off if its reader takes nothing."""
-
-STILL_HERE = b": still here\n\n"
 
 
 class StreamAsked(BaseModel):

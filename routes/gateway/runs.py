@@ -13,9 +13,8 @@ from routes.bus.chat_events import END
 from routes.bus.server_sent_events import named_event
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.http.answers import RUN_ID, tps_body
+from routes.http.event_stream import STILL_HERE
 from routes.openapi.schemas import Schema, ident, nullable, record, ref, text
-
-STILL_HERE = b": still here\n\n"
 
 _EVENT_ID = re.compile(r"([0-9]{1,6})(\.end)?\Z")
 

@@ -13,6 +13,7 @@ from actors.commands.watching import PROMPTS, RESOURCES, Change
 from actors.errors import Overloaded
 from actors.ids import random_hex
 from routes.bus.server_sent_events import begin_events, named_event
+from routes.http.event_stream import STILL_HERE
 from routes.mcp.asgi_bridge import send_piece
 from routes.mcp.sessions import McpSessions, SessionCall, SessionGone, SessionReply, no_session
 
@@ -45,7 +46,7 @@ async def send_changes(request: Request, call: Call, sessions: McpSessions, sess
         response = await begin_events(request, call)
         while True:
             written = b"".join([named_event("message", _notification(change)) for change in reply.changes])
-            await send_piece(request, response, written or b": still here\n\n")
+            await send_piece(request, response, written or STILL_HERE)
             if reply.over:
                 break
             waits = replace(waits, after=reply.number)
