@@ -61,13 +61,13 @@ class ChatStoring:
         """
         reply, id = messages[-1], conversation.id
         assert id is not None
-        kept, imported = conversation.kept, 0 if conversation.stored else conversation.to_import
+        kept, count = conversation.kept, len(messages) + conversation.to_import
         sent = ChatSent(said, reply, id, conversation.name, outcome) if kept else ChatSent(said, reply, outcome=outcome)
         writes = conversation.add(messages, answers=None if reply.seq == said.seq + 1 else said.seq)
         if not kept:
             writes += () if chat.receipt is None else chat.receipt.writes(sent)
         else:
-            self._host.messages += len(messages) + imported
+            self._host.messages += count
             if len(messages) > 1 and (chat.key is not None or chat.place is not None):
                 writes += chat.beside_message(conversation, said.at)
             if chat.memories or chat.receipt is not None or outcome.echoes or streamed:

@@ -100,14 +100,14 @@ async def _resumed_in(call: Call, message_id: str, place: ChatPlace | None) -> U
 
 async def history(call: Call) -> Answer:
     """AP_History: a page of a private conversation with an agent, newest last."""
-    if call.target.conversation is None or call.target.conversation == DEFAULT:
-        if call.target.conversation is not None:
-            require_no_zone(call)
+    named = call.target.conversation
+    if named is not None:
+        require_no_zone(call)
+    if named is None or named == DEFAULT:
         target = await target_agent(call)
         found = await call.core.store.fetch(conversations.between(target.row.id, call.user.user_id))
         return await _page_of(call, [target.record], target.row.id, found[0][0] if found else None)
-    require_no_zone(call)
-    row = await own_conversation(call, call.target.conversation)
+    row = await own_conversation(call, named)
     require_agent_of(call, row)
     try:
         profile = [(await read_agent(call, row.agent_id)).record]
