@@ -33,6 +33,17 @@ SWAGGER_UI_FILES := LICENSE NOTICE swagger-ui-bundle.js swagger-ui-bundle.js.LIC
 	favicon-32x32.png
 # The package's `dist.integrity`: npm view swagger-ui-dist@VERSION dist.integrity
 SWAGGER_UI_INTEGRITY := sha512-U06rpMtW9V3XPGOBeamTUSr0Z09jMX4IJuANpE/EZbAhw0G8CgwrzU4YmXkn/h0wCDNsXdGarTNNHC3sU8yVUQ==
+# The console's libraries. Preact 11 has no file for a plain script, and its modules need an import map.
+VENDOR := console/vendor
+PREACT_VERSION := 10.29.8
+PREACT_FILES := LICENSE dist/preact.umd.js hooks/dist/hooks.umd.js
+PREACT_INTEGRITY := sha512-ej2aVZ+vZ8WO7tvlQWRM9N63A0KzF9q4mWJfDUHgYaIofWY9hu74QdnQrjoPMmZi2/nZ5gN0bJCQF49xQqx09Q==
+HTM_VERSION := 3.1.1
+HTM_FILES := LICENSE dist/htm.umd.js
+HTM_INTEGRITY := sha512-983Vyg8NwUE7JkZ6NmOqpCZ+sh1bKv2iYTlUkzlWmA5JD2acKoxd4KVxbMmxX/85mtfdnDmTFoNKcg5DGAvxNQ==
+UPLOT_VERSION := 1.6.32
+UPLOT_FILES := LICENSE dist/uPlot.esm.js dist/uPlot.min.css
+UPLOT_INTEGRITY := sha512-KIMVnG68zvu5XXUbC4LQEPnhwOxBuLyW1AHtpm6IKTXImkbLgkMy+jabjLgSLMasNuGGzQm/ep3tOkyTxpiQIw==
 INTEGRITY := import base64, hashlib, sys; \
 	print("sha512-" + base64.b64encode(hashlib.sha512(open(sys.argv[1], "rb").read()).digest()).decode())
 
@@ -45,6 +56,20 @@ define make-venv
 	@$(PYTHON) -m venv --clear $(1)
 	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(2)
 	@touch $@
+endef
+
+# $(call fetch-npm,folder,package,NAME,licence,target): fetch the NAME_FILES of a package's NAME_VERSION into a folder
+define fetch-npm
+	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
+	npm pack --silent --pack-destination "$$tmp" $(2)@$($(3)_VERSION) >/dev/null; \
+	got=$$($(PYTHON) -c '$(INTEGRITY)' "$$tmp"/*.tgz); \
+	[ "$$got" = "$($(3)_INTEGRITY)" ] || { \
+		echo "$(2) $($(3)_VERSION) is $$got, not $(3)_INTEGRITY of the Makefile: nothing was unpacked" >&2; exit 1; }; \
+	tar -xzf "$$tmp"/*.tgz -C "$$tmp"; mkdir -p $(1); \
+	cd "$$tmp/package"; cp $($(3)_FILES) $(CURDIR)/$(1)/
+	@cd $(1); sha256sum $(notdir $($(3)_FILES)) > SHA256SUMS
+	@printf '%s\n' '$(2) $($(3)_VERSION), unchanged files of the npm package ($(4)).' \
+		'To renew them: $(3)_VERSION and $(3)_INTEGRITY in the Makefile, then `make $(5)`.' > $(1)/VERSION
 endef
 
 .PHONY: help
@@ -182,17 +207,13 @@ LOCK = .venv-uv/bin/uv pip compile --quiet --universal --python-version 3.11 --g
 
 .PHONY: swagger-ui
 swagger-ui: ## Fetch the files of SWAGGER_UI_VERSION from the npm registry into console/swagger-ui
-	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
-	npm pack --silent --pack-destination "$$tmp" swagger-ui-dist@$(SWAGGER_UI_VERSION) >/dev/null; \
-	got=$$($(PYTHON) -c '$(INTEGRITY)' "$$tmp"/*.tgz); \
-	[ "$$got" = "$(SWAGGER_UI_INTEGRITY)" ] || { \
-		echo "swagger-ui-dist $(SWAGGER_UI_VERSION) is $$got, not SWAGGER_UI_INTEGRITY of the Makefile:" \
-			"nothing was unpacked" >&2; exit 1; }; \
-	tar -xzf "$$tmp"/*.tgz -C "$$tmp"; mkdir -p $(SWAGGER_UI); \
-	cd "$$tmp/package"; cp $(SWAGGER_UI_FILES) $(CURDIR)/$(SWAGGER_UI)/
-	@cd $(SWAGGER_UI); sha256sum $(SWAGGER_UI_FILES) > SHA256SUMS
-	@printf '%s\n' 'swagger-ui-dist $(SWAGGER_UI_VERSION), unchanged files of the npm package (Apache-2.0).' \
-		'To renew them: SWAGGER_UI_VERSION and SWAGGER_UI_INTEGRITY in the Makefile, then `make swagger-ui`.' > $(SWAGGER_UI)/VERSION
+	$(call fetch-npm,$(SWAGGER_UI),swagger-ui-dist,SWAGGER_UI,Apache-2.0,swagger-ui)
+
+.PHONY: console-vendor
+console-vendor: ## Fetch the console's libraries from the npm registry into console/vendor
+	$(call fetch-npm,$(VENDOR)/preact,preact,PREACT,MIT,console-vendor)
+	$(call fetch-npm,$(VENDOR)/htm,htm,HTM,Apache-2.0,console-vendor)
+	$(call fetch-npm,$(VENDOR)/uplot,uplot,UPLOT,MIT,console-vendor)
 
 .PHONY: clean
 clean: ## Remove the environments and caches (data/ stays)

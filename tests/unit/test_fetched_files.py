@@ -10,19 +10,32 @@ import pytest
 
 from tests.support.gateway import CHECKOUT
 
-SWAGGER_UI = CHECKOUT / "console" / "swagger-ui"
+CONSOLE = CHECKOUT / "console"
+VENDORED = [CONSOLE / "swagger-ui", *sorted((CONSOLE / "vendor").iterdir())]
 
 
-def test_swagger_ui_s_files_are_those_of_the_committed_checksums():
-    lines = (SWAGGER_UI / "SHA256SUMS").read_text().splitlines()
+@pytest.mark.parametrize("folder", VENDORED, ids=lambda folder: folder.name)
+def test_vendored_files_are_those_of_the_committed_checksums(folder: Path):
+    lines = (folder / "SHA256SUMS").read_text().splitlines()
     sums = {name: digest for digest, name in (line.split("  ") for line in lines)}
     ours = {"SHA256SUMS", "VERSION"}
-    assert sums.keys() == {file.name for file in SWAGGER_UI.iterdir()} - ours
+    assert sums.keys() == {file.name for file in folder.iterdir()} - ours
+    assert "LICENSE" in sums
     for name, digest in sums.items():
-        assert hashlib.sha256((SWAGGER_UI / name).read_bytes()).hexdigest() == digest, name
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest, name
 
 
-def test_a_package_of_another_checksum_is_not_unpacked(tmp_path: Path):
+def test_vendored_files_are_of_the_makefile_s_versions():
+    makefile = (CHECKOUT / "Makefile").read_text()
+    for folder in VENDORED:
+        name = folder.name.replace("-", "_").upper()
+        version = re.search(rf"^{name}_VERSION := (\S+)$", makefile, re.MULTILINE)
+        assert version is not None
+        assert f" {version[1]}, unchanged files" in (folder / "VERSION").read_text()
+
+
+@pytest.mark.parametrize("target", ["swagger-ui", "console-vendor"])
+def test_a_package_of_another_checksum_is_not_unpacked(tmp_path: Path, target: str):
     checkout, commands = tmp_path / "checkout", tmp_path / "bin"
     for folder in (checkout, commands):
         folder.mkdir()
@@ -36,7 +49,7 @@ def test_a_package_of_another_checksum_is_not_unpacked(tmp_path: Path):
     (commands / "npm.d").mkdir()
     path = {"PATH": f"{commands}:{os.environ['PATH']}"}
     made = subprocess.run(
-        ["make", "swagger-ui"], cwd=checkout, env=os.environ | path, capture_output=True, text=True, check=False
+        ["make", target], cwd=checkout, env=os.environ | path, capture_output=True, text=True, check=False
     )
     assert made.returncode != 0
     assert "nothing was unpacked" in made.stderr
