@@ -70,6 +70,7 @@ def http_options(settings: Settings) -> HttpOptions:
         connections_per_address=settings.connections_per_address,
         public_url=settings.public_url,
         cors_origins=settings.cors_origins,
+        console_enabled=settings.console_enabled,
     )
 
 

@@ -104,6 +104,7 @@ class Settings(BaseModel):
         description="origins such as https://app.example.org (scheme, host, port if it is not the default; no path),"
         " separated by commas",
     )
+    console_enabled: Flag = True
     operators: Names = Field((), description="names of users, separated by commas")
     default_plan: Literal["free", "builder", "scale", "enterprise"] = Field(
         "free", description="free, builder, scale or enterprise"

@@ -11,6 +11,8 @@ from sanic.config import Config
 
 from actors.core import Core
 from routes.bus.bus import CommandBus
+from routes.console.pages import console_pages
+from routes.console.session import ConsoleSession
 from routes.gateway.all_nodes import SUBJECT as LOOK
 from routes.gateway.all_nodes import answers_of
 from routes.gateway.debug import QUESTIONS
@@ -62,6 +64,7 @@ class HttpOptions:
     connections_per_address: int = 0
     public_url: str | None = None
     cors_origins: Sequence[str] = ()
+    console_enabled: bool = True
     request_timeout_s: int = 20
     response_timeout_s: int = 330
     keep_alive_timeout_s: int = 75
@@ -98,7 +101,16 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     connections = Connections(options.connections_per_address, options.trusted_proxies)
     app.ctx.connections = connections
     limit, public_url = options.max_body_bytes, options.public_url
-    exchange = Exchange(core, requests, access_log, options.trusted_proxies, limit, work, public_url)
+    exchange = Exchange(
+        core,
+        requests,
+        access_log,
+        options.trusted_proxies,
+        limit,
+        work,
+        public_url,
+        takes_cookie=options.console_enabled,
+    )
     if options.cors_origins:
         cors = Cors(options.cors_origins, (bus_path, *CORS_PATHS))
         untyped: Any = app
@@ -122,11 +134,14 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
         share_sessions(mcp.sessions, core.cluster.ownership, core.cluster.post)
         core.cluster.post.serve(LOOK, answers_of(core, {**QUESTIONS, SAMPLE: live.here}))
     app.blueprint(mcp.blueprint())
+    if options.console_enabled:
+        app.blueprint(ConsoleSession(exchange, bus, options.version, bus_path).blueprint())
     pages: tuple[Any, ...] = (
         metrics_blueprint(core, requests, connections, lag, live),
         openapi_blueprint(options.brand),
         docs_blueprint(welcome_assets()),
         welcome_blueprint(options.version, options.brand),
+        *((console_pages(),) if options.console_enabled else ()),
     )
     for blueprint in pages:
         blueprint.on_response(identify)

@@ -12,6 +12,8 @@ import zlib
 SESSION_TOKEN = "pls"
 API_KEY = "plk"
 SANDBOX_KEY = "plx"
+UNCONFIRMED = "a-session-without-its-proof"
+"""Stands for a session's token that a browser sent by itself, without the proof that a change needs beside it."""
 KINDS = (SESSION_TOKEN, API_KEY, SANDBOX_KEY)
 
 _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase

@@ -106,9 +106,8 @@ class CommandBus:
         self._exchange.observe("", request_id, status, code, seconds, None, address)
 
     async def _respond(self, request: Request, command: Command | None) -> HTTPResponse | None:
-        headers: Any = request.headers
-        address = self._exchange.address_of(request)
-        answer = await self.serve(BusRequest(headers.get, request_id_of(request), address, sanic=request), command)
+        header, address = self._exchange.header_of(request), self._exchange.address_of(request)
+        answer = await self.serve(BusRequest(header, request_id_of(request), address, sanic=request), command)
         if answer is not None and answer.rest:
             await send_pieces(request, JsonAnswer(b"", answer.status, answer.headers), (answer.body, *answer.rest))
             return None

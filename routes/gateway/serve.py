@@ -34,6 +34,7 @@ from routes.http.answers import (
     status_of,
 )
 from routes.http.bodies import json_object, next_turn, received_body, whole_header
+from routes.http.console_cookie import Header
 from routes.http.errors import as_service_error
 from routes.http.exchange import Exchange, Received, Writing
 from routes.http.internal_auth import InternalAuth
@@ -81,12 +82,16 @@ class GatewayRoutes:
 
     def _arrived(self, request: Request, route: Route) -> Arrival:
         headers: Any = request.headers
+        header: Header = headers.get
+        whole: Header = partial(whole_header, request)
+        if route.door is None:
+            header, whole = self._exchange.header_of(request), self._exchange.header_of(request, whole)
 
         def args() -> dict[str, str]:
             arguments: Any = request.get_args(keep_blank_values=True)
             return {name: values[0] for name, values in arguments.items()}
 
-        arrival = Arrival(headers.get, partial(whole_header, request), args, partial(received_body, request))
+        arrival = Arrival(header, whole, args, partial(received_body, request))
         if route.door is not None:
             arrival.base_url = self._exchange.base_url_of(request)
         if route.streams:

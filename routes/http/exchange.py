@@ -25,6 +25,7 @@ from routes.http.answers import request_id_of
 from routes.http.background import BackgroundTasks
 from routes.http.base_url import base_url
 from routes.http.bodies import whole_header
+from routes.http.console_cookie import Header, with_cookie
 from routes.http.errors import as_service_error
 from routes.http.metrics import RequestMetrics
 
@@ -79,6 +80,8 @@ class Exchange:
         max_body_bytes: int,
         work: BackgroundTasks,
         public_url: str | None = None,
+        *,
+        takes_cookie: bool = True,
     ) -> None:
         self.core = core
         self.max_body_bytes = max_body_bytes
@@ -89,6 +92,7 @@ class Exchange:
         self._access_log = access_log
         self._trusted_proxies = trusted_proxies
         self._public_url = public_url
+        self._takes_cookie = takes_cookie
 
     def address(self, peer: str, header: Callable[[str], str | None]) -> str:
         """Return the client's address; `header` returns the lines of a header, joined by commas."""
@@ -98,6 +102,21 @@ class Exchange:
         """Return the client's address of a Sanic request."""
         connection: Any = request.conn_info
         return client_address(connection.client_ip, partial(whole_header, request), self._trusted_proxies)
+
+    def header_of(self, request: Request, header: Header | None = None) -> Header:
+        """Return the function that reads the headers of a Sanic request, or `header` for one that reads them otherwise.
+
+        The console's cookie is a credential in them, unless the console is disabled.
+        """
+        headers: Any = request.headers
+        read: Header = header or headers.get
+        return with_cookie(request, read) if self._takes_cookie and "cookie" in headers else read
+
+    def is_https(self, request: Request) -> bool:
+        """Return whether the client of a request used https, as trusted proxies tell."""
+        connection: Any = request.conn_info
+        used = base_url(connection.client_ip, partial(whole_header, request), self._trusted_proxies)
+        return used.startswith("https:")
 
     def base_url_of(self, request: Request) -> str:
         """Return the gateway's URL as the client of a request knows it, without a final slash."""

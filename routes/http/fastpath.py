@@ -25,6 +25,7 @@ from routes.http.strict_http import StrictHttp
 
 UNUSUAL = frozenset(("transfer-encoding", "expect", "upgrade", "origin"))
 """Headers that change the reading or the answer of a request; Sanic's path adds those of CORS."""
+CREDENTIALS = frozenset(("authorization", "x-api-key"))
 MAX_HEAD_BYTES = 8_192
 HEADS_REMEMBERED = 256
 """Number of cached heads, because a client repeats the same one; up to 2 MiB."""
@@ -216,6 +217,8 @@ def _plain_head(head: bytes) -> tuple[str, dict[str, str]] | None:
     headers = read.headers
     if "content-length" in headers or len(headers) != len(read.fields):
         return None
+    if "cookie" in headers and CREDENTIALS.isdisjoint(headers):
+        return None  # the cookie may be the console's
     if headers.get("connection", "keep-alive").lower() != "keep-alive" or not UNUSUAL.isdisjoint(headers):
         return None
     return read.line, headers

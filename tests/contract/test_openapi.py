@@ -23,8 +23,13 @@ from routes.http.access_log import AccessLog
 from tests.support.gateway import BUS, CHECKOUT, Client, running
 from tests.support.operator import SECRET, on_plan
 
-NOT_IN_THE_DOCUMENT = {("GET", "/docs/assets/{name}"), ("HEAD", "/")}
-"""Files of the pages; the welcome without its body."""
+NOT_IN_THE_DOCUMENT = {
+    *(("GET", f"/{path}") for path in ("docs/assets/{name}", "console/assets/{asked}/{path}", "console/{view}")),
+    ("HEAD", "/"),
+    *((method, "/console/session") for method in ("GET", "POST", "DELETE")),
+    ("GET", "/console"),
+}
+"""Files of the pages; the console's views and its session, which are its page's alone; the welcome without its body."""
 
 
 @pytest.fixture

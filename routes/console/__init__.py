@@ -1,0 +1,1 @@
+"""The web console: its page and files, its session in a cookie, and its watch for changes."""
