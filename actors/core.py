@@ -12,12 +12,13 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from actors.agents.actor import AgentActor
-from actors.agents.messages import AGENT
+from actors.agents.messages import AGENT, AgentsSilenced
 from actors.banks.actor import BankActor
 from actors.banks.messages import BANK
 from actors.banks.resident import Residents
 from actors.domains.actor import DomainActor
 from actors.domains.messages import DOMAIN
+from actors.domains.replies_under_way import RepliesUnderWay
 from actors.domains.stream_ends import end_streams
 from actors.domains.streams import Feed, Streams
 from actors.egress.outbound import Outbound
@@ -132,7 +133,8 @@ KINDS: dict[str, Callable[["Core"], Kind]] = {
     ),
     AGENT: lambda core: Kind(lambda key: AgentActor(key, core.store, core.clock, core.engine, core.outbox)),
     DOMAIN: lambda core: Kind(
-        lambda key: DomainActor(key, core.store, core.clock, core.engine, core.feed), holds_agents=True
+        lambda key: DomainActor(key, core.store, core.clock, core.engine, core.feed, core.zone_replies),
+        holds_agents=True,
     ),
     BANK: lambda core: Kind(
         lambda key: BankActor(key, core.store, core.clock, core.residents, core.changes),
@@ -184,6 +186,7 @@ class Core:
         self.feed: Feed = self.streams if feed is None else feed(self.streams)
         self.changes = changes or Changes()
         self.open_streams = OpenStreams()
+        self.zone_replies = RepliesUnderWay(store)
         self.outbound = options.webhooks.outbound
         self.tool_servers = ToolServers(options.tools, sealer, self.outbound)
         self.session_ttl_ms = options.session_ttl_s * 1000
@@ -196,6 +199,7 @@ class Core:
         )
         end_streams(self.directory, store, self.streams, self.feed)
         self.directory.listen(CredentialsEnded, self.open_streams.credentials_ended)
+        self.directory.listen(AgentsSilenced, self.zone_replies.agents_silenced)
         self.credentials = Credentials(self.directory, store)
         self.idempotency = Idempotency(store, sealer, clock)
         self.names = Names(store)

@@ -33,7 +33,12 @@ class AgentRow:
     @property
     def answers(self) -> bool:
         """Whether it may be chatted with."""
-        return self.online and not self.stopped and not self.suspended
+        return self.online and not self.silenced
+
+    @property
+    def silenced(self) -> bool:
+        """Whether an operator keeps it from answering."""
+        return self.stopped or self.suspended
 
 
 _SELECT = """

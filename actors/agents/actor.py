@@ -11,6 +11,7 @@ from actors.agents.conversations_in_use import ConversationLoaded
 from actors.agents.events import deployment_event
 from actors.agents.messages import (
     AGENT,
+    AgentsSilenced,
     AgentView,
     CancelRun,
     DestroyAgent,
@@ -34,6 +35,7 @@ from actors.agents.messages import (
 )
 from actors.agents.private_chats import EngineEnded, PrivateChats
 from actors.agents.records import agent_record
+from actors.agents.silence import silence_of
 from actors.conversations.conversation import ChatSent
 from actors.engines.turn import Engine, Persona
 from actors.errors import NotPermitted
@@ -42,7 +44,7 @@ from actors.names import name_taken
 from actors.runtime.actor import handles
 from actors.runtime.durable import DurableActor
 from actors.runtime.future import AsyncFuture
-from actors.runtime.notices import ReloadConcerning
+from actors.runtime.notices import Announced, ReloadConcerning
 from actors.webhooks.outbox import Outbox
 from actors.wire import Record
 from persistence import agents, conversations, domains
@@ -194,6 +196,7 @@ class AgentActor(DurableActor):
             preview=lambda: self._view(replace(agent, stopped=stopped)),
             applied=applied,
             constraint_errors={ROWS: no_such_agent},
+            notices=(Announced(AgentsSilenced(self.key)),) if stopped else (),
         )
 
     @handles(DestroyAgent)
@@ -307,8 +310,11 @@ class AgentActor(DurableActor):
 
     async def on_end(self) -> None:
         """Stop the engines and fail the chats that still wait."""
-        if self._chats is not None:
-            self._chats.stop()
+        chats = self._chats
+        if chats is not None:
+            chats.stop()
+            if chats.any_under_way:
+                chats.refuse(await silence_of(self.store, self.key))
 
     def on_finished(self) -> None:
         """Drop the chats, because a reference cycle would keep both in memory until a rare full collection."""

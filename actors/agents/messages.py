@@ -57,6 +57,13 @@ class MembersDestroyed(Tell):
     domain_ids: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class AgentsSilenced(Tell):
+    """Announced when an operator has stopped the agent, or suspended the user, of this id."""
+
+    id: str
+
+
 def membership_notices(domain_ids: tuple[str, ...]) -> tuple[Notice, ...]:
     """Make the notices of a unit that destroys agents of these domains, for the readers of streams."""
     return (Announced(MembersDestroyed(domain_ids)),) if domain_ids else ()

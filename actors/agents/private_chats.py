@@ -14,7 +14,6 @@ from actors.agents.messages import (
     HistoryMoved,
     RanBefore,
     SendChat,
-    no_answer,
     no_such_agent,
     no_such_conversation,
 )
@@ -305,15 +304,16 @@ class PrivateChats:
         return self._engine.tasks > 0
 
     def stop(self) -> None:
-        """Stop the engine and refuse the chats that still wait."""
+        """Stop the engine."""
         self._engine.stop()
-        agent = self._host.agent
-        stopped: ServiceError = Overloaded("The agent ended before it answered; look at AP_History, then try again.")
-        if agent is not None and agent.stopped:
-            stopped = no_answer(agent)
+
+    def refuse(self, silence: ServiceError | None) -> None:
+        """Fail the chats that are not answered yet, because of the agent's silence or of this actor's end."""
+        ended = "The agent ended before it answered; look at AP_History, then try again."
+        error = Overloaded(ended) if silence is None else silence
         for conversation in self._conversations:
             for chat in conversation.under_way():
-                chat.answer.fail(stopped)
+                chat.answer.fail(error)
 
     def snapshot(self) -> list[dict[str, Any]]:
         """Show the conversations in memory, without their texts."""

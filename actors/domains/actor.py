@@ -32,6 +32,7 @@ from actors.domains.messages import (
     no_such_zone,
 )
 from actors.domains.records import domain_record, membership_record
+from actors.domains.replies_under_way import RepliesUnderWay
 from actors.domains.streams import Feed, Whom, event
 from actors.domains.zone_talk import Replied, RepliesFound, Zone, ZoneTalk
 from actors.engines.turn import Engine
@@ -56,13 +57,16 @@ class DomainActor(DurableActor):
     """Owns one domain: its memberships, its zones, and the messages in them. Its key is the domain's id."""
 
     kind = DOMAIN
-    __slots__ = ("_clock", "_domain", "_engine", "_number", "_streams", "_talk", "memberships", "zones")
+    __slots__ = ("_clock", "_domain", "_engine", "_number", "_replies", "_streams", "_talk", "memberships", "zones")
 
-    def __init__(self, key: str, store: Store, clock: Clock, engine: Engine, streams: Feed) -> None:
+    def __init__(
+        self, key: str, store: Store, clock: Clock, engine: Engine, streams: Feed, replies: RepliesUnderWay
+    ) -> None:
         super().__init__(key, store)
         self._clock = clock
         self._engine = engine
         self._streams = streams
+        self._replies = replies
         self._domain: DomainRow | None = None
         self.memberships: dict[str, MemberState] = {}  # by the agent's id
         self.zones: dict[str, Zone] = {}
@@ -277,7 +281,7 @@ class DomainActor(DurableActor):
     @handles(SayInZone)
     def _say(self, message: SayInZone) -> AsyncFuture[Said]:
         if self._talk is None:
-            self._talk = ZoneTalk(self, self._engine, self._clock, self._streams)
+            self._talk = ZoneTalk(self, self._engine, self._clock, self._streams, self._replies)
         return self._talk.say(message)
 
     @handles(RepliesFound)

@@ -13,6 +13,7 @@ from actors.conversations.records import message_record
 from actors.conversations.stored import ZONE_QUOTES, columns_of
 from actors.domains.membership import MEMBER, MemberState
 from actors.domains.messages import DomainViewer, NotInDomain, Said, SayInZone, no_such_zone
+from actors.domains.replies_under_way import RepliesUnderWay
 from actors.domains.streams import Feed, event
 from actors.engines.answering import EngineRunner, Outcome, Unanswered
 from actors.engines.message import Utterance
@@ -96,12 +97,15 @@ class ZoneTalk:
     the message is stored first, each reply when it is complete. Other messages are handled meanwhile.
     """
 
-    __slots__ = ("_awaited", "_clock", "_engine", "_host", "_streams")
+    __slots__ = ("_awaited", "_clock", "_engine", "_host", "_streams", "_under_way")
 
-    def __init__(self, host: DomainHost, engine: Engine, clock: Clock, streams: Feed) -> None:
+    def __init__(
+        self, host: DomainHost, engine: Engine, clock: Clock, streams: Feed, under_way: RepliesUnderWay
+    ) -> None:
         self._host = host
         self._clock = clock
         self._streams = streams
+        self._under_way = under_way
         self._engine = EngineRunner(engine, host.actor_urn)
         self._awaited: set[AsyncFuture[Said]] = set()  # answers that wait for an engine
 
@@ -165,7 +169,8 @@ class ZoneTalk:
         answer: AsyncFuture[Said],
         receipt: Receipt | None,
     ) -> None:
-        self._host.tell_self(RepliesFound(message, await self._engine.finish_each(work), answer, receipt))
+        outcomes = await self._under_way.spoken(message.answering, await self._engine.finish_each(work))
+        self._host.tell_self(RepliesFound(message, outcomes, answer, receipt))
 
     def replies_found(self, found: RepliesFound) -> None:
         """Store a message and its replies, if the user may still speak there."""
@@ -234,7 +239,9 @@ class ZoneTalk:
     ) -> None:
         """Let the agents reply one after another; pieces of the first reply are passed on if it is the `answer`."""
         for turn in turns:
-            outcome = await self._engine.stream(turn, progress if answer is not None else None)
+            member, pass_on = self._host.memberships.get(turn.persona.id), None if answer is None else progress
+            owner_id = "" if member is None else member.owner_id
+            outcome = await self._under_way.stream(self._engine, turn, owner_id, pass_on)
             self._host.tell_self(Replied(zone_id, turn.persona, turn.memories, outcome, said, answer, receipt))
             answer = receipt = None
 

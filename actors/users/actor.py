@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from actors.agents.events import deployment_event
-from actors.agents.messages import AGENT, LinksGained, UserGone, membership_notices
+from actors.agents.messages import AGENT, AgentsSilenced, LinksGained, UserGone, membership_notices
 from actors.domains.messages import LOBBY
 from actors.errors import NotPermitted, StateConflict
 from actors.ids import Clock, new_id
@@ -221,7 +221,7 @@ class UserActor(DurableActor):
         if message.suspended:
             writes.append(credentials.delete_sessions(user.id))
             self._held.keep_session("")
-            ends = (Announced(CredentialsEnded("suspended", user_id=user.id)),)
+            ends = (Announced(CredentialsEnded("suspended", user_id=user.id)), Announced(AgentsSilenced(user.id)))
         else:
             writes.append(endpoints.forget_failures(user.id))
         return self.commit(

@@ -2,6 +2,7 @@
 
 `say:TEXT` yields a piece, `wait:PATH` waits until that file is there (and makes PATH.reached), `recall:WORD` names the
 memories in its turn, `fail` raises, and `failonce:PATH` raises unless that file is there (and makes it).
+@NAME is no instruction.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ class ScriptedEngine:
                 await _wait_for(Path(argument))
             elif verb == "recall":
                 yield ", ".join(memory.name for memory in turn.memories)
-            elif verb == "failonce" and Path(argument).exists():
+            elif verb.startswith("@") or (verb == "failonce" and Path(argument).exists()):
                 continue
             else:
                 if verb == "failonce":

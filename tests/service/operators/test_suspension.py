@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.gateways.gate import ENGINES
 from tests.support.gateway import PASSWORD, Answer, Client, running
 from tests.support.operator import LISTED, SECRET, SETTINGS, Cast
 from tests.support.receiver import receiving
@@ -143,21 +142,6 @@ async def test_a_stopped_agent_answers_in_no_door_until_it_is_started(cast: Cast
     for client in (cast.user, cast.target):
         (await chat(client, cast.agent)).ok()
     (await cast.operator.request("POST", "/api/admin/agents/no-such-agent/stop")).refused(3000, 404)
-
-
-async def test_a_reply_under_way_ends_with_the_stop(tmp_path: Path):
-    script = ENGINES / "scripted.py"
-    async with running(tmp_path / "data", script=script, **SETTINGS) as gateway, gateway.client() as client:
-        user = await client.register("talker")
-        await user.agent("slow-agent")
-        waiting = asyncio.create_task(user.command("AP_Chat", content=f"say:One wait:{tmp_path / 'never'}"))
-        while not (tmp_path / "never.reached").exists():
-            await asyncio.sleep(0.01)
-        path = "/api/admin/agents/slow-agent"
-        assert (await client.request("POST", f"{path}/stop", headers=SECRET)).http == 200
-        (await waiting).refused(3002, 409)
-        assert (await client.request("POST", f"{path}/start", headers=SECRET)).http == 200
-        (await user.command("AP_Chat", content="say:Hello")).ok()
 
 
 @pytest.mark.parametrize("state", ["stopped", "suspended"])

@@ -1,0 +1,43 @@
+"""The replies in zones that engines work on in tasks: none is kept of an agent that is silenced meanwhile."""
+
+from collections.abc import Iterable
+
+from actors.agents.messages import AgentsSilenced
+from actors.agents.silence import silence_of
+from actors.engines.answering import EngineRunner, Outcome
+from actors.engines.halting import Halt
+from actors.engines.turn import Persona, Turn
+from actors.runtime.mailbox import Progress
+from persistence.store import Store
+
+
+class RepliesUnderWay:
+    """Those of this process; `Core` tells it of agents that are silenced."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._streamed: dict[Halt, tuple[str, str]] = {}  # with the agent and its owner
+
+    async def stream(self, engine: EngineRunner, turn: Turn, owner_id: str, progress: Progress | None) -> Outcome:
+        """Let a streaming engine reply for an owner's agent; if the agent is silenced, it ends at once."""
+        agent_id, halt = turn.persona.id, Halt()
+        self._streamed[halt] = agent_id, owner_id  # before the look at the store, so that no silence is missed
+        try:
+            silence = await silence_of(self._store, agent_id)
+            if silence is not None:
+                return silence
+            outcome = await engine.stream(turn._replace(halt=halt), progress)
+        finally:
+            del self._streamed[halt]
+        return await silence_of(self._store, agent_id) or outcome
+
+    async def spoken(self, answering: Iterable[Persona], outcomes: Iterable[Outcome]) -> list[Outcome]:
+        """Return the outcomes of an instant engine that worked in a task, without those of silenced agents."""
+        replies = zip(answering, outcomes, strict=True)
+        return [await silence_of(self._store, persona.id) or outcome for persona, outcome in replies]
+
+    def agents_silenced(self, silenced: AgentsSilenced) -> None:
+        """End the replies of agents that an operator has stopped, or whose owner is suspended."""
+        for halt, agent in list(self._streamed.items()):
+            if silenced.id in agent:
+                halt.call()
