@@ -1,0 +1,101 @@
+import { html, useEffect, useRef } from "../lib/preact.js";
+import { colour, onColours } from "../lib/theme.js";
+
+const COLOURS = ["--chart-1", "--chart-2", "--chart-3", "--chart-4", "--chart-5", "--chart-6"];
+let library = null;
+
+/** A chart over time: `data` is [seconds, values of the first series, ...] as uPlot has it, null for gaps.
+ *
+ * `series` is [{label, format?}], `marks` [{at: seconds, label}] are lines over all of it, `sync` a name that charts
+ * with one cursor share. Charts with a `label` are read out by it; numbers must stand beside them as text, too.
+ */
+export function Chart({ label, data, series, marks = [], height = 180, sync, format = String }) {
+  const place = useRef(null);
+  const chart = useRef(null);
+  const latest = useRef(null);
+  latest.current = { data, marks };
+
+  useEffect(() => {
+    let stopped = false;
+    let stops = [];
+    const draw = (uPlot) => {
+      chart.current?.destroy();
+      const size = { width: place.current.clientWidth || 300, height };
+      const options = optionsFor({ ...size, series, sync, format, marks: () => latest.current.marks });
+      chart.current = new uPlot(options, latest.current.data, place.current);
+    };
+    loadLibrary().then((uPlot) => {
+      if (stopped) return;
+      draw(uPlot);
+      const resized = new ResizeObserver(([entry]) =>
+        chart.current.setSize({ width: Math.floor(entry.contentRect.width), height }));
+      resized.observe(place.current);
+      stops = [onColours(() => draw(uPlot)), () => resized.disconnect()];
+    });
+    return () => {
+      stopped = true;
+      for (const stop of stops) stop();
+      chart.current?.destroy();
+      chart.current = null;
+    };
+  }, [series.map((line) => line.label).join("\n"), height, sync]);
+
+  useEffect(() => {
+    chart.current?.setData(data);
+  }, [data, marks]);
+
+  return html`<figure class="chart" aria-label=${label}><div ref=${place}></div></figure>`;
+}
+
+/** uPlot is loaded with the first chart. */
+function loadLibrary() {
+  library ??= import("../../vendor/uplot/uPlot.esm.js").then((module) => module.default);
+  return library;
+}
+
+function optionsFor({ width, height, series, sync, format, marks }) {
+  const axis = { stroke: colour("--text-quiet"), grid: { stroke: colour("--line-soft"), width: 1 }, ticks: { show: false } };
+  const font = "11px system-ui, sans-serif";
+  return {
+    width,
+    height,
+    cursor: { y: false, points: { size: 6 }, ...(sync ? { sync: { key: sync } } : {}) },
+    legend: { live: true },
+    scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(high ?? 1, 1e-9) * 1.1] } },
+    axes: [
+      { ...axis, font, size: 28 },
+      { ...axis, font, size: 56, values: (_, ticks) => ticks.map(format) },
+    ],
+    series: [
+      { label: "Time", value: "{HH}:{mm}:{ss}" },
+      ...series.map((line, index) => ({
+        label: line.label,
+        stroke: colour(line.colour ?? COLOURS[index % COLOURS.length]),
+        width: 1.5,
+        points: { show: false },
+        value: (_, value) => (value == null ? "–" : (line.format ?? format)(value)),
+      })),
+    ],
+    hooks: { draw: [(drawn) => drawMarks(drawn, marks(), font)] },
+  };
+}
+
+function drawMarks(chart, marks, font) {
+  const { ctx, bbox } = chart;
+  const scale = globalThis.devicePixelRatio || 1;
+  ctx.save();
+  ctx.strokeStyle = ctx.fillStyle = colour("--accent-text");
+  ctx.lineWidth = scale;
+  ctx.setLineDash([4 * scale, 3 * scale]);
+  ctx.font = font.replace("11px", `${11 * scale}px`);
+  for (const { at, label } of marks) {
+    const x = chart.valToPos(at, "x", true);
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    ctx.fillText(label, x + 4 * scale, bbox.top + 12 * scale);
+  }
+  ctx.restore();
+}

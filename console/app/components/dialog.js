@@ -1,0 +1,49 @@
+import { html, useEffect, useId, useRef } from "../lib/preact.js";
+import { useAction } from "../lib/load.js";
+import { Button } from "./button.js";
+import { Icon } from "./icons.js";
+import { ErrorNotice } from "./notice.js";
+
+/** A dialog over the page while it is rendered. Escape, its cross and a click beside it call onClose. */
+export function Dialog({ title, onClose, children, wide = false }) {
+  const dialog = useRef(null);
+  const id = useId();
+  useEffect(() => {
+    const before = document.activeElement;
+    dialog.current.showModal();
+    return () => before?.isConnected && before.focus();
+  }, []);
+  const cancel = (event) => {
+    event.preventDefault();
+    onClose();
+  };
+  const beside = (event) => event.target === dialog.current && onClose();
+  return html`<dialog ref=${dialog} class=${wide ? "dialog wide" : "dialog"} aria-labelledby=${id}
+    onCancel=${cancel} onMouseDown=${beside}>
+    <div class="dialog-body">
+      <header class="dialog-head">
+        <h2 id=${id}>${title}</h2>
+        <button type="button" class="button ghost icon-only" aria-label="Close" onClick=${onClose}>
+          <${Icon} name="close" />
+        </button>
+      </header>
+      ${children}
+    </div>
+  </dialog>`;
+}
+
+/** A question before an act: onConfirm() does it; the dialog closes when that is done and shows what it throws. */
+export function Confirm({ title, confirm = "Confirm", kind = "danger", onConfirm, onClose, children }) {
+  const action = useAction(async () => {
+    await onConfirm();
+    onClose();
+  });
+  return html`<${Dialog} title=${title} onClose=${onClose}>
+    <div class="dialog-text">${children}</div>
+    <${ErrorNotice} error=${action.error} />
+    <div class="form-actions">
+      <${Button} kind=${kind} busy=${action.busy} onClick=${action.run}>${confirm}<//>
+      <${Button} onClick=${onClose}>Cancel<//>
+    </div>
+  <//>`;
+}

@@ -1,0 +1,54 @@
+import { ApiError, bodyOf, ENDED, errorOf, send } from "./http.js";
+import { onEnded, session } from "./session.js";
+
+export { ApiError };
+
+const READS = /_(Read|List|AgentList|History|Recall|Search|Sessions)$/;
+
+/** Send a command to the bus, {target, vx, content, page}; returns the TPSResponse, throws ApiError. */
+export async function command(service, members = {}, { idempotencyKey, signal } = {}) {
+  const key = idempotencyKey ?? (READS.test(service) ? null : newKey());
+  const { bus } = session() ?? {};
+  return answered(await send("POST", bus ?? "/demo/v1/Svc/tps", {
+    body: { service, ...members },
+    headers: headersFor("POST", key),
+    signal,
+    again: true,
+  }));
+}
+
+/** Call a route below /api or /debug; returns its decoded body, throws ApiError. Query members of null are left out. */
+export async function route(method, path, { query, body, idempotencyKey, signal } = {}) {
+  const key = idempotencyKey ?? (method === "POST" ? newKey() : null);
+  const again = method === "GET" || key !== null;
+  return answered(await send(method, withQuery(path, query), { body, headers: headersFor(method, key), signal, again }));
+}
+
+/** Return the headers of a request of this session: the CSRF token, and an Idempotency-Key where one is given. */
+export function headersFor(method, key = null) {
+  const headers = {};
+  if (method !== "GET" && method !== "HEAD") headers["X-CSRF-Token"] = session()?.csrf ?? "";
+  if (key !== null) headers["Idempotency-Key"] = key;
+  return headers;
+}
+
+/** Make an Idempotency-Key. */
+export function newKey() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16)); // randomUUID is absent on plain http
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Add a query to a path; members of null, undefined and "" are left out. */
+export function withQuery(path, query = {}) {
+  const given = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== "");
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return text ? `${path}?${text}` : path;
+}
+
+async function answered(response) {
+  const body = await bodyOf(response);
+  if (response.ok) return body;
+  const error = errorOf(response, body);
+  if (ENDED.has(error.code)) onEnded(error.code);
+  throw error;
+}

@@ -1,0 +1,69 @@
+import { connection } from "./connection.js";
+
+/** The codes of docs/errors.md that end a session: no credential, an invalid one, a suspended user. */
+export const ENDED = new Set([2000, 2001, 2005]);
+
+const WAITS_MS = [300, 1000, 2500];
+
+/** A refusal of the gateway, or no answer at all (code 0). */
+export class ApiError extends Error {
+  constructor(note, { code = 0, http = 0, requestId = null, retryAfter = null } = {}) {
+    super(note);
+    this.name = "ApiError";
+    this.note = note;
+    this.code = code;
+    this.http = http;
+    this.requestId = requestId;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** Make the error of an answer that is not a success. */
+export function errorOf(response, body) {
+  const status = body?.status ?? {};
+  const seconds = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
+  return new ApiError(status.note ?? `The gateway answered ${response.status}.`, {
+    code: status.internal_code ?? 0,
+    http: status.http_code ?? response.status,
+    requestId: response.headers.get("X-Request-Id"),
+    retryAfter: Number.isNaN(seconds) ? null : seconds,
+  });
+}
+
+/** Read a body as JSON where it is JSON, else as text; null where there is none. */
+export async function bodyOf(response) {
+  if (response.status === 204) return null;
+  const text = await response.text();
+  if (!response.headers.get("Content-Type")?.includes("json")) return text;
+  return text ? JSON.parse(text) : null;
+}
+
+/** Send a request; one that may be sent twice (`again`) is repeated when the connection fails. Returns the Response. */
+export async function send(method, path, { body, headers = {}, signal, again = false } = {}) {
+  const sent = { ...headers };
+  if (body !== undefined && !(body instanceof FormData)) sent["Content-Type"] = "application/json";
+  const payload = body === undefined || body instanceof FormData ? body : JSON.stringify(body);
+  for (let tries = 0; ; tries += 1) {
+    try {
+      const response = await fetch(path, { method, headers: sent, body: payload, signal, credentials: "same-origin" });
+      connection.back("requests");
+      return response;
+    } catch (failure) {
+      if (failure.name === "AbortError") throw failure;
+      connection.lost("requests");
+      if (!again || tries >= WAITS_MS.length) throw new ApiError("The gateway can't be reached.");
+      await wait(WAITS_MS[tries], signal);
+    }
+  }
+}
+
+/** Wait some milliseconds; an abort of the signal ends the wait with an AbortError. */
+export function wait(ms, signal) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms);
+    signal?.addEventListener("abort", () => {
+      clearTimeout(timer);
+      reject(new DOMException("aborted", "AbortError"));
+    });
+  });
+}

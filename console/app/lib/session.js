@@ -1,0 +1,91 @@
+import { connection } from "./connection.js";
+import { ApiError, bodyOf, ENDED, errorOf, send } from "./http.js";
+import { createStore } from "./store.js";
+
+const PATH = "/console/session";
+const POLL_MS = 5000;
+const POLL_WHILE_LOST_MS = 1500;
+const REASONS = { 2001: "Your session has ended.", 2005: "This user is suspended." };
+
+/** The state of the log-on: {status: "loading" | "out" | "in", record, reason}. */
+const store = createStore({ status: "loading", record: null, reason: null });
+let timer = null;
+
+/** Return {status, record, reason}; `record` is {user, role, csrf, expires_at, version, bus} while logged on. */
+export const useSession = () => store.use();
+
+/** Return the record of the session that is logged on; null without one. */
+export const session = () => store.get().record;
+
+/** Return whether the user may read (auditor) or change (operator) what belongs to the gateway. */
+export const hasRole = (role) => {
+  const own = session()?.role;
+  return role === "user" || own === "operator" || own === role;
+};
+
+/** Log on; throws ApiError with the gateway's note. */
+export async function logOn(name, password) {
+  const response = await send("POST", PATH, { body: { name, password } });
+  const body = await bodyOf(response);
+  if (!response.ok) throw errorOf(response, body);
+  begin(body);
+}
+
+/** Log off; the page goes back to the log-on form. */
+export async function logOff() {
+  const response = await send("DELETE", PATH, { headers: { "X-CSRF-Token": session()?.csrf ?? "" }, again: true });
+  const body = await bodyOf(response);
+  if (!response.ok && !ENDED.has(body?.status?.internal_code)) throw errorOf(response, body);
+  finish(null);
+}
+
+/** Show the log-on form, because the gateway refused the session with a code of ENDED or a stream told a reason. */
+export function onEnded(reason) {
+  if (store.get().status !== "in") return;
+  finish(reason === "suspended" ? REASONS[2005] : (REASONS[reason] ?? REASONS[2001]));
+}
+
+/** Ask who is logged on; called at the start, then every few seconds while the page is visible. */
+export async function checkSession() {
+  clearTimeout(timer);
+  try {
+    const response = await send("GET", PATH);
+    const body = await bodyOf(response);
+    if (response.ok) begin(body);
+    else if (response.status < 500) finishAs(errorOf(response, body));
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error; // the connection's banner tells of it
+  }
+  schedule();
+}
+
+function begin(record) {
+  const { status, record: before } = store.get();
+  const same = status === "in" && before.user === record.user && before.role === record.role;
+  if (same && before.csrf === record.csrf) return;
+  store.set({ status: "in", record, reason: null });
+  schedule();
+}
+
+function finishAs(error) {
+  const { status, reason } = store.get();
+  if (status === "in") onEnded(error.code);
+  else if (status === "loading") store.set({ status: "out", record: null, reason: REASONS[error.code] ?? null });
+  else store.set({ status: "out", record: null, reason });
+}
+
+function finish(reason) {
+  clearTimeout(timer);
+  store.set({ status: "out", record: null, reason });
+}
+
+function schedule() {
+  clearTimeout(timer);
+  if (document.hidden || store.get().status === "out") return;
+  timer = setTimeout(checkSession, connection.isLost() ? POLL_WHILE_LOST_MS : POLL_MS);
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) clearTimeout(timer);
+  else if (store.get().status !== "out") checkSession();
+});

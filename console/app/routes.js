@@ -1,0 +1,22 @@
+import { hasRole } from "./lib/session.js";
+
+const WORKSPACE = "Workspace";
+const BUILD = "Build";
+const OPERATE = "Operate";
+
+/** Every page: its path, its module, its name and icon in the navigation, and who may open it (`role`).
+ *
+ * An entry without a `group` is not in the navigation. To add a page, add its line.
+ */
+export const ROUTES = [
+  { path: "/console", title: "Home", icon: "home", group: "", page: () => import("./pages/home.js") },
+];
+
+/** The groups of the navigation, in order. */
+export const GROUPS = ["", WORKSPACE, BUILD, OPERATE];
+
+/** Return the pages that the user may open. */
+export const allowed = () => ROUTES.filter(({ role }) => !role || hasRole(role));
+
+/** Return whether the console has a page that the user may open at a path such as "/console/chat". */
+export const has = (path) => allowed().some((route) => route.path.replace(/\/:.*$/, "") === path);
