@@ -28,7 +28,7 @@ MAY_IMPORT = {
 }
 # Programs of their own, which read the settings as server.py does; nothing imports them.
 PROGRAMS = {"persistence/erase.py": {"config"}}
-OUTSIDE = {"tests", "bench", "clients"}  # they may import every part, and pykka to compare with it
+OUTSIDE = {"tests", "bench", "clients", "examples"}  # they may import every part, and pykka to compare with it
 
 # Libraries that one part keeps to itself.
 KEPT_TO = {
