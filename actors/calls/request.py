@@ -33,6 +33,7 @@ Reference = Annotated[Annotated[str, StringConstraints(max_length=200, pattern=_
 RequiredReference = Annotated[Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_NO_NUL)], _Blank]
 Text = Annotated[Annotated[str, StringConstraints(max_length=8_000, pattern=_NO_NUL)] | None, _Blank]
 Content = Annotated[Annotated[str, StringConstraints(max_length=32_000, pattern=_NO_NUL)] | None, _Blank]
+RequiredSecret = Annotated[Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=_NO_NUL)], _Blank]
 Secret = Annotated[Annotated[str, StringConstraints(max_length=256, pattern=_NO_NUL)] | None, _Blank]
 
 

@@ -12,7 +12,7 @@ from sanic import Blueprint, HTTPResponse, Request
 
 from actors.calls.admission import authenticate
 from actors.calls.call import Call
-from actors.calls.request import Body, checked
+from actors.calls.request import Body, RequiredReference, RequiredSecret, checked
 from actors.commands.table import COMMANDS
 from actors.errors import NotPermitted, ServiceError, WrongMediaType
 from actors.sessions.messages import SESSION, Caller, EndSession, role_of
@@ -36,8 +36,8 @@ Serving = Callable[[Request, Call], Coroutine[Any, Any, Served]]
 class LogOn(Body):
     """Body of a log-on."""
 
-    name: str = Field(description="The user's name.")
-    password: str = Field(description="The user's password.")
+    name: RequiredReference = Field(description="The user's name.")
+    password: RequiredSecret = Field(description="The user's password.")
 
 
 class ConsoleSession:

@@ -274,7 +274,8 @@ class GatewayProcess:
         if self.others:
             ports = [int(node.base.rpartition(":")[2]) for node in (self, *self.others)]
             base, connector = f"http://localhost:{ports[0]}", connector_over(lambda: ports, random.Random())
-        async with aiohttp.ClientSession(timeout=timeout, connector=connector) as http:
+        jar = aiohttp.DummyCookieJar()  # tests send the cookies that they mean to
+        async with aiohttp.ClientSession(timeout=timeout, connector=connector, cookie_jar=jar) as http:
             yield Client(http, base, nodes=[node.base for node in self.nodes])
 
 

@@ -39,3 +39,13 @@ class Cast:
     user: Client
     target: Client
     agent: str
+
+
+async def made_cast(operator: Client, unique: str) -> Cast:
+    """Register users of each role."""
+    made = {role: await operator.register(f"{unique}-{role}") for role in ("operator", "auditor", "user", "target")}
+    for role in ("operator", "auditor"):
+        path = f"/api/admin/users/{made[role].name}/role"
+        assert (await operator.request("PUT", path, json={"role": role})).body["role"] == role
+    await made["target"].agent(f"{unique}-agent", access="public")
+    return Cast(**made, agent=f"{unique}-agent")

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.support.gateway import PASSWORD, Client, GatewayProcess, running
-from tests.support.operator import LISTED, SECRET, SETTINGS, Cast
+from tests.support.operator import LISTED, SECRET, SETTINGS, Cast, made_cast
 
 
 @pytest.fixture(scope="package")
@@ -34,9 +34,4 @@ async def operator(nobody: Client) -> Client:
 @pytest.fixture
 async def cast(operator: Client, unique: str) -> Cast:
     """Users of each role; the operator here has the role by another one's act."""
-    made = {role: await operator.register(f"{unique}-{role}") for role in ("operator", "auditor", "user", "target")}
-    for role in ("operator", "auditor"):
-        path = f"/api/admin/users/{made[role].name}/role"
-        assert (await operator.request("PUT", path, json={"role": role})).body["role"] == role
-    await made["target"].agent(f"{unique}-agent", access="public")
-    return Cast(**made, agent=f"{unique}-agent")
+    return await made_cast(operator, unique)
