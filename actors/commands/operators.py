@@ -15,8 +15,9 @@ from actors.sessions.messages import role_of
 from actors.users.fair_queue import SenderLane
 from actors.users.messages import USER, ResetSecret, SetPlan, SetRole, SetSuspended
 from actors.users.records import Owned
-from persistence import accounts, agents
+from persistence import accounts, agents, graph
 from persistence.accounts import AccountRow
+from persistence.graph import Held, Relation
 from persistence.users import UserRow, name_key
 
 SECRET_BYTES = 18
@@ -64,6 +65,29 @@ async def _account(call: Call, row: AccountRow) -> Account:
     quota = await call.ask(QUOTA, user.id, ReadQuota())
     owned = Owned(row.agents, row.domains, row.banks, row.api_keys)
     return Account(user, role_of(user.name, user.role, call.core.operators), owned, quota, row.last_used_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Who holds whom around a user; `truncated` if there is more than is listed."""
+
+    user: UserRow
+    around: list[Held]
+    relations: list[Relation]
+    truncated: bool
+
+
+async def read_graph(call: Call, name: str, limit: int) -> Graph:
+    """Read what a user holds, and who else holds or is held by it: `limit` entities and four times as many relations.
+
+    Raises:
+        NotFound: there is no such user.
+    """
+    user = (await read_account(call, name)).user
+    around = await call.core.store.fetch(graph.around(user.id, limit + 1))
+    relations = await call.core.store.fetch(graph.relations(user.id, 4 * limit + 1))
+    truncated = len(around) > limit or len(relations) > 4 * limit
+    return Graph(user, around[:limit], relations[: 4 * limit], truncated)
 
 
 async def set_role(call: Call, name: str, role: str, answer: Callable[[Account], A]) -> A:

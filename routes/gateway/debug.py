@@ -13,7 +13,7 @@ from actors.errors import InvalidField, NotFound
 from actors.runtime.directory import ActorStatus
 from actors.slices import Steps, sliced
 from actors.tools.messages import TOOL_SERVER
-from routes.gateway import debug_cluster, debug_stream
+from routes.gateway import debug_cluster, debug_graph, debug_stream
 from routes.gateway.all_nodes import Answering, Asked, of_all, of_one
 from routes.gateway.debug_cluster import QUESTION as NODE_QUESTION
 from routes.gateway.debug_cluster import node_counts
@@ -194,5 +194,6 @@ ROUTES = (
         entrance="operator",
     ),
     debug_stream.ROUTE,
+    debug_graph.ROUTE,
     *debug_cluster.ROUTES,
 )

@@ -26,6 +26,7 @@ from persistence import (
     domains,
     endpoints,
     events,
+    graph,
     idempotency_records,
     logon_places,
     master_key,
@@ -476,6 +477,12 @@ BANKS = (
     call(offers.offered_in, "bnk_1", "OWL"),
     call(offers.all_of_bank, "bnk_1"),
     call(offers.page_of_bank, "bnk_1", None, "", 3),
+    *(
+        call(list_around, user, 9)
+        for user in ("usr_1", "usr_2", "usr_0")
+        for list_around in (graph.around, graph.relations)
+    ),
+    call(graph.around, "usr_1", 1),
     call(offers.page_of_bank, "bnk_1", None, "mule attached", 3),
     call(offers.page_of_bank, "bnk_1", "MULE", "", 3),
     call(offers.withdraw, "bnk_1", "agt_2", ["write"]),
