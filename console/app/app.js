@@ -1,6 +1,7 @@
 import { Layout } from "./layout.js";
 import { html, render, useEffect } from "./lib/preact.js";
 import { checkSession, useSession } from "./lib/session.js";
+import { Banner } from "./outlet.js";
 import LogOn from "./pages/log-on.js";
 
 function App() {
@@ -13,9 +14,12 @@ function App() {
   return html`<${Layout} key=${`${record.user} ${record.role}`} record=${record} />`;
 }
 
-/** Nothing but the banner, if the gateway can't be reached: the first answer takes milliseconds. */
+/** What is shown until the gateway has told who is logged on. */
 function Starting() {
-  return html`<div class="starting" role="status"><span class="offscreen">Loading the console</span></div>`;
+  return html`<main class="starting">
+    <${Banner} />
+    <p class="offscreen" role="status">Loading the console</p>
+  </main>`;
 }
 
 render(html`<${App} />`, document.getElementById("app"));

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Browser, Page, async_playwright
 
 CHROMIUM_FLAGS = [
     "--no-sandbox",  # tests may run as root
@@ -20,15 +20,22 @@ CHROMIUM_FLAGS = [
 
 
 @asynccontextmanager
-async def empty_tab() -> AsyncIterator[Page]:
-    """Open an empty tab; without Chromium the test is skipped, or fails in CI."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
+async def chromium() -> AsyncIterator[Browser]:
+    """Start Chromium; without it the test is skipped, or fails in CI."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
         missing = "no Chromium on this machine: install it (Debian: apt-get install chromium)"
         if os.environ.get("CI"):
             pytest.fail(missing)
         pytest.skip(missing)
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=chromium, args=CHROMIUM_FLAGS)
-        yield await browser.new_page()
+        browser = await playwright.chromium.launch(executable_path=program, args=CHROMIUM_FLAGS)
+        yield browser
         await browser.close()
+
+
+@asynccontextmanager
+async def empty_tab() -> AsyncIterator[Page]:
+    """Open an empty tab in a Chromium of its own."""
+    async with chromium() as browser:
+        yield await browser.new_page()

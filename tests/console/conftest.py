@@ -1,0 +1,64 @@
+"""The gateway and the browser of the console's tests."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+from playwright.async_api import Browser
+
+from tests.support.browser import chromium
+from tests.support.console import Console, console_of
+from tests.support.gateway import PASSWORD, Client, GatewayProcess, running
+from tests.support.operator import LISTED, SECRET, SETTINGS
+
+
+@pytest.fixture(scope="session")
+async def browser() -> AsyncIterator[Browser]:
+    """Chromium, one for all tests; each window has cookies of its own."""
+    async with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+async def console_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
+    """A gateway with an operator, whose users have no limit."""
+    data = tmp_path_factory.mktemp("console") / "data"
+    async with running(data, PARLEY_WEBHOOKS_ALLOW_INSECURE="true", **SETTINGS) as gateway:
+        async with gateway.client() as client:
+            vx = {"name": LISTED, "secret": PASSWORD}
+            (await client.command("US_Create", vx=vx, headers=SECRET)).ok()
+        yield gateway
+
+
+@pytest.fixture
+async def console(browser: Browser, console_server: GatewayProcess) -> AsyncIterator[Console]:
+    """Windows of the shared gateway: `await console.window(user, "/console/agents")`."""
+    async with console_of(browser, console_server) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def nobody(console_server: GatewayProcess) -> AsyncIterator[Client]:
+    """A client without a user."""
+    async with console_server.client() as client:
+        yield client
+
+
+@pytest.fixture
+async def user(nobody: Client, unique: str) -> Client:
+    """A new user, logged on for the API; `console.window(user)` logs it on in a window."""
+    return await nobody.register(f"{unique}-user")
+
+
+@pytest.fixture
+async def operator(nobody: Client) -> Client:
+    """The operator, logged on for the API."""
+    return await nobody.log_on(LISTED)
+
+
+@pytest.fixture
+async def auditor(operator: Client, unique: str) -> Client:
+    """A new auditor, logged on for the API."""
+    made = await operator.register(f"{unique}-auditor")
+    path = f"/api/admin/users/{made.name}/role"
+    assert (await operator.request("PUT", path, json={"role": "auditor"})).body["role"] == "auditor"
+    return made

@@ -1,0 +1,209 @@
+"""The frame of the console: log-on and log-off, navigation, lost connections, themes, keyboard, phones."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.async_api import Browser, Page, expect
+
+from tests.support.console import PHONE, Console, console_of, fits_its_width, log_on, no_serious_violations
+from tests.support.gateway import PASSWORD, SERVER, Client, GatewayProcess, running
+from tests.support.operator import set_plan
+from tests.support.relay import linked
+
+FORM = "Log on to Parley"
+
+
+async def fill_in(page: Page, name: str, password: str) -> None:
+    await page.get_by_label("Name", exact=True).fill(name)
+    await page.get_by_label("Password", exact=True).fill(password)
+    await page.get_by_role("button", name="Log on", exact=True).click()
+
+
+async def is_logged_off(page: Page) -> None:
+    await expect(page.get_by_role("heading", name=FORM)).to_be_visible()
+
+
+async def test_a_user_logs_on_sees_its_quota_and_logs_off(console: Console, user: Client):
+    await set_plan(user, user.name, "builder")
+    await user.agent("home-agent-" + user.name, online=False, select=False)
+    page = await console.window()
+    await fill_in(page, user.name, "not the password")
+    await expect(page.get_by_role("alert")).to_contain_text("wrong")
+    await expect(page.get_by_label("Password", exact=True)).to_be_focused()
+    await no_serious_violations(page)
+
+    await log_on(page, user.name)
+    await expect(page.get_by_role("heading", name=f"Welcome, {user.name}")).to_be_visible()
+    await expect(page.get_by_text("2 of 10,000 used on plan builder")).to_be_visible()
+    await expect(page.get_by_role("img", name="% of today's quota is used")).to_be_visible()
+    await expect(page.get_by_role("region", name="Your workspace").get_by_role("listitem").first).to_have_text(
+        "1Agents"
+    )
+    await page.get_by_role("button", name="Refresh").click()
+    await expect(page.get_by_text("3 of 10,000 used on plan builder")).to_be_visible()
+    await no_serious_violations(page)
+
+    await page.get_by_role("button", name=f"User {user.name}").click()
+    await page.get_by_role("menuitem", name="Log off").click()
+    await is_logged_off(page)
+    await page.reload()
+    await is_logged_off(page)
+    assert await page.context.cookies() == []
+
+
+async def test_scripts_can_not_read_the_cookie_and_a_window_outlives_a_reload(console: Console, user: Client):
+    page = await console.window(user)
+    assert await page.evaluate("document.cookie") == ""
+    [cookie] = await page.context.cookies()
+    assert (cookie.get("httpOnly"), cookie.get("sameSite")) == (True, "Strict")
+    await page.reload()
+    await expect(page.get_by_role("heading", name="Welcome")).to_be_visible()
+
+
+async def test_a_throttled_log_on_shows_the_gateway_s_note(browser: Browser, tmp_path: Path):
+    async with (
+        running(tmp_path / "data", script=SERVER) as gateway,
+        gateway.client() as client,
+        console_of(browser, gateway) as console,
+    ):
+        await client.register("hasty-user")
+        for _ in range(10):
+            await client.command("US_LogOn", target={"user": "hasty-user"}, vx={"secret": "not the password"})
+        page = await console.window()
+        await fill_in(page, "hasty-user", PASSWORD)
+        await expect(page.get_by_role("alert")).to_contain_text("code 4001")
+        await is_logged_off(page)
+
+
+async def test_a_link_is_kept_through_the_log_on(console: Console, user: Client):
+    page = await console.window(path="/console/no-such-page?filter=some")
+    await is_logged_off(page)
+    await log_on(page, user.name)
+    await expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
+    assert urlsplit(page.url)[2:4] == ("/console/no-such-page", "filter=some")
+    await page.get_by_role("link", name="Go to the home page").click()
+    await expect(page.get_by_role("heading", name="Welcome")).to_be_visible()
+    await page.go_back()
+    await expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
+
+
+async def test_a_revoked_session_ends_its_page_but_not_another(console: Console, user: Client):
+    page, other = await console.window(user), await console.window(user)
+    sessions = (await user.command("US_Sessions")).ok().profile
+    [*_, first, _] = sorted(sessions, key=lambda session: session["created_at"])
+    (await user.command("US_Revoke", vx={"name": first["id"]})).ok()
+    await is_logged_off(page)
+    await expect(page.get_by_text("Your session has ended.")).to_be_visible()
+    await other.get_by_role("button", name="Refresh").click()
+    await expect(other.get_by_role("heading", name="Welcome")).to_be_visible()
+
+
+async def test_a_lost_connection_is_told_and_its_end_too(
+    browser: Browser, console_server: GatewayProcess, user: Client
+):
+    async with (
+        linked(urlsplit(console_server.base).port or 0) as link,
+        console_of(browser, console_server, f"http://127.0.0.1:{link.port}") as console,
+    ):
+        page = await console.window(user)
+        await expect(page.get_by_role("heading", name="Welcome")).to_be_visible()
+        link.cut()
+        await expect(page.get_by_text("Connection lost")).to_be_visible()
+        await no_serious_violations(page)
+        await page.get_by_role("button", name="Refresh").click()
+        link.mend()
+        await expect(page.get_by_text("Connection lost")).to_be_hidden()
+        await expect(page.get_by_role("heading", name="Welcome")).to_be_visible()
+
+
+async def test_the_theme_follows_the_system_until_one_is_chosen(console: Console, user: Client):
+    ground = "getComputedStyle(document.body).backgroundColor"
+    page = await console.window(user, color_scheme="dark")
+    await expect(page.get_by_role("heading", name="Welcome")).to_be_visible()
+    dark = await page.evaluate(ground)
+    await no_serious_violations(page)
+    await page.get_by_role("button", name=f"User {user.name}").click()
+    await no_serious_violations(page)
+    await page.get_by_role("menuitemradio", name="Light").click()
+    light = await page.evaluate(ground)
+    assert light != dark
+    await no_serious_violations(page)
+    await page.reload()
+    await expect(page.get_by_role("heading", name="Welcome")).to_be_visible()
+    assert await page.evaluate(ground) == light
+
+
+async def test_everything_fits_a_phone(console: Console, user: Client):
+    page = await console.window(path="/console", viewport=PHONE)
+    await is_logged_off(page)
+    await fits_its_width(page)
+    await log_on(page, user.name)
+    await expect(page.get_by_role("region", name="Today's quota")).to_be_visible()
+    await fits_its_width(page)
+    navigation = page.get_by_role("navigation", name="Console")
+    await expect(navigation).to_be_hidden()
+    await page.get_by_role("button", name="Navigation").click()
+    await expect(navigation.get_by_role("link", name="Home")).to_be_visible()
+    await no_serious_violations(page)
+    await page.keyboard.press("Escape")
+    await expect(navigation).to_be_hidden()
+    await expect(page.get_by_role("button", name="Navigation")).to_be_focused()
+    await page.goto(f"{console.base}/console/no-such-page")
+    await page.get_by_role("button", name="Navigation").click()
+    await navigation.get_by_role("link", name="Home").click()
+    await expect(page.get_by_role("heading", name="Welcome")).to_be_visible()
+    await expect(navigation).to_be_hidden()
+
+
+async def test_the_keyboard_alone_is_enough(console: Console, user: Client):
+    page = await console.window()
+    await expect(page.get_by_label("Name", exact=True)).to_be_focused()
+    await page.keyboard.type(user.name)
+    await page.keyboard.press("Tab")
+    await page.keyboard.type(PASSWORD)
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("heading", name="Welcome")).to_be_visible()
+
+    await page.keyboard.press("Tab")
+    await expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("main")).to_be_focused()
+    await page.keyboard.press("Tab")
+    await expect(page.get_by_role("button", name="Refresh")).to_be_focused()
+
+    user_button = page.get_by_role("button", name=f"User {user.name}")
+    await user_button.focus()
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("menuitemradio", name="As the system")).to_be_focused()
+    await page.keyboard.press("ArrowUp")
+    await expect(page.get_by_role("menuitem", name="Log off")).to_be_focused()
+    await page.keyboard.press("Escape")
+    await expect(user_button).to_be_focused()
+    await expect(page.get_by_role("menu")).to_be_hidden()
+    await page.keyboard.press("Enter")
+    await page.keyboard.press("End")
+    await page.keyboard.press("Enter")
+    await is_logged_off(page)
+
+
+@pytest.mark.parametrize(
+    ("script", "fault"),
+    [
+        ("document.body.append(Object.assign(document.createElement('script'), {textContent: 'x = 1'}))", "script-src"),
+        ("document.body.setAttribute('style', 'color: red')", "style-src"),
+        ("fetch('http://127.0.0.2:9/').catch(() => 0)", "connect-src"),
+        ("setTimeout(() => { throw new Error('a fault') })", "a fault"),
+    ],
+)
+async def test_a_window_tells_of_what_its_page_must_not_do(
+    browser: Browser, console_server: GatewayProcess, script: str, fault: str
+):
+    opened = Console(browser, console_server)
+    page = await opened.window()
+    await is_logged_off(page)
+    await page.evaluate(script)
+    await page.wait_for_timeout(200)
+    with pytest.raises(AssertionError, match=fault):
+        await opened.close()

@@ -1,0 +1,112 @@
+"""The console in windows of a real Chromium, each of which fails its test on what a page must not do."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, ViewportSize, expect
+
+from tests.support.gateway import PASSWORD, Client, GatewayProcess
+from tests.support.npm import installed
+
+WAIT_MS = 15_000
+"""Time for what a page shows; a busy machine is slow."""
+
+PHONE: ViewportSize = {"width": 360, "height": 740}
+
+AXE = Path(__file__).resolve().parents[1] / "console" / "axe"
+_REFUSED = "Failed to load resource"
+"""Chromium's line for each answer of 400 and above, and each request that a cut connection ends."""
+
+expect.set_options(timeout=WAIT_MS)
+
+
+class Console:
+    """Opens windows of a gateway's console. `faults` tells what their pages did that no page may do."""
+
+    def __init__(self, browser: Browser, gateway: GatewayProcess, base: str = "") -> None:
+        self._browser = browser
+        self._contexts: list[BrowserContext] = []
+        self.gateway = gateway
+        self.base = base or gateway.base
+        """The address that browsers use: the gateway's, or that of a link to it."""
+        self.faults: list[str] = []
+
+    async def window(self, user: Client | str | None = None, path: str = "/console", **context: Any) -> Page:
+        """Open a path in a browser of its own, and log on there if a user is given.
+
+        Args:
+            user: a client that is registered, or a name with the password of all tests' users.
+            path: the path with its query.
+            context: of Playwright's `new_context`: `color_scheme`, `viewport`, ...
+        """
+        opened = await self._browser.new_context(**context)
+        self._contexts.append(opened)
+        opened.on("request", self._see_request)
+        opened.on("console", self._see_line)
+        opened.on("weberror", lambda error: self.faults.append(f"page error: {error.error}"))
+        page = await opened.new_page()
+        page.set_default_timeout(WAIT_MS)
+        await page.goto(self.base + path)
+        if user is not None:
+            await log_on(page, user if isinstance(user, str) else user.name)
+        return page
+
+    def _see_request(self, request: Request) -> None:
+        if not request.url.startswith((f"{self.base}/", "data:", "blob:")):
+            self.faults.append(f"a request to {urlsplit(request.url).netloc}: {request.url}")
+
+    def _see_line(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and not message.text.startswith(_REFUSED):
+            self.faults.append(f"console: {message.text}")
+
+    async def close(self) -> None:
+        """Close all windows.
+
+        Raises:
+            AssertionError: a page did what no page may do.
+        """
+        for opened in self._contexts:
+            await opened.close()
+        assert not self.faults, "\n".join(self.faults)
+
+
+@asynccontextmanager
+async def console_of(browser: Browser, gateway: GatewayProcess, base: str = "") -> AsyncIterator[Console]:
+    """Open windows of a gateway; at the end they are closed and what they did is checked."""
+    console = Console(browser, gateway, base)
+    try:
+        yield console
+    finally:
+        await console.close()
+
+
+async def log_on(page: Page, name: str, password: str = PASSWORD) -> None:
+    """Fill in the log-on form and wait for the page behind it."""
+    await page.get_by_label("Name", exact=True).fill(name)
+    await page.get_by_label("Password", exact=True).fill(password)
+    await page.get_by_role("button", name="Log on", exact=True).click()
+    await expect(page.get_by_role("button", name=f"User {name}", exact=True)).to_be_visible()
+
+
+async def no_serious_violations(page: Page) -> None:
+    """Assert that axe-core finds nothing serious or critical in a page as it stands.
+
+    It is evaluated from outside, where the page's Content-Security-Policy doesn't hold.
+    """
+    await page.evaluate((installed(AXE) / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8"))
+    found = await page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    serious = [
+        f"{violation['id']}: {violation['help']}: {[node['html'][:200] for node in violation['nodes'][:5]]}"
+        for violation in found["violations"]
+        if violation["impact"] in {"serious", "critical"}
+    ]
+    assert not serious, "\n".join(serious)
+
+
+async def fits_its_width(page: Page) -> None:
+    """Assert that a page doesn't scroll sideways."""
+    width, shown = await page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    assert width <= shown, f"the page is {width} px wide, its window {shown} px"
