@@ -17,6 +17,8 @@ NAMES = {
     "AsyncRoutes": "Routes",
     "AsyncChatStream": "ChatStream",
     "AsyncZoneStream": "ZoneStream",
+    "AsyncFollowed": "Followed",
+    "AsyncEventStream": "EventStream",
     "AsyncRuns": "Runs",
     "AsyncKeys": "Keys",
     "AsyncWebhookEndpoints": "WebhookEndpoints",

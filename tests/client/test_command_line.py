@@ -2,13 +2,9 @@
 
 import asyncio
 import json
-import os
 import stat
-import sys
 import threading
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -16,54 +12,16 @@ from typer.testing import CliRunner
 from parley_client import Parley as SyncParley
 from parley_client.cli.main import app
 from tests.support.client_world import PASSWORD
-from tests.support.gateway import CHECKOUT, GatewayProcess
-
-
-@dataclass(slots=True)
-class Ran:
-    """The end of a process."""
-
-    status: int
-    out: str
-    err: str
-
-    @property
-    def records(self) -> list[Any]:
-        return [json.loads(line) for line in self.out.splitlines()]
-
-
-class Parley:
-    """Runs `parley` with a home of its own."""
-
-    def __init__(self, home: Path, url: str) -> None:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
-        self.environment = kept | {
-            "HOME": str(home),
-            "XDG_CONFIG_HOME": str(home),
-            "PARLEY_URL": url,
-            "PARLEY_PASSWORD": PASSWORD,
-            "PYTHONPATH": str(CHECKOUT / "clients" / "python" / "src"),
-            "COLUMNS": "200",
-        }
-
-    async def __call__(self, *arguments: str, stdin: str = "", **environment: str) -> Ran:
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "parley_client", *arguments),
-            env=self.environment | environment,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )
-        out, err = await process.communicate(stdin.encode())
-        return Ran(process.returncode or 0, out.decode(), err.decode())
+from tests.support.command_line import CommandLine
+from tests.support.gateway import GatewayProcess
 
 
 @pytest.fixture
-def parley(tmp_path: Path, gateway: GatewayProcess) -> Parley:
-    return Parley(tmp_path, gateway.base)
+def parley(tmp_path: Path, gateway: GatewayProcess) -> CommandLine:
+    return CommandLine(tmp_path, gateway.base)
 
 
-async def test_three_commands_lead_to_a_streamed_chat(parley: Parley, tmp_path: Path) -> None:
+async def test_three_commands_lead_to_a_streamed_chat(parley: CommandLine, tmp_path: Path) -> None:
     assert (await parley("login", "meitner", "--register")).status == 0
     (kept,) = tmp_path.rglob("profiles.json")
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600

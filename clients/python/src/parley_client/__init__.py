@@ -4,13 +4,24 @@
 """
 
 from parley_client._async.client import AsyncParley
+from parley_client._async.event_stream import AsyncEventStream
 from parley_client._async.pages import AsyncPages
 from parley_client._async.streams import AsyncChatStream, AsyncZoneStream
 from parley_client._decoding import encode
 from parley_client._sync.client import Parley
+from parley_client._sync.event_stream import EventStream
 from parley_client._sync.pages import Pages
 from parley_client._sync.streams import ChatStream, ZoneStream
-from parley_client.answers import Answer, ChatDelta, ChatDone, Page, ZoneMembership, ZoneMessage
+from parley_client.answers import (
+    Answer,
+    ChatDelta,
+    ChatDone,
+    Page,
+    SignedEvent,
+    StreamSecret,
+    ZoneMembership,
+    ZoneMessage,
+)
 from parley_client.errors import (
     AccessError,
     BadSignature,
@@ -28,6 +39,7 @@ __all__ = [
     "AccessError",
     "Answer",
     "AsyncChatStream",
+    "AsyncEventStream",
     "AsyncPages",
     "AsyncParley",
     "AsyncZoneStream",
@@ -36,6 +48,7 @@ __all__ = [
     "ChatDone",
     "ChatStream",
     "EntityError",
+    "EventStream",
     "GatewayError",
     "LimitError",
     "NoConnection",
@@ -45,6 +58,8 @@ __all__ = [
     "ParleyError",
     "Refused",
     "RequestError",
+    "SignedEvent",
+    "StreamSecret",
     "UnexpectedAnswer",
     "ZoneMembership",
     "ZoneMessage",

@@ -1,6 +1,8 @@
 """When a call is repeated, and how long the client waits before it does."""
 
+import math
 import random
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +11,10 @@ from parley_client.errors import Refused, UnexpectedAnswer, refused
 
 FIRST_WAIT_S = 0.25
 LONGEST_WAIT_S = 8.0
+
+ENDLESS = sys.maxsize
+"""Tries of a stream that goes on until the gateway ends it."""
+LONGEST_WAIT_OF_STREAMS_S = 30.0
 
 NOT_CARRIED_OUT = frozenset({4000, 4001, 5003})
 """Codes of refusals before anything was done: a repeat needs no Idempotency-Key."""
@@ -48,17 +54,22 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """How often a call is tried, and the longest Retry-After that it waits for."""
+    """How often a call is tried, the longest Retry-After that it waits for, and the longest pause without one."""
 
     tries: int = 5
     max_wait: float = 60.0
+    longest: float = LONGEST_WAIT_S
 
     def wait_after(self, tries: int, retry_after: float | None) -> float | None:
         """Return the seconds to wait after so many tries, or None if there is no other."""
         if tries >= self.tries or (retry_after or 0.0) > self.max_wait:
             return None
-        backoff = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** (tries - 1)) * random.uniform(0.5, 1.0)
-        return max(backoff, retry_after or 0.0)
+        grown = FIRST_WAIT_S * 2.0 ** min(tries - 1, 30)
+        return max(min(self.longest, grown) * random.uniform(0.5, 1.0), retry_after or 0.0)
+
+
+FOREVER = Repeats(ENDLESS, math.inf, LONGEST_WAIT_OF_STREAMS_S)
+"""Of a stream that has begun."""
 
 
 def may_repeat(error: Refused | UnexpectedAnswer, http: int, call: Call) -> bool:

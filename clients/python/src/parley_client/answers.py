@@ -1,8 +1,9 @@
 """Answers of commands, and the events of streams."""
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar, cast
 
 from parley_client._decoding import decode
 from parley_client.errors import UnexpectedAnswer
@@ -91,10 +92,11 @@ class Page(Generic[T, R]):
 
 @dataclass(frozen=True, slots=True)
 class ChatDelta:
-    """A piece of a reply that is being written."""
+    """A piece of a reply that is being written; with `anew` it begins again, and the pieces before don't count."""
 
     text: str
     id: str
+    anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,3 +121,28 @@ class ZoneMembership:
 
     membership: Membership
     id: str
+
+
+@dataclass(frozen=True, slots=True)
+class StreamSecret:
+    """The beginning of a stream of events: the secret that signs them; `id` is where a later stream goes on."""
+
+    secret: str = field(repr=False)
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class SignedEvent:
+    """An event as a webhook endpoint gets it: the headers with its signatures, and the raw body.
+
+    `id` is where a later stream goes on. `parley_client.webhooks.verify` verifies it with the stream's secret.
+    """
+
+    id: str
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def event(self) -> dict[str, Any]:
+        """The body's JSON: id, type, created_at and data."""
+        return cast("dict[str, Any]", json.loads(self.body))

@@ -11,6 +11,7 @@ from parley_client._async.agents import AsyncAgents
 from parley_client._async.banks import AsyncBanks
 from parley_client._async.conversations import AsyncConversations
 from parley_client._async.domains import AsyncDomains
+from parley_client._async.event_stream import AsyncEventStream
 from parley_client._async.gateway import AsyncGateway
 from parley_client._async.keys import AsyncKeys
 from parley_client._async.runs import AsyncRuns
@@ -143,6 +144,11 @@ class AsyncParley:
     def stream_zone(self, body: dict[str, Any], *, after: str | None = None) -> AsyncZoneStream:
         """Return a followed zone, which begins when it is iterated."""
         return AsyncZoneStream(self._transport, self._command("ZN_Stream", body, None), after)
+
+    def stream_events(self, path: str, *, after: str | None = None) -> AsyncEventStream:
+        """Return a stream of own events, which begins when it is iterated."""
+        call = Call("GET", path, None, self._credential(), True, self._timeout)
+        return AsyncEventStream(self._transport, call, after)
 
     def _run_events(self, run: str) -> Call:
         return Call("GET", f"/api/runs/{run}/events", None, self._credential(), True, self._timeout)

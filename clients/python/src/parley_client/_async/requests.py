@@ -2,6 +2,8 @@
 
 from typing import Any, Protocol
 
+from parley_client._async.event_stream import AsyncEventStream
+
 
 class AsyncRequester(Protocol):
     """Sends requests to gateway routes."""
@@ -16,6 +18,10 @@ class AsyncRequester(Protocol):
         repeatable: bool | None = None,
     ) -> Any:
         """Send a request with all its tries, and return its decoded body."""
+        ...
+
+    def stream_events(self, path: str, *, after: str | None = None) -> AsyncEventStream:
+        """Return a stream of own events."""
         ...
 
 

@@ -1,6 +1,6 @@
 """Calls over HTTP, each with all its tries."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -8,7 +8,7 @@ import httpx2
 
 from parley_client._repeating import Call, Repeats, may_repeat, refusal, retry_after
 from parley_client._waiting import async_sleep
-from parley_client.errors import NoConnection, ParleyError, UnexpectedAnswer
+from parley_client.errors import NoConnection, ParleyError, Refused, UnexpectedAnswer
 
 CONNECT_S = 10.0
 """Seconds that a connection may take."""
@@ -40,41 +40,28 @@ class AsyncTransport:
                     call.method, call.path, json=call.body, headers=call.headers, timeout=_limits(call.timeout)
                 )
                 return self.answer(response), response.headers
-            except httpx2.HTTPError as lost:
-                await self.wait_after_loss(call, tries, lost)
-            except _Passing as passing:
-                await self.wait_after_refusal(call, tries, passing)
+            except (httpx2.HTTPError, Passing) as trouble:
+                await self.pause(call, tries, trouble)
 
     @asynccontextmanager
     async def open(self, call: Call) -> AsyncGenerator[httpx2.Response]:
-        """Begin an answer that is read piece by piece, with all its tries up to its headers.
+        """Begin an answer that is read piece by piece, in one try.
 
         Raises:
-            Refused, NoConnection, UnexpectedAnswer: as `send`, up to the headers.
+            httpx2.HTTPError, Passing: it has not begun; `pause` waits for the next try.
+            UnexpectedAnswer: something else answered.
         """
-        response = await self._opened(call)
+        request = self.http.build_request(
+            call.method, call.path, json=call.body, headers=call.headers, timeout=_limits(call.timeout)
+        )
+        response = await self.http.send(request, stream=True)
         try:
+            if not response.is_success:
+                await response.aread()
+                self.answer(response)
             yield response
         finally:
             await response.aclose()
-
-    async def _opened(self, call: Call) -> httpx2.Response:
-        tries = 0
-        while True:
-            tries += 1
-            request = self.http.build_request(
-                call.method, call.path, json=call.body, headers=call.headers, timeout=_limits(call.timeout)
-            )
-            try:
-                response = await self.http.send(request, stream=True)
-                if response.is_success:
-                    return response
-                await response.aread()
-                self.answer(response)
-            except httpx2.HTTPError as lost:
-                await self.wait_after_loss(call, tries, lost)
-            except _Passing as passing:
-                await self.wait_after_refusal(call, tries, passing)
 
     def answer(self, response: httpx2.Response) -> Any:
         """Return the body of an answer with success.
@@ -90,36 +77,52 @@ class AsyncTransport:
                 raise UnexpectedAnswer("the answer is no JSON: is this a gateway's address?") from None
         if response.is_success:
             return body
-        raise _Passing(refusal(response.status_code, response.headers, body), response)
+        raise Passing(refusal(response.status_code, response.headers, body), response)
 
-    async def wait_after_loss(self, call: Call, tries: int, lost: httpx2.HTTPError) -> None:
-        """Wait for the next try of a call that got no answer, or raise."""
-        unsent = isinstance(lost, _UNSENT)
-        wait = self.repeats.wait_after(tries, None) if unsent or call.repeatable else None
+    async def pause(
+        self, call: Call, tries: int, trouble: "Trouble", repeats: Repeats | None = None, told: "Told | None" = None
+    ) -> None:
+        """Wait for the next try of a call that got no answer or was refused for now.
+
+        Args:
+            call: the call.
+            tries: how often it was tried.
+            trouble: what the last try raised.
+            repeats: the client's, where absent.
+            told: is called with the error and the seconds of the wait, before it begins.
+
+        Raises:
+            Refused, NoConnection, UnexpectedAnswer: there is no other try.
+        """
+        repeats = repeats or self.repeats
+        error: ParleyError
+        if isinstance(trouble, Passing):
+            error, response = trouble.error, trouble.response
+            passes = may_repeat(trouble.error, response.status_code, call)
+            wait = repeats.wait_after(tries, retry_after(response.headers)) if passes else None
+        else:
+            unsent = isinstance(trouble, _UNSENT)
+            said = str(trouble) or type(trouble).__name__
+            error = NoConnection(f"{call.method} {self.http.base_url.join(call.path)}: {said}", may_be_done=not unsent)
+            wait = repeats.wait_after(tries, None) if unsent or call.repeatable else None
         if wait is None:
-            said = str(lost) or type(lost).__name__
-            where = f"{call.method} {self.http.base_url.join(call.path)}"
-            raise NoConnection(f"{where}: {said}", may_be_done=not unsent) from lost
+            raise error from (None if isinstance(trouble, Passing) else trouble)
+        if told is not None:
+            told(error, wait)
         await async_sleep(wait)
 
-    async def wait_after_refusal(self, call: Call, tries: int, passing: "_Passing") -> None:
-        """Wait for the next try of a call that was refused for now, or raise the refusal."""
-        error, response = passing.error, passing.response
-        wait = None
-        if may_repeat(error, response.status_code, call):
-            wait = self.repeats.wait_after(tries, retry_after(response.headers))
-        if wait is None:
-            raise error from None
-        await async_sleep(wait)
 
-
-class _Passing(Exception):
+class Passing(Exception):
     """A refusal that a repeat may mend."""
 
-    def __init__(self, error: ParleyError, response: httpx2.Response) -> None:
+    def __init__(self, error: Refused | UnexpectedAnswer, response: httpx2.Response) -> None:
         super().__init__(str(error))
-        self.error: Any = error
+        self.error = error
         self.response = response
+
+
+Trouble = httpx2.HTTPError | Passing
+Told = Callable[[ParleyError, float], None]
 
 
 def _limits(timeout: float) -> httpx2.Timeout:

@@ -14,6 +14,7 @@ from parley_client._sync.agents import Agents
 from parley_client._sync.banks import Banks
 from parley_client._sync.conversations import Conversations
 from parley_client._sync.domains import Domains
+from parley_client._sync.event_stream import EventStream
 from parley_client._sync.gateway import Gateway
 from parley_client._sync.keys import Keys
 from parley_client._sync.runs import Runs
@@ -144,6 +145,11 @@ class Parley:
     def stream_zone(self, body: dict[str, Any], *, after: str | None = None) -> ZoneStream:
         """Return a followed zone, which begins when it is iterated."""
         return ZoneStream(self._transport, self._command("ZN_Stream", body, None), after)
+
+    def stream_events(self, path: str, *, after: str | None = None) -> EventStream:
+        """Return a stream of own events, which begins when it is iterated."""
+        call = Call("GET", path, None, self._credential(), True, self._timeout)
+        return EventStream(self._transport, call, after)
 
     def _run_events(self, run: str) -> Call:
         return Call("GET", f"/api/runs/{run}/events", None, self._credential(), True, self._timeout)

@@ -3,6 +3,8 @@
 
 from typing import Any, Protocol
 
+from parley_client._sync.event_stream import EventStream
+
 
 class Requester(Protocol):
     """Sends requests to gateway routes."""
@@ -17,6 +19,10 @@ class Requester(Protocol):
         repeatable: bool | None = None,
     ) -> Any:
         """Send a request with all its tries, and return its decoded body."""
+        ...
+
+    def stream_events(self, path: str, *, after: str | None = None) -> EventStream:
+        """Return a stream of own events."""
         ...
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from urllib.parse import urlencode
 
 from parley_client._decoding import decode, encode
+from parley_client._sync.event_stream import EventStream
 from parley_client._sync.pages import Pages
 from parley_client._sync.requests import Routes
 from parley_client.answers import Page
@@ -109,6 +110,20 @@ class WebhookEndpoints(Routes):
             return Page(tuple(decode(WebhookDelivery, made) for made in page["deliveries"]), None, page["next"])
 
         return Pages(read, cursor)
+
+    def stream(self, *, events: Sequence[str] | None = None, after: str | None = None) -> EventStream:
+        """Follow own events, signed as their deliveries are; needs no endpoint, and no address that can be reached.
+
+        Args:
+            events: types, or patterns such as `quota.*`; absent: all.
+            after: the id of the event after which to begin, `0.0` for all that are kept; now where absent.
+
+        Raises:
+            RequestError: a type that is not in the catalog, or no id of such a stream (1003).
+            EntityError: the session or key has too many streams open (3002).
+        """
+        query = f"?{urlencode({'events': ','.join(events)})}" if events else ""
+        return self._client.stream_events(f"/api/webhooks/stream{query}", after=after)
 
     def retry(self, delivery_id: str, *, idempotency_key: str | None = None) -> WebhookDelivery:
         """Deliver an event again, as a new delivery."""

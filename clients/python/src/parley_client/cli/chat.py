@@ -33,6 +33,9 @@ def _say(parley: Parley, agent: str, text: str, conversation: str | None, as_jso
     for event in parley.agents.stream_chat(text, agent=agent, conversation=conversation):
         match event:
             case ChatDelta() if not as_json:
+                if event.anew:
+                    typer.echo()
+                    err.print("The reply was lost with the gateway, and begins anew:")
                 typer.echo(event.text, nl=False)
             case ChatDone() if as_json:
                 print_json(event.reply)

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import typer
 
-from parley_client import Parley
+from parley_client import Parley, ParleyError
 from parley_client.cli import profiles
+from parley_client.cli.output import err
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,3 +35,8 @@ def client(context: typer.Context) -> Parley:
     made = Parley(url, key, brand=given.brand)
     context.call_on_close(made.close)
     return made
+
+
+def tell_of_loss(error: ParleyError, wait: float) -> None:
+    """Say on stderr that a stream was cut, and when it is taken up again."""
+    err.print(f"{error}; trying again in {wait:.1f} s.", markup=False)

@@ -9,8 +9,9 @@ import typer
 from parley_client import NoConnection, ParleyError, Refused, ZoneMessage
 from parley_client.cli import profiles
 from parley_client.cli.chat import chat
-from parley_client.cli.context import Settings, client, settings
+from parley_client.cli.context import Settings, client, settings, tell_of_loss
 from parley_client.cli.output import AsJson, err, print_json, show
+from parley_client.cli.webhooks import webhooks
 
 NO_CONNECTION = 3
 OTHER_ERROR = 1
@@ -29,6 +30,7 @@ for group, name in (
     (zones, "zones"),
     (banks, "banks"),
     (keys, "keys"),
+    (webhooks, "webhooks"),
 ):
     app.add_typer(group, name=name)
 app.command()(chat)
@@ -125,6 +127,7 @@ def follow(
 ) -> None:
     """Follow a zone until it ends, or Ctrl-C."""
     stream = client(context).zones.stream(domain=domain, zone=zone or "lobby", after=after)
+    stream.on_loss = tell_of_loss
     for event in stream:
         if as_json:
             print_json(event)

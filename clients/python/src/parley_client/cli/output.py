@@ -13,7 +13,7 @@ from parley_client._decoding import encode
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one record a line.")]
 
-WHOLE = frozenset({"id", "key"})
+WHOLE = frozenset({"id", "key", "secret"})
 """Columns to copy from, which are never broken."""
 
 PIPE_WIDTH = 10_000
@@ -43,4 +43,6 @@ def print_json(value: Any) -> None:
 
 
 def _cell(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     return "" if value is None else str(encode(value))

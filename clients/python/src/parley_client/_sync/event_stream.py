@@ -1,0 +1,32 @@
+# Made by `make client` from parley_client/_async: don't edit.
+"""The stream of a user's own events."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from parley_client._sync.following import Followed
+from parley_client.answers import SignedEvent, StreamSecret
+
+
+class EventStream(Followed):
+    """A user's own events as they happen, signed as deliveries to an endpoint are.
+
+    The first item is the secret that signs them; it comes again only where it has changed. The stream begins when it is
+    iterated, now or after the event `after`, and goes on by itself after each cut: nothing is missed and nothing comes
+    twice. It ends where the gateway ends it for good; `reason` tells why. `position` is the id of the last event, from
+    which a later stream goes on. `on_loss` is called before each pause after a cut, with the error and the seconds
+    until the next try.
+    """
+
+    secret: str | None = None
+    """The secret that signs the events, once it is known."""
+
+    def __iter__(self) -> Iterator[StreamSecret | SignedEvent]:
+        for event in self._follow():
+            data: Any = json.loads(event.data)
+            if event.type == "message":
+                yield SignedEvent(event.id, data["headers"], data["body"].encode())
+            elif event.type == "secret" and data["secret"] != self.secret:
+                self.secret = data["secret"]
+                yield StreamSecret(data["secret"], event.id)
