@@ -7,9 +7,10 @@ import { Empty, ErrorNotice, Loading } from "./notice.js";
  *
  * Rows are given (`rows`), or loaded as one scrolls: load(cursor) -> {rows, next}, anew when `keys` change. `href(row)`
  * makes the first cell a link. `empty` is shown when there is nothing: a text or a node. `id(row)` tells rows apart.
+ * When `fresh` (a counter) changes, the rows that are shown are loaded anew in place.
  */
-export function Table({ columns, rows, load, keys = [], empty = "Nothing here yet.", label, href, id, sort, onSort }) {
-  const pages = usePages(load, keys);
+export function Table({ columns, rows, load, keys = [], fresh = 0, empty = "Nothing here yet.", label, href, id, sort, onSort }) {
+  const pages = usePages(load, keys, fresh);
   const shown = rows ?? pages.rows;
   if (shown.length === 0 && load && pages.error) return html`<${ErrorNotice} error=${pages.error} retry=${pages.more} />`;
   if (shown.length === 0 && load && !pages.done) return html`<${Loading} />`;
@@ -41,8 +42,8 @@ function Head({ column, sort, onSort }) {
   </th>`;
 }
 
-/** The end of a list that loads more once it is scrolled into view. */
-function More({ pages }) {
+/** The end of a list of usePages, which loads more once it is scrolled into view. */
+export function More({ pages }) {
   const end = useRef(null);
   useEffect(() => {
     if (pages.done || pages.loading || pages.error) return undefined;
@@ -57,8 +58,11 @@ function More({ pages }) {
   </div>`;
 }
 
-/** Load pages of a list: load(cursor) -> {rows, next}; {rows, more, loading, done, error, reload, setRows}. */
-export function usePages(load, keys = []) {
+/** Load pages of a list: load(cursor) -> {rows, next}; {rows, more, loading, done, error, reload, refresh, setRows}.
+ *
+ * It begins anew when `keys` change. `refresh` loads anew what is shown, in place; so does a change of `fresh`.
+ */
+export function usePages(load, keys = [], fresh = 0) {
   const first = { rows: [], next: null, done: false, loading: false, error: null };
   const [state, setState] = useState(first);
   const latest = useRef({ load, state, turn: 0 });
@@ -88,6 +92,25 @@ export function usePages(load, keys = []) {
     return more();
   }, []);
 
+  const refresh = useCallback(async () => {
+    latest.current.turn += 1;
+    const { turn, state: { rows: shown } } = latest.current;
+    let rows = [];
+    let next = null;
+    let after;
+    try {
+      do {
+        const page = await latest.current.load(next);
+        rows = [...rows, ...page.rows];
+        next = page.next;
+      } while (next && rows.length < shown.length && turn === latest.current.turn);
+      after = { rows, next, done: !next, loading: false, error: null };
+    } catch (error) {
+      after = { ...latest.current.state, loading: false, error };
+    }
+    if (turn === latest.current.turn) change(after);
+  }, []);
+
   useEffect(() => {
     reload();
     return () => {
@@ -95,6 +118,12 @@ export function usePages(load, keys = []) {
     };
   }, keys);
 
+  const seen = useRef(fresh);
+  useEffect(() => {
+    if (seen.current !== fresh && latest.current.load) refresh();
+    seen.current = fresh;
+  }, [fresh]);
+
   const setRows = useCallback((rows) => change({ ...latest.current.state, rows }), []);
-  return { ...state, more, reload, setRows };
+  return { ...state, more, reload, refresh, setRows };
 }
