@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from persistence.kept_to import Ids, kept_to
 from persistence.store import Params, Query, Write
 from persistence.users import name_key
 
@@ -217,14 +218,14 @@ def opened_to(agent_id: str, viewer_id: str) -> Query[int]:
     )
 
 
-def listed_for(viewer_id: str, prefix: str, after_key: str, limit: int) -> Query[AgentRow]:
-    """List the viewer's agents and those of its roster that it may still see, by name, after a cursor."""
+def listed_for(viewer_id: str, prefix: str, after_key: str, limit: int, ids: Ids = None) -> Query[AgentRow]:
+    """List the viewer's agents and those of its roster that it may still see, of `ids`, by name, after a cursor."""
     return Query(
         f"{_SELECT} WHERE agents.destroyed_at IS NULL AND agents.name_key > :after"
         " AND substr(agents.name_key, 1, :length) = :prefix AND (agents.owner_id = :viewer"
         f" OR ({_OPENED} AND agents.id IN (SELECT agent_id FROM roster WHERE user_id = :viewer)))"
-        " ORDER BY agents.name_key LIMIT :limit",
-        _page(viewer_id, prefix, after_key, limit),
+        f"{kept_to('agents.id', ids)} ORDER BY agents.name_key LIMIT :limit",
+        _page(viewer_id, prefix, after_key, limit, ids),
         _row,
     )
 
@@ -239,13 +240,15 @@ def public(after_key: str, limit: int) -> Query[AgentRow]:
     )
 
 
-def visible_of(owner_id: str, viewer_id: str, prefix: str, after_key: str, limit: int) -> Query[AgentRow]:
-    """List an owner's agents that the viewer may see, by name, after a cursor."""
+def visible_of(
+    owner_id: str, viewer_id: str, prefix: str, after_key: str, limit: int, ids: Ids = None
+) -> Query[AgentRow]:
+    """List an owner's agents that the viewer may see, of `ids`, by name, after a cursor."""
     return Query(
         f"{_SELECT} WHERE agents.owner_id = :owner AND agents.name_key > :after"
         f" AND substr(agents.name_key, 1, :length) = :prefix AND (agents.owner_id = :viewer OR {_OPENED})"
-        " ORDER BY agents.name_key LIMIT :limit",
-        _page(viewer_id, prefix, after_key, limit) | {"owner": owner_id},
+        f"{kept_to('agents.id', ids)} ORDER BY agents.name_key LIMIT :limit",
+        _page(viewer_id, prefix, after_key, limit, ids) | {"owner": owner_id},
         _row,
     )
 
@@ -261,11 +264,12 @@ def online_members_named(domain_id: str, names: list[str]) -> Query[AgentRow]:
     )
 
 
-def _page(viewer_id: str, prefix: str, after_key: str, limit: int) -> dict[str, Any]:
+def _page(viewer_id: str, prefix: str, after_key: str, limit: int, ids: Ids) -> dict[str, Any]:
     return {
         "viewer": viewer_id,
         "length": len(prefix),
         "prefix": name_key(prefix),
         "after": after_key,
         "limit": limit,
+        "ids": json.dumps(ids),
     }

@@ -1,9 +1,11 @@
 """Memory banks: their rows, the users who may see them, and the agents that are attached to them."""
 
+import json
 from typing import NamedTuple
 
 from persistence import search_index
 from persistence.agents import SHARE_A_BANK, SHARE_A_DOMAIN
+from persistence.kept_to import Ids, kept_to
 from persistence.store import Params, Query, Write
 from persistence.users import name_key
 
@@ -150,23 +152,26 @@ def opened_to(bank_id: str, viewer_id: str) -> Query[int]:
     return Query(f"SELECT 1 FROM banks WHERE id = ? AND {opened}", (bank_id, *params), lambda row: row[0])
 
 
-def listed_for(viewer_id: str, prefix: str, after_key: str, limit: int) -> Query[BankRow]:
-    """List the viewer's banks and those that its agents are attached to, by name, after a cursor."""
+def listed_for(viewer_id: str, prefix: str, after_key: str, limit: int, ids: Ids = None) -> Query[BankRow]:
+    """List the viewer's banks and those that its agents are attached to, of `ids`, by name, after a cursor."""
     attached, params = _attached(viewer_id)
-    return _listed(f"(banks.owner_id = ? OR {attached})", (viewer_id, *params), prefix, after_key, limit)
+    return _listed(f"(banks.owner_id = ? OR {attached})", (viewer_id, *params), prefix, after_key, limit, ids)
 
 
-def visible_of(owner_id: str, viewer_id: str, prefix: str, after_key: str, limit: int) -> Query[BankRow]:
-    """List an owner's banks that the viewer may see, by name, after a cursor."""
+def visible_of(
+    owner_id: str, viewer_id: str, prefix: str, after_key: str, limit: int, ids: Ids = None
+) -> Query[BankRow]:
+    """List an owner's banks that the viewer may see, of `ids`, by name, after a cursor."""
     seen, params = _seen(viewer_id)
-    return _listed(f"banks.owner_id = ? AND {seen}", (owner_id, *params), prefix, after_key, limit)
+    return _listed(f"banks.owner_id = ? AND {seen}", (owner_id, *params), prefix, after_key, limit, ids)
 
 
-def _listed(condition: str, params: Params, prefix: str, after_key: str, limit: int) -> Query[BankRow]:
+def _listed(condition: str, params: Params, prefix: str, after_key: str, limit: int, ids: Ids) -> Query[BankRow]:
+    kept = () if ids is None else (json.dumps(ids),)
     return Query(
         f"{_BANK} WHERE {condition} AND banks.name_key > ? AND substr(banks.name_key, 1, ?) = ?"
-        " ORDER BY banks.name_key LIMIT ?",
-        (*params, after_key, len(prefix), name_key(prefix), limit),
+        f"{kept_to('banks.id', ids, '?')} ORDER BY banks.name_key LIMIT ?",
+        (*params, after_key, len(prefix), name_key(prefix), *kept, limit),
         _bank,
     )
 
@@ -190,22 +195,23 @@ def detach(bank_id: str, agent_id: str) -> Write:
     return Write("DELETE FROM attachments WHERE bank_id = ? AND agent_id = ?", (bank_id, agent_id))
 
 
-def of_agent(agent_id: str, viewer_id: str, limit: int) -> Query[BankRow]:
+def of_agent(agent_id: str, viewer_id: str, limit: int, ids: Ids = None) -> Query[BankRow]:
     """List the banks that an agent may read and the viewer may see, by name."""
-    return _of_agent(agent_id, viewer_id, "banks.name_key", limit)
+    return _of_agent(agent_id, viewer_id, "banks.name_key", limit, ids)
 
 
-def recalled_by(agent_id: str, viewer_id: str, limit: int) -> Query[BankRow]:
+def recalled_by(agent_id: str, viewer_id: str, limit: int, ids: Ids = None) -> Query[BankRow]:
     """List the same banks in the order in which a chat searches them: those of the agent's owner, then by age."""
     order = "(banks.owner_id <> (SELECT owner_id FROM agents WHERE id = held.agent_id)), held.since, banks.number"
-    return _of_agent(agent_id, viewer_id, order, limit)
+    return _of_agent(agent_id, viewer_id, order, limit, ids)
 
 
-def _of_agent(agent_id: str, viewer_id: str, order: str, limit: int) -> Query[BankRow]:
-    seen, params = _seen(viewer_id)
+def _of_agent(agent_id: str, viewer_id: str, order: str, limit: int, ids: Ids) -> Query[BankRow]:
+    (seen, params), kept = _seen(viewer_id), () if ids is None else (json.dumps(ids),)
     return Query(
         f"{_BANK} JOIN attachments AS held ON held.bank_id = banks.id"
-        f" WHERE held.agent_id = ? AND held.permission <> 'none' AND {seen} ORDER BY {order} LIMIT ?",
-        (agent_id, *params, limit),
+        f" WHERE held.agent_id = ? AND held.permission <> 'none' AND {seen}{kept_to('banks.id', ids, '?')}"
+        f" ORDER BY {order} LIMIT ?",
+        (agent_id, *params, *kept, limit),
         _bank,
     )

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from persistence.conversations import MessageRow
+from persistence.kept_to import Ids, kept_to
 from persistence.search_index import Collection
 from persistence.store import Query
 
@@ -18,13 +19,11 @@ class Searched(NamedTuple):
     collection: Collection | None
 
 
-def searched(user_id: str, agent_id: str | None, number: int | None, limit: int) -> Query[Searched]:
-    """List the conversations of a user, all or those with one agent or one alone, the most recently used first."""
+def searched(user_id: str, agent_ids: Ids, number: int | None, limit: int) -> Query[Searched]:
+    """List the conversations of a user, all or those with some agents or one alone, the most recently used first."""
     conditions = "conversations.user_id = :user AND conversations.copying IS NULL"
-    params: dict[str, str | int] = {"user": user_id, "limit": limit}
-    if agent_id is not None:
-        conditions += " AND conversations.agent_id = :agent"
-        params["agent"] = agent_id
+    conditions += kept_to("conversations.agent_id", agent_ids)
+    params: dict[str, str | int] = {"user": user_id, "limit": limit, "ids": json.dumps(agent_ids)}
     if number is not None:
         conditions += " AND conversations.id = :number"
         params["number"] = number

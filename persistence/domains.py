@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from persistence.agents import SHARE_A_BANK, SHARE_A_DOMAIN
+from persistence.kept_to import Ids, kept_to
 from persistence.store import Params, Query, Write
 from persistence.users import name_key
 
@@ -286,17 +287,18 @@ def names_of(domain_ids: Sequence[str]) -> Query[str]:
     )
 
 
-def visible_to(viewer_id: str, prefix: str, after_key: str, limit: int) -> Query[DomainRow]:
-    """List the domains that a viewer sees, by name, after a cursor."""
+def visible_to(viewer_id: str, prefix: str, after_key: str, limit: int, ids: Ids = None) -> Query[DomainRow]:
+    """List the domains that a viewer sees, of `ids`, by name, after a cursor."""
     return Query(
         f"{_SELECT} WHERE domains.name_key > :after AND substr(domains.name_key, 1, :length) = :prefix AND {_VISIBLE}"
-        " ORDER BY domains.name_key LIMIT :limit",
+        f"{kept_to('domains.id', ids)} ORDER BY domains.name_key LIMIT :limit",
         {
             "after": after_key,
             "length": len(prefix),
             "prefix": name_key(prefix),
             "viewer": viewer_id,
             "limit": limit,
+            "ids": json.dumps(ids),
         },
         _row,
     )

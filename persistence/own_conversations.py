@@ -1,8 +1,10 @@
 """A user's own conversations: listed, counted, titled and erased."""
 
+import json
 from typing import NamedTuple
 
 from persistence.conversations import LAST_SEQ, SELECT, ConversationRow, row_of
+from persistence.kept_to import Ids, kept_to
 from persistence.store import Query, Write
 
 _SELECT_ALSO_USED = SELECT.replace("\n    FROM", ", page.used\n    FROM")
@@ -16,22 +18,20 @@ class Used(NamedTuple):
 
 
 def listed(
-    user_id: str, agent_id: str | None, upto: int, after: Used | None, limit: int
+    user_id: str, agent_ids: Ids, upto: int, after: Used | None, limit: int
 ) -> Query[tuple[Used, ConversationRow]]:
-    """List a user's conversations as they were at a time, the most recently used first: all, or those with one agent.
+    """List a user's conversations as they were at a time, the most recently used first.
 
     Args:
         user_id: whose they are.
-        agent_id: the agent, or None for all.
+        agent_ids: the agents, or None for all.
         upto: the time; what was said after it does not count.
         after: the last one of the page before, or None for the first page.
         limit: the number of conversations.
     """
     conditions = "conversations.user_id = :user AND conversations.copying IS NULL"
-    params: dict[str, str | int] = {"user": user_id, "upto": upto, "limit": limit}
-    if agent_id is not None:
-        conditions += " AND conversations.agent_id = :agent"
-        params["agent"] = agent_id
+    conditions += kept_to("conversations.agent_id", agent_ids)
+    params: dict[str, str | int] = {"user": user_id, "upto": upto, "limit": limit, "ids": json.dumps(agent_ids)}
     page = ""
     if after is not None:
         page = "WHERE (used, id) < (@typed(:used, bigint), @typed(:number, bigint))"

@@ -19,7 +19,7 @@ from actors.calls.targets import (
 from actors.commands.command import AGENT_MEMBERS, ENTITY, NAMED, PAGE, Command, ToolDescription
 from actors.errors import InvalidField, NotPermitted
 from actors.sessions.messages import SelectAgent
-from actors.sessions.scopes import filter_of
+from actors.sessions.scopes import listed_ids
 from actors.users.messages import USER, CreateAgent, OnRoster
 from actors.wire import Record
 from persistence import agents, banks, domains, offers, own_conversations
@@ -64,9 +64,8 @@ async def _domains_of(call: Call, view: AgentView) -> list[str]:
 
 async def _banks_of(call: Call, view: AgentView) -> list[str]:
     """List the agent's banks that the caller may see."""
-    query = banks.of_agent(view.row.id, call.user.user_id, LISTED_BANKS)
-    is_shown = filter_of(call.scopes, "banks")
-    return [bank.name for bank in await call.core.store.fetch(query) if is_shown(bank.id)]
+    query = banks.of_agent(view.row.id, call.user.user_id, LISTED_BANKS, listed_ids(call.scopes, "banks"))
+    return [bank.name for bank in await call.core.store.fetch(query)]
 
 
 async def _offers_to(call: Call, view: AgentView) -> list[Record]:
@@ -85,16 +84,16 @@ async def _messages_with(call: Call, view: AgentView) -> int:
 
 async def list_agents(call: Call) -> Answer:
     """AP_List: the caller's agents and roster, or another user's agents that the caller may see."""
-    viewer, limit = call.user.user_id, page_limit(call)
+    viewer, limit, ids = call.user.user_id, page_limit(call), listed_ids(call.scopes, "agents")
     prefix = call.target.agent or ""
     after = cursor(call, str) or ""
     if is_for_caller(call):
-        query = agents.listed_for(viewer, prefix, after, limit + 1)
+        query = agents.listed_for(viewer, prefix, after, limit + 1, ids)
     else:
-        query = agents.visible_of(await target_user_id(call), viewer, prefix, after, limit + 1)
-    rows, is_shown = await call.core.store.fetch(query), filter_of(call.scopes, "agents")
+        query = agents.visible_of(await target_user_id(call), viewer, prefix, after, limit + 1, ids)
+    rows = await call.core.store.fetch(query)
     return Answer(
-        profile=[agent_record(row) for row in rows[:limit] if is_shown(row.id)],
+        profile=[agent_record(row) for row in rows[:limit]],
         next=next_cursor(call, name_key(rows[limit - 1].name)) if len(rows) > limit else None,
     )
 

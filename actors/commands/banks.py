@@ -26,7 +26,7 @@ from actors.calls.targets import (
 )
 from actors.commands.command import BANK_MEMBERS, NAMED, PAGE, Command, ToolDescription
 from actors.errors import MissingField, NotFound
-from actors.sessions.scopes import filter_of
+from actors.sessions.scopes import listed_ids
 from actors.users.messages import USER, CreateBank
 from persistence import banks, offers
 from persistence.banks import BankChanges
@@ -69,15 +69,15 @@ async def destroy(call: Call) -> Answer:
 
 async def list_banks(call: Call) -> Answer:
     """MB_List: the banks of the caller and its agents, or those of another user that the caller may see."""
-    viewer, limit = call.user.user_id, page_limit(call)
+    viewer, limit, ids = call.user.user_id, page_limit(call), listed_ids(call.scopes, "banks")
     prefix, after = call.target.bank or "", cursor(call, str) or ""
     if is_for_caller(call):
-        query = banks.listed_for(viewer, prefix, after, limit + 1)
+        query = banks.listed_for(viewer, prefix, after, limit + 1, ids)
     else:
-        query = banks.visible_of(await target_user_id(call), viewer, prefix, after, limit + 1)
-    rows, is_shown = await call.core.store.fetch(query), filter_of(call.scopes, "banks")
+        query = banks.visible_of(await target_user_id(call), viewer, prefix, after, limit + 1, ids)
+    rows = await call.core.store.fetch(query)
     return Answer(
-        profile=[bank_record(row) for row in rows[:limit] if is_shown(row.id)],
+        profile=[bank_record(row) for row in rows[:limit]],
         next=next_cursor(call, name_key(rows[limit - 1].name)) if len(rows) > limit else None,
     )
 

@@ -9,6 +9,7 @@ from actors.calls.call import Call
 from actors.engines.relevance import asking
 from actors.engines.turn import Memory
 from actors.errors import NotFound
+from actors.sessions.scopes import listed_ids
 from actors.slices import sliced
 from persistence import banks
 
@@ -27,10 +28,10 @@ async def memories_for_chat(
     Those that answer come first. `links`, given if the caller sees all banks of the agent, are what its actor knew; it
     is told if no bank is left.
     """
-    searched = await call.core.store.fetch(banks.recalled_by(agent_id, call.user.user_id, CHAT_BANKS))
-    if call.scopes is not None:
+    ids = listed_ids(call.scopes, "banks")
+    searched = await call.core.store.fetch(banks.recalled_by(agent_id, call.user.user_id, CHAT_BANKS, ids))
+    if ids is not None:
         links = None  # there may be banks that the key is not for
-        searched = [bank for bank in searched if call.scopes.allow("banks", bank.id)]
     if not searched and links is not None:
         call.core.directory.tell(AGENT, agent_id, NoBanksLeft(links))
     if not searched:

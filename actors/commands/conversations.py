@@ -21,7 +21,7 @@ from actors.conversations.stored import from_row
 from actors.errors import InvalidField, NotFound
 from actors.ids import new_number
 from actors.runtime.directory import NotOwner
-from actors.sessions.scopes import filter_of
+from actors.sessions.scopes import listed_ids
 from persistence import agents, conversation_copies, own_conversations
 from persistence.conversations import ConversationRow
 from persistence.own_conversations import Used
@@ -65,14 +65,14 @@ async def list_conversations(call: Call) -> Answer:
     is neither missed nor listed twice.
     """
     limit, sent = page_limit(call), cursor(call, str)
-    agent_id = None if call.target.agent is None else (await target_agent(call)).row.id
+    agent_ids = listed_ids(call.scopes, "agents") if call.target.agent is None else ((await target_agent(call)).row.id,)
     upto, after = (ALWAYS, None) if sent is None else _read_cursor(sent)
-    listed = await call.core.store.fetch(own_conversations.listed(call.user.user_id, agent_id, upto, after, limit + 1))
-    last, is_shown = listed[limit - 1][0] if len(listed) > limit else None, filter_of(call.scopes, "agents")
+    listed = await call.core.store.fetch(own_conversations.listed(call.user.user_id, agent_ids, upto, after, limit + 1))
+    last = listed[limit - 1][0] if len(listed) > limit else None
     if sent is None and last is not None:
         upto = max(call.core.clock(), listed[0][0].at)  # a node's clock may be ahead of this one's
     return Answer(
-        profile=[conversation_record(row) for _, row in listed[:limit] if is_shown(row.agent_id)],
+        profile=[conversation_record(row) for _, row in listed[:limit]],
         next=None if last is None else next_cursor(call, f"{upto} {last.at} {last.number}"),
     )
 
@@ -97,21 +97,16 @@ async def update(call: Call) -> Answer:
 
 async def search_messages(call: Call) -> Answer:
     """CV_Search: the messages of the caller's conversations that match `content` best, best first."""
-    limit, agent_id, number = page_limit(call), None, None
+    limit, agent_ids, number = page_limit(call), listed_ids(call.scopes, "agents"), None
     if call.target.conversation is not None:
         number = (await target_conversation(call)).number
     elif call.target.agent is not None:
-        agent_id = (await target_agent(call)).row.id
+        agent_ids = ((await target_agent(call)).row.id,)
     found = await search(
-        call.core.store, call.user.user_id, call.request.content or "", limit, agent_id=agent_id, conversation=number
+        call.core.store, call.user.user_id, call.request.content or "", limit, agent_ids=agent_ids, conversation=number
     )
-    is_shown = filter_of(call.scopes, "agents")
     return Answer(
-        content=[
-            message_record(from_row(row), None, conversation_id(number, agent))
-            for number, agent, row in found
-            if is_shown(agent)
-        ]
+        content=[message_record(from_row(row), None, conversation_id(number, agent)) for number, agent, row in found]
     )
 
 

@@ -10,7 +10,7 @@ from actors.domains.messages import DOMAIN, DestroyDomain, UpdateDomain, no_memb
 from actors.domains.records import domain_record, membership_record
 from actors.errors import NotPermitted
 from actors.sessions.messages import SelectZone
-from actors.sessions.scopes import filter_of
+from actors.sessions.scopes import listed_ids
 from actors.users.messages import USER, CreateDomain
 from persistence import domains
 from persistence.agents import AgentRow
@@ -52,11 +52,11 @@ async def read(call: Call) -> Answer:
 
 async def list_domains(call: Call) -> Answer:
     """DM_List: the domains that the caller sees; `target.domain` is a name prefix."""
-    limit = page_limit(call)
-    query = domains.visible_to(call.user.user_id, call.target.domain or "", cursor(call, str) or "", limit + 1)
-    rows, is_shown = await call.core.store.fetch(query), filter_of(call.scopes, "domains")
+    limit, prefix, ids = page_limit(call), call.target.domain or "", listed_ids(call.scopes, "domains")
+    query = domains.visible_to(call.user.user_id, prefix, cursor(call, str) or "", limit + 1, ids)
+    rows = await call.core.store.fetch(query)
     return Answer(
-        profile=[domain_record(row) for row in rows[:limit] if is_shown(row.id)],
+        profile=[domain_record(row) for row in rows[:limit]],
         next=next_cursor(call, name_key(rows[limit - 1].name)) if len(rows) > limit else None,
     )
 

@@ -16,7 +16,7 @@ from actors.domains.messages import DomainView, no_member
 from actors.engines.message import Utterance
 from actors.errors import NotFound
 from actors.library.messages import no_such_skill
-from actors.sessions.scopes import GATEWAY_ROUTE, filter_of
+from actors.sessions.scopes import GATEWAY_ROUTE, listed_ids
 from persistence import banks, domains, memories, skills, zones
 from persistence.banks import BankRow
 from persistence.domains import ZoneName, ZoneRow
@@ -36,16 +36,10 @@ NEWEST = 2**62
 
 async def readable_banks(call: Call, after_key: str, limit: int, prefix: str = "") -> list[BankRow]:
     """List the banks that the caller may read, by name: its own, and those that its agents are attached to."""
-    found: list[BankRow] = []
     if not _allows(call, "MB_List"):
-        return found
-    is_shown = filter_of(call.scopes, "banks")
-    while True:
-        rows = await call.core.store.fetch(banks.listed_for(call.user.user_id, prefix, after_key, limit))
-        found += [row for row in rows if is_shown(row.id)]
-        if len(rows) < limit or len(found) >= limit:
-            return found[:limit]
-        after_key = name_key(rows[-1].name)
+        return []
+    ids = listed_ids(call.scopes, "banks")
+    return await call.core.store.fetch(banks.listed_for(call.user.user_id, prefix, after_key, limit, ids))
 
 
 async def readable_zones(call: Call, after: tuple[str, str], limit: int) -> list[ZoneName]:

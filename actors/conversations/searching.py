@@ -20,6 +20,7 @@ from actors.slices import Steps, sliced
 from persistence import conversation_search, search_index
 from persistence.conversation_search import Searched, Stretch
 from persistence.conversations import MessageRow
+from persistence.kept_to import Ids
 from persistence.search_index import Collection
 from persistence.store import Reads, Store, rows_of
 
@@ -56,7 +57,7 @@ class FoundMessage(NamedTuple):
 
 
 async def search(
-    store: Store, user_id: str, text: str, limit: int, *, agent_id: str | None = None, conversation: int | None = None
+    store: Store, user_id: str, text: str, limit: int, *, agent_ids: Ids = None, conversation: int | None = None
 ) -> list[FoundMessage]:
     """Find the messages of a user's conversations that match a text best, best first; of equals the newest first.
 
@@ -65,7 +66,7 @@ async def search(
         user_id: whose conversations are searched.
         text: the words to find, or a question.
         limit: the number of messages to find.
-        agent_id: searches only the conversations with this agent.
+        agent_ids: searches only the conversations with these agents.
         conversation: searches only this one, by its number.
 
     Raises:
@@ -74,7 +75,7 @@ async def search(
     asked = list(islice((await sliced(asking(text))).terms, MAX_LOOKED_UP))
     if not asked:
         return []
-    searched = await store.fetch(conversation_search.searched(user_id, agent_id, conversation, MAX_CONVERSATIONS))
+    searched = await store.fetch(conversation_search.searched(user_id, agent_ids, conversation, MAX_CONVERSATIONS))
     # First the messages without index: one that is indexed in between is then found twice, and never missed.
     stretches = _stretches(searched)
     scan, places = await _scanned(store, stretches)

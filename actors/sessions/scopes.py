@@ -92,9 +92,14 @@ def scopes_record(stored: str) -> Record:
     return {"services": read["services"], **names, "read_only": read["read_only"], "admin": read["admin"]}
 
 
+def listed_ids(scopes: Scopes | None, kind: str) -> tuple[str, ...] | None:
+    """Return the ids of the entities of a kind that the key may see in lists; None for all."""
+    return None if scopes is None else getattr(scopes, kind)
+
+
 def filter_of(scopes: Scopes | None, kind: str) -> Callable[[str], bool]:
     """Return the function that tells of an id whether the key may see the entity in lists."""
-    listed: tuple[str, ...] | None = None if scopes is None else getattr(scopes, kind)
+    listed = listed_ids(scopes, kind)
     return _everything if listed is None else frozenset(listed).__contains__
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from actors.calls.call import Call
 from actors.calls.targets import agent_named
 from actors.errors import NotFound
-from actors.sessions.scopes import filter_of
+from actors.sessions.scopes import listed_ids
 from persistence import agents
 from persistence.agents import AgentRow
 from persistence.users import name_key
@@ -19,8 +19,7 @@ _PAGE = 200
 
 async def list_models(request: RouteCall) -> RouteReply:
     """List the user's own agents and those of its roster that are online, each also as `<agent>:once`."""
-    is_shown = filter_of(request.call.scopes, "agents")
-    found = [row async for row in _listed(request.call) if row.online and is_shown(row.id)]
+    found = [row async for row in _listed(request.call) if row.online]
     models = [_model(row, row.name + end) for row in found for end in ("", ONCE)]
     return RouteReply({"object": "list", "data": models})
 
@@ -47,9 +46,9 @@ async def agent_of_model(call: Call, model: str) -> AgentRow:
 
 
 async def _listed(call: Call) -> AsyncIterator[AgentRow]:
-    after = ""
+    after, ids = "", listed_ids(call.scopes, "agents")
     while True:
-        rows = await call.core.store.fetch(agents.listed_for(call.user.user_id, "", after, _PAGE))
+        rows = await call.core.store.fetch(agents.listed_for(call.user.user_id, "", after, _PAGE, ids))
         for row in rows:
             yield row
         if len(rows) < _PAGE:

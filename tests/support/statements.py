@@ -267,6 +267,7 @@ PEOPLE = (
     call(domains.names_of_agent, "agt_2", "usr_1"),
     *(call(domains.zones_of_member, "usr_1", after, 9) for after in (("", ""), ("home", "attic"))),
     *(call(domains.names_of_member, "usr_1", prefix, 9) for prefix in ("", "HO")),
+    call(domains.visible_to, "usr_1", "", "", 9, ["dom_1"]),
     *(call(domains.visible_to, user, prefix, "", 9) for user, prefix in (("usr_1", ""), ("usr_4", ""), ("usr_1", "A"))),
     *(call(domains.shown_by_sharing, id, "usr_1") for id in ("dom_1", "dom_2")),
     call(agents.by_id, "agt_1"),
@@ -275,7 +276,9 @@ PEOPLE = (
     call(agents.public, "", 9),
     call(agents.public, "scout", 9),
     *(call(agents.listed_for, user, prefix, "", 9) for user, prefix in (("usr_1", ""), ("usr_1", "mU"), ("usr_2", ""))),
+    call(agents.listed_for, "usr_1", "", "", 9, ["agt_1", "agt_9"]),
     call(agents.visible_of, "usr_2", "usr_1", "", "", 9),
+    call(agents.visible_of, "usr_2", "usr_1", "", "", 9, []),
     call(agents.visible_of, "usr_1", "usr_1", "s", "a", 9),
     call(agents.online_members_named, "dom_1", ["SCOUT", "mule", "é"]),
     call(audit.insert, "usr_1", 38, "ses_1", "127.0.0.1", "AP_Create", '{"agent": "Scout"}', 0, "req_1"),
@@ -495,10 +498,14 @@ BANKS = (
     call(banks.id_by_name, "NOTES"),
     *(call(banks.opened_to, bank, user) for bank in ("bnk_1", "bnk_2", "bnk_3") for user in ("usr_1", "usr_4")),
     call(banks.listed_for, "usr_2", "", "", 9),
+    call(banks.listed_for, "usr_2", "", "", 9, ["bnk_1"]),
+    call(banks.visible_of, "usr_2", "usr_1", "", "a", 9, ["bnk_1"]),
     call(banks.visible_of, "usr_2", "usr_1", "", "a", 9),
     call(banks.visible_of, "usr_1", "usr_4", "no", "", 9),
     call(banks.of_agent, "agt_3", "usr_2", 9),
+    call(banks.of_agent, "agt_3", "usr_2", 9, ["bnk_1"]),
     call(banks.recalled_by, "agt_3", "usr_2", 9),
+    call(banks.recalled_by, "agt_3", "usr_2", 9, ["bnk_1"]),
     *(call(domains.visible_to, "usr_1", "", "", 9), call(agents.opened_to, "agt_3", "usr_1")),
     call(conversations.agent_summary, "agt_1"),
 )
@@ -616,16 +623,16 @@ _COPIES = [
 OWN_TALK = (
     *(
         call(own_conversations.listed, "usr_1", agent, upto, after, 2)
-        for agent, upto, after in product((None, "agt_1"), (2**62, 101), (None, Used(106, 1)))
+        for agent, upto, after in product((None, ["agt_1"]), (2**62, 101), (None, Used(106, 1)))
     ),
-    call(own_conversations.listed, "usr_2", "agt_2", 2**62, None, 9),
+    call(own_conversations.listed, "usr_2", ["agt_2", "agt_9"], 2**62, None, 9),
     call(own_conversations.set_title, 3, "usr_1", OTHER_SIDE, 108),
     call(own_conversations.set_title, 3, "usr_2", "Mine", 108),
     call(own_conversations.messages_between, "agt_1", "usr_1"),
     call(own_conversations.messages_between, "agt_2", "usr_1"),
     *(
-        call(conversation_search.searched, "usr_1", agent, number, 9)
-        for agent, number in ((None, None), ("agt_1", None), (None, 3), ("agt_2", 3))
+        call(conversation_search.searched, "usr_1", agents_, number, 9)
+        for agents_, number in ((None, None), (["agt_1"], None), (None, 3), (["agt_2"], 3))
     ),
     call(conversation_search.searched, "usr_2", None, 1, 9),
     call(conversation_search.messages_of, [Stretch(3, 1, 2), Stretch(1, 0, 1), Stretch(9, 0, 1)]),

@@ -250,6 +250,39 @@ async def test_a_key_for_a_domain_reaches_no_other(scene: Scene):
     assert read == [[mine], []]
 
 
+async def names_in_pages(key: Client, service: str, member: str) -> list[str]:
+    """Page through a list one by one; every page has an entry."""
+    names: list[str] = []
+    page: dict[str, Any] = {"limit": 1}
+    while True:
+        answer = (await key.command(service, page=page)).ok()
+        names += [record[member] for record in answer.profile]
+        assert len(answer.profile) == 1
+        if answer.body["header"]["next"] is None:
+            return names
+        page["cursor"] = answer.body["header"]["next"]
+
+
+async def test_pages_of_lists_are_full_whatever_the_key_may_not_see(cast: Cast, unique: str):
+    user, seen = cast.user, [1, 4, 5]
+    names = {kind: [f"{unique}-{number}-{kind}" for number in range(9)] for kind in ("agents", "banks", "domains")}
+    for agent, bank, domain in zip(*names.values(), strict=True):
+        await user.agent(agent)
+        (await user.command("MB_Create", vx={"name": bank})).ok()
+        (await user.command("DM_Create", vx={"name": domain, "description": "d"})).ok()
+        (await user.command("AP_Chat", target={"agent": agent, "conversation": "default"}, content="A zebra")).ok()
+    for kind, service in (("agents", "AP_List"), ("banks", "MB_List"), ("domains", "DM_List"), ("agents", "CV_List")):
+        allowed = [names[kind][number] for number in seen]
+        key = await key_of(user, **{kind: allowed})
+        found = await names_in_pages(key, service, "agent" if service == "CV_List" else "name")
+        assert found == (allowed[::-1] if service == "CV_List" else allowed)
+    key = await key_of(user, agents=names["agents"][:2])
+    found = (await key.command("CV_Search", content="zebra", page={"limit": 2})).ok().content
+    assert len(found) == 2
+    listed = {record["id"] for record in (await key.command("CV_List")).ok().profile}
+    assert {message["conversation"] for message in found} == listed
+
+
 async def test_empty_lists_allow_nothing(scene: Scene):
     target = {"agent": scene.agents[0], "bank": scene.banks[0], "domain": scene.domains[0]}
     for kind, service in (("agents", "AP_Read"), ("banks", "MB_Read"), ("domains", "DM_Read")):
