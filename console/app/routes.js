@@ -10,6 +10,7 @@ const OPERATE = "Operate";
  */
 export const ROUTES = [
   { path: "/console", title: "Home", icon: "home", group: "", page: () => import("./pages/home.js") },
+  { path: "/console/explorer/:service?", title: "Bus explorer", icon: "explorer", group: BUILD, page: () => import("./pages/explorer.js") },
 ];
 
 /** The groups of the navigation, in order. */

@@ -5,6 +5,7 @@ import { onEnded } from "./session.js";
 
 const WAITS_MS = [500, 1000, 2000, 5000];
 const SILENCE_MS = 45_000; // three heartbeats
+const GOES_ON = new Set(["too slow", "gateway stops"]); // after these ends a stream is taken up again
 const SESSION_ENDS = new Set(["logged off", "revoked", "expired", "suspended"]);
 let streams = 0;
 
@@ -22,6 +23,10 @@ export function openEvents({ method = "GET", path, body, headers, lastEventId = 
     close();
     tell("ended", reason);
     if (SESSION_ENDS.has(reason)) onEnded(reason);
+  }
+
+  function ended(reason) {
+    if (!resume || !GOES_ON.has(reason)) end(reason);
   }
 
   function again() {
@@ -45,9 +50,10 @@ export function openEvents({ method = "GET", path, body, headers, lastEventId = 
       connection.back(stream.source);
       tell("open");
       on.onOpen?.(response);
-      await read(response.body, abort, (event) => {
+      if (response.status === 204) return end(null);
+      await readEvents(response.body, abort, (event) => {
         if (event.id !== null) stream.last = event.id;
-        if (event.event === "end") end(event.data?.reason ?? event.data ?? null);
+        if (event.event === "end") ended(event.data?.reason ?? event.data ?? null);
         else if (!stream.stopped) on.onEvent?.(event);
       });
     } catch (failure) {
@@ -92,7 +98,8 @@ export function openEvents({ method = "GET", path, body, headers, lastEventId = 
   return close;
 }
 
-async function read(bytes, abort, take) {
+/** Read a body of server-sent events: take(event) gets each; a silence of 45 s aborts `abort`. */
+export async function readEvents(bytes, abort, take) {
   const reader = bytes.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   let silence = null;

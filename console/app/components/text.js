@@ -1,0 +1,32 @@
+import { html } from "../lib/preact.js";
+
+const FENCE = /^```[^\n]*\n([\s\S]*?)(?:\n```[ \t]*$|$(?![\s\S]))/m;
+const INLINE = /(`[^`\n]+`|https?:\/\/[^\s<>"'`]+[^\s<>"'`.,;:!?)\]])/;
+
+/** A text of somebody else: blocks between ``` as code, `words` as code, addresses as links; all else as it is. */
+export function RichText({ text }) {
+  return blocksOf(text).map(([kind, block], at) =>
+    kind === "code" ? html`<pre key=${at} tabindex="0"><code>${block}</code></pre>` : html`<div class="text" key=${at}><${Inline} text=${block} /></div>`);
+}
+
+/** One line of text, with `words` as code and addresses as links. */
+export function Inline({ text }) {
+  return text.split(INLINE).map((part, at) => {
+    if (at % 2 === 0) return part;
+    if (part.startsWith("`")) return html`<code key=${at}>${part.slice(1, -1)}</code>`;
+    return html`<a key=${at} href=${part} target="_blank" rel="noopener noreferrer nofollow">${part}</a>`;
+  });
+}
+
+function blocksOf(text) {
+  const blocks = [];
+  let rest = text;
+  for (let found = FENCE.exec(rest); found !== null; found = FENCE.exec(rest)) {
+    const before = rest.slice(0, found.index).replace(/\n$/, "");
+    if (before) blocks.push(["text", before]);
+    blocks.push(["code", found[1]]);
+    rest = rest.slice(found.index + found[0].length).replace(/^\n/, "");
+  }
+  if (rest || blocks.length === 0) blocks.push(["text", rest]);
+  return blocks;
+}
