@@ -71,10 +71,14 @@ class HttpOptions:
     more_routes: Sequence[Route] = ()
     """Further routes, for tests."""
 
+    def serves(self, route: Route) -> bool:
+        """Return whether the gateway has a route of the table."""
+        return (self.dev_mocks_enabled or not route.mock) and (self.console_enabled or route.tag != "Console")
+
 
 def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     """Build the application over a started core."""
-    served = tuple(route for route in (*ROUTES, *options.more_routes) if options.dev_mocks_enabled or not route.mock)
+    served = tuple(filter(options.serves, (*ROUTES, *options.more_routes)))
     doors = tuple({route.door: None for route in served if route.door is not None})
     bus_path = f"/demo/v1/{options.brand}/tps"
     config = Config(env_prefix="")  # only our settings count
@@ -140,7 +144,7 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
         metrics_blueprint(core, requests, connections, lag, live),
         openapi_blueprint(options.brand),
         docs_blueprint(welcome_assets()),
-        welcome_blueprint(options.version, options.brand),
+        welcome_blueprint(options.version, options.brand, console=options.console_enabled),
         *((console_pages(),) if options.console_enabled else ()),
     )
     for blueprint in pages:

@@ -117,9 +117,12 @@ async def censor(call: Call) -> Answer:
     quoting = tuple(await call.core.store.fetch(censoring.quoted_by(view.row.id, choice)))
     answer = await call.carry_out(BANK, view.row.id, CensorMemories(viewer, choice, quoting), _removed)
     call.core.erasure.wake()
+    late: list[tuple[str, str]] = []
     with suppress(StoreUnavailable):  # messages that quoted one in between; as stored they are redacted already
         late = await call.core.store.fetch(censoring.quoted_by(view.row.id, choice))
         await call.core.directory.announce([Reload(kind, (key,)) for kind, key in late])
+    for _, key in {*quoting, *late}:
+        call.core.changes.changed(key)
     return answer
 
 

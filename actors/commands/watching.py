@@ -1,4 +1,4 @@
-"""Watches: the changes of resources and lists that a client of MCP is told of (docs/mcp.md, "Subscriptions").
+"""Watches: the changes that clients of MCP (docs/mcp.md, "Subscriptions") and pages of the console are told of.
 
 A watch says only that something may have changed. So changes in quick succession are one, none is lost for good, and
 nothing needs to be kept for a client that is away.
@@ -15,7 +15,7 @@ from actors.commands import resources
 from actors.commands.resources import Watched
 from actors.domains.streams import Block, Reader, Streams
 from actors.errors import InvalidCredential, NotFound, NotPermitted, ServiceError, StateConflict
-from actors.sessions.messages import UseSession
+from actors.sessions.messages import ReadSession, UseSession
 from persistence import zones
 from persistence.store import StoreUnavailable
 
@@ -33,6 +33,9 @@ AGAIN_S = 1.0
 
 MAX_SUBSCRIPTIONS = 100
 """The largest number of resources of one watch."""
+
+MAX_STREAMS = 100
+"""The largest number of streams of changes that a session or API key has open at a node."""
 
 LISTED = 1_000
 """The number of banks and of zones, and so of resources, at whose names the watch of a list looks."""
@@ -93,15 +96,19 @@ class Watch:
     Args:
         call: makes a call of the caller.
         lists: the changes of lists that are watched, of `RESOURCES` and `PROMPTS`.
+        counts_as_use: whether the watch keeps its session alive.
     """
 
-    def __init__(self, call: Callable[[], Call], lists: frozenset[Change] = frozenset()) -> None:
+    def __init__(
+        self, call: Callable[[], Call], lists: frozenset[Change] = frozenset(), *, counts_as_use: bool = True
+    ) -> None:
         self._call = call
         first = call()
         self._core = first.core
         self.user_id, self.credential_id = first.user.user_id, first.user.credential_id
         self._kind = first.user.kind
         self._lists = lists
+        self._counts_as_use = counts_as_use
         self._seen: dict[Change, int] = {}
         self._subscribed: dict[str, _Subscription] = {}
         self._hinted: set[str] = set()
@@ -115,6 +122,11 @@ class Watch:
         self._use_every_s = min(USE_EVERY_S, self._core.session_ttl_ms / 3000)
         self._core.open_streams.add(self)
         self._leave_user = self._core.changes.watch(self.user_id, self._user_changed) if lists else _nothing
+
+    @property
+    def reason(self) -> str:
+        """Why the watch has ended; empty while it goes on."""
+        return self._reason or ""
 
     @property
     def uris(self) -> list[str]:
@@ -168,7 +180,13 @@ class Watch:
             return
         reader = ZoneWatcher(self._core.streams, found, self._call(), changed)
         self._core.streams.add(reader)
-        subscription.reader, subscription.leave = reader, reader.close
+        redactions = self._core.changes.watch(found.key, changed)  # these are no events
+
+        def leave() -> None:
+            redactions()
+            reader.close()
+
+        subscription.reader, subscription.leave = reader, leave
         (newest,) = await self._core.store.fetch(zones.last_number(found.key))
         reader.last = max(reader.last, newest)
 
@@ -221,10 +239,14 @@ class Watch:
         return told
 
     async def _use(self) -> None:
-        """Count as a use of the session; end with it."""
+        """Count as a use of the session, if it does so; end with it."""
         self._used = self._now()
+        directory = self._core.directory
         try:
-            await self._core.directory.ask(self._kind, self.credential_id, UseSession())
+            if self._counts_as_use:
+                await directory.ask(self._kind, self.credential_id, UseSession())
+            else:
+                await directory.ask(self._kind, self.credential_id, ReadSession())
         except InvalidCredential:
             self.end("expired")
 
@@ -286,6 +308,24 @@ class Watch:
         self._leave_user()
         for uri in self.uris:
             self.unsubscribe(uri)
+
+
+def watch_of(call: Call, lists: frozenset[Change] = frozenset(), *, counts_as_use: bool = True) -> Watch:
+    """Return a new watch for the caller of a request.
+
+    Raises:
+        StateConflict: the caller's credential has too many.
+    """
+    user, core = call.user, call.core
+    if core.open_streams.of(user.credential_id) >= MAX_STREAMS:
+        raise StateConflict(f"This session or API key has {MAX_STREAMS} streams open, which is the limit; close some.")
+
+    def again() -> Call:
+        made = Call(core, call.request_id, call.address, call.service)
+        made.sent_by(user)
+        return made
+
+    return Watch(again, lists, counts_as_use=counts_as_use)
 
 
 def _nothing() -> None:

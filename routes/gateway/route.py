@@ -122,6 +122,7 @@ class Route:
             repeat finds the first one; it ignores Idempotency-Key.
         endless: True for a streamed read without end. It runs at the node of its connection, and the quota doesn't
             count one that is taken up again with Last-Event-ID.
+        repeats: True if its query parameters may be repeated; their values are joined by commas.
         service: the service as which it counts for the scopes of an API key; by default a door's route counts as
             AP_Chat, and others as none.
     """
@@ -153,6 +154,7 @@ class Route:
     fast: Callable[[bytes], bool] | None = None
     repeatable: bool = False
     endless: bool = False
+    repeats: bool = False
     service: str = GATEWAY_ROUTE
 
     @property

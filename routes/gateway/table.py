@@ -2,6 +2,7 @@
 
 from routes.a2a import table as a2a
 from routes.ag_ui import door as ag_ui
+from routes.console import watch
 from routes.gateway import (
     admin,
     audit,
@@ -27,6 +28,7 @@ ROUTES = (
     *rules.ROUTES,
     *audit.ROUTES,
     *runs.ROUTES,
+    watch.ROUTE,
     *admin.ROUTES,
     *debug.ROUTES,
     *dev.ROUTES,

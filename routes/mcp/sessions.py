@@ -14,11 +14,11 @@ from hashlib import sha256
 from typing import Literal
 
 from actors.calls.call import Call
-from actors.commands.watching import PROMPTS, RESOURCES, Change, Watch
+from actors.commands.watching import MAX_STREAMS, PROMPTS, RESOURCES, Change, Watch, watch_of
 from actors.core import Core
 from actors.errors import NotFound
 from actors.sessions.messages import Caller
-from routes.mcp.subscriptions import MAX_STREAMS, subscribe, watch_of
+from routes.mcp.subscriptions import subscribe
 
 HEADER = "mcp-session-id"
 

@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from actors.calls.call import Call
-from actors.commands.watching import PROMPTS, RESOURCES, Change, Watch
-from actors.errors import InvalidCredential, NotFound, ServiceError, StateConflict
+from actors.commands.watching import PROMPTS, RESOURCES, Change, Watch, watch_of
+from actors.errors import InvalidCredential, NotFound, ServiceError
 from routes.mcp.asgi_bridge import McpMessage
 from routes.mcp.resources import readable
 
@@ -12,29 +11,8 @@ if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
     from mcp_types import ServerNotification, SubscriptionsListenRequestParams, SubscriptionsListenResult
 
-MAX_STREAMS = 100
-"""The largest number of streams of changes that a session or API key has open at a node."""
-
 WAIT_S = 60.0
 """Seconds of one wait for changes; the SDK keeps a silent connection alive."""
-
-
-def watch_of(call: Call, lists: frozenset[Change]) -> Watch:
-    """Return a new watch for the caller of a request.
-
-    Raises:
-        StateConflict: the caller's credential has too many.
-    """
-    user, core = call.user, call.core
-    if core.open_streams.of(user.credential_id) >= MAX_STREAMS:
-        raise StateConflict(f"This session or API key has {MAX_STREAMS} streams open, which is the limit; close some.")
-
-    def again() -> Call:
-        made = Call(core, call.request_id, call.address, call.service)
-        made.sent_by(user)
-        return made
-
-    return Watch(again, lists)
 
 
 async def subscribe(watch: Watch, groups: frozenset[str], uri: str) -> None:

@@ -14,6 +14,7 @@ from sanic import Blueprint, HTTPResponse, Request
 
 from routes.gateway.table import ROUTES, SCHEMAS
 from routes.openapi.commands import LAST_EVENT_ID_PARAMETER, command_paths, command_schemas
+from routes.openapi.console import COOKIE_SCHEME, console_paths, console_schemas
 from routes.openapi.errors import ERROR, RATE_LIMIT_HEADERS, refusal_responses
 from routes.openapi.introduction import introduction, tags
 from routes.openapi.open_routes import mcp_path, open_paths
@@ -27,7 +28,7 @@ FILE = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"
 def document(brand: str = "Svc") -> Schema:
     """Return the whole document for a gateway with this brand in its bus's path."""
     bus = f"/demo/v1/{brand}/tps"
-    paths = command_paths(bus) | open_paths() | route_paths(ROUTES) | mcp_path()
+    paths = command_paths(bus) | open_paths() | route_paths(ROUTES) | mcp_path() | console_paths()
     return {
         "openapi": "3.0.3",
         "info": {
@@ -48,6 +49,7 @@ def document(brand: str = "Svc") -> Schema:
                     "description": "A session token, from US_LogOn.",
                 },
                 "apiKey": {"type": "apiKey", "in": "header", "name": "X-Api-Key", "description": "An API key."},
+                "consoleCookie": COOKIE_SCHEME,
                 "internalSecret": {
                     "type": "apiKey",
                     "in": "header",
@@ -74,7 +76,7 @@ def _used(components: Schema, kind: str, where: Schema) -> Schema:
 
 def _schemas() -> Schema:
     schemas: Schema = {"Status": STATUS, "Header": HEADER, "Error": ERROR}
-    schemas |= command_schemas() | route_schemas(ROUTES) | dict(RECORDS.values()) | SCHEMAS
+    schemas |= command_schemas() | route_schemas(ROUTES) | dict(RECORDS.values()) | SCHEMAS | console_schemas()
     schemas["Health"] = record(
         "How the gateway is.",
         status=text(enum=["ok", "degraded", "draining", "unavailable"]),

@@ -13,7 +13,8 @@ Each command has a path of its own as well, which fixes `service`.
 
 Register with US_Create, then log on with US_LogOn: its answer holds a session token, which goes into \
 `Authorization: Bearer <token>`. Programs send an API key as `X-Api-Key` instead (`POST /api/api-keys`; needs a plan \
-above free). Both act as their user and remember which agent, domain and zone they have selected.
+above free). Both act as their user and remember which agent, domain and zone they have selected. Pages of the console \
+send a cookie instead, with `X-CSRF-Token` beside it for all but GET and HEAD.
 
     curl -X POST {bus}/agent/chat \\
       -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
@@ -58,6 +59,7 @@ _TAGS = {
     "MCP": "Tool servers that your agents may use, and the gateway itself as an MCP server.",
     "Skills": "Skills that your agents may use.",
     "Documents": "Handing in documents, which MB_Load takes into a bank.",
+    "Console": "The web console: its page, its session in a cookie, and hints of changes.",
     "A2A": "The open protocol A2A 1.0: agents' cards, and each agent through JSON-RPC and HTTP+JSON.",
     "AG-UI": "The open protocol AG-UI 1.0, by which front ends talk to agents.",
     "Rules": "Placeholders: they answer 501 until there are rules.",

@@ -105,6 +105,7 @@ _WELCOME = record(
         health=text("Whether the gateway can do its work."),
         openapi=text("This document."),
         bus=text("The command bus."),
+        console=text("The console; absent where it is disabled."),
     ),
 )
 

@@ -23,6 +23,7 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+_CONSOLE_LINK = '<a class="start" href="/console">Open the console</a>\n'
 _WEIGHT = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?", re.ASCII)
 _HTML = "text/html"
 _JSON = "application/json"
@@ -33,13 +34,15 @@ def welcome_assets() -> list[Asset]:
     return [load_asset(CONSOLE / file, content_type) for file, content_type in _ASSETS.items()]
 
 
-def welcome_blueprint(version: str, brand: str) -> Blueprint:
-    """Return the route of GET and HEAD `/`."""
+def welcome_blueprint(version: str, brand: str, *, console: bool = True) -> Blueprint:
+    """Return the route of GET and HEAD `/`, with a link to the console if there is one."""
     bus = f"/demo/v1/{brand}/tps"
     html = (CONSOLE / "welcome" / "page.html").read_text(encoding="utf-8")
     html = html.replace("{version}", version).replace("{bus}", bus)
+    html = html.replace("{console}", _CONSOLE_LINK if console else "")
     page = with_versions(html, welcome_assets())
     links = {"docs": "/docs", "health": "/api/health", "openapi": "/api/tps/openapi.json", "bus": bus}
+    links |= {"console": "/console"} if console else {}
     told = orjson.dumps({"name": "Parley", "version": version, "links": links})
     blueprint = Blueprint("welcome")
 

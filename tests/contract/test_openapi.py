@@ -26,10 +26,8 @@ from tests.support.operator import SECRET, on_plan
 NOT_IN_THE_DOCUMENT = {
     *(("GET", f"/{path}") for path in ("docs/assets/{name}", "console/assets/{asked}/{path}", "console/{view}")),
     ("HEAD", "/"),
-    *((method, "/console/session") for method in ("GET", "POST", "DELETE")),
-    ("GET", "/console"),
 }
-"""Files of the pages; the console's views and its session, which are its page's alone; the welcome without its body."""
+"""Files of the pages; the console's views, which are all one page; the welcome without its body."""
 
 
 @pytest.fixture
@@ -217,6 +215,8 @@ async def test_only_public_operations_need_no_credential(document: dict[str, Any
             "getOpenapiYaml",
             "getWelcome",
             "getDocs",
+            "getConsole",
+            "openConsoleSession",
             "getMetrics",
             "listEventTypes",
             "issueSandboxKey",

@@ -236,3 +236,7 @@ async def test_a_disabled_console_is_not_there_and_its_cookie_is_worth_nothing(t
         (await try_log_on(client, "ada-lovelace")).refused(1006, 404)
         (await page.request("GET", "/api/skills")).refused(2000, 401)
         (await page.command("US_Read")).refused(2000, 401)
+        watch = await user.request("GET", "/console/watch?bank=none")
+        assert watch.refused(1006, 404).http == 404
+        assert "console" not in (await client.request("GET", "/")).body["links"]
+        assert "console" not in (await client.request("GET", "/", headers={"Accept": "text/html"})).body

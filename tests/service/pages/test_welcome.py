@@ -18,6 +18,7 @@ LINKS = {
     "health": "/api/health",
     "openapi": "/api/tps/openapi.json",
     "bus": "/demo/v1/Svc/tps",
+    "console": "/console",
 }
 
 
@@ -53,7 +54,7 @@ async def test_a_client_that_says_nothing_of_what_it_accepts_gets_json(sanic_cli
 
 async def test_what_the_json_leads_to_is_there(sanic_client: Client):
     links = (await sanic_client.request("GET", "/")).body["links"]
-    for path in (links["docs"], links["health"], links["openapi"]):
+    for path in (links["docs"], links["health"], links["openapi"], links["console"]):
         assert (await sanic_client.request("GET", path)).http == 200
     assert (await sanic_client.request("POST", links["bus"], json={"service": "AP_List"})).code == 2000
 
@@ -69,6 +70,8 @@ async def test_browsers_get_a_page_that_allows_nothing_but_its_own_style_and_ico
     assert "unsafe" not in policy
     assert VERSION in answer.body
     assert "POST /demo/v1/Svc/tps" in answer.body
+    for path in ("/console", "/docs", "/api/health"):
+        assert f'href="{path}"' in answer.body
     for foreign in ("<script", "<style", "style=", "://", "{"):
         assert foreign not in answer.body
 

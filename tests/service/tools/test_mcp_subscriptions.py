@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from mcp.client.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated
 
-from actors.commands.watching import MAX_SUBSCRIPTIONS
-from routes.mcp.subscriptions import MAX_STREAMS
+from actors.commands.watching import MAX_STREAMS, MAX_SUBSCRIPTIONS
 from tests.support.gateway import Client, running
 from tests.support.mcp_client import bearer, connected, sent
 from tests.support.mcp_streams import listening

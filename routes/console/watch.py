@@ -1,0 +1,87 @@
+"""GET /console/watch: hints that banks or zones have changed (docs/contract.md, "The console")."""
+
+from typing import Annotated
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from actors.commands.watching import Change, watch_of
+from actors.errors import InvalidField
+from routes.bus.server_sent_events import named_event
+from routes.gateway.route import Route, RouteCall, RouteReply
+from routes.http.event_stream import STILL_HERE
+
+HEARTBEAT_S = 15.0
+"""Seconds between comments on a silent stream."""
+
+SLOW_S = 60.0
+"""Seconds after which a stream is cut off if its reader takes nothing."""
+
+_Named = Annotated[str, StringConstraints(max_length=8_000)]
+
+
+class Watched(BaseModel):
+    """The query of a watch."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    bank: _Named = Field("", description="Names of banks; the parameter may be repeated.")
+    zone: _Named = Field("", description="Zones as `domain/zone`; the parameter may be repeated.")
+
+    def resources(self) -> list[tuple[str, str, tuple[str, ...]]]:
+        """Return kind, name and parts of the name of each.
+
+        Raises:
+            InvalidField: there is none, or a name that is none.
+        """
+        banks = [("bank", name, (name,)) for name in _listed(self.bank)]
+        zones = [("zone", name, tuple(name.split("/"))) for name in _listed(self.zone)]
+        if any("/" in name for name in _listed(self.bank)) or any(len(parts) != 2 for *_, parts in zones):
+            raise InvalidField("Invalid value of bank or zone: name banks as `bank`, zones as `domain/zone`.")
+        if not banks and not zones:
+            raise InvalidField("Name at least one bank or zone to watch.")
+        return [*banks, *zones]
+
+
+def _listed(names: str) -> list[str]:
+    return [name for name in names.split(",") if name]
+
+
+async def stream_changes(request: RouteCall) -> RouteReply:
+    """Stream hints until the reader goes or its session ends; the stream doesn't keep the session alive."""
+    query: Watched = request.query
+    answer, watch = request.stream, watch_of(request.call, counts_as_use=False)
+    assert answer is not None
+    try:
+        for kind, name, parts in query.resources():
+            await watch.subscribe(f"{kind} {name}", kind, parts)
+        answer.begin(failure=lambda _: b"")
+        while (changes := await watch.next(HEARTBEAT_S)) is not None:
+            answer.send(b"".join(map(_written, changes)) or STILL_HERE)
+            if not await answer.flushed(SLOW_S):
+                return RouteReply()
+        answer.send(named_event("end", orjson.dumps({"reason": watch.reason})))
+    finally:
+        watch.close()
+    return RouteReply()
+
+
+def _written(change: Change) -> bytes:
+    kind, _, name = change.uri.partition(" ")
+    return named_event("changed", orjson.dumps({"kind": kind, "name": name}))
+
+
+ROUTE = Route(
+    "GET",
+    "/console/watch",
+    "watchForConsole",
+    "Console",
+    "Follow hints that banks or zones may have changed: loaded, censored, deleted, posted, redacted.",
+    stream_changes,
+    query=Watched,
+    errors=(404, 409),
+    streams=True,
+    counts=False,
+    endless=True,
+    repeats=True,
+)
