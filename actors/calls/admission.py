@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from actors.calls.acts import act_of
-from actors.calls.call import Call
+from actors.calls.call import Call, Elsewhere
 from actors.calls.request import NO_TARGET
 from actors.idempotency.records import Audit
 from actors.plans import PLANS
@@ -18,6 +18,7 @@ from actors.quotas.messages import (
     key_quota_exceeded,
     quota_exceeded,
 )
+from actors.runtime.directory import NotOwner
 from actors.runtime.future import AsyncFuture
 from actors.runtime.notices import Told
 from actors.sessions.messages import Caller
@@ -29,6 +30,7 @@ async def admit(call: Call, credential: str | None) -> None:
     """Authenticate the caller and count the request.
 
     Raises:
+        Elsewhere: the user's home left this node meanwhile; nothing was counted, and the call has no caller.
         NoCredential, InvalidCredential: there is no credential, or it is not valid.
         QuotaExceeded: the user, or the API key, has no request left today.
         NotPermitted: the API key is not for it.
@@ -40,7 +42,7 @@ async def admit(call: Call, credential: str | None) -> None:
         await _admit_scoped(call, caller, caller.scopes)
         return
     counted = core.directory.ask_inline(QUOTA, caller.user_id, COUNT)
-    quota = call.quota = await core.directory.ask(QUOTA, caller.user_id, COUNT) if counted is None else counted
+    quota = call.quota = await _count(call, QUOTA, caller.user_id) if counted is None else counted
     if not quota.admitted:
         raise quota_exceeded(quota, core.clock())
 
@@ -50,13 +52,13 @@ async def _admit_scoped(call: Call, caller: Caller, scopes: Scopes) -> None:
     core = call.core
     of_key: QuotaStatus | None = None
     if scopes.day_limit is not None:
-        of_key = await core.directory.ask(KEY_QUOTA, caller.credential_id, COUNT)
+        of_key = await _count(call, KEY_QUOTA, caller.credential_id)
         if not of_key.admitted:
             call.quota = of_key._replace(stored=None)
             raise key_quota_exceeded(of_key, core.clock())
         if of_key.stored is not None:
             await of_key.stored
-    quota = call.quota = await core.directory.ask(QUOTA, caller.user_id, COUNT)
+    quota = call.quota = await _count(call, QUOTA, caller.user_id)
     if not quota.admitted:
         if of_key is not None:
             core.directory.deliver((Told(KEY_QUOTA, caller.credential_id, ReturnRequest()),))
@@ -64,6 +66,14 @@ async def _admit_scoped(call: Call, caller: Caller, scopes: Scopes) -> None:
     if of_key is not None and (quota.remaining is None or quota.remaining > (of_key.remaining or 0)):
         call.quota = of_key._replace(plan=quota.plan, stored=quota.stored)
     require_service_in_scope(call)
+
+
+async def _count(call: Call, kind: str, key: str) -> QuotaStatus:
+    try:
+        return await call.core.directory.ask(kind, key, COUNT)
+    except NotOwner:
+        call.logged_off()
+        raise Elsewhere(key, call) from None
 
 
 def require_service_in_scope(call: Call) -> None:

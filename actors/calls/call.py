@@ -36,11 +36,13 @@ class Answer:
 class Elsewhere(BaseException):
     """The change of a command belongs to another node; nothing has changed yet, and the command moves there.
 
+    Without a caller in its call the command is not even admitted, and begins anew there.
+
     Not an `Exception`, so that a command which handles those, as a refusal or a fault, does not take it for one.
 
     Args:
         key: the key of the actor that changes.
-        call: the command, which has been admitted here.
+        call: the command, which has been admitted here if it has a caller.
     """
 
     def __init__(self, key: str, call: "Call") -> None:

@@ -11,7 +11,7 @@ import orjson
 from sanic import Blueprint, HTTPResponse, Request
 
 from actors.calls.admission import admit, authenticate, count_stored, deferred_until
-from actors.calls.call import Answer, Call
+from actors.calls.call import Answer, Call, Elsewhere
 from actors.calls.context import context, context_now
 from actors.calls.known_members import MAX_COMPARED
 from actors.calls.request import parse, require
@@ -148,7 +148,12 @@ class CommandBus:
             home = await passage.home_of(request, command)
             answered = partial(passage.answered, self._answered, home)
         if home is None:
-            await self._check(request, call, command, body)
+            try:
+                await self._check(request, call, command, body)
+            except Elsewhere as gone:
+                if passage is None or request.forwarded:
+                    raise
+                answered = partial(passage.answered, self._answered, gone.key)
         if sanic is not None and command.follow is not None:
             call.last_event_id = request.header("last-event-id")
             return await follow_zone(sanic, call, command.follow), None

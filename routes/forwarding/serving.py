@@ -83,7 +83,11 @@ class RunServer:
     async def _carried_out(
         self, run: Run, open_channels: Callable[[Call], None] | None = None, stream: AnswerStream | None = None
     ) -> Iterable[bytes]:
-        """Carry out a run; return the frames of its answer, without those of its pieces."""
+        """Carry out a run; return the frames of its answer, without those of its pieces.
+
+        Raises:
+            NotReached: the shard left this node before the request was admitted.
+        """
         try:
             match run.door:
                 case "admission":
@@ -93,6 +97,8 @@ class RunServer:
                 case "bus" | "tool":
                     return await self._served_by_bus(run, open_channels)
         except Elsewhere as change:
+            if change.call.caller is None:
+                raise NotReached("the shard is no longer this node's") from None
             return (encode(Moved(change.key, Admitted.of(change.call))),)
 
     async def _admitted(self, run: Run) -> bytes:

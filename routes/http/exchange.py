@@ -137,11 +137,15 @@ class Exchange:
         Raises:
             NoCredential, InvalidCredential, QuotaExceeded: as `admit` refuses it.
         """
-        home = None if self.forwarding is None else await self.forwarding.away(credential)
-        if home is None or self.forwarding is None:
-            await admit(call, credential)
-        else:
-            await self.forwarding.admit(call, home, credential)
+        forwarding = self.forwarding
+        home = None if forwarding is None else await forwarding.away(credential)
+        if home is None:
+            try:
+                await admit(call, credential)
+            except Elsewhere as gone:  # only where there are other nodes
+                home = gone.key
+        if home is not None and forwarding is not None:
+            await forwarding.admit(call, home, credential)
             require_service_in_scope(call)
 
     async def run(

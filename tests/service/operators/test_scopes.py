@@ -273,7 +273,8 @@ async def test_pages_of_lists_are_full_whatever_the_key_may_not_see(cast: Cast, 
         (await user.command("AP_Chat", target={"agent": agent, "conversation": "default"}, content="A zebra")).ok()
     for kind, service in (("agents", "AP_List"), ("banks", "MB_List"), ("domains", "DM_List"), ("agents", "CV_List")):
         allowed = [names[kind][number] for number in seen]
-        key = await key_of(user, **{kind: allowed})
+        scopes: dict[str, Any] = {kind: allowed}
+        key = await key_of(user, **scopes)
         found = await names_in_pages(key, service, "agent" if service == "CV_List" else "name")
         assert found == (allowed[::-1] if service == "CV_List" else allowed)
     key = await key_of(user, agents=names["agents"][:2])
