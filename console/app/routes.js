@@ -11,6 +11,16 @@ const OPERATE = "Operate";
 export const ROUTES = [
   { path: "/console", title: "Home", icon: "home", group: "", page: () => import("./pages/home.js") },
   { path: "/console/explorer/:service?", title: "Bus explorer", icon: "explorer", group: BUILD, page: () => import("./pages/explorer.js") },
+  { path: "/console/live", title: "Live", icon: "live", group: OPERATE, role: "auditor", page: () => import("./pages/live.js") },
+  {
+    path: "/console/actors/:kind?/:key?",
+    title: "Actors",
+    icon: "actors",
+    group: OPERATE,
+    role: "auditor",
+    page: () => import("./pages/actors.js"),
+  },
+  { path: "/console/graph/:name?", title: "Graph", icon: "graph", group: OPERATE, role: "auditor", page: () => import("./pages/graph.js") },
 ];
 
 /** The groups of the navigation, in order. */

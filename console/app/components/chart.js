@@ -1,3 +1,4 @@
+import { clock } from "../lib/format.js";
 import { html, useEffect, useRef } from "../lib/preact.js";
 import { colour, onColours } from "../lib/theme.js";
 
@@ -23,6 +24,7 @@ export function Chart({ label, data, series, marks = [], height = 180, sync, for
       const size = { width: place.current.clientWidth || 300, height };
       const options = optionsFor({ ...size, series, sync, format, marks: () => latest.current.marks });
       chart.current = new uPlot(options, latest.current.data, place.current);
+      showNewest(chart.current);
     };
     loadLibrary().then((uPlot) => {
       if (stopped) return;
@@ -42,9 +44,15 @@ export function Chart({ label, data, series, marks = [], height = 180, sync, for
 
   useEffect(() => {
     chart.current?.setData(data);
+    showNewest(chart.current);
   }, [data, marks]);
 
   return html`<figure class="chart" aria-label=${label}><div ref=${place}></div></figure>`;
+}
+
+/** Without a cursor over it, the legend shows the newest values. */
+function showNewest(chart) {
+  if (chart && chart.cursor.idx == null && chart.data[0].length > 0) chart.setLegend({ idx: chart.data[0].length - 1 });
 }
 
 /** uPlot is loaded with the first chart. */
@@ -61,13 +69,13 @@ function optionsFor({ width, height, series, sync, format, marks }) {
     height,
     cursor: { y: false, points: { size: 6 }, ...(sync ? { sync: { key: sync } } : {}) },
     legend: { live: true },
-    scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(high ?? 1, 1e-9) * 1.1] } },
+    scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), high > 0 ? high * 1.1 : 1] } },
     axes: [
-      { ...axis, font, size: 28 },
+      { ...axis, font, size: 28, values: (_, ticks) => ticks.map((at) => clock(at)) },
       { ...axis, font, size: 56, values: (_, ticks) => ticks.map(format) },
     ],
     series: [
-      { label: "Time", value: "{HH}:{mm}:{ss}" },
+      { label: "Time", value: (_, at) => (at == null ? "–" : clock(at)) },
       ...series.map((line, index) => ({
         label: line.label,
         stroke: colour(line.colour ?? COLOURS[index % COLOURS.length]),
@@ -86,6 +94,7 @@ function drawMarks(chart, marks, font) {
   ctx.save();
   ctx.strokeStyle = ctx.fillStyle = colour("--accent-text");
   ctx.lineWidth = scale;
+  ctx.textAlign = "left";
   ctx.setLineDash([4 * scale, 3 * scale]);
   ctx.font = font.replace("11px", `${11 * scale}px`);
   for (const { at, label } of marks) {

@@ -3,6 +3,7 @@ import { html } from "./preact.js";
 const LANGUAGE = navigator.language;
 const DAY_MS = 86_400_000;
 const time = new Intl.DateTimeFormat(LANGUAGE, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+const clockTime = new Intl.DateTimeFormat(LANGUAGE, { timeStyle: "medium", hourCycle: "h23" });
 const dayAndTime = new Intl.DateTimeFormat(LANGUAGE, { dateStyle: "medium", timeStyle: "short" });
 const numbers = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
@@ -12,6 +13,9 @@ export function when(iso) {
   const at = new Date(iso);
   return at.toDateString() === new Date().toDateString() ? time.format(at) : dayAndTime.format(at);
 }
+
+/** Format the time of day of seconds since the epoch, in the user's time zone: 14:05:09. */
+export const clock = (seconds) => clockTime.format(seconds * 1000);
 
 /** Format how long ago an ISO time was: "just now", "5 min ago", "3 h ago", "2 days ago". */
 export function ago(iso, now = Date.now()) {
