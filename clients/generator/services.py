@@ -1,5 +1,6 @@
 """The client's groups of services, made from the command table: a class a group, a method a service."""
 
+import json
 import re
 from typing import Any
 
@@ -199,8 +200,9 @@ def _docstring(command: Command, extra: list[str], *, streamed: bool = False) ->
         about.append("after: The id of the event after which to begin, `0` for all there are; now where absent.")
     if about:
         lines += ["", "        Args:", *(f"            {_wrapped(text, 16)}" for text in about)]
-    if command.example is not None and (command.follow or not streamed):
-        lines += ["", "        Example:", f"            {_broken(example_call(command))}"]
+    if command.example is not None:
+        called = _streamed_call(command) if streamed and not command.follow else _broken(example_call(command))
+        lines += ["", "        Example:", *(f"            {line}" for line in called.split("\n"))]
     groups: dict[int, list[int]] = {}
     for code in sorted(set(command.errors)):
         groups.setdefault(code // 1000, []).append(code)
@@ -235,7 +237,7 @@ def _broken(call: str) -> str:
     if len(call) <= 100:
         return call
     begin, _, arguments = call.partition("(")
-    return f"{begin}(\n{' ' * 16}{arguments.removesuffix(')')}\n{' ' * 12})"
+    return f"{begin}(\n    {arguments.removesuffix(')')}\n)"
 
 
 def example_call(command: Command) -> str:
@@ -246,13 +248,24 @@ def example_call(command: Command) -> str:
     first = [path for path in needed if path in given]
     if not needed and own in given and not _is_list(command):
         first = [own]
-    parts = [repr(given[path]) for path in first]
-    parts += [f"{_parameter(path)}={value!r}" for path, value in given.items() if path not in first]
+    parts = [_literal(given[path]) for path in first]
+    parts += [f"{_parameter(path)}={_literal(value)}" for path, value in given.items() if path not in first]
     call = f"client.{FILES[command.group]}.{method_name(command.service)}({', '.join(parts)})"
     if command.follow:
-        return f"async for event in {call}: ..."
+        return f"async for event in {call}:\n    print(event)"
     lazy = "page.cursor" in command.uses and not command.mutates
     return f"[item async for item in {call}]" if lazy else f"await {call}"
+
+
+def _streamed_call(command: Command) -> str:
+    """Return the table's example of a chat as a streamed one."""
+    call = example_call(command).removeprefix("await ").replace(".chat(", ".stream_chat(")
+    return f'async for text in {call}.text():\n    print(text, end="", flush=True)'
+
+
+def _literal(value: Any) -> str:
+    """Return a value as a formatter writes it."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
 def _flat(example: dict[str, Any]) -> dict[str, Any]:

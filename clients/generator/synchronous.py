@@ -40,6 +40,7 @@ NAMES = {
 
 IN_TEXTS = (
     ("async for ", "for "),
+    ("async with AsyncParley(", "with Parley("),
     ("await client.", "client."),
     ("The asynchronous client; parley_client/_sync is made from it.", "The synchronous client."),
 )

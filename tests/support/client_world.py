@@ -1,8 +1,9 @@
-"""A small world for tests of the Python client: two users, and the names that the command table's examples use."""
+"""Users of a gateway as the Python client's tests and the command table's examples use them."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
-from parley_client import AsyncParley
+from parley_client import AccessError, AsyncParley
 
 PASSWORD = "correct horse battery"
 
@@ -32,3 +33,12 @@ async def opened(base: str, owner: str = "lovelace", guest: str = "babbage") -> 
         await client.agents.select(agent)
         made.append(client)
     return World(*made)
+
+
+async def removed(base: str, *users: str) -> None:
+    """Remove users with all they own, as far as they are there."""
+    for user in users:
+        async with AsyncParley(base) as client:
+            with suppress(AccessError):
+                await client.log_on(user, PASSWORD)
+                await client.users.destroy(PASSWORD)

@@ -23,7 +23,7 @@ class AsyncAgents(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.agents.add('scout')
+            await client.agents.add("scout")
 
         Raises:
             EntityError: 3000
@@ -58,7 +58,7 @@ class AsyncAgents(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.agents.chat('Hello! What do you know?')
+            await client.agents.chat("Hello! What do you know?")
 
         Raises:
             AccessError: 2003
@@ -98,6 +98,10 @@ class AsyncAgents(AsyncServices):
                 named.
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
+        Example:
+            async for text in client.agents.stream_chat("Hello! What do you know?").text():
+                print(text, end="", flush=True)
+
         Raises:
             AccessError: 2003
             EntityError: 3000, 3002, 3003
@@ -135,7 +139,7 @@ class AsyncAgents(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.agents.create('scout', 'Finds things out', access='public')
+            await client.agents.create("scout", "Finds things out", access="public")
 
         Raises:
             AccessError: 2003, 2004
@@ -164,7 +168,7 @@ class AsyncAgents(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.agents.destroy('scout')
+            await client.agents.destroy("scout")
 
         Raises:
             AccessError: 2003
@@ -196,7 +200,7 @@ class AsyncAgents(AsyncServices):
             cursor: `header.next` of the page before, unchanged; the first page when absent.
 
         Example:
-            [item async for item in client.agents.history('scout')]
+            [item async for item in client.agents.history("scout")]
 
         Raises:
             EntityError: 3000, 3003
@@ -226,7 +230,7 @@ class AsyncAgents(AsyncServices):
             cursor: `header.next` of the page before, unchanged; the first page when absent.
 
         Example:
-            [item async for item in client.agents.list(agent='sc')]
+            [item async for item in client.agents.list(agent="sc")]
 
         Raises:
             EntityError: 3000
@@ -248,7 +252,7 @@ class AsyncAgents(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.agents.log_off('scout')
+            await client.agents.log_off("scout")
 
         Raises:
             AccessError: 2003
@@ -267,7 +271,7 @@ class AsyncAgents(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.agents.log_on('scout')
+            await client.agents.log_on("scout")
 
         Raises:
             AccessError: 2003
@@ -304,7 +308,7 @@ class AsyncAgents(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.agents.modify('scout', access='public')
+            await client.agents.modify("scout", access="public")
 
         Raises:
             AccessError: 2003, 2004
@@ -330,7 +334,7 @@ class AsyncAgents(AsyncServices):
             agent: The agent's name; the selected agent when absent.
 
         Example:
-            await client.agents.read('scout')
+            await client.agents.read("scout")
 
         Raises:
             EntityError: 3000, 3003
@@ -349,7 +353,7 @@ class AsyncAgents(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.agents.remove('scout')
+            await client.agents.remove("scout")
 
         Raises:
             EntityError: 3000, 3002
@@ -369,7 +373,7 @@ class AsyncAgents(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.agents.select('scout')
+            await client.agents.select("scout")
 
         Raises:
             AccessError: 2003
@@ -408,7 +412,7 @@ class AsyncAgents(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.agents.update('scout', 'Finds everything out', agent='scout')
+            await client.agents.update("scout", "Finds everything out", agent="scout")
 
         Raises:
             AccessError: 2003, 2004

@@ -25,7 +25,7 @@ class AsyncBanks(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.banks.accept('field-notes', agent='scout')
+            await client.banks.accept("field-notes", agent="scout")
 
         Raises:
             AccessError: 2003
@@ -50,7 +50,7 @@ class AsyncBanks(AsyncServices):
             cursor: `header.next` of the page before, unchanged; the first page when absent.
 
         Example:
-            [item async for item in client.banks.agent_list('field-notes')]
+            [item async for item in client.banks.agent_list("field-notes")]
 
         Raises:
             AccessError: 2003
@@ -80,7 +80,7 @@ class AsyncBanks(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.banks.censor('field-notes', name="The Moon's distance")
+            await client.banks.censor("field-notes", name="The Moon's distance")
 
         Raises:
             AccessError: 2003
@@ -120,7 +120,7 @@ class AsyncBanks(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.banks.create(agent='scout', name='field-notes', description='What scout found')
+            await client.banks.create(agent="scout", name="field-notes", description="What scout found")
 
         Raises:
             AccessError: 2003, 2004
@@ -152,7 +152,7 @@ class AsyncBanks(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.banks.delete('field-notes', name="The Moon's distance")
+            await client.banks.delete("field-notes", name="The Moon's distance")
 
         Raises:
             AccessError: 2003
@@ -175,7 +175,7 @@ class AsyncBanks(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.banks.destroy('field-notes')
+            await client.banks.destroy("field-notes")
 
         Raises:
             AccessError: 2003
@@ -197,7 +197,7 @@ class AsyncBanks(AsyncServices):
             cursor: `header.next` of the page before, unchanged; the first page when absent.
 
         Example:
-            [item async for item in client.banks.list(bank='field')]
+            [item async for item in client.banks.list(bank="field")]
 
         Raises:
             EntityError: 3000
@@ -236,7 +236,7 @@ class AsyncBanks(AsyncServices):
 
         Example:
             await client.banks.load(
-                'field-notes', "The Moon's distance", agent='scout', content='The Moon is 384,400 km away on average.'
+                "field-notes", "The Moon's distance", agent="scout", content="The Moon is 384,400 km away on average."
             )
 
         Raises:
@@ -279,7 +279,7 @@ class AsyncBanks(AsyncServices):
             cursor: `header.next` of the page before, unchanged; the first page when absent.
 
         Example:
-            await client.banks.permissions('field-notes', agent='scout', permission='write')
+            await client.banks.permissions("field-notes", agent="scout", permission="write")
 
         Raises:
             AccessError: 2003
@@ -311,7 +311,7 @@ class AsyncBanks(AsyncServices):
             cursor: `header.next` of the page before, unchanged; the first page when absent.
 
         Example:
-            [item async for item in client.banks.read('field-notes')]
+            [item async for item in client.banks.read("field-notes")]
 
         Raises:
             AccessError: 2003
@@ -336,7 +336,7 @@ class AsyncBanks(AsyncServices):
             limit: The largest number of memories to return; 5 when absent.
 
         Example:
-            await client.banks.recall('field-notes', 'How far is the Moon?')
+            await client.banks.recall("field-notes", "How far is the Moon?")
 
         Raises:
             AccessError: 2003
@@ -358,7 +358,7 @@ class AsyncBanks(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.banks.unload('field-notes', agent='scout')
+            await client.banks.unload("field-notes", agent="scout")
 
         Raises:
             AccessError: 2003
@@ -392,7 +392,7 @@ class AsyncBanks(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.banks.update('field-notes', 'field-notes', 'All that scout found')
+            await client.banks.update("field-notes", "field-notes", "All that scout found")
 
         Raises:
             AccessError: 2003, 2004

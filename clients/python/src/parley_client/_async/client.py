@@ -22,6 +22,7 @@ from parley_client._async.webhook_endpoints import AsyncWebhookEndpoints
 from parley_client._async.zones import AsyncZones
 from parley_client._repeating import CHAT_S, ONCE, Call, Repeats
 from parley_client._services import PUBLIC, READING
+from parley_client._tls import tls
 from parley_client.answers import Answer, answer_of
 from parley_client.records import Session
 
@@ -39,6 +40,10 @@ class AsyncParley:
         tries: how often a call is tried, if it may be.
         max_wait: the longest Retry-After in seconds for which a call waits; beyond it the refusal is raised.
         http: an httpx2 client to use, for proxies or certificates of one's own. It is closed with this client.
+
+    Example:
+        async with AsyncParley("http://127.0.0.1:8000", "plk_...") as client:
+            message, reply = await client.agents.chat("Hello!", agent="scout")
     """
 
     def __init__(
@@ -52,7 +57,7 @@ class AsyncParley:
         max_wait: float = 60.0,
         http: httpx2.AsyncClient | None = None,
     ) -> None:
-        http = http or httpx2.AsyncClient()
+        http = http or httpx2.AsyncClient(verify=tls())
         http.base_url = (url or os.environ.get("PARLEY_URL") or URL).rstrip("/")
         self._key = key or os.environ.get("PARLEY_API_KEY") or None
         self._bus = f"/demo/v1/{brand}/tps"
@@ -89,6 +94,9 @@ class AsyncParley:
     async def log_on(self, user: str, secret: str) -> Session:
         """Open a session with a name and a password, and use it from now on.
 
+        Example:
+            await client.log_on("lovelace", "correct horse battery")
+
         Raises:
             AccessError: wrong user name or password (2002).
         """
@@ -103,6 +111,9 @@ class AsyncParley:
             service: the command's name, such as `AP_Chat`.
             body: the members of the request but `service`.
             idempotency_key: the key under which it is carried out once; one is made where absent.
+
+        Example:
+            await client.send("AP_Read", {"target": {"agent": "scout"}})
 
         Raises:
             Refused: the gateway answered with an error.
@@ -124,6 +135,9 @@ class AsyncParley:
 
         A POST gets an Idempotency-Key; other methods are repeated unless `repeatable` is False.
 
+        Example:
+            await client.request("GET", "/api/audit")
+
         Raises:
             Refused: the gateway answered with an error.
             NoConnection: no whole answer arrived.
@@ -137,16 +151,31 @@ class AsyncParley:
         return answered
 
     def stream_chat(self, body: dict[str, Any], *, idempotency_key: str | None = None) -> AsyncChatStream:
-        """Return a streamed AP_Chat, which begins when it is iterated."""
+        """Return a streamed AP_Chat, which begins when it is iterated.
+
+        Example:
+            async for text in client.stream_chat({"content": "Hello!"}).text():
+                print(text, end="", flush=True)
+        """
         call = self._command("AP_Chat", body, idempotency_key, {"Accept": "text/event-stream"})
         return AsyncChatStream(self._transport, call, self._run_events)
 
     def stream_zone(self, body: dict[str, Any], *, after: str | None = None) -> AsyncZoneStream:
-        """Return a followed zone, which begins when it is iterated."""
+        """Return a followed zone, which begins when it is iterated.
+
+        Example:
+            async for event in client.stream_zone({"target": {"domain": "observatory"}}):
+                print(event)
+        """
         return AsyncZoneStream(self._transport, self._command("ZN_Stream", body, None), after)
 
     def stream_events(self, path: str, *, after: str | None = None) -> AsyncEventStream:
-        """Return a stream of own events, which begins when it is iterated."""
+        """Return a stream of own events, which begins when it is iterated.
+
+        Example:
+            async for item in client.stream_events("/api/webhooks/stream"):
+                print(item)
+        """
         call = Call("GET", path, None, self._credential(), True, self._timeout)
         return AsyncEventStream(self._transport, call, after)
 

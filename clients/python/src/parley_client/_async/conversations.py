@@ -22,7 +22,7 @@ class AsyncConversations(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.conversations.create(agent='scout', name='Travel plans')
+            await client.conversations.create(agent="scout", name="Travel plans")
 
         Raises:
             EntityError: 3000, 3003
@@ -45,7 +45,7 @@ class AsyncConversations(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.conversations.destroy('cnv_067b9c1c8e40a5f13d5e8f0b6c2a4907')
+            await client.conversations.destroy("cnv_067b9c1c8e40a5f13d5e8f0b6c2a4907")
 
         Raises:
             EntityError: 3000, 3003
@@ -72,7 +72,7 @@ class AsyncConversations(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.conversations.fork('cnv_067b9c1c8e40a5f13d5e8f0b6c2a4907', seq=4)
+            await client.conversations.fork("cnv_067b9c1c8e40a5f13d5e8f0b6c2a4907", seq=4)
 
         Raises:
             EntityError: 3000, 3002, 3003
@@ -97,7 +97,7 @@ class AsyncConversations(AsyncServices):
             cursor: `header.next` of the page before, unchanged; the first page when absent.
 
         Example:
-            [item async for item in client.conversations.list(agent='scout')]
+            [item async for item in client.conversations.list(agent="scout")]
 
         Raises:
             EntityError: 3000
@@ -121,7 +121,7 @@ class AsyncConversations(AsyncServices):
                 agent.
 
         Example:
-            await client.conversations.read('cnv_067b9c1c8e40a5f13d5e8f0b6c2a4907')
+            await client.conversations.read("cnv_067b9c1c8e40a5f13d5e8f0b6c2a4907")
 
         Raises:
             EntityError: 3000, 3003
@@ -143,7 +143,7 @@ class AsyncConversations(AsyncServices):
             limit: The largest number of messages to return; 50 when absent.
 
         Example:
-            await client.conversations.search('the door of the dome')
+            await client.conversations.search("the door of the dome")
 
         Raises:
             EntityError: 3000, 3003
@@ -170,7 +170,7 @@ class AsyncConversations(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.conversations.update('cnv_067b9c1c8e40a5f13d5e8f0b6c2a4907', 'Travel plans')
+            await client.conversations.update("cnv_067b9c1c8e40a5f13d5e8f0b6c2a4907", "Travel plans")
 
         Raises:
             EntityError: 3000, 3003

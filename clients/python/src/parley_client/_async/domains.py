@@ -24,7 +24,7 @@ class AsyncDomains(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.domains.ban('scout', domain='observatory')
+            await client.domains.ban("scout", domain="observatory")
 
         Raises:
             AccessError: 2003
@@ -62,7 +62,7 @@ class AsyncDomains(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.domains.create('observatory', 'Where we look up', agent='scout')
+            await client.domains.create("observatory", "Where we look up", agent="scout")
 
         Raises:
             AccessError: 2003, 2004
@@ -91,7 +91,7 @@ class AsyncDomains(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.domains.destroy('observatory')
+            await client.domains.destroy("observatory")
 
         Raises:
             AccessError: 2003
@@ -114,7 +114,7 @@ class AsyncDomains(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.domains.invite('observatory', agent='scout')
+            await client.domains.invite("observatory", agent="scout")
 
         Raises:
             AccessError: 2003
@@ -138,7 +138,7 @@ class AsyncDomains(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.domains.join('observatory', agent='scout')
+            await client.domains.join("observatory", agent="scout")
 
         Raises:
             AccessError: 2003
@@ -162,7 +162,7 @@ class AsyncDomains(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.domains.kick('scout', domain='observatory')
+            await client.domains.kick("scout", domain="observatory")
 
         Raises:
             AccessError: 2003
@@ -186,7 +186,7 @@ class AsyncDomains(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.domains.leave('observatory', agent='scout')
+            await client.domains.leave("observatory", agent="scout")
 
         Raises:
             AccessError: 2003
@@ -210,7 +210,7 @@ class AsyncDomains(AsyncServices):
             cursor: `header.next` of the page before, unchanged; the first page when absent.
 
         Example:
-            [item async for item in client.domains.list(domain='obs')]
+            [item async for item in client.domains.list(domain="obs")]
         """
         return entities(
             self._client, "DM_List", body_of(target={"domain": domain}, page={"limit": limit, "cursor": cursor}), Domain
@@ -229,7 +229,7 @@ class AsyncDomains(AsyncServices):
             cursor: `header.next` of the page before, unchanged; the first page when absent.
 
         Example:
-            [item async for item in client.domains.read('observatory')]
+            [item async for item in client.domains.read("observatory")]
 
         Raises:
             EntityError: 3000, 3003
@@ -252,7 +252,7 @@ class AsyncDomains(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.domains.select('observatory')
+            await client.domains.select("observatory")
 
         Raises:
             AccessError: 2003
@@ -276,7 +276,7 @@ class AsyncDomains(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.domains.unban('scout', domain='observatory')
+            await client.domains.unban("scout", domain="observatory")
 
         Raises:
             AccessError: 2003
@@ -312,7 +312,7 @@ class AsyncDomains(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.domains.update('observatory', 'Where we look further up', domain='observatory')
+            await client.domains.update("observatory", "Where we look further up", domain="observatory")
 
         Raises:
             AccessError: 2003, 2004

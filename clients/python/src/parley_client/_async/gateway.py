@@ -9,5 +9,9 @@ class AsyncGateway(AsyncRoutes):
     """The gateway itself."""
 
     async def health(self) -> Health:
-        """Read how the gateway is: version, up-time, storage."""
+        """Read how the gateway is: version, up-time, storage.
+
+        Example:
+            await client.gateway.health()
+        """
         return decode(Health, await self._client.request("GET", "/api/health"))

@@ -29,6 +29,9 @@ class AsyncKeys(AsyncRoutes):
             limit: its requests a day, which also count for its user.
             idempotency_key: the key under which it is made once; one is made where absent.
 
+        Example:
+            await client.keys.create("nightly report", expires_in_days=90, scopes={"services": ["AP_*"]})
+
         Raises:
             AccessError: it needs a session (2003), or an entitlement (2004).
         """
@@ -38,12 +41,19 @@ class AsyncKeys(AsyncRoutes):
         return decode(NewApiKey, made)
 
     async def list(self) -> tuple[ApiKey, ...]:
-        """List the user's API keys."""
+        """List the user's API keys.
+
+        Example:
+            await client.keys.list()
+        """
         listed = await self._client.request("GET", "/api/api-keys")
         return tuple(decode(ApiKey, key) for key in listed["api_keys"])
 
     async def revoke(self, key_id: str) -> None:
         """Revoke an API key at once; `key_id` is `key_...`.
+
+        Example:
+            await client.keys.revoke("key_067b9c1c8e40a5f13d5e8f0b6c2a4907")
 
         Raises:
             EntityError: there is no such key, or it is revoked already (3000).
@@ -52,6 +62,9 @@ class AsyncKeys(AsyncRoutes):
 
     async def sandbox(self) -> SandboxKey:
         """Issue a sandbox key, with a throw-away user behind it; needs no credential.
+
+        Example:
+            await client.keys.sandbox()
 
         Raises:
             AccessError: the gateway issues none (2003).

@@ -14,6 +14,9 @@ class AsyncRuns(AsyncRoutes):
         Args:
             run: its id, `run_...`: that of the user's message, or `run` of a streamed chat.
 
+        Example:
+            await client.runs.read("run_067b9c1c8e40a5f13d5e8f0b6c2a4907")
+
         Raises:
             EntityError: there is no such run (3000).
         """
@@ -21,6 +24,9 @@ class AsyncRuns(AsyncRoutes):
 
     async def cancel(self, run: str) -> Run:
         """Stop a run; what was said so far is stored. One that has ended stays as it is.
+
+        Example:
+            await client.runs.cancel("run_067b9c1c8e40a5f13d5e8f0b6c2a4907")
 
         Raises:
             EntityError: there is no such run (3000).

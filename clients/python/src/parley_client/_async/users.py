@@ -24,7 +24,7 @@ class AsyncUsers(AsyncServices):
             profile: More about the user.
 
         Example:
-            await client.users.create('lovelace', 'correct horse battery')
+            await client.users.create("lovelace", "correct horse battery")
 
         Raises:
             AccessError: 2003, 2004
@@ -46,7 +46,7 @@ class AsyncUsers(AsyncServices):
             secret: That user's password.
 
         Example:
-            await client.users.log_on('lovelace', 'correct horse battery')
+            await client.users.log_on("lovelace", "correct horse battery")
 
         Raises:
             AccessError: 2002
@@ -95,7 +95,7 @@ class AsyncUsers(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.users.revoke('all')
+            await client.users.revoke("all")
 
         Raises:
             EntityError: 3000
@@ -132,7 +132,7 @@ class AsyncUsers(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.users.update(description='Mathematician')
+            await client.users.update(description="Mathematician")
 
         Raises:
             AccessError: 2003
@@ -155,7 +155,7 @@ class AsyncUsers(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.users.destroy('correct horse battery')
+            await client.users.destroy("correct horse battery")
 
         Raises:
             AccessError: 2002, 2003

@@ -22,7 +22,7 @@ class AsyncZones(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.zones.create('nightly', domain='observatory')
+            await client.zones.create("nightly", domain="observatory")
 
         Raises:
             AccessError: 2003, 2004
@@ -46,7 +46,7 @@ class AsyncZones(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.zones.destroy('nightly', domain='observatory')
+            await client.zones.destroy("nightly", domain="observatory")
 
         Raises:
             AccessError: 2003
@@ -70,7 +70,7 @@ class AsyncZones(AsyncServices):
             cursor: `header.next` of the page before, unchanged; the first page when absent.
 
         Example:
-            [item async for item in client.zones.list(domain='observatory')]
+            [item async for item in client.zones.list(domain="observatory")]
 
         Raises:
             EntityError: 3000, 3003
@@ -96,7 +96,7 @@ class AsyncZones(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.zones.post('Clear skies tonight.', domain='observatory')
+            await client.zones.post("Clear skies tonight.", domain="observatory")
 
         Raises:
             AccessError: 2003
@@ -130,7 +130,7 @@ class AsyncZones(AsyncServices):
             after: A message's `seq`: returns the messages after it, oldest first, instead of the newest ones.
 
         Example:
-            [item async for item in client.zones.read(domain='observatory')]
+            [item async for item in client.zones.read(domain="observatory")]
 
         Raises:
             AccessError: 2003
@@ -157,7 +157,7 @@ class AsyncZones(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.zones.select('lobby', domain='observatory')
+            await client.zones.select("lobby", domain="observatory")
 
         Raises:
             AccessError: 2003
@@ -181,7 +181,8 @@ class AsyncZones(AsyncServices):
             after: The id of the event after which to begin, `0` for all there are; now where absent.
 
         Example:
-            async for event in client.zones.stream(domain='observatory'): ...
+            async for event in client.zones.stream(domain="observatory"):
+                print(event)
 
         Raises:
             AccessError: 2003

@@ -23,7 +23,7 @@ class Agents(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.agents.add('scout')
+            client.agents.add("scout")
 
         Raises:
             EntityError: 3000
@@ -58,7 +58,7 @@ class Agents(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.agents.chat('Hello! What do you know?')
+            client.agents.chat("Hello! What do you know?")
 
         Raises:
             AccessError: 2003
@@ -98,6 +98,10 @@ class Agents(Services):
                 named.
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
+        Example:
+            for text in client.agents.stream_chat("Hello! What do you know?").text():
+                print(text, end="", flush=True)
+
         Raises:
             AccessError: 2003
             EntityError: 3000, 3002, 3003
@@ -135,7 +139,7 @@ class Agents(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.agents.create('scout', 'Finds things out', access='public')
+            client.agents.create("scout", "Finds things out", access="public")
 
         Raises:
             AccessError: 2003, 2004
@@ -162,7 +166,7 @@ class Agents(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.agents.destroy('scout')
+            client.agents.destroy("scout")
 
         Raises:
             AccessError: 2003
@@ -192,7 +196,7 @@ class Agents(Services):
             cursor: `header.next` of the page before, unchanged; the first page when absent.
 
         Example:
-            [item for item in client.agents.history('scout')]
+            [item for item in client.agents.history("scout")]
 
         Raises:
             EntityError: 3000, 3003
@@ -222,7 +226,7 @@ class Agents(Services):
             cursor: `header.next` of the page before, unchanged; the first page when absent.
 
         Example:
-            [item for item in client.agents.list(agent='sc')]
+            [item for item in client.agents.list(agent="sc")]
 
         Raises:
             EntityError: 3000
@@ -244,7 +248,7 @@ class Agents(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.agents.log_off('scout')
+            client.agents.log_off("scout")
 
         Raises:
             AccessError: 2003
@@ -263,7 +267,7 @@ class Agents(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.agents.log_on('scout')
+            client.agents.log_on("scout")
 
         Raises:
             AccessError: 2003
@@ -300,7 +304,7 @@ class Agents(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.agents.modify('scout', access='public')
+            client.agents.modify("scout", access="public")
 
         Raises:
             AccessError: 2003, 2004
@@ -326,7 +330,7 @@ class Agents(Services):
             agent: The agent's name; the selected agent when absent.
 
         Example:
-            client.agents.read('scout')
+            client.agents.read("scout")
 
         Raises:
             EntityError: 3000, 3003
@@ -345,7 +349,7 @@ class Agents(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.agents.remove('scout')
+            client.agents.remove("scout")
 
         Raises:
             EntityError: 3000, 3002
@@ -363,7 +367,7 @@ class Agents(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.agents.select('scout')
+            client.agents.select("scout")
 
         Raises:
             AccessError: 2003
@@ -402,7 +406,7 @@ class Agents(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.agents.update('scout', 'Finds everything out', agent='scout')
+            client.agents.update("scout", "Finds everything out", agent="scout")
 
         Raises:
             AccessError: 2003, 2004

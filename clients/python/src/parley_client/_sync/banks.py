@@ -25,7 +25,7 @@ class Banks(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.banks.accept('field-notes', agent='scout')
+            client.banks.accept("field-notes", agent="scout")
 
         Raises:
             AccessError: 2003
@@ -50,7 +50,7 @@ class Banks(Services):
             cursor: `header.next` of the page before, unchanged; the first page when absent.
 
         Example:
-            [item for item in client.banks.agent_list('field-notes')]
+            [item for item in client.banks.agent_list("field-notes")]
 
         Raises:
             AccessError: 2003
@@ -80,7 +80,7 @@ class Banks(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.banks.censor('field-notes', name="The Moon's distance")
+            client.banks.censor("field-notes", name="The Moon's distance")
 
         Raises:
             AccessError: 2003
@@ -120,7 +120,7 @@ class Banks(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.banks.create(agent='scout', name='field-notes', description='What scout found')
+            client.banks.create(agent="scout", name="field-notes", description="What scout found")
 
         Raises:
             AccessError: 2003, 2004
@@ -152,7 +152,7 @@ class Banks(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.banks.delete('field-notes', name="The Moon's distance")
+            client.banks.delete("field-notes", name="The Moon's distance")
 
         Raises:
             AccessError: 2003
@@ -175,7 +175,7 @@ class Banks(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.banks.destroy('field-notes')
+            client.banks.destroy("field-notes")
 
         Raises:
             AccessError: 2003
@@ -197,7 +197,7 @@ class Banks(Services):
             cursor: `header.next` of the page before, unchanged; the first page when absent.
 
         Example:
-            [item for item in client.banks.list(bank='field')]
+            [item for item in client.banks.list(bank="field")]
 
         Raises:
             EntityError: 3000
@@ -236,7 +236,7 @@ class Banks(Services):
 
         Example:
             client.banks.load(
-                'field-notes', "The Moon's distance", agent='scout', content='The Moon is 384,400 km away on average.'
+                "field-notes", "The Moon's distance", agent="scout", content="The Moon is 384,400 km away on average."
             )
 
         Raises:
@@ -279,7 +279,7 @@ class Banks(Services):
             cursor: `header.next` of the page before, unchanged; the first page when absent.
 
         Example:
-            client.banks.permissions('field-notes', agent='scout', permission='write')
+            client.banks.permissions("field-notes", agent="scout", permission="write")
 
         Raises:
             AccessError: 2003
@@ -311,7 +311,7 @@ class Banks(Services):
             cursor: `header.next` of the page before, unchanged; the first page when absent.
 
         Example:
-            [item for item in client.banks.read('field-notes')]
+            [item for item in client.banks.read("field-notes")]
 
         Raises:
             AccessError: 2003
@@ -336,7 +336,7 @@ class Banks(Services):
             limit: The largest number of memories to return; 5 when absent.
 
         Example:
-            client.banks.recall('field-notes', 'How far is the Moon?')
+            client.banks.recall("field-notes", "How far is the Moon?")
 
         Raises:
             AccessError: 2003
@@ -356,7 +356,7 @@ class Banks(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.banks.unload('field-notes', agent='scout')
+            client.banks.unload("field-notes", agent="scout")
 
         Raises:
             AccessError: 2003
@@ -390,7 +390,7 @@ class Banks(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.banks.update('field-notes', 'field-notes', 'All that scout found')
+            client.banks.update("field-notes", "field-notes", "All that scout found")
 
         Raises:
             AccessError: 2003, 2004

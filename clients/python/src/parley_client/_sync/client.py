@@ -23,6 +23,7 @@ from parley_client._sync.transport import Transport
 from parley_client._sync.users import Users
 from parley_client._sync.webhook_endpoints import WebhookEndpoints
 from parley_client._sync.zones import Zones
+from parley_client._tls import tls
 from parley_client.answers import Answer, answer_of
 from parley_client.records import Session
 
@@ -40,6 +41,10 @@ class Parley:
         tries: how often a call is tried, if it may be.
         max_wait: the longest Retry-After in seconds for which a call waits; beyond it the refusal is raised.
         http: an httpx2 client to use, for proxies or certificates of one's own. It is closed with this client.
+
+    Example:
+        with Parley("http://127.0.0.1:8000", "plk_...") as client:
+            message, reply = client.agents.chat("Hello!", agent="scout")
     """
 
     def __init__(
@@ -53,7 +58,7 @@ class Parley:
         max_wait: float = 60.0,
         http: httpx2.Client | None = None,
     ) -> None:
-        http = http or httpx2.Client()
+        http = http or httpx2.Client(verify=tls())
         http.base_url = (url or os.environ.get("PARLEY_URL") or URL).rstrip("/")
         self._key = key or os.environ.get("PARLEY_API_KEY") or None
         self._bus = f"/demo/v1/{brand}/tps"
@@ -90,6 +95,9 @@ class Parley:
     def log_on(self, user: str, secret: str) -> Session:
         """Open a session with a name and a password, and use it from now on.
 
+        Example:
+            client.log_on("lovelace", "correct horse battery")
+
         Raises:
             AccessError: wrong user name or password (2002).
         """
@@ -104,6 +112,9 @@ class Parley:
             service: the command's name, such as `AP_Chat`.
             body: the members of the request but `service`.
             idempotency_key: the key under which it is carried out once; one is made where absent.
+
+        Example:
+            client.send("AP_Read", {"target": {"agent": "scout"}})
 
         Raises:
             Refused: the gateway answered with an error.
@@ -125,6 +136,9 @@ class Parley:
 
         A POST gets an Idempotency-Key; other methods are repeated unless `repeatable` is False.
 
+        Example:
+            client.request("GET", "/api/audit")
+
         Raises:
             Refused: the gateway answered with an error.
             NoConnection: no whole answer arrived.
@@ -138,16 +152,31 @@ class Parley:
         return answered
 
     def stream_chat(self, body: dict[str, Any], *, idempotency_key: str | None = None) -> ChatStream:
-        """Return a streamed AP_Chat, which begins when it is iterated."""
+        """Return a streamed AP_Chat, which begins when it is iterated.
+
+        Example:
+            for text in client.stream_chat({"content": "Hello!"}).text():
+                print(text, end="", flush=True)
+        """
         call = self._command("AP_Chat", body, idempotency_key, {"Accept": "text/event-stream"})
         return ChatStream(self._transport, call, self._run_events)
 
     def stream_zone(self, body: dict[str, Any], *, after: str | None = None) -> ZoneStream:
-        """Return a followed zone, which begins when it is iterated."""
+        """Return a followed zone, which begins when it is iterated.
+
+        Example:
+            for event in client.stream_zone({"target": {"domain": "observatory"}}):
+                print(event)
+        """
         return ZoneStream(self._transport, self._command("ZN_Stream", body, None), after)
 
     def stream_events(self, path: str, *, after: str | None = None) -> EventStream:
-        """Return a stream of own events, which begins when it is iterated."""
+        """Return a stream of own events, which begins when it is iterated.
+
+        Example:
+            for item in client.stream_events("/api/webhooks/stream"):
+                print(item)
+        """
         call = Call("GET", path, None, self._credential(), True, self._timeout)
         return EventStream(self._transport, call, after)
 

@@ -22,7 +22,7 @@ class Conversations(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.conversations.create(agent='scout', name='Travel plans')
+            client.conversations.create(agent="scout", name="Travel plans")
 
         Raises:
             EntityError: 3000, 3003
@@ -45,7 +45,7 @@ class Conversations(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.conversations.destroy('cnv_067b9c1c8e40a5f13d5e8f0b6c2a4907')
+            client.conversations.destroy("cnv_067b9c1c8e40a5f13d5e8f0b6c2a4907")
 
         Raises:
             EntityError: 3000, 3003
@@ -72,7 +72,7 @@ class Conversations(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.conversations.fork('cnv_067b9c1c8e40a5f13d5e8f0b6c2a4907', seq=4)
+            client.conversations.fork("cnv_067b9c1c8e40a5f13d5e8f0b6c2a4907", seq=4)
 
         Raises:
             EntityError: 3000, 3002, 3003
@@ -97,7 +97,7 @@ class Conversations(Services):
             cursor: `header.next` of the page before, unchanged; the first page when absent.
 
         Example:
-            [item for item in client.conversations.list(agent='scout')]
+            [item for item in client.conversations.list(agent="scout")]
 
         Raises:
             EntityError: 3000
@@ -121,7 +121,7 @@ class Conversations(Services):
                 agent.
 
         Example:
-            client.conversations.read('cnv_067b9c1c8e40a5f13d5e8f0b6c2a4907')
+            client.conversations.read("cnv_067b9c1c8e40a5f13d5e8f0b6c2a4907")
 
         Raises:
             EntityError: 3000, 3003
@@ -143,7 +143,7 @@ class Conversations(Services):
             limit: The largest number of messages to return; 50 when absent.
 
         Example:
-            client.conversations.search('the door of the dome')
+            client.conversations.search("the door of the dome")
 
         Raises:
             EntityError: 3000, 3003
@@ -170,7 +170,7 @@ class Conversations(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.conversations.update('cnv_067b9c1c8e40a5f13d5e8f0b6c2a4907', 'Travel plans')
+            client.conversations.update("cnv_067b9c1c8e40a5f13d5e8f0b6c2a4907", "Travel plans")
 
         Raises:
             EntityError: 3000, 3003

@@ -22,7 +22,7 @@ class Domains(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.domains.ban('scout', domain='observatory')
+            client.domains.ban("scout", domain="observatory")
 
         Raises:
             AccessError: 2003
@@ -60,7 +60,7 @@ class Domains(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.domains.create('observatory', 'Where we look up', agent='scout')
+            client.domains.create("observatory", "Where we look up", agent="scout")
 
         Raises:
             AccessError: 2003, 2004
@@ -89,7 +89,7 @@ class Domains(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.domains.destroy('observatory')
+            client.domains.destroy("observatory")
 
         Raises:
             AccessError: 2003
@@ -112,7 +112,7 @@ class Domains(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.domains.invite('observatory', agent='scout')
+            client.domains.invite("observatory", agent="scout")
 
         Raises:
             AccessError: 2003
@@ -136,7 +136,7 @@ class Domains(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.domains.join('observatory', agent='scout')
+            client.domains.join("observatory", agent="scout")
 
         Raises:
             AccessError: 2003
@@ -158,7 +158,7 @@ class Domains(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.domains.kick('scout', domain='observatory')
+            client.domains.kick("scout", domain="observatory")
 
         Raises:
             AccessError: 2003
@@ -182,7 +182,7 @@ class Domains(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.domains.leave('observatory', agent='scout')
+            client.domains.leave("observatory", agent="scout")
 
         Raises:
             AccessError: 2003
@@ -206,7 +206,7 @@ class Domains(Services):
             cursor: `header.next` of the page before, unchanged; the first page when absent.
 
         Example:
-            [item for item in client.domains.list(domain='obs')]
+            [item for item in client.domains.list(domain="obs")]
         """
         return entities(
             self._client, "DM_List", body_of(target={"domain": domain}, page={"limit": limit, "cursor": cursor}), Domain
@@ -225,7 +225,7 @@ class Domains(Services):
             cursor: `header.next` of the page before, unchanged; the first page when absent.
 
         Example:
-            [item for item in client.domains.read('observatory')]
+            [item for item in client.domains.read("observatory")]
 
         Raises:
             EntityError: 3000, 3003
@@ -248,7 +248,7 @@ class Domains(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.domains.select('observatory')
+            client.domains.select("observatory")
 
         Raises:
             AccessError: 2003
@@ -268,7 +268,7 @@ class Domains(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.domains.unban('scout', domain='observatory')
+            client.domains.unban("scout", domain="observatory")
 
         Raises:
             AccessError: 2003
@@ -304,7 +304,7 @@ class Domains(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.domains.update('observatory', 'Where we look further up', domain='observatory')
+            client.domains.update("observatory", "Where we look further up", domain="observatory")
 
         Raises:
             AccessError: 2003, 2004

@@ -10,5 +10,9 @@ class Gateway(Routes):
     """The gateway itself."""
 
     def health(self) -> Health:
-        """Read how the gateway is: version, up-time, storage."""
+        """Read how the gateway is: version, up-time, storage.
+
+        Example:
+            client.gateway.health()
+        """
         return decode(Health, self._client.request("GET", "/api/health"))

@@ -15,6 +15,9 @@ class Runs(Routes):
         Args:
             run: its id, `run_...`: that of the user's message, or `run` of a streamed chat.
 
+        Example:
+            client.runs.read("run_067b9c1c8e40a5f13d5e8f0b6c2a4907")
+
         Raises:
             EntityError: there is no such run (3000).
         """
@@ -22,6 +25,9 @@ class Runs(Routes):
 
     def cancel(self, run: str) -> Run:
         """Stop a run; what was said so far is stored. One that has ended stays as it is.
+
+        Example:
+            client.runs.cancel("run_067b9c1c8e40a5f13d5e8f0b6c2a4907")
 
         Raises:
             EntityError: there is no such run (3000).

@@ -22,7 +22,7 @@ class Users(Services):
             profile: More about the user.
 
         Example:
-            client.users.create('lovelace', 'correct horse battery')
+            client.users.create("lovelace", "correct horse battery")
 
         Raises:
             AccessError: 2003, 2004
@@ -44,7 +44,7 @@ class Users(Services):
             secret: That user's password.
 
         Example:
-            client.users.log_on('lovelace', 'correct horse battery')
+            client.users.log_on("lovelace", "correct horse battery")
 
         Raises:
             AccessError: 2002
@@ -93,7 +93,7 @@ class Users(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.users.revoke('all')
+            client.users.revoke("all")
 
         Raises:
             EntityError: 3000
@@ -130,7 +130,7 @@ class Users(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.users.update(description='Mathematician')
+            client.users.update(description="Mathematician")
 
         Raises:
             AccessError: 2003
@@ -153,7 +153,7 @@ class Users(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.users.destroy('correct horse battery')
+            client.users.destroy("correct horse battery")
 
         Raises:
             AccessError: 2002, 2003

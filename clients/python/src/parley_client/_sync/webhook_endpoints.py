@@ -42,6 +42,13 @@ class WebhookEndpoints(Routes):
             active: whether events go to it; true where absent.
             description: what it is, for people.
             idempotency_key: the key under which it is created once; one is made where absent.
+
+        Example:
+            client.webhooks.create("https://receiver.example/webhooks", events=["quota.*"])
+
+        Raises:
+            RequestError: the URL or an event's type is not allowed (1003).
+            EntityError: there are too many endpoints (3002).
         """
         body = _given(url=url, events=events and [*events], active=active, description=description)
         return decode(
@@ -50,7 +57,11 @@ class WebhookEndpoints(Routes):
         )
 
     def list(self) -> tuple[WebhookEndpoint, ...]:
-        """List the endpoints, oldest first, without their secrets."""
+        """List the endpoints, oldest first, without their secrets.
+
+        Example:
+            client.webhooks.list()
+        """
         listed = self._client.request("GET", ENDPOINTS)
         return tuple(decode(WebhookEndpoint, endpoint) for endpoint in listed["endpoints"])
 
@@ -64,7 +75,23 @@ class WebhookEndpoints(Routes):
         description: str | None = None,
         rotate_secret: Literal[True, "now"] | None = None,
     ) -> ChangedWebhookEndpoint:
-        """Change what is given of an endpoint; `rotate_secret` makes a new secret, which this answer shows."""
+        """Change what is given of an endpoint.
+
+        Args:
+            endpoint_id: its id, `whe_...`.
+            url: where events go from now on.
+            events: types, or patterns such as `quota.*`.
+            active: whether events go to it; true also ends a disabling.
+            description: what it is, for people.
+            rotate_secret: True makes a new secret, which this answer shows; the old one signs for 24 hours beside it.
+                "now" ends the old one at once.
+
+        Example:
+            client.webhooks.change("whe_067b9c1c8e40a5f13d5e8f0b6c2a4907", rotate_secret=True)
+
+        Raises:
+            EntityError: there is no such endpoint (3000).
+        """
         body = _given(
             url=url,
             events=None if events is None else [*events],
@@ -79,15 +106,37 @@ class WebhookEndpoints(Routes):
         )
 
     def disable(self, endpoint_id: str) -> WebhookEndpoint:
-        """Disable an endpoint; what waits for it is cancelled."""
+        """Disable an endpoint; what waits for it is cancelled.
+
+        Example:
+            client.webhooks.disable("whe_067b9c1c8e40a5f13d5e8f0b6c2a4907")
+
+        Raises:
+            EntityError: there is no such endpoint (3000).
+        """
         return decode(WebhookEndpoint, self._client.request("DELETE", f"{ENDPOINTS}/{endpoint_id}"))
 
     def delete(self, endpoint_id: str) -> None:
-        """Delete an endpoint for good."""
+        """Delete an endpoint for good.
+
+        Example:
+            client.webhooks.delete("whe_067b9c1c8e40a5f13d5e8f0b6c2a4907")
+
+        Raises:
+            EntityError: there is no such endpoint (3000).
+        """
         self._client.request("DELETE", f"{ENDPOINTS}/{endpoint_id}?hard=true", repeatable=False)
 
     def recover(self, endpoint_id: str, since: datetime, *, idempotency_key: str | None = None) -> int:
-        """Queue again all deliveries that failed since a time, 14 days ago at most; return their number."""
+        """Queue again all deliveries that failed since a time, 14 days ago at most; return their number.
+
+        Example:
+            an_hour_ago = datetime.now(UTC) - timedelta(hours=1)
+            client.webhooks.recover("whe_067b9c1c8e40a5f13d5e8f0b6c2a4907", an_hour_ago)
+
+        Raises:
+            EntityError: there is no such endpoint (3000).
+        """
         path = f"{ENDPOINTS}/{endpoint_id}/recover"
         body = {"since": encode(since)}
         return int((self._client.request("POST", path, body, idempotency_key=idempotency_key))["deliveries"])
@@ -101,7 +150,18 @@ class WebhookEndpoints(Routes):
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Pages[WebhookDelivery, None]:
-        """List deliveries with their attempts, newest first."""
+        """List deliveries with their attempts, newest first.
+
+        Args:
+            endpoint_id: those to this endpoint.
+            event_type: those of events of this type.
+            state: those in this state, such as `exhausted`.
+            limit: the largest number on a page.
+            cursor: `next` of the page before, unchanged; the first page when absent.
+
+        Example:
+            [item for item in client.webhooks.deliveries(event_type="webhook.test")]
+        """
         query = _given(endpoint_id=endpoint_id, event_type=event_type, state=state, limit=limit)
 
         def read(cursor: str | None) -> Page[WebhookDelivery, None]:
@@ -118,6 +178,10 @@ class WebhookEndpoints(Routes):
             events: types, or patterns such as `quota.*`; absent: all.
             after: the id of the event after which to begin, `0.0` for all that are kept; now where absent.
 
+        Example:
+            for item in client.webhooks.stream(events=["agent.deployment.*"]):
+                print(item)
+
         Raises:
             RequestError: a type that is not in the catalog, or no id of such a stream (1003).
             EntityError: the session or key has too many streams open (3002).
@@ -126,14 +190,28 @@ class WebhookEndpoints(Routes):
         return self._client.stream_events(f"/api/webhooks/stream{query}", after=after)
 
     def retry(self, delivery_id: str, *, idempotency_key: str | None = None) -> WebhookDelivery:
-        """Deliver an event again, as a new delivery."""
+        """Deliver an event again, as a new delivery.
+
+        Example:
+            client.webhooks.retry("dlv_067b9c1c8e40a5f13d5e8f0b6c2a4907")
+
+        Raises:
+            EntityError: there is no such delivery (3000), or its endpoint is disabled (3002).
+        """
         path = f"/api/webhooks/deliveries/{delivery_id}/retry"
         return decode(WebhookDelivery, self._client.request("POST", path, idempotency_key=idempotency_key))
 
     def test(
         self, event_type: str, data: dict[str, Any] | None = None, *, idempotency_key: str | None = None
     ) -> TestEvent:
-        """Send an event of a type of the catalog, such as `webhook.test`, to the endpoints that match."""
+        """Send an event of a type of the catalog, such as `webhook.test`, to the endpoints that match.
+
+        Example:
+            client.webhooks.test("webhook.test", {"greeting": "Hello"})
+
+        Raises:
+            RequestError: the type is not in the catalog (1003).
+        """
         body = _given(event_type=event_type, data=data)
         return decode(
             TestEvent, self._client.request("POST", "/api/webhooks/test", body, idempotency_key=idempotency_key)

@@ -22,7 +22,7 @@ class Zones(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.zones.create('nightly', domain='observatory')
+            client.zones.create("nightly", domain="observatory")
 
         Raises:
             AccessError: 2003, 2004
@@ -46,7 +46,7 @@ class Zones(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.zones.destroy('nightly', domain='observatory')
+            client.zones.destroy("nightly", domain="observatory")
 
         Raises:
             AccessError: 2003
@@ -70,7 +70,7 @@ class Zones(Services):
             cursor: `header.next` of the page before, unchanged; the first page when absent.
 
         Example:
-            [item for item in client.zones.list(domain='observatory')]
+            [item for item in client.zones.list(domain="observatory")]
 
         Raises:
             EntityError: 3000, 3003
@@ -96,7 +96,7 @@ class Zones(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.zones.post('Clear skies tonight.', domain='observatory')
+            client.zones.post("Clear skies tonight.", domain="observatory")
 
         Raises:
             AccessError: 2003
@@ -130,7 +130,7 @@ class Zones(Services):
             after: A message's `seq`: returns the messages after it, oldest first, instead of the newest ones.
 
         Example:
-            [item for item in client.zones.read(domain='observatory')]
+            [item for item in client.zones.read(domain="observatory")]
 
         Raises:
             AccessError: 2003
@@ -155,7 +155,7 @@ class Zones(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.zones.select('lobby', domain='observatory')
+            client.zones.select("lobby", domain="observatory")
 
         Raises:
             AccessError: 2003
@@ -177,7 +177,8 @@ class Zones(Services):
             after: The id of the event after which to begin, `0` for all there are; now where absent.
 
         Example:
-            for event in client.zones.stream(domain='observatory'): ...
+            for event in client.zones.stream(domain="observatory"):
+                print(event)
 
         Raises:
             AccessError: 2003
