@@ -26,10 +26,9 @@ expect.set_options(timeout=WAIT_MS)
 class Console:
     """Opens windows of a gateway's console. `faults` tells what their pages did that no page may do."""
 
-    def __init__(self, browser: Browser, gateway: GatewayProcess, base: str = "") -> None:
+    def __init__(self, browser: Browser, gateway: GatewayProcess | Client, base: str = "") -> None:
         self._browser = browser
         self._contexts: list[BrowserContext] = []
-        self.gateway = gateway
         self.base = base or gateway.base
         """The address that browsers use: the gateway's, or that of a link to it."""
         self.faults: list[str] = []
@@ -74,8 +73,8 @@ class Console:
 
 
 @asynccontextmanager
-async def console_of(browser: Browser, gateway: GatewayProcess, base: str = "") -> AsyncIterator[Console]:
-    """Open windows of a gateway; at the end they are closed and what they did is checked."""
+async def console_of(browser: Browser, gateway: GatewayProcess | Client, base: str = "") -> AsyncIterator[Console]:
+    """Open windows of a gateway, or of a client's node; at the end they are closed and what they did is checked."""
     console = Console(browser, gateway, base)
     try:
         yield console

@@ -14,7 +14,7 @@ export const history = createStore({ points: [], marks: savedMarks() });
 export function addFigures(figures) {
   const { nodes, ...all } = figures;
   const at = Date.parse(figures.at) / 1000;
-  const named = Object.fromEntries((nodes ?? []).map((node) => [node.name, node]));
+  const named = Object.fromEntries((nodes ?? []).map((node) => [node.name || node.node, node]));
   const { points, marks } = history.get();
   const kept = points.filter((point) => point.at > at - KEPT_S && point.at < at);
   history.set({ points: [...kept, { at, all, nodes: named }], marks });

@@ -39,7 +39,7 @@ function servicesAt(point, node, nodes) {
   return shown.flatMap(rowsOf).sort((one, other) => other.rate - one.rate);
 }
 
-const nodesAt = (point) => Object.values(point.nodes);
+const nodesAt = (point) => Object.entries(point.nodes).map(([name, figures]) => ({ ...figures, name }));
 
 /** A node's id is its name and some digits. */
 const withNodeName = (mailbox) => ({ ...mailbox, node: mailbox.node?.replace(/-[^-]*$/, "") });
