@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from actors.agents.actor import AgentActor
 from actors.agents.messages import AGENT, AgentsSilenced
@@ -214,6 +215,8 @@ class Core:
         self.attempts = PasswordAttempts(ticks)
         self.reads_noted: OrderedDict[tuple[str, str], int] = OrderedDict()
         """When an operator's read of a route with a credential last left an entry in the audit log."""
+        self.saying: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        """By clients' own ids of messages: held by a request that is about to store such a message."""
         self.cluster: Clustered | None = None
         """This node's place among several; None if there is only one."""
 

@@ -15,7 +15,7 @@ from actors.commands.runs import follow_run
 from actors.commands.talk import talk
 from actors.conversations.conversation import RunBegun
 from actors.errors import ServiceError
-from routes.ag_ui.threads import saying_of, under_way
+from routes.ag_ui.threads import name_of, saying_of, turn_to_say, under_way
 from routes.doors.door import Door, Refusal
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.http.answers import status_of
@@ -60,12 +60,19 @@ async def run_agent(request: RouteCall) -> RouteReply:
     assert stream is not None
     agent = (await agent_named(call, request.params["agent"])).row
     events = RunEvents(stream, asked)
-    call.stream_to(events.piece, events.begun)
-    saying = await saying_of(call, agent, asked)
-    joined = None if saying.key is None else await under_way(call, saying.key)
-    if joined is None:
-        events.end(await talk(call, agent.id, saying))
-        return RouteReply()
+    name = name_of(call, agent, asked)
+    async with turn_to_say(call, name) as said:
+
+        def begun(run: RunBegun) -> None:
+            said()
+            events.begun(run)
+
+        call.stream_to(events.piece, begun)
+        saying = await saying_of(call, agent, asked, name)
+        joined = None if saying.key is None else await under_way(call, saying.key)
+        if joined is None:
+            events.end(await talk(call, agent.id, saying))
+            return RouteReply()
     events.begun(RunBegun(joined.id, joined.message, joined.conversation))
     async for piece in follow_run(call, joined.id):
         events.follow(piece)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,7 +28,29 @@ if TYPE_CHECKING:
     from routes.ag_ui.asked import Asked
 
 
-async def saying_of(call: Call, agent: AgentRow, asked: Asked) -> Saying:
+def name_of(call: Call, agent: AgentRow, asked: Asked) -> str:
+    """Return the name by which a message is found from its client's own id, as long as it is stored."""
+    return key_digest(call.user.user_id, "ag-ui message", agent.id, asked.thread_id, asked.message_id)
+
+
+@asynccontextmanager
+async def turn_to_say(call: Call, name: str) -> AsyncGenerator[Callable[[], None]]:
+    """Wait until no other run is about to store the message of a name; the block calls what it gets once it has.
+
+    So of several runs with one message each finds it stored by the one before, as if they came one after another.
+    """
+    saying = call.core.saying
+    lock = saying.get(name)
+    if lock is None:
+        lock = saying[name] = asyncio.Lock()
+    await lock.acquire()
+    held = ExitStack()
+    held.callback(lock.release)
+    with held:
+        yield held.close
+
+
+async def saying_of(call: Call, agent: AgentRow, asked: Asked, name: str) -> Saying:
     """Return what is said for a run, and where: in the thread's conversation, a fork of it, or a new one.
 
     A message that is stored already begins a fork before it, to which the thread is bound then, unless this is its own
@@ -37,7 +62,6 @@ async def saying_of(call: Call, agent: AgentRow, asked: Asked) -> Saying:
     """
     agent_id = agent.id
     thread, user_id, fetch = asked.thread_id, call.user.user_id, call.core.store.fetch
-    name = key_digest(user_id, "ag-ui message", agent_id, thread, asked.message_id)
     digest = key_digest(user_id, "ag-ui", agent_id, thread, asked.run_id)
     key = RunKey(digest, key_digest(asked.text), names=(name,))
     options = EngineOptions(instructions=asked.instructions) if asked.instructions else None

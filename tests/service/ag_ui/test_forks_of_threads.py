@@ -1,9 +1,12 @@
 """Answers written anew: a last message that is stored already begins a fork (docs/ag-ui.md)."""
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.gateways.gate import Gate
 from tests.support.ag_ui import history, reply_of, run, run_input, said, texts, user_says
 from tests.support.gateway import Client
 
@@ -47,6 +50,23 @@ async def test_the_first_message_is_answered_in_a_conversation_of_its_own(script
     assert len(set(found)) == 3
     for conversation in found:
         assert texts(await history(scripted_user, conversation)) == ["say:One", "One"]
+
+
+async def test_runs_at_once_with_one_message_fork_as_those_one_after_another(
+    scripted_user: Client, agent: str, tmp_path: Path
+):
+    user, gate = scripted_user, Gate(tmp_path / "gate")
+    message = user_says(content := f"say:One wait:{gate} say:Two")
+    runs = [asyncio.create_task(run(user, agent, run_input(message, thread="t"))) for _ in range(8)]
+    while len(await conversations(user, agent)) < 8:  # though none has ended
+        await asyncio.sleep(0.01)
+    gate.open()
+    found = [(await one).headers["X-Conversation-Id"] for one in runs]
+    assert len(set(found)) == 8
+    for conversation in found:
+        assert texts(await history(user, conversation)) == [content, "OneTwo"]
+    on = await run(user, agent, run_input(user_says("say:On"), thread="t"))
+    assert on.headers["X-Conversation-Id"] in found
 
 
 async def test_an_edited_message_with_its_id_is_said_in_the_fork(scripted_user: Client, agent: str):
