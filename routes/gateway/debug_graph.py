@@ -29,7 +29,7 @@ async def read_graph(request: RouteCall) -> RouteReply:
 
 
 def _node(held: Held) -> Record:
-    return {"kind": held.kind, "id": held.id, "name": held.name, "owner": held.owner}
+    return {"kind": held.kind, "id": held.id, "name": held.name, "owner": held.owner, "stopped": held.stopped}
 
 
 GRAPH = record(
@@ -42,6 +42,7 @@ GRAPH = record(
             id=text(),
             name=text(),
             owner=text("The user's name who owns it; a domain is its founder's owner's."),
+            stopped=flag("Whether it is an agent that an operator has stopped."),
         )
     ),
     edges=array(

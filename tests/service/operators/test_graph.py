@@ -39,6 +39,10 @@ async def test_it_shows_what_a_user_owns_and_who_else_has_a_part_in_it(cast: Cas
             (cast.agent, bank, "offered"),
         }
         assert not graph["truncated"]
+    for verb, stopped in (("stop", [cast.agent]), ("start", [])):
+        assert (await cast.operator.request("POST", f"/api/admin/agents/{cast.agent}/{verb}")).http == 200
+        graph = await read(cast.auditor, user.name)
+        assert [node["name"] for node in graph["nodes"] if node["stopped"]] == stopped
     seen_by_target = await read(cast.operator, target.name.upper())
     assert {node["name"] for node in seen_by_target["nodes"]} == {cast.agent, domain, bank}
     (await user.command("DM_Destroy", target={"domain": domain})).ok()
