@@ -21,6 +21,16 @@ export const ROUTES = [
     page: () => import("./pages/actors.js"),
   },
   { path: "/console/graph/:name?", title: "Graph", icon: "graph", group: OPERATE, role: "auditor", page: () => import("./pages/graph.js") },
+  { path: "/console/users/:name?", title: "Users", icon: "users", group: OPERATE, role: "auditor", page: () => import("./pages/users.js") },
+  {
+    path: "/console/audit",
+    title: "Audit",
+    icon: "audit",
+    get group() {
+      return hasRole("auditor") ? OPERATE : BUILD; // users see their own log
+    },
+    page: () => import("./pages/audit.js"),
+  },
 ];
 
 /** The groups of the navigation, in order. */

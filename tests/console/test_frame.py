@@ -183,6 +183,7 @@ async def test_the_keyboard_alone_is_enough(console: Console, user: Client):
     await expect(user_button).to_be_focused()
     await expect(page.get_by_role("menu")).to_be_hidden()
     await page.keyboard.press("Enter")
+    await expect(page.get_by_role("menuitemradio", name="As the system")).to_be_focused()
     await page.keyboard.press("End")
     await page.keyboard.press("Enter")
     await is_logged_off(page)

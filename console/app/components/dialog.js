@@ -9,9 +9,12 @@ export function Dialog({ title, onClose, children, wide = false }) {
   const dialog = useRef(null);
   const id = useId();
   useEffect(() => {
-    const before = document.activeElement;
-    dialog.current.showModal();
-    return () => before?.isConnected && before.focus();
+    const [before, element] = [document.activeElement, dialog.current];
+    element.showModal();
+    return () => {
+      element.close(); // while it is open, nothing behind it takes the focus
+      before?.focus();
+    };
   }, []);
   const cancel = (event) => {
     event.preventDefault();

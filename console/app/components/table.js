@@ -3,7 +3,7 @@ import { Link } from "../lib/router.js";
 import { Button } from "./button.js";
 import { Empty, ErrorNotice, Loading } from "./notice.js";
 
-/** A table of `columns` [{title, cell: (row) => node, align?: "end", wide?, hideOnPhone?, sort?: (row) => key}].
+/** A table of `columns` [{title, cell: (row) => node, align?: "end", wide?, hideOnPhone?, action?, sort?: (row) => key}].
  *
  * Rows are given (`rows`), or loaded as one scrolls: load(cursor) -> {rows, next}, anew when `keys` change. `href(row)`
  * makes the first cell a link. `empty` is shown when there is nothing: a text or a node. `id(row)` tells rows apart.
@@ -21,7 +21,8 @@ export function Table({ columns, rows, load, keys = [], fresh = 0, empty = "Noth
       <thead><tr>${columns.map((column) => html`<${Head} key=${column.title} ...${{ column, sort, onSort }} />`)}</tr></thead>
       <tbody>
         ${shown.map((row, at) => html`<tr key=${id ? id(row) : (row.id ?? row.name ?? at)}>
-          ${columns.map((column, place) => html`<td key=${column.title} class=${cellClass(column)}>
+          ${columns.map((column, place) => html`<td key=${column.title} class=${cellClass(column)}
+            data-label=${column.action ? undefined : column.title}>
             ${place === 0 && href ? html`<${Link} href=${href(row)}>${column.cell(row)}<//>` : column.cell(row)}
           </td>`)}
         </tr>`)}

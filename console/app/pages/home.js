@@ -30,7 +30,7 @@ export default function Home() {
   const refresh = html`<${Button} icon="refresh" busy=${own.loading} onClick=${own.reload}>Refresh<//>`;
   return html`<${Page} title=${`Welcome, ${user}`} actions=${refresh}>
     <${Loaded} from=${own}>${(record) => html`
-      <div class="home-top">
+      <div class="columns">
         <${Quota} quota=${record.quota} plan=${record.plan} />
         <${Section} title="Your workspace">
           <ul class="tiles">${COUNTS.map(([key, title, page]) => html`<li key=${key}>

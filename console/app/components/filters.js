@@ -1,0 +1,41 @@
+import { html, useEffect, useState } from "../lib/preact.js";
+import { useSettled } from "../lib/load.js";
+import { setQuery, useRoute } from "../lib/router.js";
+import { Field, Select } from "./form.js";
+
+/** A text field whose value is a member of the link's query, which follows once the user stops to type. */
+export function TextFilter({ name, ...rest }) {
+  const held = useRoute().query[name] ?? "";
+  const [text, setText] = useState(held);
+  const settled = useSettled(text);
+  useEffect(() => {
+    if (settled !== held) setQuery({ [name]: settled });
+  }, [settled]);
+  useEffect(() => {
+    if (held !== settled) setText(held);
+  }, [held]);
+  return html`<${Field} ...${rest} value=${text} onInput=${(event) => setText(event.currentTarget.value)} />`;
+}
+
+/** A choice whose value is a member of the link's query; the first of `options` stands for none. */
+export function SelectFilter({ name, options, ...rest }) {
+  const held = useRoute().query[name] ?? "";
+  const change = (event) => setQuery({ [name]: event.currentTarget.value });
+  return html`<${Select} ...${rest} options=${options} value=${held} onChange=${change} />`;
+}
+
+/** A time whose ISO form is a member of the link's query. */
+export function TimeFilter({ name, ...rest }) {
+  const held = useRoute().query[name];
+  const change = (event) => {
+    const at = new Date(event.currentTarget.value);
+    setQuery({ [name]: Number.isNaN(at.getTime()) ? null : at.toISOString() });
+  };
+  return html`<${Field} ...${rest} type="datetime-local" value=${localTime(held)} onChange=${change} />`;
+}
+
+function localTime(iso) {
+  const at = new Date(iso ?? "");
+  if (Number.isNaN(at.getTime())) return "";
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
