@@ -8,6 +8,10 @@ Schema = dict[str, Any]
 NESTED = {
     "OwnUserQuota": "Quota",
     "OwnUserCounts": "Counts",
+    "AccountQuota": "Quota",
+    "AccountCounts": "Counts",
+    "ResetAccountQuota": "Quota",
+    "ResetAccountCounts": "Counts",
     "AgentStandingOffers": "Offer",
     "MessageSources": "Source",
     "WebhookDeliveryAttempts": "Attempt",
@@ -16,12 +20,15 @@ NESTED = {
 """The class of an object inside a record, by the record's name and the member's."""
 
 OF_SCHEMAS = ("Status", "Header", "Run", "WebhookEndpoint", "NewWebhookEndpoint", "ChangedWebhookEndpoint")
-OF_SCHEMAS_TOO = ("WebhookDelivery", "Health")
+OF_SCHEMAS_TOO = ("WebhookDelivery", "Health", "IngestedDocument", "Account")
 OF_ANSWERS = {
     "ApiKey": ("/api/api-keys", "get", "200", "api_keys"),
     "NewApiKey": ("/api/api-keys", "post", "201", None),
     "SandboxKey": ("/api/dev/sandbox-key", "post", "201", None),
     "TestEvent": ("/api/webhooks/test", "post", "202", None),
+    "ResetAccount": ("/api/admin/users/{name}/reset-secret", "post", "200", None),
+    "OperatorsAgent": ("/api/admin/agents/{name}/stop", "post", "200", None),
+    "OperatorsAuditEntry": ("/api/admin/audit", "get", "200", "entries"),
 }
 """Records without a name in the document: path, method and status of an answer, and the member that lists them."""
 

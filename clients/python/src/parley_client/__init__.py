@@ -5,11 +5,13 @@
 
 from parley_client._async.client import AsyncParley
 from parley_client._async.event_stream import AsyncEventStream
+from parley_client._async.figure_stream import AsyncFigureStream
 from parley_client._async.pages import AsyncPages
 from parley_client._async.streams import AsyncChatStream, AsyncZoneStream
 from parley_client._decoding import encode
 from parley_client._sync.client import Parley
 from parley_client._sync.event_stream import EventStream
+from parley_client._sync.figure_stream import FigureStream
 from parley_client._sync.pages import Pages
 from parley_client._sync.streams import ChatStream, ZoneStream
 from parley_client.answers import (
@@ -34,12 +36,14 @@ from parley_client.errors import (
     RequestError,
     UnexpectedAnswer,
 )
+from parley_client.figures import Figures
 
 __all__ = [
     "AccessError",
     "Answer",
     "AsyncChatStream",
     "AsyncEventStream",
+    "AsyncFigureStream",
     "AsyncPages",
     "AsyncParley",
     "AsyncZoneStream",
@@ -49,6 +53,8 @@ __all__ = [
     "ChatStream",
     "EntityError",
     "EventStream",
+    "FigureStream",
+    "Figures",
     "GatewayError",
     "LimitError",
     "NoConnection",

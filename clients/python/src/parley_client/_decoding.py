@@ -49,7 +49,8 @@ def _decode(kind: Any, value: Any, path: str) -> Any:
         items = _checked(list, value, path)
         return tuple(_decode(get_args(kind)[0], item, f"{path}[{number}]") for number, item in enumerate(items))
     if origin is not None:
-        return _checked(dict, value, path)
+        item = get_args(kind)[1]
+        return {name: _decode(item, inner, f"{path}.{name}") for name, inner in _checked(dict, value, path).items()}
     if is_dataclass(kind):
         return _record(kind, _checked(dict, value, path), path)
     if kind is datetime:

@@ -1,9 +1,10 @@
 # Made by `make client` from the gateway's schemas: don't edit.
 """The records of the gateway's answers."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -432,6 +433,47 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IngestedDocument:
+    """A document that was handed in."""
+
+    id: str
+    name: str
+    media_type: Literal["text/plain", "text/markdown", "application/json", "text/html"]
+    metadata: Mapping[str, Any] | None
+    size: int
+    """Number of characters as sent."""
+    status: Literal["queued", "processing", "ready", "failed"]
+    error: str | None
+    """Why it failed."""
+    parts: int
+    """Number of memories that MB_Load makes of it; known once it is ready."""
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """A user as operators see it."""
+
+    id: str
+    name: str
+    description: str | None
+    profile: str | None
+    plan: Literal["free", "builder", "scale", "enterprise"]
+    created_at: datetime
+    quota: Quota
+    """Requests of this UTC day; null where the plan has no limit."""
+    counts: Counts
+    """What the user owns."""
+    role: Literal["user", "auditor", "operator"]
+    """The role that counts: that of PARLEY_OPERATORS before the stored one."""
+    state: Literal["active", "suspended"]
+    suspended_at: datetime | None
+    last_used_at: datetime | None
+    """When one of its credentials was last used, to the minute."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShownScopes:
     """What a key may do, with the names as they were given; null is no restriction."""
 
@@ -499,3 +541,65 @@ class TestEvent:
     event_id: str
     deliveries: int
     """Endpoints it goes to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResetAccount:
+    """The user, with its new password."""
+
+    id: str
+    name: str
+    description: str | None
+    profile: str | None
+    plan: Literal["free", "builder", "scale", "enterprise"]
+    created_at: datetime
+    quota: Quota
+    """Requests of this UTC day; null where the plan has no limit."""
+    counts: Counts
+    """What the user owns."""
+    role: Literal["user", "auditor", "operator"]
+    """The role that counts: that of PARLEY_OPERATORS before the stored one."""
+    state: Literal["active", "suspended"]
+    suspended_at: datetime | None
+    last_used_at: datetime | None
+    """When one of its credentials was last used, to the minute."""
+    secret: str = field(repr=False)
+    """The password; only this answer shows it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorsAgent:
+    """An agent; the operator's switch is apart from its state."""
+
+    id: str
+    name: str
+    owner: str
+    """The owner's name."""
+    description: str
+    profile: str | None
+    access: Literal["public", "domain", "bank", "agent"]
+    """`public`: everyone; `domain`, `bank`: those who share one; `agent`: the owner alone."""
+    state: Literal["online", "offline"]
+    created_at: datetime
+    updated_at: datetime
+    stopped: bool
+    """Whether an operator has stopped it, so that chats with it are refused."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorsAuditEntry:
+    """An entry."""
+
+    user: str | None
+    """Whose act it was."""
+    time: datetime
+    credential_id: str
+    """The session or API key of the request."""
+    address: str
+    service: str
+    """The service, or the operation of a gateway route."""
+    target: Mapping[str, Any]
+    """The names or ids of its targets."""
+    internal_code: int
+    """0 for success."""
+    request_id: str

@@ -7,11 +7,14 @@ from typing import Any, Self
 
 import httpx2
 
+from parley_client._async.admin import AsyncAdmin
 from parley_client._async.agents import AsyncAgents
 from parley_client._async.banks import AsyncBanks
 from parley_client._async.conversations import AsyncConversations
+from parley_client._async.documents import AsyncDocuments
 from parley_client._async.domains import AsyncDomains
 from parley_client._async.event_stream import AsyncEventStream
+from parley_client._async.figure_stream import AsyncFigureStream
 from parley_client._async.gateway import AsyncGateway
 from parley_client._async.keys import AsyncKeys
 from parley_client._async.runs import AsyncRuns
@@ -39,6 +42,7 @@ class AsyncParley:
         timeout: seconds that the gateway may be silent; a chat may take 310.
         tries: how often a call is tried, if it may be.
         max_wait: the longest Retry-After in seconds for which a call waits; beyond it the refusal is raised.
+        internal_secret: the gateway's INTERNAL_SECRET; `admin` sends it in place of the key.
         http: an httpx2 client to use, for proxies or certificates of one's own. It is closed with this client.
 
     Example:
@@ -55,11 +59,13 @@ class AsyncParley:
         timeout: float = 60.0,
         tries: int = 5,
         max_wait: float = 60.0,
+        internal_secret: str | None = None,
         http: httpx2.AsyncClient | None = None,
     ) -> None:
         http = http or httpx2.AsyncClient(verify=tls())
         http.base_url = (url or os.environ.get("PARLEY_URL") or URL).rstrip("/")
         self._key = key or os.environ.get("PARLEY_API_KEY") or None
+        self._internal_secret = internal_secret
         self._bus = f"/demo/v1/{brand}/tps"
         self._timeout = timeout
         self._transport = AsyncTransport(http, Repeats(tries, max_wait))
@@ -72,6 +78,8 @@ class AsyncParley:
         self.runs = AsyncRuns(self)
         self.keys = AsyncKeys(self)
         self.webhooks = AsyncWebhookEndpoints(self)
+        self.documents = AsyncDocuments(self)
+        self.admin = AsyncAdmin(self)
         self.gateway = AsyncGateway(self)
 
     async def __aenter__(self) -> Self:
@@ -142,8 +150,8 @@ class AsyncParley:
             Refused: the gateway answered with an error.
             NoConnection: no whole answer arrived.
         """
-        headers = self._credential()
-        if method == "POST" and headers:
+        headers = self._admission(path)
+        if method == "POST" and "Authorization" in headers:
             headers["Idempotency-Key"] = idempotency_key or uuid.uuid4().hex
         if repeatable is None:
             repeatable = method != "POST" or "Idempotency-Key" in headers
@@ -179,6 +187,11 @@ class AsyncParley:
         call = Call("GET", path, None, self._credential(), True, self._timeout)
         return AsyncEventStream(self._transport, call, after)
 
+    def stream_figures(self) -> AsyncFigureStream:
+        """Return the stream of the gateway's figures, which begins when it is iterated."""
+        path = "/debug/stream"
+        return AsyncFigureStream(self._transport, Call("GET", path, None, self._admission(path), True, self._timeout))
+
     def _run_events(self, run: str) -> Call:
         return Call("GET", f"/api/runs/{run}/events", None, self._credential(), True, self._timeout)
 
@@ -189,6 +202,12 @@ class AsyncParley:
         repeatable = service in READING or ("Idempotency-Key" in headers and service not in ONCE)
         timeout = max(self._timeout, CHAT_S) if service == "AP_Chat" else self._timeout
         return Call("POST", self._bus, {"service": service} | body, headers, repeatable, timeout)
+
+    def _admission(self, path: str) -> dict[str, str]:
+        """Return the headers that admit to a route: the internal secret, if there is one, to an operator's."""
+        if self._internal_secret is not None and path.startswith(("/api/admin/", "/debug/")):
+            return {"X-Internal-Secret": self._internal_secret}
+        return self._credential()
 
     def _credential(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._key}"} if self._key else {}

@@ -1,8 +1,10 @@
 """What the groups of gateway routes share."""
 
 from typing import Any, Protocol
+from urllib.parse import urlencode
 
 from parley_client._async.event_stream import AsyncEventStream
+from parley_client._async.figure_stream import AsyncFigureStream
 
 
 class AsyncRequester(Protocol):
@@ -24,9 +26,19 @@ class AsyncRequester(Protocol):
         """Return a stream of own events."""
         ...
 
+    def stream_figures(self) -> AsyncFigureStream:
+        """Return the stream of the gateway's figures."""
+        ...
+
 
 class AsyncRoutes:
     """A group of gateway routes."""
 
     def __init__(self, client: AsyncRequester) -> None:
         self._client = client
+
+
+def query_of(**members: Any) -> str:
+    """Return a query, with its `?`, of the members that are not None."""
+    given = {name: value for name, value in members.items() if value is not None}
+    return f"?{urlencode(given)}" if given else ""

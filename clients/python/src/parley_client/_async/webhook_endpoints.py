@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal
-from urllib.parse import urlencode
 
 from parley_client._async.event_stream import AsyncEventStream
 from parley_client._async.pages import AsyncPages
-from parley_client._async.requests import AsyncRoutes
+from parley_client._async.requests import AsyncRoutes, query_of
 from parley_client._decoding import decode, encode
 from parley_client.answers import Page
 from parley_client.records import (
@@ -161,11 +160,10 @@ class AsyncWebhookEndpoints(AsyncRoutes):
         Example:
             [item async for item in client.webhooks.deliveries(event_type="webhook.test")]
         """
-        query = _given(endpoint_id=endpoint_id, event_type=event_type, state=state, limit=limit)
 
         async def read(cursor: str | None) -> Page[WebhookDelivery, None]:
-            asked = urlencode(query | ({"cursor": cursor} if cursor else {}))
-            page = await self._client.request("GET", f"/api/webhooks/deliveries?{asked}")
+            query = query_of(endpoint_id=endpoint_id, event_type=event_type, state=state, limit=limit, cursor=cursor)
+            page = await self._client.request("GET", f"/api/webhooks/deliveries{query}")
             return Page(tuple(decode(WebhookDelivery, made) for made in page["deliveries"]), None, page["next"])
 
         return AsyncPages(read, cursor)
@@ -185,7 +183,7 @@ class AsyncWebhookEndpoints(AsyncRoutes):
             RequestError: a type that is not in the catalog, or no id of such a stream (1003).
             EntityError: the session or key has too many streams open (3002).
         """
-        query = f"?{urlencode({'events': ','.join(events)})}" if events else ""
+        query = query_of(events=",".join(events) if events else None)
         return self._client.stream_events(f"/api/webhooks/stream{query}", after=after)
 
     async def retry(self, delivery_id: str, *, idempotency_key: str | None = None) -> WebhookDelivery:

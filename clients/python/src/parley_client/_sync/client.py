@@ -10,11 +10,14 @@ import httpx2
 
 from parley_client._repeating import CHAT_S, ONCE, Call, Repeats
 from parley_client._services import PUBLIC, READING
+from parley_client._sync.admin import Admin
 from parley_client._sync.agents import Agents
 from parley_client._sync.banks import Banks
 from parley_client._sync.conversations import Conversations
+from parley_client._sync.documents import Documents
 from parley_client._sync.domains import Domains
 from parley_client._sync.event_stream import EventStream
+from parley_client._sync.figure_stream import FigureStream
 from parley_client._sync.gateway import Gateway
 from parley_client._sync.keys import Keys
 from parley_client._sync.runs import Runs
@@ -40,6 +43,7 @@ class Parley:
         timeout: seconds that the gateway may be silent; a chat may take 310.
         tries: how often a call is tried, if it may be.
         max_wait: the longest Retry-After in seconds for which a call waits; beyond it the refusal is raised.
+        internal_secret: the gateway's INTERNAL_SECRET; `admin` sends it in place of the key.
         http: an httpx2 client to use, for proxies or certificates of one's own. It is closed with this client.
 
     Example:
@@ -56,11 +60,13 @@ class Parley:
         timeout: float = 60.0,
         tries: int = 5,
         max_wait: float = 60.0,
+        internal_secret: str | None = None,
         http: httpx2.Client | None = None,
     ) -> None:
         http = http or httpx2.Client(verify=tls())
         http.base_url = (url or os.environ.get("PARLEY_URL") or URL).rstrip("/")
         self._key = key or os.environ.get("PARLEY_API_KEY") or None
+        self._internal_secret = internal_secret
         self._bus = f"/demo/v1/{brand}/tps"
         self._timeout = timeout
         self._transport = Transport(http, Repeats(tries, max_wait))
@@ -73,6 +79,8 @@ class Parley:
         self.runs = Runs(self)
         self.keys = Keys(self)
         self.webhooks = WebhookEndpoints(self)
+        self.documents = Documents(self)
+        self.admin = Admin(self)
         self.gateway = Gateway(self)
 
     def __enter__(self) -> Self:
@@ -143,8 +151,8 @@ class Parley:
             Refused: the gateway answered with an error.
             NoConnection: no whole answer arrived.
         """
-        headers = self._credential()
-        if method == "POST" and headers:
+        headers = self._admission(path)
+        if method == "POST" and "Authorization" in headers:
             headers["Idempotency-Key"] = idempotency_key or uuid.uuid4().hex
         if repeatable is None:
             repeatable = method != "POST" or "Idempotency-Key" in headers
@@ -180,6 +188,11 @@ class Parley:
         call = Call("GET", path, None, self._credential(), True, self._timeout)
         return EventStream(self._transport, call, after)
 
+    def stream_figures(self) -> FigureStream:
+        """Return the stream of the gateway's figures, which begins when it is iterated."""
+        path = "/debug/stream"
+        return FigureStream(self._transport, Call("GET", path, None, self._admission(path), True, self._timeout))
+
     def _run_events(self, run: str) -> Call:
         return Call("GET", f"/api/runs/{run}/events", None, self._credential(), True, self._timeout)
 
@@ -190,6 +203,12 @@ class Parley:
         repeatable = service in READING or ("Idempotency-Key" in headers and service not in ONCE)
         timeout = max(self._timeout, CHAT_S) if service == "AP_Chat" else self._timeout
         return Call("POST", self._bus, {"service": service} | body, headers, repeatable, timeout)
+
+    def _admission(self, path: str) -> dict[str, str]:
+        """Return the headers that admit to a route: the internal secret, if there is one, to an operator's."""
+        if self._internal_secret is not None and path.startswith(("/api/admin/", "/debug/")):
+            return {"X-Internal-Secret": self._internal_secret}
+        return self._credential()
 
     def _credential(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._key}"} if self._key else {}

@@ -2,8 +2,10 @@
 """What the groups of gateway routes share."""
 
 from typing import Any, Protocol
+from urllib.parse import urlencode
 
 from parley_client._sync.event_stream import EventStream
+from parley_client._sync.figure_stream import FigureStream
 
 
 class Requester(Protocol):
@@ -25,9 +27,19 @@ class Requester(Protocol):
         """Return a stream of own events."""
         ...
 
+    def stream_figures(self) -> FigureStream:
+        """Return the stream of the gateway's figures."""
+        ...
+
 
 class Routes:
     """A group of gateway routes."""
 
     def __init__(self, client: Requester) -> None:
         self._client = client
+
+
+def query_of(**members: Any) -> str:
+    """Return a query, with its `?`, of the members that are not None."""
+    given = {name: value for name, value in members.items() if value is not None}
+    return f"?{urlencode(given)}" if given else ""

@@ -4,12 +4,11 @@
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Literal
-from urllib.parse import urlencode
 
 from parley_client._decoding import decode, encode
 from parley_client._sync.event_stream import EventStream
 from parley_client._sync.pages import Pages
-from parley_client._sync.requests import Routes
+from parley_client._sync.requests import Routes, query_of
 from parley_client.answers import Page
 from parley_client.records import (
     ChangedWebhookEndpoint,
@@ -162,11 +161,10 @@ class WebhookEndpoints(Routes):
         Example:
             [item for item in client.webhooks.deliveries(event_type="webhook.test")]
         """
-        query = _given(endpoint_id=endpoint_id, event_type=event_type, state=state, limit=limit)
 
         def read(cursor: str | None) -> Page[WebhookDelivery, None]:
-            asked = urlencode(query | ({"cursor": cursor} if cursor else {}))
-            page = self._client.request("GET", f"/api/webhooks/deliveries?{asked}")
+            query = query_of(endpoint_id=endpoint_id, event_type=event_type, state=state, limit=limit, cursor=cursor)
+            page = self._client.request("GET", f"/api/webhooks/deliveries{query}")
             return Page(tuple(decode(WebhookDelivery, made) for made in page["deliveries"]), None, page["next"])
 
         return Pages(read, cursor)
@@ -186,7 +184,7 @@ class WebhookEndpoints(Routes):
             RequestError: a type that is not in the catalog, or no id of such a stream (1003).
             EntityError: the session or key has too many streams open (3002).
         """
-        query = f"?{urlencode({'events': ','.join(events)})}" if events else ""
+        query = query_of(events=",".join(events) if events else None)
         return self._client.stream_events(f"/api/webhooks/stream{query}", after=after)
 
     def retry(self, delivery_id: str, *, idempotency_key: str | None = None) -> WebhookDelivery:

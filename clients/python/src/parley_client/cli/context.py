@@ -17,6 +17,7 @@ class Settings:
     profile: str
     url: str | None
     brand: str
+    internal_secret: str | None
 
 
 def settings(context: typer.Context) -> Settings:
@@ -32,7 +33,7 @@ def client(context: typer.Context) -> Parley:
     kept = profiles.read(given.profile)
     url = given.url or os.environ.get("PARLEY_URL") or kept.url
     key = os.environ.get("PARLEY_API_KEY") or kept.key
-    made = Parley(url, key, brand=given.brand)
+    made = Parley(url, key, brand=given.brand, internal_secret=given.internal_secret)
     context.call_on_close(made.close)
     return made
 

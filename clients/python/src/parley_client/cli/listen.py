@@ -10,6 +10,7 @@ from parley_client import SignedEvent
 from parley_client.answers import StreamSecret
 from parley_client.cli.context import client, tell_of_loss
 from parley_client.cli.forwarding import Forwarded, Forwarder
+from parley_client.cli.options import types_of
 from parley_client.cli.output import AsJson, err, print_json
 
 
@@ -49,11 +50,6 @@ def listen(
                 _shown(item, forwarder, before, as_json=as_json)
             before = item.id
     err.print(f"The stream has ended: {stream.reason}.", markup=False)
-
-
-def types_of(given: list[str] | None) -> list[str]:
-    """Return the types of an option that may be repeated, and takes several separated by commas."""
-    return [name.strip() for names in given or () for name in names.split(",") if name.strip()]
 
 
 def _begun(begun: StreamSecret, forwarder: Forwarder | None, *, as_json: bool, alone: bool) -> None:

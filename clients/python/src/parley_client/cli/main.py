@@ -8,13 +8,17 @@ import typer
 
 from parley_client import NoConnection, ParleyError, Refused, ZoneMessage
 from parley_client.cli import profiles
+from parley_client.cli.admin import admin
 from parley_client.cli.chat import chat
 from parley_client.cli.context import Settings, client, settings, tell_of_loss
-from parley_client.cli.output import AsJson, err, print_json, show
+from parley_client.cli.output import AsJson, confirm, err, print_json, show
+from parley_client.cli.top import top
 from parley_client.cli.webhooks import webhooks
 
 NO_CONNECTION = 3
 OTHER_ERROR = 1
+NO_CREDENTIAL = 2000
+LOG_ON = "Log on with `parley login USER`, or set PARLEY_API_KEY, or PARLEY_INTERNAL_SECRET for admin and top."
 
 app = typer.Typer(help="Parley on the command line.", no_args_is_help=True, pretty_exceptions_enable=False)
 agents = typer.Typer(help="Agents.", no_args_is_help=True)
@@ -31,9 +35,11 @@ for group, name in (
     (banks, "banks"),
     (keys, "keys"),
     (webhooks, "webhooks"),
+    (admin, "admin"),
 ):
     app.add_typer(group, name=name)
 app.command()(chat)
+app.command()(top)
 
 Name = Annotated[str, typer.Argument(help="Its name.")]
 
@@ -44,9 +50,15 @@ def options(
     profile: Annotated[str, typer.Option(envvar="PARLEY_PROFILE", help="The profile to use.")] = profiles.DEFAULT,
     url: Annotated[str | None, typer.Option(help="The gateway's address; else PARLEY_URL, else the profile's.")] = None,
     brand: Annotated[str, typer.Option(help="The gateway's brand, a segment of its paths.")] = "Svc",
+    internal_secret: Annotated[
+        str | None,
+        typer.Option(
+            envvar="PARLEY_INTERNAL_SECRET", help="The gateway's INTERNAL_SECRET, for admin and top without a role."
+        ),
+    ] = None,
 ) -> None:
     """Parley on the command line."""
-    context.obj = Settings(profile, url, brand)
+    context.obj = Settings(profile, url, brand, internal_secret or None)
 
 
 @app.command()
@@ -185,8 +197,7 @@ def censor(
     as_json: AsJson = False,
 ) -> None:
     """Erase memories' texts for good, after a question."""
-    if not yes:
-        typer.confirm(f"Erase the text of {memory!r} in {bank} for good?", abort=True, err=True)
+    confirm(f"Erase the text of {memory!r} in {bank} for good?", yes=yes)
     show([client(context).banks.censor(bank, name=memory)[1]], ("memories",), as_json=as_json)
 
 
@@ -232,6 +243,10 @@ def main() -> None:
         app(prog_name="parley")
     except Refused as refused:
         err.print(f"{refused.code}: {refused.note}", markup=False)
+        if refused.code == NO_CREDENTIAL:
+            err.print(
+                "Log on with `parley login USER`, or set PARLEY_API_KEY; PARLEY_INTERNAL_SECRET for admin and top."
+            )
         sys.exit(10 + refused.code // 1000)
     except NoConnection as lost:
         err.print(f"No connection: {lost}", markup=False)

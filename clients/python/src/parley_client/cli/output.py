@@ -1,8 +1,9 @@
 """What commands print: tables for people, JSON lines for programs."""
 
 import json
-from collections.abc import Iterable
-from typing import Annotated, Any
+import sys
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, cast
 
 import typer
 from rich.console import Console
@@ -37,12 +38,37 @@ def show(records: Iterable[Any], columns: tuple[str, ...], *, as_json: bool) -> 
     out.print(table, width=None if out.is_terminal else PIPE_WIDTH)
 
 
+def show_whole(record: Any, *, as_json: bool) -> None:
+    """Print all members of one record, each on a line, or as JSON."""
+    if as_json:
+        print_json(record)
+        return
+    table = Table.grid(padding=(0, 2))
+    members: dict[str, Any] = encode(record)
+    for member, value in members.items():
+        table.add_row(member, Text(_cell(value)))
+    out.print(table, width=None if out.is_terminal else PIPE_WIDTH)
+
+
 def print_json(value: Any) -> None:
     """Print a record, or anything of JSON, on a line."""
     typer.echo(json.dumps(encode(value), ensure_ascii=False))
 
 
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask on stderr, and end with status 1 unless the answer is yes."""
+    if yes:
+        return
+    err.print(f"{question} [y/N] ", end="", markup=False)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        err.print("Nothing was done.")
+        raise typer.Exit(1)
+
+
 def _cell(value: Any) -> str:
+    if isinstance(value, Mapping):
+        members = cast("Mapping[str, Any]", value)
+        return ", ".join(f"{name} {inner}" for name, inner in members.items() if inner is not None)
     if isinstance(value, tuple):
         return ", ".join(map(str, value))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     return "" if value is None else str(encode(value))

@@ -1,14 +1,15 @@
 """`parley webhooks`: endpoints, deliveries, test events, and a stream of events for development."""
 
 import json
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import islice
 from typing import Annotated, Any, cast
 
 import typer
 
 from parley_client.cli.context import client
-from parley_client.cli.listen import listen, types_of
+from parley_client.cli.listen import listen
+from parley_client.cli.options import AT, TIMES, Limit, in_utc, types_of
 from parley_client.cli.output import AsJson, print_json, show
 
 webhooks = typer.Typer(help="Webhooks.", no_args_is_help=True)
@@ -18,7 +19,6 @@ webhooks.add_typer(endpoints, name="endpoints")
 webhooks.add_typer(deliveries, name="deliveries")
 webhooks.command()(listen)
 
-TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S.%f%z"]
 COLUMNS = ("id", "url", "events", "active", "description", "disabled_reason")
 EndpointId = Annotated[str, typer.Argument(metavar="ENDPOINT", help="Its id, whe_...")]
 Events = Annotated[
@@ -109,7 +109,7 @@ def list_deliveries(
     endpoint: Annotated[str | None, typer.Option(help="Those of this endpoint, whe_...")] = None,
     event: Annotated[str | None, typer.Option(help="Those of this type of event.")] = None,
     state: Annotated[str | None, typer.Option(help="pending, succeeded, retrying, exhausted or cancelled.")] = None,
-    limit: Annotated[int, typer.Option(min=1, help="How many.")] = 50,
+    limit: Limit = 50,
     *,
     as_json: AsJson = False,
 ) -> None:
@@ -136,13 +136,13 @@ def recover(
     endpoint: EndpointId,
     since: Annotated[
         datetime,
-        typer.Option(formats=TIMES, help="A time, in UTC where it names no time zone."),
+        typer.Option(formats=TIMES, help=AT),
     ],
     *,
     as_json: AsJson = False,
 ) -> None:
     """Queue again all deliveries that failed since a time, 14 days ago at most."""
-    queued = client(context).webhooks.recover(endpoint, since if since.tzinfo else since.replace(tzinfo=UTC))
+    queued = client(context).webhooks.recover(endpoint, in_utc(since))
     if as_json:
         print_json({"deliveries": queued})
     else:

@@ -1,0 +1,118 @@
+"""The operator's routes."""
+
+from datetime import datetime
+from typing import Literal
+from urllib.parse import quote
+
+from parley_client._async.figure_stream import AsyncFigureStream
+from parley_client._async.pages import AsyncPages
+from parley_client._async.requests import AsyncRoutes, query_of
+from parley_client._decoding import decode, encode
+from parley_client.answers import Page
+from parley_client.records import Account, OperatorsAgent, OperatorsAuditEntry, OwnUser, ResetAccount
+
+
+class AsyncAdmin(AsyncRoutes):
+    """The operator's routes: users and their roles and plans, the kill switch of agents, the audit log of all, figures.
+
+    Reading needs the role auditor, changes the role operator, an API key also `scopes.admin`; or, in place of a
+    credential, the client's `internal_secret`. All raise AccessError without (2003), RequestError where the gateway has
+    no such secret (1006), and EntityError where there is no such user or agent (3000).
+    """
+
+    def users(
+        self,
+        *,
+        prefix: str | None = None,
+        role: Literal["user", "auditor", "operator"] | None = None,
+        state: Literal["active", "suspended"] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncPages[Account, None]:
+        """List users, by name.
+
+        Args:
+            prefix: only users whose names begin like this, in any case.
+            role: only users with this role.
+            state: only users in this state.
+            limit: users on a page.
+            cursor: `next` of an earlier page.
+        """
+
+        async def read(cursor: str | None) -> Page[Account, None]:
+            query = query_of(prefix=prefix, role=role, state=state, limit=limit, cursor=cursor)
+            page = await self._client.request("GET", f"/api/admin/users{query}")
+            return Page(tuple(decode(Account, user) for user in page["users"]), None, page["next"])
+
+        return AsyncPages(read, cursor)
+
+    async def user(self, name: str) -> Account:
+        """Read one user."""
+        return decode(Account, await self._client.request("GET", _user(name)))
+
+    async def set_role(self, name: str, role: Literal["user", "auditor", "operator"]) -> Account:
+        """Give a user a role."""
+        return decode(Account, await self._client.request("PUT", f"{_user(name)}/role", {"role": role}))
+
+    async def set_plan(
+        self, name: str, plan: Literal["free", "builder", "scale", "enterprise"], *, limit: int | None = None
+    ) -> OwnUser:
+        """Put a user on a plan; `limit` is its number of requests a day, for enterprise only."""
+        body = {"plan": plan} | ({} if limit is None else {"limit": limit})
+        return decode(OwnUser, await self._client.request("PUT", f"{_user(name)}/plan", body))
+
+    async def suspend(self, name: str) -> Account:
+        """Suspend a user: its sessions end, its keys are refused, its agents answer nobody, its deliveries wait."""
+        return decode(Account, await self._client.request("POST", f"{_user(name)}/suspend", repeatable=True))
+
+    async def resume(self, name: str) -> Account:
+        """Let a suspended user in again."""
+        return decode(Account, await self._client.request("POST", f"{_user(name)}/resume", repeatable=True))
+
+    async def reset_secret(self, name: str) -> ResetAccount:
+        """Give a user a new password, which only this answer shows; its sessions end."""
+        return decode(ResetAccount, await self._client.request("POST", f"{_user(name)}/reset-secret"))
+
+    async def stop_agent(self, name: str) -> OperatorsAgent:
+        """Stop an agent: chats with it are refused until it is started."""
+        return decode(OperatorsAgent, await self._client.request("POST", f"{_agent(name)}/stop", repeatable=True))
+
+    async def start_agent(self, name: str) -> OperatorsAgent:
+        """Let a stopped agent answer again."""
+        return decode(OperatorsAgent, await self._client.request("POST", f"{_agent(name)}/start", repeatable=True))
+
+    def audit(
+        self,
+        *,
+        since: datetime | None = None,
+        service: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> AsyncPages[OperatorsAuditEntry, None]:
+        """Read the audit log of all users, newest first.
+
+        Args:
+            since: only entries from this time on.
+            service: only those of this service, or of this operation of a gateway route.
+            limit: entries on a page.
+            cursor: `next` of an earlier page.
+        """
+
+        async def read(cursor: str | None) -> Page[OperatorsAuditEntry, None]:
+            query = query_of(since=encode(since), service=service, limit=limit, cursor=cursor)
+            page = await self._client.request("GET", f"/api/admin/audit{query}")
+            return Page(tuple(decode(OperatorsAuditEntry, entry) for entry in page["entries"]), None, page["next"])
+
+        return AsyncPages(read, cursor)
+
+    def figures(self) -> AsyncFigureStream:
+        """Follow the gateway's figures, one record a second."""
+        return self._client.stream_figures()
+
+
+def _user(name: str) -> str:
+    return f"/api/admin/users/{quote(name, safe='')}"
+
+
+def _agent(name: str) -> str:
+    return f"/api/admin/agents/{quote(name, safe='')}"

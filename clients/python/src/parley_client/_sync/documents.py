@@ -1,0 +1,66 @@
+# Made by `make client` from parley_client/_async: don't edit.
+"""Documents, which are split into parts before a bank loads them."""
+
+import time
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from parley_client._decoding import decode
+from parley_client._sync.requests import Routes
+from parley_client._waiting import sleep
+from parley_client.records import IngestedDocument
+
+LOOK_S = 0.25
+LONGEST_LOOK_S = 2.0
+"""Seconds between two looks at a document that is not ready."""
+
+
+class Documents(Routes):
+    """Documents of up to 500,000 characters; `client.banks.load(bank, name)` loads one that is ready by its name."""
+
+    def create(
+        self,
+        name: str,
+        content: str,
+        *,
+        media_type: Literal["text/plain", "text/markdown", "application/json", "text/html"] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+    ) -> IngestedDocument:
+        """Hand in a document; a newer one of a name takes the place of the older.
+
+        Args:
+            name: its name for MB_Load, 1 to 200 characters.
+            content: its text.
+            media_type: text/plain where absent.
+            metadata: your own notes on it.
+            idempotency_key: the key under which it is done once; one is made where absent.
+        """
+        given = {"media_type": media_type, "metadata": metadata}
+        body = {"name": name, "content": content} | {key: value for key, value in given.items() if value is not None}
+        made = self._client.request("POST", "/api/documents", body, idempotency_key=idempotency_key)
+        return decode(IngestedDocument, made)
+
+    def read(self, document: str) -> IngestedDocument:
+        """Read a document's state; `document` is its id, `doc_...`.
+
+        Raises:
+            EntityError: there is none, or a newer one has taken its place (3000).
+        """
+        return decode(IngestedDocument, self._client.request("GET", f"/api/documents/{document}"))
+
+    def wait(self, document: str, *, timeout: float = 300.0) -> IngestedDocument:
+        """Wait until a document is ready or has failed; its `status` and `error` tell.
+
+        Raises:
+            TimeoutError: it was neither in time.
+        """
+        until, pause = time.monotonic() + timeout, LOOK_S
+        while True:
+            found = self.read(document)
+            if found.status in ("ready", "failed"):
+                return found
+            if time.monotonic() + pause > until:
+                raise TimeoutError(f"the document {document} is still {found.status} after {timeout:g} s")
+            sleep(pause)
+            pause = min(LONGEST_LOOK_S, pause * 1.5)
