@@ -18,13 +18,13 @@ import parley_client.webhooks
 from clients.generator.services import FILES
 from parley_client import AsyncParley, Parley
 from tests.support.client_world import PASSWORD, World, opened, removed
-from tests.support.gateway import GatewayProcess
+from tests.support.gateway import INTERNAL_SECRET, GatewayProcess
 
 CLIENTS = (AsyncParley(), Parley())
 """Clients that send nothing."""
 HOW = {"asynchronous": CLIENTS[0], "synchronous": CLIENTS[1]}
-GROUPS = (*FILES.values(), "runs", "keys", "webhooks", "gateway")
-OF_THE_CLIENT = ("log_on", "send", "request", "stream_chat", "stream_zone", "stream_events")
+GROUPS = (*FILES.values(), "runs", "keys", "webhooks", "documents", "admin", "gateway")
+OF_THE_CLIENT = ("log_on", "send", "request", "stream_chat", "stream_zone", "stream_events", "stream_figures")
 PATHS = (
     *(
         f"{group}.{name}"
@@ -38,7 +38,7 @@ PATHS = (
 USER, GUEST = "lovelace", "babbage"
 AGENTS = {USER: "scout", GUEST: "marlow"}
 BANK, DOMAIN, MEMORY = "field-notes", "observatory", "The Moon's distance"
-SAMPLE_ID = re.compile(r"\b(cnv|run|key|whe|dlv)_067b9c1c8e40a5f13d5e8f0b6c2a4907\b")
+SAMPLE_ID = re.compile(r"\b(cnv|run|key|whe|dlv|doc)_067b9c1c8e40a5f13d5e8f0b6c2a4907\b")
 
 
 @dataclass(slots=True)
@@ -135,6 +135,10 @@ async def endpoint(scene: Scene) -> None:
     scene.ids["dlv"] = (await scene.owner.webhooks.deliveries().page()).items[0].id
 
 
+async def document(scene: Scene) -> None:
+    scene.ids["doc"] = (await scene.owner.documents.create("Observing plan", "Jupiter rises at nine.")).id
+
+
 OF_GROUPS: dict[str, tuple[Preparation, ...]] = {
     "domains": (domain,),
     "zones": (domain,),
@@ -143,6 +147,7 @@ OF_GROUPS: dict[str, tuple[Preparation, ...]] = {
     "runs": (conversation,),
     "keys": (api_key,),
     "webhooks": (endpoint,),
+    "documents": (document,),
 }
 PREPARED: dict[str, tuple[Preparation, ...]] = {
     "users.create": (nobody,),
@@ -165,7 +170,7 @@ PREPARED: dict[str, tuple[Preparation, ...]] = {
 }
 
 ENDLESS = frozenset({"zones.stream", "stream_zone", "webhooks.stream", "stream_events"})
-ENDS_MEMBERSHIP = frozenset({"domains.kick", "domains.leave", "domains.unban"})
+ANSWERS_NOTHING = frozenset({"domains.kick", "domains.leave", "domains.unban", "admin.figures"})
 
 
 def preparations_of(path: str) -> tuple[Preparation, ...]:
@@ -206,7 +211,7 @@ async def ran(example: str, how: str, url: str, user: str | None) -> Any:
     run = program(example, is_async=how == "asynchronous")
 
     def synchronously() -> Any:
-        with Parley(url) as client:
+        with Parley(url, internal_secret=INTERNAL_SECRET) as client:
             if user is not None:
                 client.log_on(user, PASSWORD)
                 for agent in client.agents.list(agent=AGENTS[user]):
@@ -215,7 +220,7 @@ async def ran(example: str, how: str, url: str, user: str | None) -> Any:
 
     if how == "synchronous":
         return await asyncio.to_thread(synchronously)
-    async with AsyncParley(url) as client:
+    async with AsyncParley(url, internal_secret=INTERNAL_SECRET) as client:
         if user is not None:
             await client.log_on(user, PASSWORD)
             async for agent in client.agents.list(agent=AGENTS[user]):
@@ -248,7 +253,7 @@ async def test_the_example_of_a_method_runs(
     value = await running
     if path.endswith("stream_chat"):
         assert re.search("I am scout|I know", capsys.readouterr().out)
-    if get_type_hints(method)["return"] is NoneType or "stream" in path or path in ENDS_MEMBERSHIP:
+    if get_type_hints(method)["return"] is NoneType or "stream" in path or path in ANSWERS_NOTHING:
         assert value is None
     else:
         assert value or path == "webhooks.recover"  # the number of deliveries, of which none has failed yet

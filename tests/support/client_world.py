@@ -3,7 +3,8 @@
 from contextlib import suppress
 from dataclasses import dataclass
 
-from parley_client import AccessError, AsyncParley
+from parley_client import AsyncParley, EntityError
+from tests.support.gateway import INTERNAL_SECRET
 
 PASSWORD = "correct horse battery"
 
@@ -36,9 +37,11 @@ async def opened(base: str, owner: str = "lovelace", guest: str = "babbage") -> 
 
 
 async def removed(base: str, *users: str) -> None:
-    """Remove users with all they own, as far as they are there."""
-    for user in users:
-        async with AsyncParley(base) as client:
-            with suppress(AccessError):
-                await client.log_on(user, PASSWORD)
-                await client.users.destroy(PASSWORD)
+    """Remove users with all they own, as far as they are there, suspended ones and those with another password too."""
+    async with AsyncParley(base, internal_secret=INTERNAL_SECRET) as client:
+        for user in users:
+            with suppress(EntityError):
+                await client.admin.resume(user)
+                secret = (await client.admin.reset_secret(user)).secret
+                await client.log_on(user, secret)
+                await client.users.destroy(secret)

@@ -37,6 +37,9 @@ class AsyncAdmin(AsyncRoutes):
             state: only users in this state.
             limit: users on a page.
             cursor: `next` of an earlier page.
+
+        Example:
+            [user.name async for user in client.admin.users(role="user")]
         """
 
         async def read(cursor: str | None) -> Page[Account, None]:
@@ -47,38 +50,70 @@ class AsyncAdmin(AsyncRoutes):
         return AsyncPages(read, cursor)
 
     async def user(self, name: str) -> Account:
-        """Read one user."""
+        """Read one user.
+
+        Example:
+            await client.admin.user("babbage")
+        """
         return decode(Account, await self._client.request("GET", _user(name)))
 
     async def set_role(self, name: str, role: Literal["user", "auditor", "operator"]) -> Account:
-        """Give a user a role."""
+        """Give a user a role.
+
+        Example:
+            await client.admin.set_role("babbage", "auditor")
+        """
         return decode(Account, await self._client.request("PUT", f"{_user(name)}/role", {"role": role}))
 
     async def set_plan(
         self, name: str, plan: Literal["free", "builder", "scale", "enterprise"], *, limit: int | None = None
     ) -> OwnUser:
-        """Put a user on a plan; `limit` is its number of requests a day, for enterprise only."""
+        """Put a user on a plan; `limit` is its number of requests a day, for enterprise only.
+
+        Example:
+            await client.admin.set_plan("babbage", "enterprise", limit=5_000)
+        """
         body = {"plan": plan} | ({} if limit is None else {"limit": limit})
         return decode(OwnUser, await self._client.request("PUT", f"{_user(name)}/plan", body))
 
     async def suspend(self, name: str) -> Account:
-        """Suspend a user: its sessions end, its keys are refused, its agents answer nobody, its deliveries wait."""
+        """Suspend a user: its sessions end, its keys are refused, its agents answer nobody, its deliveries wait.
+
+        Example:
+            await client.admin.suspend("babbage")
+        """
         return decode(Account, await self._client.request("POST", f"{_user(name)}/suspend", repeatable=True))
 
     async def resume(self, name: str) -> Account:
-        """Let a suspended user in again."""
+        """Let a suspended user in again.
+
+        Example:
+            await client.admin.resume("babbage")
+        """
         return decode(Account, await self._client.request("POST", f"{_user(name)}/resume", repeatable=True))
 
     async def reset_secret(self, name: str) -> ResetAccount:
-        """Give a user a new password, which only this answer shows; its sessions end."""
+        """Give a user a new password, which only this answer shows; its sessions end.
+
+        Example:
+            await client.admin.reset_secret("babbage")
+        """
         return decode(ResetAccount, await self._client.request("POST", f"{_user(name)}/reset-secret"))
 
     async def stop_agent(self, name: str) -> OperatorsAgent:
-        """Stop an agent: chats with it are refused until it is started."""
+        """Stop an agent: chats with it are refused until it is started.
+
+        Example:
+            await client.admin.stop_agent("marlow")
+        """
         return decode(OperatorsAgent, await self._client.request("POST", f"{_agent(name)}/stop", repeatable=True))
 
     async def start_agent(self, name: str) -> OperatorsAgent:
-        """Let a stopped agent answer again."""
+        """Let a stopped agent answer again.
+
+        Example:
+            await client.admin.start_agent("marlow")
+        """
         return decode(OperatorsAgent, await self._client.request("POST", f"{_agent(name)}/start", repeatable=True))
 
     def audit(
@@ -96,6 +131,9 @@ class AsyncAdmin(AsyncRoutes):
             service: only those of this service, or of this operation of a gateway route.
             limit: entries on a page.
             cursor: `next` of an earlier page.
+
+        Example:
+            [entry.service async for entry in client.admin.audit(limit=20)]
         """
 
         async def read(cursor: str | None) -> Page[OperatorsAuditEntry, None]:
@@ -106,7 +144,13 @@ class AsyncAdmin(AsyncRoutes):
         return AsyncPages(read, cursor)
 
     def figures(self) -> AsyncFigureStream:
-        """Follow the gateway's figures, one record a second."""
+        """Follow the gateway's figures, one record a second.
+
+        Example:
+            async for figures in client.admin.figures():
+                print(figures.requests_s)
+                break
+        """
         return self._client.stream_figures()
 
 

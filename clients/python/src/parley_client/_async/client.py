@@ -188,7 +188,13 @@ class AsyncParley:
         return AsyncEventStream(self._transport, call, after)
 
     def stream_figures(self) -> AsyncFigureStream:
-        """Return the stream of the gateway's figures, which begins when it is iterated."""
+        """Return the stream of the gateway's figures, which begins when it is iterated.
+
+        Example:
+            async for figures in client.stream_figures():
+                print(figures.requests_s)
+                break
+        """
         path = "/debug/stream"
         return AsyncFigureStream(self._transport, Call("GET", path, None, self._admission(path), True, self._timeout))
 

@@ -38,6 +38,9 @@ class Admin(Routes):
             state: only users in this state.
             limit: users on a page.
             cursor: `next` of an earlier page.
+
+        Example:
+            [user.name for user in client.admin.users(role="user")]
         """
 
         def read(cursor: str | None) -> Page[Account, None]:
@@ -48,38 +51,70 @@ class Admin(Routes):
         return Pages(read, cursor)
 
     def user(self, name: str) -> Account:
-        """Read one user."""
+        """Read one user.
+
+        Example:
+            client.admin.user("babbage")
+        """
         return decode(Account, self._client.request("GET", _user(name)))
 
     def set_role(self, name: str, role: Literal["user", "auditor", "operator"]) -> Account:
-        """Give a user a role."""
+        """Give a user a role.
+
+        Example:
+            client.admin.set_role("babbage", "auditor")
+        """
         return decode(Account, self._client.request("PUT", f"{_user(name)}/role", {"role": role}))
 
     def set_plan(
         self, name: str, plan: Literal["free", "builder", "scale", "enterprise"], *, limit: int | None = None
     ) -> OwnUser:
-        """Put a user on a plan; `limit` is its number of requests a day, for enterprise only."""
+        """Put a user on a plan; `limit` is its number of requests a day, for enterprise only.
+
+        Example:
+            client.admin.set_plan("babbage", "enterprise", limit=5_000)
+        """
         body = {"plan": plan} | ({} if limit is None else {"limit": limit})
         return decode(OwnUser, self._client.request("PUT", f"{_user(name)}/plan", body))
 
     def suspend(self, name: str) -> Account:
-        """Suspend a user: its sessions end, its keys are refused, its agents answer nobody, its deliveries wait."""
+        """Suspend a user: its sessions end, its keys are refused, its agents answer nobody, its deliveries wait.
+
+        Example:
+            client.admin.suspend("babbage")
+        """
         return decode(Account, self._client.request("POST", f"{_user(name)}/suspend", repeatable=True))
 
     def resume(self, name: str) -> Account:
-        """Let a suspended user in again."""
+        """Let a suspended user in again.
+
+        Example:
+            client.admin.resume("babbage")
+        """
         return decode(Account, self._client.request("POST", f"{_user(name)}/resume", repeatable=True))
 
     def reset_secret(self, name: str) -> ResetAccount:
-        """Give a user a new password, which only this answer shows; its sessions end."""
+        """Give a user a new password, which only this answer shows; its sessions end.
+
+        Example:
+            client.admin.reset_secret("babbage")
+        """
         return decode(ResetAccount, self._client.request("POST", f"{_user(name)}/reset-secret"))
 
     def stop_agent(self, name: str) -> OperatorsAgent:
-        """Stop an agent: chats with it are refused until it is started."""
+        """Stop an agent: chats with it are refused until it is started.
+
+        Example:
+            client.admin.stop_agent("marlow")
+        """
         return decode(OperatorsAgent, self._client.request("POST", f"{_agent(name)}/stop", repeatable=True))
 
     def start_agent(self, name: str) -> OperatorsAgent:
-        """Let a stopped agent answer again."""
+        """Let a stopped agent answer again.
+
+        Example:
+            client.admin.start_agent("marlow")
+        """
         return decode(OperatorsAgent, self._client.request("POST", f"{_agent(name)}/start", repeatable=True))
 
     def audit(
@@ -97,6 +132,9 @@ class Admin(Routes):
             service: only those of this service, or of this operation of a gateway route.
             limit: entries on a page.
             cursor: `next` of an earlier page.
+
+        Example:
+            [entry.service for entry in client.admin.audit(limit=20)]
         """
 
         def read(cursor: str | None) -> Page[OperatorsAuditEntry, None]:
@@ -107,7 +145,13 @@ class Admin(Routes):
         return Pages(read, cursor)
 
     def figures(self) -> FigureStream:
-        """Follow the gateway's figures, one record a second."""
+        """Follow the gateway's figures, one record a second.
+
+        Example:
+            for figures in client.admin.figures():
+                print(figures.requests_s)
+                break
+        """
         return self._client.stream_figures()
 
 

@@ -189,7 +189,13 @@ class Parley:
         return EventStream(self._transport, call, after)
 
     def stream_figures(self) -> FigureStream:
-        """Return the stream of the gateway's figures, which begins when it is iterated."""
+        """Return the stream of the gateway's figures, which begins when it is iterated.
+
+        Example:
+            for figures in client.stream_figures():
+                print(figures.requests_s)
+                break
+        """
         path = "/debug/stream"
         return FigureStream(self._transport, Call("GET", path, None, self._admission(path), True, self._timeout))
 

@@ -35,6 +35,9 @@ class Documents(Routes):
             media_type: text/plain where absent.
             metadata: your own notes on it.
             idempotency_key: the key under which it is done once; one is made where absent.
+
+        Example:
+            client.documents.create("Observing plan", "Jupiter rises at nine.")
         """
         given = {"media_type": media_type, "metadata": metadata}
         body = {"name": name, "content": content} | {key: value for key, value in given.items() if value is not None}
@@ -44,6 +47,9 @@ class Documents(Routes):
     def read(self, document: str) -> IngestedDocument:
         """Read a document's state; `document` is its id, `doc_...`.
 
+        Example:
+            client.documents.read("doc_067b9c1c8e40a5f13d5e8f0b6c2a4907")
+
         Raises:
             EntityError: there is none, or a newer one has taken its place (3000).
         """
@@ -51,6 +57,9 @@ class Documents(Routes):
 
     def wait(self, document: str, *, timeout: float = 300.0) -> IngestedDocument:
         """Wait until a document is ready or has failed; its `status` and `error` tell.
+
+        Example:
+            client.documents.wait("doc_067b9c1c8e40a5f13d5e8f0b6c2a4907")
 
         Raises:
             TimeoutError: it was neither in time.
