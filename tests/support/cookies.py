@@ -1,15 +1,21 @@
 """The console's session as a browser has it: a token in a cookie, and the proof that a change needs beside it."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http.cookies import SimpleCookie
 from typing import Any
 
 from tests.support.gateway import BUS, PASSWORD, Answer, Client
+from tests.support.wire import events_of
 
 SESSION = "/console/session"
+WATCH = "/console/watch"
 NAME = "parley_console"
 PROOF = "X-CSRF-Token"
+QUIET_S = 0.4
+"""Longer than a watch waits before it tells of a change."""
 
 
 @dataclass(slots=True)
@@ -58,3 +64,49 @@ async def logged_on(client: Client, name: str, password: str = PASSWORD, **heade
     assert answer.http == 200, answer.body
     token = SimpleCookie(answer.headers["Set-Cookie"])[NAME].value
     return CookieSession(client.as_user(), token, answer.body["csrf"], answer.body)
+
+
+class Hints:
+    """The events of one watch, as they come."""
+
+    def __init__(self) -> None:
+        self.events: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
+
+    async def next(self) -> tuple[str, Any]:
+        async with asyncio.timeout(20):
+            return await self.events.get()
+
+    async def changed(self, kind: str, name: str) -> None:
+        assert await self.next() == ("changed", {"kind": kind, "name": name})
+
+    async def all_of(self, *changes: tuple[str, str]) -> None:
+        """Wait until all of these have changed, in any order; others may come between them."""
+        missing = set(changes)
+        while missing:
+            name, data = await self.next()
+            assert name == "changed"
+            missing.discard((data["kind"], data["name"]))
+
+    async def nothing(self) -> bool:
+        await asyncio.sleep(QUIET_S)
+        return self.events.empty()
+
+
+@asynccontextmanager
+async def watching(page: CookieSession, query: str) -> AsyncIterator[Hints]:
+    """Open a watch with the cookie alone; later changes come."""
+    client, hints = page.client, Hints()
+
+    async def read() -> None:
+        async for event in events_of(response):
+            hints.events.put_nowait((event.name, event.data))
+
+    async with client.http.get(f"{client.base}{WATCH}?{query}", headers=page.cookie) as response:
+        assert response.status == 200, await response.text()
+        assert response.content_type == "text/event-stream"
+        assert response.headers["Cache-Control"] == "no-store"
+        reading = asyncio.create_task(read())
+        try:
+            yield hints
+        finally:
+            reading.cancel()

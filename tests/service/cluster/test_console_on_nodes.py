@@ -4,8 +4,9 @@ from unittest.mock import ANY
 
 import pytest
 
-from tests.support.cookies import PROOF, SESSION, CookieSession, logged_on, try_log_on
+from tests.support.cookies import PROOF, SESSION, CookieSession, logged_on, try_log_on, watching
 from tests.support.log_ons import WRONG
+from tests.support.memories import load
 from tests.support.operator import SECRET
 from tests.support.roaming import Entries
 
@@ -94,3 +95,26 @@ async def test_failed_log_ons_through_all_nodes_are_counted_together(entries: En
     for client in entries.clients:
         refused = await try_log_on(client, user.name)
         assert refused.refused(4001, 429).headers["Retry-After"]
+
+
+@pytest.mark.parametrize("entry", range(3))
+async def test_a_page_at_any_node_is_told_of_changes_through_any_other(entries: Entries, unique: str, entry: int):
+    user = await entries.user_on(1, f"{unique}-user")
+    bank, domain = f"{unique}-bank", f"{unique}-domain"
+    await user.through[0].agent(f"{unique}-agent")
+    (await user.through[0].command("MB_Create", vx={"name": bank})).ok()
+    (await user.through[0].command("DM_Create", vx={"name": domain, "description": "d"})).ok()
+    page = (await on_every_node(entries, (entry + 1) % 3, user.name))[entry]
+    async with watching(page, f"bank={bank}&zone={domain}/lobby") as hints:
+        for body, other in zip(("Moon", "Sun", "comet"), user.through, strict=True):
+            (await load(other, bank, body, f"The {body} is far away from the telescope.")).ok()
+            await hints.all_of(("bank", bank))
+            target = {"domain": domain, "zone": "lobby", "agent": f"{unique}-agent"}
+            reply = (await other.command("AP_Chat", target=target, content=f"How far is the {body}?")).ok().content[1]
+            assert [source["name"] for source in reply["sources"]] == [body]
+            await hints.all_of(("zone", f"{domain}/lobby"))
+            (await other.command("MB_Censor", target={"bank": bank}, vx={"name": body})).ok()
+            await hints.all_of(("bank", bank), ("zone", f"{domain}/lobby"))
+        path = f"/api/admin/users/{user.name}/suspend"
+        assert (await entries.clients[(entry + 1) % 3].request("POST", path, headers=SECRET)).http == 200
+        assert await hints.next() == ("end", {"reason": "suspended"})

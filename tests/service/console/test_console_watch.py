@@ -1,62 +1,15 @@
 """GET /console/watch: hints of changes for the console's pages (docs/contract.md, "The console")."""
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from actors.commands.watching import MAX_SUBSCRIPTIONS
-from tests.support.cookies import SESSION, CookieSession, logged_on
+from tests.support.cookies import SESSION, WATCH, CookieSession, logged_on, watching
 from tests.support.gateway import Client, running
 from tests.support.memories import load, share
 from tests.support.operator import Cast, on_plan
-from tests.support.wire import events_of
 from tests.support.workspaces import post
-
-WATCH = "/console/watch"
-QUIET_S = 0.4
-"""Longer than a watch waits before it tells of a change."""
-
-
-class Hints:
-    """The events of one watch, as they come."""
-
-    def __init__(self) -> None:
-        self.events: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
-
-    async def next(self) -> tuple[str, Any]:
-        async with asyncio.timeout(20):
-            return await self.events.get()
-
-    async def changed(self, kind: str, name: str) -> None:
-        assert await self.next() == ("changed", {"kind": kind, "name": name})
-
-    async def nothing(self) -> bool:
-        await asyncio.sleep(QUIET_S)
-        return self.events.empty()
-
-
-@asynccontextmanager
-async def watching(page: CookieSession, query: str) -> AsyncIterator[Hints]:
-    """Open a watch with the cookie alone; later changes come."""
-    client, hints = page.client, Hints()
-
-    async def read() -> None:
-        async for event in events_of(response):
-            hints.events.put_nowait((event.name, event.data))
-
-    async with client.http.get(f"{client.base}{WATCH}?{query}", headers=page.cookie) as response:
-        assert response.status == 200, await response.text()
-        assert response.content_type == "text/event-stream"
-        assert response.headers["Cache-Control"] == "no-store"
-        reading = asyncio.create_task(read())
-        try:
-            yield hints
-        finally:
-            reading.cancel()
 
 
 @pytest.fixture
