@@ -1,0 +1,54 @@
+import { Time } from "../lib/format.js";
+import { html } from "../lib/preact.js";
+import { Link, to } from "../lib/router.js";
+import { has } from "../routes.js";
+import { Badge } from "./notice.js";
+import { RichText } from "./text.js";
+
+const MARKS = {
+  cancelled: ["warning", "stopped", "It was stopped before its end."],
+  imported: ["neutral", "imported", "It comes from another client's history."],
+};
+
+/** A message with its author, time, mark and sources; `writing` shows that its text is still arriving. */
+export function Message({ message, own, writing = false, children }) {
+  const { role, name, at, content, mark, sources = [] } = message;
+  const [kind, word, meaning] = MARKS[mark] ?? [];
+  return html`<article class=${`message ${own ? "own" : role}`} aria-label=${`${name}${at ? "" : ", now"}`} aria-busy=${writing ? "true" : undefined}>
+    <span class="avatar" aria-hidden="true">${name.slice(0, 1).toUpperCase()}</span>
+    <div class="message-main">
+      <header>
+        <strong>${name}</strong>${role === "agent" && html`<${Badge} kind="accent">agent<//>`}
+        ${at && html`<span class="fine"><${Time} at=${at} /></span>`}
+        ${mark && html`<span title=${meaning}><${Badge} kind=${kind ?? "neutral"}>${word ?? mark}<//></span>`}
+      </header>
+      <div class="message-text">${content === "" && writing
+        ? html`<p class="writing"><span class="spinner" aria-hidden="true"></span>${writing}</p>`
+        : html`<${RichText} text=${content} />`}${content !== "" && writing && html`<span class="caret" aria-hidden="true"></span>`}</div>
+      <${Sources} sources=${sources} />
+      ${children}
+    </div>
+  </article>`;
+}
+
+/** What a reply was drawn from: the bank or the conversation, and the words. */
+function Sources({ sources }) {
+  if (sources.length === 0) return null;
+  return html`<details class="sources" open>
+    <summary>${sources.length === 1 ? "1 source" : `${sources.length} sources`}</summary>
+    <ol>${sources.map((source, at) => html`<li key=${at}>
+      <span class="source-name"><${Origin} source=${source} /></span>
+      <q class=${source.quote === "[censored]" ? "quiet" : undefined}>${source.quote}</q>
+    </li>`)}</ol>
+  </details>`;
+}
+
+function Origin({ source }) {
+  const { bank, name, conversation, profile } = source;
+  if (bank) {
+    const label = html`${bank}${name && html`<span class="quiet"> / ${name}</span>`}`;
+    return has("/console/banks") ? html`<${Link} href=${to("banks", bank)}>${label}<//>` : label;
+  }
+  if (conversation) return "Earlier in this conversation";
+  return profile ? `Profile of ${profile}` : "Source";
+}

@@ -1,0 +1,303 @@
+"""Chat in the console: replies as they are written, over lost connections, and what can be done with conversations."""
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.async_api import Browser, Locator, Page, expect
+
+from tests.support.console import PHONE, Console, console_of, fits_its_width, no_serious_violations
+from tests.support.gateway import CHECKOUT, Client, GatewayProcess, running
+from tests.support.relay import linked
+
+SCRIPTED = CHECKOUT / "tests" / "gateways" / "scripted.py"
+SETTINGS = {"PARLEY_DEFAULT_PLAN": "enterprise"}
+
+
+@pytest.fixture(scope="module")
+async def scripted_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
+    """A gateway whose agents say and wait as they are told."""
+    async with running(tmp_path_factory.mktemp("chat") / "data", script=SCRIPTED, **SETTINGS) as gateway:
+        yield gateway
+
+
+@pytest.fixture
+async def scripted(browser: Browser, scripted_server: GatewayProcess) -> AsyncIterator[Console]:
+    async with console_of(browser, scripted_server) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def talker(scripted_server: GatewayProcess, unique: str) -> AsyncIterator[Client]:
+    """A user of the scripted gateway with the agent `<unique>-agent`."""
+    async with scripted_server.client() as client:
+        user = await client.register(f"{unique}-talker")
+        await user.agent(f"{unique}-agent")
+        yield user
+
+
+def messages(page: Page) -> Locator:
+    return page.get_by_role("log", name="Messages").get_by_role("article")
+
+
+async def say(page: Page, text: str) -> None:
+    await page.get_by_role("textbox", name="Message to").fill(text)
+    await page.keyboard.press("Enter")
+
+
+async def test_a_reply_is_shown_as_it_is_written(scripted: Console, talker: Client, unique: str, tmp_path: Path):
+    page = await scripted.window(talker, f"/console/chat/{unique}-agent")
+    await expect(page.get_by_text(f"Say something to {unique}-agent")).to_be_visible()
+    await say(page, f"say:one wait:{tmp_path}/first say:two wait:{tmp_path}/second say:three")
+    reply = messages(page).nth(1)
+    await expect(reply).to_contain_text("one")
+    await expect(reply).to_have_attribute("aria-busy", "true")
+    await no_serious_violations(page)
+    (tmp_path / "first").touch()
+    await expect(reply).to_contain_text("onetwo")
+    await expect(reply).not_to_contain_text("three")
+    (tmp_path / "second").touch()
+    await expect(reply).to_contain_text("onetwothree")
+    await expect(reply).not_to_have_attribute("aria-busy", "true")
+    await expect(messages(page)).to_have_count(2)
+    await expect(page.get_by_text(f"{unique}-agent: onetwothree")).to_have_attribute("aria-live", "polite")
+    await expect(page.get_by_role("textbox", name="Message to")).to_be_focused()
+    await expect(page.get_by_role("link", name="Default conversation")).to_contain_text("2 messages")
+
+
+async def test_stop_keeps_what_was_said_so_far(scripted: Console, talker: Client, unique: str, tmp_path: Path):
+    page = await scripted.window(talker, f"/console/chat/{unique}-agent")
+    await say(page, f"say:begun wait:{tmp_path}/never")
+    await expect(messages(page).nth(1)).to_contain_text("begun")
+    await page.get_by_role("button", name="Stop").click()
+    await expect(messages(page).nth(1)).to_contain_text("stopped")
+    await expect(messages(page).nth(1)).to_contain_text("begun")
+    await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+    await expect(page.get_by_role("textbox", name="Message to")).to_be_focused()
+
+    await say(page, f"wait:{tmp_path}/never-either")
+    await expect(page.get_by_text("Thinking")).to_be_visible()
+    await page.get_by_role("button", name="Stop").click()
+    await expect(messages(page)).to_have_count(3)
+    await expect(messages(page).nth(2)).to_contain_text("stopped")
+    stored = (await talker.command("AP_History", target={"agent": f"{unique}-agent"})).ok().content
+    assert [message["mark"] for message in stored] == [None, "cancelled", "cancelled"]
+
+
+async def test_a_conversation_s_link_opened_in_a_second_window_shows_a_reply_under_way(
+    scripted: Console, talker: Client, unique: str, tmp_path: Path
+):
+    made = (await talker.command("CV_Create", target={"agent": f"{unique}-agent"}, vx={"name": "Shared"})).ok()
+    path = f"/console/chat/{unique}-agent/{made.profile[0]['id']}"
+    first = await scripted.window(talker, path)
+    await expect(first.get_by_role("heading", name="Shared")).to_be_visible()
+    await say(first, f"say:early wait:{tmp_path}/gate say:-late")
+    await expect(messages(first).nth(1)).to_contain_text("early")
+    second = await scripted.window(talker, path)
+    await expect(messages(second).nth(1)).to_contain_text("early")
+    await first.reload()
+    (tmp_path / "gate").touch()
+    for page in (first, second):
+        await expect(messages(page).nth(1)).to_contain_text("early-late")
+        await expect(messages(page).nth(1)).not_to_have_attribute("aria-busy", "true")
+        await expect(messages(page)).to_have_count(2)
+
+
+async def test_a_reply_goes_on_after_a_lost_connection(
+    browser: Browser, scripted_server: GatewayProcess, talker: Client, unique: str, tmp_path: Path
+):
+    async with (
+        linked(urlsplit(scripted_server.base).port or 0) as link,
+        console_of(browser, scripted_server, f"http://127.0.0.1:{link.port}") as console,
+    ):
+        page = await console.window(talker, f"/console/chat/{unique}-agent")
+        await say(page, f"say:before wait:{tmp_path}/gate say:-while wait:{tmp_path}/after say:-after")
+        await expect(messages(page).nth(1)).to_contain_text("before")
+        link.cut()
+        (tmp_path / "gate").touch()
+        await expect(page.get_by_text("Connection lost")).to_be_visible()
+        await say(page, "say:another")
+        link.mend()
+        await expect(page.get_by_text("Connection lost")).to_be_hidden()
+        await expect(messages(page).nth(1)).to_contain_text("before-while")
+        (tmp_path / "after").touch()
+        await expect(messages(page).nth(1).get_by_text(re.compile("^before-while-after$"))).to_be_visible()
+        await expect(messages(page).nth(3)).to_contain_text("another")
+        await expect(messages(page)).to_have_count(4)
+        stored = (await talker.command("AP_History", target={"agent": f"{unique}-agent"})).ok().content
+        assert [message["content"] for message in stored][1:] == ["before-while-after", "say:another", "another"]
+
+
+async def test_a_gateway_that_is_killed_in_a_reply_is_told_and_the_message_is_tried_again(
+    browser: Browser, tmp_path: Path
+):
+    gateway = await GatewayProcess(tmp_path / "data", script=SCRIPTED, **SETTINGS).start()
+    port = int(gateway.base.rpartition(":")[2])
+    try:
+        async with gateway.client() as client, console_of(browser, gateway) as console:
+            user = await client.register("killed-user")
+            await user.agent("mortal")
+            page = await console.window(user, "/console/chat/mortal")
+            await say(page, f"say:first wait:{tmp_path}/gate say:-second")
+            await expect(messages(page).nth(1)).to_contain_text("first")
+            await gateway.kill()
+            await expect(page.get_by_text("Connection lost")).to_be_visible()
+            (tmp_path / "gate").touch()
+            await gateway.start(port)
+            await expect(page.get_by_text("Connection lost")).to_be_hidden()
+            await expect(page.get_by_role("alert")).to_contain_text("code 5003")
+            await page.get_by_role("button", name="Try again").click()
+            await expect(messages(page).nth(1)).to_contain_text("first-second")
+            await expect(messages(page)).to_have_count(2)
+            assert len((await user.command("AP_History", target={"agent": "mortal"})).ok().content) == 2
+    finally:
+        await gateway.stop()
+
+
+async def test_a_failed_engine_is_told_and_tried_again(scripted: Console, talker: Client, unique: str, tmp_path: Path):
+    page = await scripted.window(talker, f"/console/chat/{unique}-agent")
+    await say(page, f"failonce:{tmp_path}/failed say:mended")
+    await expect(page.get_by_role("alert")).to_contain_text("code 5001")
+    await no_serious_violations(page)
+    await page.get_by_role("button", name="Try again").click()
+    await expect(messages(page).nth(1)).to_contain_text("mended")
+    await expect(messages(page)).to_have_count(2)
+    await say(page, "fail")
+    await page.get_by_role("button", name="Edit the message").click()
+    await expect(page.get_by_role("textbox", name="Message to")).to_have_value("fail")
+
+
+async def test_sources_are_shown_with_bank_and_quote(console: Console, user: Client, unique: str):
+    agent, bank = f"{unique}-agent", f"{unique}-bank"
+    await user.agent(agent)
+    (await user.command("MB_Create", vx={"name": bank, "description": "Notes"})).ok()
+    text = "Saturn rises at nine over the northern dome."
+    (await user.command("MB_Load", target={"bank": bank, "agent": agent}, vx={"name": "Saturn"}, content=text)).ok()
+    page = await console.window(user, f"/console/chat/{agent}")
+    await say(page, "When does Saturn rise?")
+    source = messages(page).nth(1).get_by_role("listitem")
+    await expect(source).to_contain_text(f"{bank} / Saturn")
+    await expect(source).to_contain_text(text)
+    await no_serious_violations(page)
+
+
+async def test_an_offline_agent_is_explained_and_brought_online(console: Console, user: Client, unique: str):
+    agent = f"{unique}-asleep"
+    await user.agent(agent, online=False)
+    page = await console.window(user, f"/console/chat/{agent}")
+    await expect(page.get_by_text(f"{agent} is offline and answers nobody.")).to_be_visible()
+    await say(page, "Hello?")
+    await expect(page.get_by_role("alert")).to_contain_text("code 3002")
+    await page.get_by_role("button", name="Bring it online").click()
+    await expect(page.get_by_text("answers nobody")).to_be_hidden()
+    await page.get_by_role("button", name="Try again").click()
+    await expect(messages(page)).to_have_count(2)
+    await expect(page.get_by_role("alert")).to_be_hidden()
+
+
+async def test_an_agent_that_an_operator_stopped_says_so(console: Console, user: Client, operator: Client, unique: str):
+    agent = f"{unique}-stopped"
+    await user.agent(agent)
+    assert (await operator.request("POST", f"/api/admin/agents/{agent}/stop")).http == 200
+    page = await console.window(user, f"/console/chat/{agent}")
+    await say(page, "Hello?")
+    await expect(page.get_by_role("alert")).to_contain_text("stopped")
+    await expect(page.get_by_role("alert")).to_contain_text("operator")
+
+
+async def test_older_messages_are_loaded_as_one_scrolls_up(console: Console, user: Client, unique: str):
+    agent = f"{unique}-long"
+    await user.agent(agent)
+    for number in range(60):
+        (await user.command("AP_Chat", target={"agent": agent}, content=f"Message number {number:03}.")).ok()
+    page = await console.window(user, f"/console/chat/{agent}")
+    await expect(page.get_by_text("Message number 059.").first).to_be_in_viewport()
+    assert await messages(page).count() < 120
+    log = page.get_by_role("log", name="Messages")
+    for _ in range(3):
+        await log.evaluate("(log) => { log.scrollTop = 0; }")
+        await page.wait_for_timeout(300)
+    await expect(page.get_by_text("This is the beginning.")).to_be_visible()
+    await expect(messages(page)).to_have_count(120)
+    texts = await messages(page).all_inner_texts()
+    numbers = [int(found[1]) for text in texts[::2] if (found := re.search(r"Message number (\d+)\.", text))]
+    assert numbers == list(range(60))
+
+    await log.evaluate("(log) => { log.scrollTop = 0; }")
+    await say(page, "One more.")
+    await page.get_by_role("button", name="new message").click()
+    await expect(page.get_by_text("One more.").first).to_be_in_viewport()
+
+
+async def test_conversations_are_begun_renamed_searched_copied_and_destroyed(
+    console: Console, user: Client, unique: str
+):
+    agent = f"{unique}-agent"
+    await user.agent(agent, profile="The comet returns in seventy years.")
+    page = await console.window(user, f"/console/chat/{agent}")
+    await page.get_by_role("button", name="New conversation").click()
+    await expect(page.get_by_role("heading", name="Untitled conversation")).to_be_visible()
+    await say(page, "Tell me of the zebra.")
+    await expect(messages(page)).to_have_count(2)
+
+    async def choose(item: str) -> None:
+        await page.get_by_role("button", name="More on this conversation").click()
+        await page.get_by_role("menuitem", name=item).click()
+
+    await choose("Rename")
+    await page.get_by_label("Title").fill("Zoo")
+    await page.get_by_role("button", name="Rename").click()
+    await expect(page.get_by_role("heading", name="Zoo")).to_be_visible()
+    await choose("Copy into a new conversation")
+    await expect(page.get_by_role("heading", name="Zoo (fork)")).to_be_visible()
+    await expect(messages(page)).to_have_count(2)
+
+    await page.get_by_label("Search in conversations").fill("zebra")
+    found = page.get_by_role("list", name="Messages found").get_by_role("link")
+    await expect(found.first).to_contain_text("Tell me of the zebra.")
+    await found.first.click()
+    await expect(page.get_by_text("Tell me of the zebra.").last).to_be_in_viewport()
+    assert "seq=1" in page.url
+    await page.get_by_label("Search in conversations").fill("")
+
+    await page.get_by_role("navigation", name="Conversations").get_by_role("link", name="Zoo (fork)").click()
+    await choose("Destroy")
+    await expect(page.get_by_role("dialog")).to_contain_text("2 messages")
+    await page.get_by_role("button", name="Destroy").click()
+    await expect(page.get_by_role("heading", name="Default conversation")).to_be_visible()
+    await expect(page.get_by_role("link", name="Zoo (fork)")).to_have_count(0)
+    titles = [item["title"] for item in (await user.command("CV_List", target={"agent": agent})).ok().profile]
+    assert titles == ["Zoo"]
+
+
+async def test_enter_sends_and_shift_enter_makes_a_line(console: Console, user: Client, unique: str):
+    await user.agent(f"{unique}-agent")
+    page = await console.window(user, "/console/chat")
+    await page.get_by_role("link", name=f"{unique}-agent").focus()
+    await page.keyboard.press("Enter")
+    await page.get_by_role("textbox", name="Message to").focus()
+    await page.keyboard.type("first line")
+    await page.keyboard.press("Shift+Enter")
+    await page.keyboard.type("second line")
+    await page.keyboard.press("Enter")
+    await expect(messages(page)).to_have_count(2)
+    stored = (await user.command("AP_History", target={"agent": f"{unique}-agent"})).ok().content
+    assert stored[0]["content"] == "first line\nsecond line"
+
+
+async def test_chat_on_a_phone_and_in_the_dark(console: Console, user: Client, unique: str):
+    await user.agent(f"{unique}-agent")
+    page = await console.window(user, "/console/chat", viewport=PHONE, color_scheme="dark")
+    await page.get_by_role("link", name=f"{unique}-agent").click()
+    await fits_its_width(page)
+    await page.get_by_role("link", name="Default conversation").click()
+    await say(page, "A " + "very" * 60 + " long word")
+    await expect(messages(page)).to_have_count(2)
+    await fits_its_width(page)
+    await no_serious_violations(page)
+    await page.get_by_role("link", name="Conversations").click()
+    await page.get_by_role("link", name="All agents").click()
+    await expect(page.get_by_role("link", name=f"{unique}-agent")).to_be_visible()
+    await no_serious_violations(page)
