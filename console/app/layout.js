@@ -6,6 +6,7 @@ import { Fragment, html, useEffect, useRef, useState } from "./lib/preact.js";
 import { Link, match, useRoute } from "./lib/router.js";
 import { logOff } from "./lib/session.js";
 import { setTheme, useTheme } from "./lib/theme.js";
+import { useSessionWatch } from "./lib/watch.js";
 import { Banner, Outlet } from "./outlet.js";
 import { allowed, GROUPS } from "./routes.js";
 
@@ -19,6 +20,7 @@ export function Layout({ record }) {
   const main = useRef(null);
   const route = allowed().find((entry) => match(entry.path, path));
 
+  useSessionWatch();
   useEffect(() => setOpen(false), [path]);
   useFocusOn(main, route?.path ?? path);
   const onKeyDown = (event) => {

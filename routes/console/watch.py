@@ -29,17 +29,15 @@ class Watched(BaseModel):
     zone: _Named = Field("", description="Zones as `domain/zone`; the parameter may be repeated.")
 
     def resources(self) -> list[tuple[str, str, tuple[str, ...]]]:
-        """Return kind, name and parts of the name of each.
+        """Return kind, name and parts of the name of each; with none, a watch tells of its session's end alone.
 
         Raises:
-            InvalidField: there is none, or a name that is none.
+            InvalidField: a name that is none.
         """
         banks = [("bank", name, (name,)) for name in _listed(self.bank)]
         zones = [("zone", name, tuple(name.split("/"))) for name in _listed(self.zone)]
         if any("/" in name for name in _listed(self.bank)) or any(len(parts) != 2 for *_, parts in zones):
             raise InvalidField("Invalid value of bank or zone: name banks as `bank`, zones as `domain/zone`.")
-        if not banks and not zones:
-            raise InvalidField("Name at least one bank or zone to watch.")
         return [*banks, *zones]
 
 

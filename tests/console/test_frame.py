@@ -88,6 +88,20 @@ async def test_a_link_is_kept_through_the_log_on(console: Console, user: Client)
     await expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
 
 
+async def test_a_suspended_user_s_open_page_is_logged_out_with_the_reason(
+    console: Console, user: Client, operator: Client
+):
+    page = await console.window(user, "/console?from=here")
+    assert (await operator.request("POST", f"/api/admin/users/{user.name}/suspend")).http == 200
+    await is_logged_off(page)
+    await expect(page.get_by_text("This user is suspended.")).to_be_visible()
+    await fill_in(page, user.name, PASSWORD)
+    await expect(page.get_by_role("alert")).to_contain_text("code 2005")
+    assert (await operator.request("POST", f"/api/admin/users/{user.name}/resume")).http == 200
+    await log_on(page, user.name)
+    assert page.url.endswith("/console?from=here")
+
+
 async def test_a_revoked_session_ends_its_page_but_not_another(console: Console, user: Client):
     page, other = await console.window(user), await console.window(user)
     sessions = (await user.command("US_Sessions")).ok().profile

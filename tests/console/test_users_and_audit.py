@@ -26,7 +26,7 @@ async def test_an_operator_suspends_a_user_whose_open_page_is_logged_out(
     await expect(page.get_by_role("button", name="Suspend")).to_be_focused()
     await page.keyboard.press("Enter")
     await confirm(page, "Suspend")
-    await expect(its_page.get_by_role("heading", name="Log on to Parley")).to_be_visible()
+    await expect(its_page.get_by_text("This user is suspended.")).to_be_visible()
     await expect(page.get_by_text("Suspended since")).to_be_visible()
     await no_serious_violations(page)
     await page.get_by_role("button", name="Resume").click()
