@@ -1,4 +1,4 @@
-"""Run benchmarks: `python -m bench [http|streams|quota|logon|actors|activation|webhooks|doors|store|cluster|all]`.
+"""Run benchmarks: `python -m bench [NAME]`, where NAME is one of BENCHES, of MORE, or `all`.
 
 The exit status is 0 whether or not the marks are met, and 1 if a measurement failed (a refused request, a lost row).
 """
@@ -9,13 +9,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bench import activation, actors, cluster, doors, http, large, logon, quota, store, streams, webhooks
+from bench import activation, actors, cluster, doors, http, large, logon, quota, store, streams, watched, webhooks
 from bench.report import BenchError, describe_machine
 
 BENCHES = ("http", "streams", "quota", "logon", "actors", "activation")
 """The benchmarks of `all`."""
 
-MORE = ("webhooks", "doors", "store", "cluster")
+MORE = ("webhooks", "doors", "watched", "store", "cluster")
 """The others: `webhooks` takes more than a minute, `store` needs PostgreSQL, and `cluster` NATS, too."""
 
 
@@ -52,6 +52,8 @@ def main() -> int:
                     webhooks.measure(chosen.seconds, chosen.rounds)
                 case "doors":
                     doors.measure(chosen.seconds, chosen.rounds)
+                case "watched":
+                    watched.measure(chosen.seconds, 4 * chosen.rounds)
                 case "store":
                     store.measure(chosen.seconds, chosen.rounds)
                 case "cluster":
