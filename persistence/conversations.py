@@ -136,11 +136,12 @@ def between(agent_id: str, user_id: str) -> Query[tuple[int, int]]:
     )
 
 
-def numbered(conversation_id: int, agent_id: str, user_id: str) -> Query[tuple[int, int]]:
-    """Read a conversation of a user with an agent: its id and last seq."""
+def numbered(conversation_id: int, agent_id: str, user_id: str, copy_of: int | None = None) -> Query[tuple[int, int]]:
+    """Read a conversation of a user with an agent, or a copy that nobody sees yet: its id and last seq."""
     return Query(
-        f"SELECT id, {LAST_SEQ} FROM conversations WHERE id = ? AND agent_id = ? AND user_id = ? AND copying IS NULL",
-        (conversation_id, agent_id, user_id),
+        f"SELECT id, {LAST_SEQ} FROM conversations WHERE id = ? AND agent_id = ? AND user_id = ?"
+        " AND copying IS NOT DISTINCT FROM @typed(?, bigint)",
+        (conversation_id, agent_id, user_id, copy_of),
         lambda row: (row[0], row[1]),
     )
 

@@ -63,7 +63,8 @@ class ConversationsInUse:
                 return bound
             conversation = Conversation.beginning(message.viewer_id, message.user_name, agent, place, self._clock())
         else:
-            conversation = Conversation(message.viewer_id, self._host.key, key)
+            copy_of = None if place is None else place.copy_of
+            conversation = Conversation(message.viewer_id, self._host.key, key, copy_of=copy_of)
             self._engine.in_background(self._load(conversation))
         self._by_key[key] = conversation
         self._drop_resting()
@@ -92,6 +93,10 @@ class ConversationsInUse:
         if conversation is None or (conversation.loaded and conversation.id != number):
             return None
         return self._by_key.pop(key)
+
+    def copies_of(self, number: int) -> list[Conversation]:
+        """Return the copies of a conversation that nobody sees yet, and which are erased with it."""
+        return [known for known in self._by_key.values() if known.copy_of == number]
 
     def still_stored(self, message: ConversationLoaded) -> tuple[int, int] | None:
         """Return number and last seq of a conversation that was read, unless it was erased meanwhile."""
@@ -150,4 +155,5 @@ def _stored(conversation: Conversation) -> Any:
     """Return the query for a conversation's number and last seq."""
     if isinstance(conversation.key, str):
         return conversations.between(conversation.agent_id, conversation.user_id)
-    return conversations.numbered(conversation.key, conversation.agent_id, conversation.user_id)
+    key, copy_of = conversation.key, conversation.copy_of
+    return conversations.numbered(key, conversation.agent_id, conversation.user_id, copy_of)

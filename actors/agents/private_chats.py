@@ -120,7 +120,10 @@ class PrivateChats:
     def erase(self, number: int, key: str | int) -> int:
         """Drop a conversation that is being erased; return its last seq, 0 if it was not in memory."""
         conversation = self._conversations.erase(number, key)
-        for chat in () if conversation is None else conversation.under_way():
+        chats = [] if conversation is None else conversation.under_way()
+        for copy in self._conversations.copies_of(number):
+            chats += self._conversations.drop(copy)
+        for chat in chats:
             chat.answer.fail(no_such_conversation())
         return 0 if conversation is None else conversation.last_seq
 

@@ -15,12 +15,12 @@ from actors.calls.targets import has_access_to, no_agent_selected, target_agent,
 from actors.commands.command import PAGE, Command, ToolDescription
 from actors.conversations.forking import copy_messages, forked_title
 from actors.conversations.ids import conversation_id
+from actors.conversations.place import ChatPlace
 from actors.conversations.records import conversation_record, message_record
 from actors.conversations.searching import search
 from actors.conversations.stored import from_row
 from actors.errors import InvalidField, NotFound
 from actors.ids import new_number
-from actors.runtime.directory import NotOwner
 from actors.sessions.scopes import listed_ids
 from persistence import agents, conversation_copies, own_conversations
 from persistence.conversations import ConversationRow
@@ -119,20 +119,19 @@ async def fork(call: Call) -> Answer:
     return answer
 
 
-async def forked(call: Call, conversation: ConversationRow, seq: int) -> ConversationRow:
-    """Fork one of the caller's conversations after a seq, for a command that then goes on in the fork.
+@asynccontextmanager
+async def forked(call: Call, conversation: ConversationRow, seq: int) -> AsyncGenerator[ChatPlace]:
+    """Fork one of the caller's conversations after a seq, for a chat of the block there.
+
+    The chat's message and the fork are seen at once; without the message there is no fork.
 
     Raises:
         Elsewhere: this node does not serve the agent.
         StateConflict: the agent was destroyed.
     """
     async with _copied(call, conversation, seq) as copy:
-        try:
-            row = await call.ask(AGENT, conversation.agent_id, ShowCopy(copy))
-        except NotOwner:
-            raise Elsewhere(conversation.agent_id, call) from None
-    call.core.forked.put_nowait(row.number)
-    return row
+        yield ChatPlace(copy.number, copy_of=conversation.number)
+    call.core.forked.put_nowait(copy.number)
 
 
 @asynccontextmanager

@@ -52,14 +52,14 @@ _NEWEST = 2**62
 class Saying:
     """What a door says to an agent for its client, and where.
 
-    Without `conversation`, `client_id` and `matches` a new conversation begins.
+    Without `fork`, `conversation`, `client_id` and `matches` a new conversation begins.
 
     Args:
         content: the text, 1 to 32,000 characters.
         conversation: the id of one of the caller's conversations with the agent.
         client_id: the client's own id of a conversation; the first use begins one.
         last_seq: the seq of that conversation's last message, if the text may only follow that one.
-        forks: `conversation` was forked for this message, so `client_id` is bound to it from now on.
+        fork: where it is said, if the caller has forked a conversation for it; `client_id` is bound to it then.
         earlier: the client's history before this message; a new conversation imports its newest messages.
         matches: whether to go on with the conversation whose whole text equals `earlier`.
         scope: the end user of the client; only conversations of the same one match.
@@ -72,7 +72,7 @@ class Saying:
     conversation: str | None = None
     last_seq: int | None = None
     client_id: str | None = None
-    forks: bool = False
+    fork: ChatPlace | None = None
     earlier: tuple[Earlier, ...] = ()
     matches: bool = False
     scope: str = ""
@@ -201,12 +201,13 @@ def _other_request() -> OtherRequest:
 async def _place_of(call: Call, agent_id: str, saying: Saying) -> ChatPlace:
     if saying.once:
         return ChatPlace(new_number(), begins=Beginning(saying.earlier[-IMPORTED:]), kept=False)
+    if saying.fork is not None:
+        return replace(saying.fork, binds=saying.client_id)
     if saying.conversation is not None:
         row = await own_conversation(call, saying.conversation)
         if row.agent_id != agent_id:
             raise no_such_conversation()
-        binds = saying.client_id if saying.forks else None
-        return ChatPlace(row.number, row.is_default, last_seq=saying.last_seq, binds=binds)
+        return ChatPlace(row.number, row.is_default, last_seq=saying.last_seq)
     store, user_id = call.core.store, call.user.user_id
     if saying.client_id is not None:
         for row in await store.read(_bound(user_id, agent_id, saying.client_id)):

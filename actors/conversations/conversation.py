@@ -19,7 +19,7 @@ from actors.idempotency.records import Receipt
 from actors.ids import new_id
 from actors.runtime.future import AsyncFuture
 from actors.runtime.mailbox import Progress
-from persistence import conversations, run_keys
+from persistence import conversation_copies, conversations, run_keys
 from persistence.agents import AgentRow
 from persistence.store import Store, Write
 
@@ -122,7 +122,8 @@ class Conversation:
     `key` names it among the agent's conversations in memory: the user's id for the default one, the number for another.
     `id` is its number, None until the default one is begun; `last_seq` counts its messages. One chat is answered at a
     time: while the conversation is not `loaded` or an engine is `at_work`, other chats wait in order. Nothing of a
-    conversation that is not `kept` is stored. `bound_as` is the client's own id under which it began.
+    conversation that is not `kept` is stored. `bound_as` is the client's own id under which it began. `copy_of` is set
+    while it is a copy, with messages, that its next unit shows.
     """
 
     user_id: str
@@ -138,6 +139,7 @@ class Conversation:
     kept: bool = True
     begins: Beginning | None = None
     bound_as: str | None = None
+    copy_of: int | None = None
     imported: tuple[Utterance, ...] = ()
     at_work: Chat | None = None
     open_units: int = 0
@@ -175,7 +177,9 @@ class Conversation:
 
     @property
     def to_import(self) -> int:
-        """The number of imported messages that its next unit stores."""
+        """The number of imported or copied messages that its next unit stores or shows."""
+        if self.copy_of is not None:
+            return self.last_seq
         return 0 if self.stored else len(self.imported)
 
     def take(self, store: Store, id: int, last_seq: int, newest: Newest) -> None:
@@ -203,6 +207,9 @@ class Conversation:
         writes = [append(id, message) for message in messages]
         if answers is not None:
             writes[-1] = append(id, messages[-1], answers)
+        if self.copy_of is not None:
+            self.copy_of = None
+            return [conversation_copies.finish(id), *writes]
         if self.stored:
             return writes
         self.stored = True

@@ -35,6 +35,8 @@ class ChatPlace:
         last_seq: the seq of its last message, if the chat may only follow that one.
         binds: the client's own id, which is bound to it with this chat.
         kept: whether its messages are stored; False for an answer without a conversation.
+        copy_of: the number of the conversation that it is a complete copy of; nobody sees it before this chat's
+            message is stored.
     """
 
     local: ClassVar[str] = "It is a part of SendChat."
@@ -45,6 +47,7 @@ class ChatPlace:
     last_seq: int | None = None
     binds: str | None = None
     kept: bool = True
+    copy_of: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,11 +68,11 @@ async def run_agent(request: RouteCall) -> RouteReply:
             events.begun(run)
 
         call.stream_to(events.piece, begun)
-        saying = await saying_of(call, agent, asked, name)
-        joined = None if saying.key is None else await under_way(call, saying.key)
-        if joined is None:
-            events.end(await talk(call, agent.id, saying))
-            return RouteReply()
+        async with saying_of(call, agent, asked, name) as saying:
+            joined = None if saying.key is None else await under_way(call, saying.key)
+            if joined is None:
+                events.end(await talk(call, agent.id, saying))
+                return RouteReply()
     events.begun(RunBegun(joined.id, joined.message, joined.conversation))
     async for piece in follow_run(call, joined.id):
         events.follow(piece)

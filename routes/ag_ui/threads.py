@@ -13,7 +13,7 @@ from actors.calls.conversation_targets import own_conversation
 from actors.commands.conversations import forked
 from actors.commands.runs import read_run
 from actors.commands.talk import KEY_MS, Saying, key_digest
-from actors.conversations.ids import conversation_id, run_of
+from actors.conversations.ids import run_of
 from actors.conversations.place import RunKey
 from actors.conversations.stored import from_row
 from actors.engines.options import EngineOptions
@@ -50,8 +50,9 @@ async def turn_to_say(call: Call, name: str) -> AsyncGenerator[Callable[[], None
         yield held.close
 
 
-async def saying_of(call: Call, agent: AgentRow, asked: Asked, name: str) -> Saying:
-    """Return what is said for a run, and where: in the thread's conversation, a fork of it, or a new one.
+@asynccontextmanager
+async def saying_of(call: Call, agent: AgentRow, asked: Asked, name: str) -> AsyncGenerator[Saying]:
+    """Make what is said for a run, and where: in the thread's conversation, a fork of it, or a new one.
 
     A message that is stored already begins a fork before it, to which the thread is bound then, unless this is its own
     run again.
@@ -70,18 +71,19 @@ async def saying_of(call: Call, agent: AgentRow, asked: Asked, name: str) -> Say
     bound_as = f"ag-ui {thread}" if thread.startswith("cnv_") else thread  # no client's own id has a space
     # A run is looked for after its message, because both are stored as one unit.
     if stored is not None and not await fetch(run_keys.of_key(digest, call.core.clock() - KEY_MS)):
-        require_answering(agent)  # before a fork that nothing would be said in
+        require_answering(agent)  # before the work on a fork that nothing would be said in
         row, message = stored
-        fork = await forked(call, row, message.seq - 1)
-        place = conversation_id(fork.number, agent_id)
-        return replace(saying, conversation=place, client_id=bound_as, forks=True)
+        async with forked(call, row, message.seq - 1) as fork:
+            yield replace(saying, fork=fork, client_id=bound_as)
+        return
     bound = await fetch(conversations.bound_to(user_id, agent_id, bound_as))
     if bound or bound_as == thread:
-        return replace(saying, client_id=bound_as)
+        yield replace(saying, client_id=bound_as)
+        return
     row = await own_conversation(call, thread)
     if row.agent_id != agent_id:
         raise no_such_conversation()
-    return replace(saying, conversation=thread)
+    yield replace(saying, conversation=thread)
 
 
 async def under_way(call: Call, key: RunKey) -> Run | None:

@@ -8,7 +8,7 @@ from actors.calls.conversation_targets import own_conversation
 from actors.commands.conversations import forked
 from actors.commands.runs import Run, read_run
 from actors.commands.talk import Saying, Talked, repeated, talk
-from actors.conversations.ids import conversation_id, number_of, run_of
+from actors.conversations.ids import number_of, run_of
 from actors.engines.options import estimated_usage
 from actors.errors import NotFound
 from persistence import deleted_responses
@@ -96,8 +96,8 @@ async def _talked(call: Call, agent_id: str, previous_id: str | None, saying: Sa
             return await talk(call, agent_id, replace(follows, last_seq=seq))
         except HistoryMoved:
             row = await own_conversation(call, previous.conversation)
-    fork = await forked(call, row, seq)
-    return await talk(call, agent_id, replace(follows, conversation=conversation_id(fork.number, agent_id)))
+    async with forked(call, row, seq) as fork:
+        return await talk(call, agent_id, replace(follows, fork=fork))
 
 
 async def _run_of(call: Call, response_id: str, param: str) -> Run:

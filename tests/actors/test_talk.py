@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 import pytest
 
-from actors.agents.messages import SendChat, SetOnline
+from actors.agents.conversation_messages import EraseConversation
+from actors.agents.messages import ReadAgent, SendChat, SetOnline
 from actors.calls.call import Call
+from actors.commands.conversations import forked
 from actors.commands.talk import IMPORTED, KEY_MS, Saying, Talked, key_digest, talk
 from actors.conversations.conversation import ChatSent, RunBegun
 from actors.conversations.ids import conversation_id, number_of
@@ -19,9 +21,11 @@ from actors.errors import EngineFailed, NotFound, StateConflict
 from actors.jobs.expiry import remove_expired
 from actors.sessions.messages import Caller
 from actors.users.messages import CreateAgent
-from persistence import conversations
+from persistence import conversations, own_conversations
+from persistence.conversations import ConversationRow
 from persistence.store import Query
 from persistence.users import UserRow
+from tests.gateways.gate import Gate
 from tests.gateways.scripted import ScriptedEngine
 from tests.support.clock import MovableClock
 from tests.support.core import make_user, open_core
@@ -86,6 +90,68 @@ def history(*turns: Talked) -> tuple[Earlier, ...]:
 
 
 # where a message goes
+
+
+async def shown(room: Room) -> list[int]:
+    """List the numbers of the conversations that the user sees."""
+    listed = await room.core.store.fetch(own_conversations.listed(room.user.id, None, 2**62, None, 9))
+    return [row.number for _, row in listed]
+
+
+async def source_of(room: Room, content: str = "Where is the Moon?") -> ConversationRow:
+    """Begin a conversation with a message, and return it."""
+    number = number_of((await room.say(content)).conversation or "")
+    assert number is not None
+    return (await room.core.store.fetch(conversations.of_user(number, room.user.id)))[0]
+
+
+async def test_a_fork_is_seen_with_the_message_for_which_it_is_made(room: Room):
+    source = await source_of(room)
+    async with forked(room.call(), source, 2) as fork:
+        assert await shown(room) == [source.number]
+        said = await room.say("Is it far?", fork=fork, client_id="mine")
+    assert await shown(room) == [fork.number, source.number]
+    assert [text for _, text in await room.texts(said.conversation)][::2] == ["Where is the Moon?", "Is it far?"]
+    on = await room.say("Really?", client_id="mine")
+    assert on.conversation == said.conversation
+    assert len(await room.texts(said.conversation)) == 6
+    view = await room.core.directory.ask("agent", room.agent, ReadAgent(room.user.id))
+    assert view.messages == 8
+
+
+async def test_a_fork_in_which_nothing_is_said_is_none(room: Room):
+    source = await source_of(room)
+
+    async def refused(upto: int) -> None:
+        async with forked(room.call(), source, upto) as fork:
+            await room.core.directory.ask("agent", room.agent, SetOnline(room.user.id, False))
+            await room.say("Is it far?", fork=fork)
+
+    for upto in (0, 2):
+        with pytest.raises(StateConflict):
+            await refused(upto)
+        await room.core.directory.ask("agent", room.agent, SetOnline(room.user.id, True))
+    assert await room.conversations() == 1
+
+
+async def test_a_fork_goes_with_its_source_and_disturbs_nobody(scripted: Room, tmp_path: Path):
+    source = await source_of(scripted, "say:One")
+    gate = Gate(tmp_path / "gate")
+    other = asyncio.create_task(scripted.say(f"wait:{gate} say:Two"))
+    await gate.reached()
+
+    async def erased_meanwhile() -> None:
+        async with forked(scripted.call(), source, 2) as fork:
+            saying = asyncio.create_task(scripted.say("say:Three", fork=fork))
+            await asyncio.sleep(0)  # the agent begins to load the fork
+            await scripted.core.directory.ask("agent", scripted.agent, EraseConversation(source))
+            await saying
+
+    with pytest.raises(NotFound):
+        await erased_meanwhile()
+    gate.open()
+    assert (await other).reply.content == "Two"
+    assert await scripted.conversations() == 1
 
 
 async def test_a_message_without_a_history_begins_a_conversation(room: Room):

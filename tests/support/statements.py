@@ -649,6 +649,7 @@ OWN_TALK = (
     call(conversations.page_after, 7, 0, 9),
     call(conversations.of_user, 7, "usr_1"),
     call(conversations.numbered, 7, "agt_1", "usr_1"),
+    call(conversations.numbered, 7, "agt_1", "usr_1", 1),
     call(conversation_copies.left_before, 8),
     call(conversation_copies.left_before, 7),
     call(conversation_copies.drop, 1),
