@@ -65,7 +65,7 @@ export function Tiles({ figures }) {
     "Loop lag": duration(figures.loop_lag_ms),
     Actors: number(countOf(figures.actors)),
     Memory: bytes(figures.memory_bytes),
-    "Stream readers": number(figures.readers),
+    Readers: number(figures.readers),
     Deliveries: number(figures.deliveries.in_flight),
   };
   return html`<dl class="live-tiles">
