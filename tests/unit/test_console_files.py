@@ -91,3 +91,10 @@ def test_every_module_and_style_sheet_is_used():
         used |= found
         todo += [file for file in found if APP in file.parents]
     assert [relative(file) for file in (*MODULES, *STYLES) if file not in used] == []
+
+
+def test_every_page_is_documented():
+    routes = re.findall(r"path: \"(/[^\"]+)\"", (APP / "routes.js").read_text(encoding="utf-8"))
+    documented = re.findall(r"\| `(/console[^`]*)` \|", (CHECKOUT / "docs" / "console.md").read_text(encoding="utf-8"))
+    in_capitals = {re.sub(r":(\w+)\??", lambda part: part.group(1).upper(), path) for path in routes}
+    assert in_capitals <= set(documented)
