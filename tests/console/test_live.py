@@ -6,6 +6,7 @@ import io
 import re
 from pathlib import Path
 
+import pytest
 from playwright.async_api import Page, expect
 
 from tests.support.console import PHONE, Console, fits_its_width, no_serious_violations
@@ -49,6 +50,47 @@ async def test_it_shows_a_load_as_it_runs(console: Console, auditor: Client, use
     resident = float(re.search(r"^process_resident_memory_bytes ([\d.e+]+)$", memory, re.MULTILINE)[1])  # type: ignore[index]
     shown = await tile(page, "Memory").inner_text()
     assert 0.5 < float(shown.removesuffix(" MB")) * 1024**2 / resident < 2
+
+
+async def acknowledged(user: Client, agents: list[str], seconds: float, per_second: float | None = None) -> int:
+    """Chat with each agent for some seconds, as fast as it answers or at a rate in all; return the number of chats."""
+    now = asyncio.get_running_loop().time
+    end, chats = now() + seconds, 0
+
+    async def talker(number: int, agent: str) -> None:
+        nonlocal chats
+        due = now() + (0 if per_second is None else number / per_second)
+        while now() < end:
+            if per_second is not None:
+                await asyncio.sleep(due - now())
+                due += len(agents) / per_second
+            (await user.command("AP_Chat", target={"agent": agent}, content="How are you today?")).ok()
+            chats += 1
+
+    await asyncio.gather(*(talker(number, agent) for number, agent in enumerate(agents)))
+    return chats
+
+
+@pytest.mark.soak
+async def test_it_goes_on_under_half_of_the_load_that_the_gateway_bears(
+    console: Console, auditor: Client, user: Client, unique: str
+):
+    await on_plan(user, "enterprise")
+    agents = [f"{unique}-agent{number}" for number in range(8)]
+    for agent in agents:
+        await user.agent(agent)
+    most = await acknowledged(user, agents, 5) / 5
+    page = await console.window(auditor, "/console/live")
+    await expect(tile(page, "Memory")).to_be_visible()
+    chats = await acknowledged(user, agents, 30, most / 2)
+    assert chats >= 0.9 * 30 * most / 2
+    async with page.expect_download() as download:
+        await page.get_by_role("button", name="CSV").click()
+    text = await asyncio.to_thread(Path(await (await download.value).path()).read_text, encoding="utf-8")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    shown = sum(float(row["AP_Chat_rate"] or 0) for row in rows)
+    assert len(rows) >= 25
+    assert shown >= 0.8 * chats
 
 
 async def test_marks_and_all_figures_are_in_the_csv(console: Console, auditor: Client):
