@@ -17,7 +17,7 @@ import pytest
 import parley_client.webhooks
 from clients.generator.services import FILES
 from parley_client import AsyncParley, Parley
-from tests.support.client_world import PASSWORD, World, opened, removed
+from tests.support.client_world import PASSWORD, registered, removed
 from tests.support.gateway import INTERNAL_SECRET, GatewayProcess
 
 CLIENTS = (AsyncParley(), Parley())
@@ -45,25 +45,27 @@ SAMPLE_ID = re.compile(r"\b(cnv|run|key|whe|dlv|doc)_067b9c1c8e40a5f13d5e8f0b6c2
 class Scene:
     """What is there when an example runs: users, who calls (None: nobody), and the ids that stand for the samples'."""
 
-    world: World
+    owner: AsyncParley
+    another: AsyncParley | None = None
     caller: str | None = USER
     ids: dict[str, str] = field(default_factory=dict)
 
     @property
-    def owner(self) -> AsyncParley:
-        return self.world.owner
-
-    @property
     def guest(self) -> AsyncParley:
-        return self.world.guest
+        assert self.another is not None
+        return self.another
 
 
 Preparation = Callable[[Scene], Awaitable[None]]
 
 
 async def nobody(scene: Scene) -> None:
-    await removed(scene.owner.url, USER, GUEST)
+    await removed(scene.owner.url, USER)
     scene.caller = None
+
+
+async def guest(scene: Scene) -> None:
+    scene.another = await registered(scene.owner.url, GUEST, AGENTS[GUEST])
 
 
 async def as_guest(scene: Scene) -> None:
@@ -151,21 +153,24 @@ OF_GROUPS: dict[str, tuple[Preparation, ...]] = {
 }
 PREPARED: dict[str, tuple[Preparation, ...]] = {
     "users.create": (nobody,),
-    "agents.add": (as_guest,),
-    "agents.remove": (as_guest, on_roster),
+    "agents.add": (guest, as_guest),
+    "agents.remove": (guest, as_guest, on_roster),
     "agents.create": (no_scout,),
     "agents.history": (conversation,),
     "domains.create": (),
-    "domains.invite": (guests_domain, as_guest),
-    "domains.join": (guests_domain,),
-    "domains.leave": (guests_domain, joined),
-    "domains.kick": (guests_domain, joined, as_guest),
-    "domains.ban": (guests_domain, joined, as_guest),
-    "domains.unban": (guests_domain, banned, as_guest),
+    "domains.invite": (guest, guests_domain, as_guest),
+    "domains.join": (
+        guest,
+        guests_domain,
+    ),
+    "domains.leave": (guest, guests_domain, joined),
+    "domains.kick": (guest, guests_domain, joined, as_guest),
+    "domains.ban": (guest, guests_domain, joined, as_guest),
+    "domains.unban": (guest, guests_domain, banned, as_guest),
     "zones.destroy": (domain, nightly),
     "banks.create": (),
-    "banks.accept": (offered,),
-    "banks.unload": (offered, accepted),
+    "banks.accept": (guest, offered),
+    "banks.unload": (guest, offered, accepted),
     "stream_zone": (domain,),
 }
 
@@ -230,10 +235,13 @@ async def ran(example: str, how: str, url: str, user: str | None) -> Any:
 
 @pytest.fixture
 async def scene(gateway: GatewayProcess) -> AsyncIterator[Scene]:
-    world = await opened(gateway.base, USER, GUEST)
-    yield Scene(world)
-    await world.close()
-    await removed(gateway.base, USER, GUEST)
+    made = Scene(await registered(gateway.base, USER, AGENTS[USER]))
+    yield made
+    await made.owner.close()
+    await removed(gateway.base, USER)
+    if made.another is not None:
+        await made.another.close()
+        await removed(gateway.base, GUEST)
 
 
 @pytest.mark.parametrize("how", HOW)

@@ -24,16 +24,18 @@ class World:
 
 async def opened(base: str, owner: str = "lovelace", guest: str = "babbage") -> World:
     """Register two users, each with an agent that is online."""
-    made: list[AsyncParley] = []
-    for user, agent in ((owner, "scout"), (guest, "marlow")):
-        client = AsyncParley(base)
-        await client.users.create(user, PASSWORD)
-        await client.log_on(user, PASSWORD)
-        await client.agents.create(agent, "Finds things", profile="I know the Moon.", access="public")
-        await client.agents.log_on(agent)
-        await client.agents.select(agent)
-        made.append(client)
-    return World(*made)
+    return World(await registered(base, owner, "scout"), await registered(base, guest, "marlow"))
+
+
+async def registered(base: str, user: str, agent: str) -> AsyncParley:
+    """Register a user with an agent that is online and selected."""
+    client = AsyncParley(base)
+    await client.users.create(user, PASSWORD)
+    await client.log_on(user, PASSWORD)
+    await client.agents.create(agent, "Finds things", profile="I know the Moon.", access="public")
+    await client.agents.log_on(agent)
+    await client.agents.select(agent)
+    return client
 
 
 async def removed(base: str, *users: str) -> None:
