@@ -1,6 +1,8 @@
 """The Python examples of the documentation run against the gateway."""
 
+import os
 import re
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -8,7 +10,9 @@ from typing import Any
 import pytest
 
 from parley_client import Parley
+from tests.support.client_world import PASSWORD
 from tests.support.gateway import CHECKOUT, GatewayProcess
+from tests.support.terminal import END_OF_INPUT, on_a_terminal, recorded
 
 ADDRESS = "http://127.0.0.1:8000"
 
@@ -54,3 +58,28 @@ def test_the_examples_of_the_guide_run(
         closing.join()
     assert "noether Saturn is up." in capsys.readouterr().out
     assert follow.reason == "domain destroyed"
+
+
+def test_the_recording_of_the_readme_is_what_a_terminal_shows(gateway: GatewayProcess, tmp_path: Path) -> None:
+    (text,) = re.findall(r"```console\n(.*?)```", (CHECKOUT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    session = recorded(text)
+    assert [command.arguments[:2] for command in session] == [
+        ["parley", "login"],
+        ["parley", "agents"],
+        ["parley", "chat"],
+    ]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
+    environment = kept | {
+        "PARLEY_URL": gateway.base,
+        "PYTHONPATH": str(CHECKOUT / "clients" / "python" / "src"),
+        "XDG_CONFIG_HOME": str(tmp_path),
+        "TERM": "xterm",
+        "COLUMNS": "200",
+    }
+    for command in session:
+        typed = [("> ", line.removeprefix("> ") + "\n") for line in command.lines if line.startswith("> ")]
+        typed.append(("> ", END_OF_INPUT) if typed else ("Password: ", f"{PASSWORD}\n"))
+        _, *arguments = command.arguments
+        status, shown = on_a_terminal((sys.executable, "-m", "parley_client", *arguments), typed, environment)
+        assert status == 0, shown
+        assert command.matches(shown), shown
