@@ -14,6 +14,7 @@ from parley_client._sync.event_stream import EventStream
 from parley_client._sync.figure_stream import FigureStream
 from parley_client._sync.pages import Pages
 from parley_client._sync.streams import ChatStream, ZoneStream
+from parley_client._version import __version__
 from parley_client.answers import (
     Answer,
     ChatDelta,
@@ -29,6 +30,7 @@ from parley_client.errors import (
     BadSignature,
     EntityError,
     GatewayError,
+    InvalidSetting,
     LimitError,
     NoConnection,
     ParleyError,
@@ -56,6 +58,7 @@ __all__ = [
     "FigureStream",
     "Figures",
     "GatewayError",
+    "InvalidSetting",
     "LimitError",
     "NoConnection",
     "Page",
@@ -70,5 +73,6 @@ __all__ = [
     "ZoneMembership",
     "ZoneMessage",
     "ZoneStream",
+    "__version__",
     "encode",
 ]

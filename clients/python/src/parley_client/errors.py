@@ -2,6 +2,7 @@
 
 ParleyError
 ├── NoConnection        no whole answer arrived; `may_be_done` tells whether the call may have been carried out
+├── InvalidSetting      an address or a key that can't be right; also a ValueError
 ├── UnexpectedAnswer    an answer that no gateway of this version gives
 ├── BadSignature        a delivery that the endpoint's secret did not sign, or an old one
 └── Refused             the gateway answered with an error: code, note, request_id, retry_after
@@ -12,6 +13,7 @@ ParleyError
     └── GatewayError    5xxx: the gateway, its storage or the chat engine
 """
 
+from functools import partial
 from typing import Any
 
 
@@ -30,6 +32,13 @@ class NoConnection(ParleyError):
     def __init__(self, message: str, *, may_be_done: bool) -> None:
         super().__init__(message)
         self.may_be_done = may_be_done
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), may_be_done=self.may_be_done), self.args
+
+
+class InvalidSetting(ParleyError, ValueError):
+    """An address or a key that can't be right; nothing was sent."""
 
 
 class UnexpectedAnswer(ParleyError):
@@ -54,12 +63,15 @@ class Refused(ParleyError):
     def __init__(
         self, code: int, note: str, http_code: int, request_id: str | None = None, retry_after: float | None = None
     ) -> None:
-        super().__init__(f"{code}: {note}")
+        super().__init__(code, note, http_code, request_id, retry_after)
         self.code = code
         self.note = note
         self.http_code = http_code
         self.request_id = request_id
         self.retry_after = retry_after
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.note}" + (f" (request {self.request_id})" if self.request_id else "")
 
 
 class RequestError(Refused):

@@ -1,7 +1,6 @@
 # Made by `make client` from parley_client/_async: don't edit.
 """The client: a gateway's address, a credential, and the groups of services."""
 
-import os
 import uuid
 from types import TracebackType
 from typing import Any, Self
@@ -10,6 +9,7 @@ import httpx2
 
 from parley_client._repeating import CHAT_S, ONCE, Call, Repeats
 from parley_client._services import PUBLIC, READING
+from parley_client._settings import HEADERS, key_of, tls, url_of
 from parley_client._sync.admin import Admin
 from parley_client._sync.agents import Agents
 from parley_client._sync.banks import Banks
@@ -26,11 +26,8 @@ from parley_client._sync.transport import Transport
 from parley_client._sync.users import Users
 from parley_client._sync.webhook_endpoints import WebhookEndpoints
 from parley_client._sync.zones import Zones
-from parley_client._tls import tls
 from parley_client.answers import Answer, answer_of
 from parley_client.records import Session
-
-URL = "http://127.0.0.1:8000"
 
 
 class Parley:
@@ -45,6 +42,9 @@ class Parley:
         max_wait: the longest Retry-After in seconds for which a call waits; beyond it the refusal is raised.
         internal_secret: the gateway's INTERNAL_SECRET; `admin` sends it in place of the key.
         http: an httpx2 client to use, for proxies or certificates of one's own. It is closed with this client.
+
+    Raises:
+        InvalidSetting: the address or the key can't be right.
 
     Example:
         with Parley("http://127.0.0.1:8000", "plk_...") as client:
@@ -63,9 +63,9 @@ class Parley:
         internal_secret: str | None = None,
         http: httpx2.Client | None = None,
     ) -> None:
-        http = http or httpx2.Client(verify=tls())
-        http.base_url = (url or os.environ.get("PARLEY_URL") or URL).rstrip("/")
-        self._key = key or os.environ.get("PARLEY_API_KEY") or None
+        address, self._key = url_of(url), key_of(key)
+        http = http or httpx2.Client(verify=tls(), headers=HEADERS)
+        http.base_url = address
         self._internal_secret = internal_secret
         self._bus = f"/demo/v1/{brand}/tps"
         self._timeout = timeout

@@ -1,0 +1,45 @@
+"""What a client is made with: its address, its credential, and the defaults of its connections."""
+
+import os
+import platform
+import ssl
+from functools import cache
+from urllib.parse import urlsplit
+
+import httpx2
+
+from parley_client._version import __version__
+from parley_client.errors import InvalidSetting
+
+URL = "http://127.0.0.1:8000"
+HEADERS = {"User-Agent": f"parley-client/{__version__} Python/{platform.python_version()}"}
+
+
+def url_of(given: str | None) -> str:
+    """Return the gateway's address: the given one, else PARLEY_URL, else the default.
+
+    Raises:
+        InvalidSetting: it is no address of a web server.
+    """
+    url = (given or os.environ.get("PARLEY_URL") or URL).strip().rstrip("/")
+    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+        raise InvalidSetting(f"the gateway's address must be like {URL}, not {url}")
+    return url
+
+
+def key_of(given: str | None) -> str | None:
+    """Return the credential: the given one, else PARLEY_API_KEY, else None.
+
+    Raises:
+        InvalidSetting: it can't be sent in a header. The message doesn't hold it.
+    """
+    key = (given or os.environ.get("PARLEY_API_KEY") or "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise InvalidSetting("the key has characters that no key has; is it an API key, whole and alone?")
+    return key or None
+
+
+@cache
+def tls() -> ssl.SSLContext:
+    """Return the context that httpx2 makes by default, made once: reading the certificates takes 30 ms."""
+    return httpx2.create_ssl_context()

@@ -1,0 +1,95 @@
+"""What a client is made with, and what its errors say."""
+
+import asyncio
+import pickle
+import ssl
+
+import pytest
+
+import parley_client
+from config.version import VERSION
+from parley_client import AccessError, AsyncParley, InvalidSetting, NoConnection, Parley, ParleyError
+from parley_client._settings import tls
+from parley_client.errors import refused
+from tests.support.gateway import CHECKOUT, GatewayProcess
+from tests.support.receiver import raw_server
+
+
+@pytest.mark.parametrize("url", ["localhost:8000", "ftp://localhost", "http://", "/demo/v1"])
+def test_an_address_that_is_none_is_refused_at_once(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InvalidSetting, match="the gateway's address must be like http"):
+        Parley(url)
+    monkeypatch.setenv("PARLEY_URL", url)
+    with pytest.raises(ValueError, match="must be like"):
+        AsyncParley()
+
+
+@pytest.mark.parametrize("key", ["plk_secr\net", "plk_sécret", "plk_\x00secret"])
+def test_a_key_that_no_header_takes_is_refused_and_not_shown(key: str) -> None:
+    with pytest.raises(InvalidSetting) as error:
+        Parley(key=key)
+    assert "secr" not in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_the_line_break_after_a_key_from_a_file_does_no_harm(
+    gateway: GatewayProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Parley(gateway.base) as visitor:
+        key = visitor.keys.sandbox().key
+    monkeypatch.setenv("PARLEY_API_KEY", f"{key}\n")
+    with Parley(f" {gateway.base}/\n") as client:
+        assert client.users.read().name.startswith("sandbox-")
+
+
+def test_a_request_that_can_t_be_sent_is_tried_once(gateway: GatewayProcess) -> None:
+    with Parley(gateway.base, "plk_x", tries=1_000) as client, pytest.raises(NoConnection) as error:
+        client.agents.create("courier", "Carries", idempotency_key="two\nlines")
+    assert not error.value.may_be_done
+    assert "lines" not in str(error.value)
+
+
+async def test_a_client_says_who_it_is() -> None:
+    heads: list[str] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append((await reader.readuntil(b"\r\n\r\n")).decode().lower())
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")
+        await writer.drain()
+
+    async with raw_server(answer) as port, AsyncParley(f"http://127.0.0.1:{port}") as client:
+        assert await client.request("GET", "/api/health") == {}
+    assert f"user-agent: parley-client/{parley_client.__version__} python/3." in heads[0]
+
+
+def test_clients_share_the_certificates_that_they_trust() -> None:
+    assert tls() is tls()
+    assert (tls().verify_mode, tls().check_hostname) == (ssl.CERT_REQUIRED, True)
+
+
+def test_an_error_says_code_note_and_request(gateway: GatewayProcess) -> None:
+    with Parley(gateway.base) as client, pytest.raises(AccessError) as error:
+        client.users.read()
+    assert error.value.request_id
+    assert str(error.value) == f"2000: {error.value.note} (request {error.value.request_id})"
+    status = {"internal_code": 3000, "http_code": 404, "note": "There is no such agent."}
+    assert str(refused(status)) == "3000: There is no such agent."
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        refused({"internal_code": 4000, "http_code": 429, "note": "Enough for today."}, "r-1", 7.0),
+        NoConnection("POST http://127.0.0.1:9: refused", may_be_done=True),
+        InvalidSetting("the key"),
+    ],
+)
+def test_an_error_crosses_processes_whole(error: ParleyError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+
+
+def test_the_package_has_the_version_and_the_licence_of_the_gateway() -> None:
+    assert parley_client.__version__ == VERSION
+    licences = [(folder / "LICENSE").read_bytes() for folder in (CHECKOUT, CHECKOUT / "clients" / "python")]
+    assert licences[0] == licences[1]
