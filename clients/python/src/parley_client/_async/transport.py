@@ -16,9 +16,6 @@ CONNECT_S = 10.0
 _UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
 """Failures before anything was sent."""
 
-_HOPELESS = (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol)
-"""Failures of requests that can't be sent, such as one with a line break in a header."""
-
 
 class AsyncTransport:
     """Sends calls to one gateway, and repeats them as far as that is safe."""
@@ -103,20 +100,21 @@ class AsyncTransport:
             error, response = trouble.error, trouble.response
             passes = may_repeat(trouble.error, response.status_code, call)
             wait = repeats.wait_after(tries, retry_after(response.headers)) if passes else None
+        elif isinstance(trouble, httpx2.LocalProtocolError):  # its text holds the header, which may be a secret
+            raise NoConnection(f"{self._place_of(call)}: a header can't be sent as it is", may_be_done=False) from None
         else:
-            hopeless = isinstance(trouble, _HOPELESS)
-            unsent = hopeless or isinstance(trouble, _UNSENT)
-            said = (
-                "a header can't be sent" if hopeless else str(trouble) or type(trouble).__name__
-            )  # it may be a secret
-            error = NoConnection(f"{call.method} {self.http.base_url.join(call.path)}: {said}", may_be_done=not unsent)
-            again = (unsent or call.repeatable) and not hopeless
-            wait = repeats.wait_after(tries, None) if again else None
+            unsent = isinstance(trouble, _UNSENT)
+            said = str(trouble) or type(trouble).__name__
+            error = NoConnection(f"{self._place_of(call)}: {said}", may_be_done=not unsent)
+            wait = repeats.wait_after(tries, None) if unsent or call.repeatable else None
         if wait is None:
             raise error from (None if isinstance(trouble, Passing) else trouble)
         if told is not None:
             told(error, wait)
         await async_sleep(wait)
+
+    def _place_of(self, call: Call) -> str:
+        return f"{call.method} {self.http.base_url.join(call.path)}"
 
 
 class Passing(Exception):
