@@ -112,6 +112,7 @@ class Watch:
         self._seen: dict[Change, int] = {}
         self._subscribed: dict[str, _Subscription] = {}
         self._hinted: set[str] = set()
+        self._redacted: set[str] = set()
         self._told: dict[Change, None] = {}
         self._look_at_lists = bool(lists)
         self._woken = asyncio.Event()
@@ -132,6 +133,12 @@ class Watch:
     def uris(self) -> list[str]:
         """The resources that are watched."""
         return list(self._subscribed)
+
+    def redacted(self, uri: str) -> bool:
+        """Return whether messages of a zone may have been redacted since the last call, for readers of its stream."""
+        was_redacted = uri in self._redacted
+        self._redacted.discard(uri)
+        return was_redacted
 
     async def start(self) -> None:
         """Look at the lists as they are now; later changes of them are told."""
@@ -165,6 +172,7 @@ class Watch:
         if subscription is not None:
             subscription.leave()
             self._hinted.discard(uri)
+            self._redacted.discard(uri)
             self._told.pop(Change("updated", uri), None)
 
     async def _attach(self, uri: str, subscription: _Subscription) -> None:
@@ -178,9 +186,14 @@ class Watch:
         if found.zone_id is None:
             subscription.leave = self._core.changes.watch(found.key, changed)
             return
+
+        def redacted() -> None:
+            self._redacted.add(uri)
+            changed()
+
         reader = ZoneWatcher(self._core.streams, found, self._call(), changed)
         self._core.streams.add(reader)
-        redactions = self._core.changes.watch(found.key, changed)  # these are no events
+        redactions = self._core.changes.watch(found.key, redacted)  # these are no events
 
         def leave() -> None:
             redactions()

@@ -11,6 +11,7 @@ const OPERATE = "Operate";
 export const ROUTES = [
   { path: "/console", title: "Home", icon: "home", group: "", page: () => import("./pages/home.js") },
   { path: "/console/chat/:agent?/:conversation?", title: "Chat", icon: "chat", group: WORKSPACE, page: () => import("./pages/chat.js") },
+  { path: "/console/zones/:domain?/:zone?", title: "Zones", icon: "zones", group: WORKSPACE, page: () => import("./pages/zones.js") },
   { path: "/console/explorer/:service?", title: "Bus explorer", icon: "explorer", group: BUILD, page: () => import("./pages/explorer.js") },
   { path: "/console/live", title: "Live", icon: "live", group: OPERATE, role: "auditor", page: () => import("./pages/live.js") },
   {

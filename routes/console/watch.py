@@ -5,7 +5,7 @@ from typing import Annotated
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-from actors.commands.watching import Change, watch_of
+from actors.commands.watching import Change, Watch, watch_of
 from actors.errors import InvalidField
 from routes.bus.server_sent_events import named_event
 from routes.gateway.route import Route, RouteCall, RouteReply
@@ -55,7 +55,7 @@ async def stream_changes(request: RouteCall) -> RouteReply:
             await watch.subscribe(f"{kind} {name}", kind, parts)
         answer.begin(failure=lambda _: b"")
         while (changes := await watch.next(HEARTBEAT_S)) is not None:
-            answer.send(b"".join(map(_written, changes)) or STILL_HERE)
+            answer.send(b"".join(_written(watch, change) for change in changes) or STILL_HERE)
             if not await answer.flushed(SLOW_S):
                 return RouteReply()
         answer.send(named_event("end", orjson.dumps({"reason": watch.reason})))
@@ -64,9 +64,10 @@ async def stream_changes(request: RouteCall) -> RouteReply:
     return RouteReply()
 
 
-def _written(change: Change) -> bytes:
+def _written(watch: Watch, change: Change) -> bytes:
     kind, _, name = change.uri.partition(" ")
-    return named_event("changed", orjson.dumps({"kind": kind, "name": name}))
+    redacted = {"redacted": True} if watch.redacted(change.uri) else {}
+    return named_event("changed", orjson.dumps({"kind": kind, "name": name} | redacted))
 
 
 ROUTE = Route(

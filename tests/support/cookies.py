@@ -76,8 +76,8 @@ class Hints:
         async with asyncio.timeout(20):
             return await self.events.get()
 
-    async def changed(self, kind: str, name: str) -> None:
-        assert await self.next() == ("changed", {"kind": kind, "name": name})
+    async def changed(self, kind: str, name: str, **more: bool) -> None:
+        assert await self.next() == ("changed", {"kind": kind, "name": name, **more})
 
     async def all_of(self, *changes: tuple[str, str]) -> None:
         """Wait until all of these have changed, in any order; others may come between them."""

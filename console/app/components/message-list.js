@@ -81,9 +81,9 @@ function Older({ older, frame, none }) {
 
 /** A field for a message, with its button: Enter sends, Shift and Enter makes a line. onSend(text) may refuse with false.
  *
- * `keys(event)` sees keys first; the field's element is in `field.current`.
+ * `keys(event)` sees keys first; the field's element is in `field.current`, `about` are further attributes of it.
  */
-export function Composer({ label, text, onText, onSend, field, keys, disabled = false, placeholder, children }) {
+export function Composer({ label, text, onText, onSend, field, keys, about = {}, disabled = false, placeholder, children }) {
   const own = useRef(null);
   const area = field ?? own;
   const send = () => {

@@ -10,8 +10,10 @@ const MARKS = {
   imported: ["neutral", "imported", "It comes from another client's history."],
 };
 
-/** A message with its author, time, mark and sources; `writing` shows that its text is still arriving. */
-export function Message({ message, own, writing = false, children }) {
+/** A message with its author, time, mark and sources; `writing` shows that its text is still arriving;
+ * `@name` of `names` stands out.
+ */
+export function Message({ message, own, writing = false, names = [], children }) {
   const { role, name, at, content, mark, sources = [] } = message;
   const [kind, word, meaning] = MARKS[mark] ?? [];
   return html`<article class=${`message ${own ? "own" : role}`} aria-label=${`${name}${at ? "" : ", now"}`} aria-busy=${writing ? "true" : undefined}>
@@ -24,7 +26,7 @@ export function Message({ message, own, writing = false, children }) {
       </header>
       <div class="message-text">${content === "" && writing
         ? html`<p class="writing"><span class="spinner" aria-hidden="true"></span>${writing}</p>`
-        : html`<${RichText} text=${content} />`}${content !== "" && writing && html`<span class="caret" aria-hidden="true"></span>`}</div>
+        : html`<${RichText} text=${content} names=${names} />`}${content !== "" && writing && html`<span class="caret" aria-hidden="true"></span>`}</div>
       <${Sources} sources=${sources} />
       ${children}
     </div>

@@ -1,21 +1,31 @@
 import { html } from "../lib/preact.js";
 
+const MENTION = /(@[A-Za-z0-9][A-Za-z0-9_.-]*[A-Za-z0-9])/;
 const FENCE = /^```[^\n]*\n([\s\S]*?)(?:\n```[ \t]*$|$(?![\s\S]))/m;
 const INLINE = /(`[^`\n]+`|https?:\/\/[^\s<>"'`]+[^\s<>"'`.,;:!?)\]])/;
 
-/** A text of somebody else: blocks between ``` as code, `words` as code, addresses as links; all else as it is. */
-export function RichText({ text }) {
+/** A text of somebody else: blocks between ``` as code, `words` as code, addresses as links; all else as it is.
+ *
+ * Mentions of `names` stand out.
+ */
+export function RichText({ text, names }) {
   return blocksOf(text).map(([kind, block], at) =>
-    kind === "code" ? html`<pre key=${at} tabindex="0"><code>${block}</code></pre>` : html`<div class="text" key=${at}><${Inline} text=${block} /></div>`);
+    kind === "code" ? html`<pre key=${at} tabindex="0"><code>${block}</code></pre>` : html`<div class="text" key=${at}><${Inline} text=${block} names=${names} /></div>`);
 }
 
 /** One line of text, with `words` as code and addresses as links. */
-export function Inline({ text }) {
+export function Inline({ text, names = [] }) {
   return text.split(INLINE).map((part, at) => {
-    if (at % 2 === 0) return part;
+    if (at % 2 === 0) return names.length > 0 ? mentionsIn(part, names) : part;
     if (part.startsWith("`")) return html`<code key=${at}>${part.slice(1, -1)}</code>`;
     return html`<a key=${at} href=${part} target="_blank" rel="noopener noreferrer nofollow">${part}</a>`;
   });
+}
+
+function mentionsIn(text, names) {
+  const known = new Set(names.map((name) => name.toLowerCase()));
+  return text.split(MENTION).map((part, at) =>
+    at % 2 === 1 && known.has(part.slice(1).toLowerCase()) ? html`<span key=${at} class="mention">${part}</span>` : part);
 }
 
 function blocksOf(text) {

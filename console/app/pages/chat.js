@@ -7,9 +7,13 @@ import { useLoad } from "../lib/load.js";
 import { html, useEffect, useMemo, useRef, useState } from "../lib/preact.js";
 import { Link, setQuery, to } from "../lib/router.js";
 import { session } from "../lib/session.js";
+import { useWatch } from "../lib/watch.js";
 import { Agents, State, Unavailable } from "./chat/agents.js";
 import { useConversation } from "./chat/conversation.js";
 import { ConversationMenu, Conversations, isCurrent, titleOf } from "./chat/conversations.js";
+import { useSpaced } from "./chat/spaced.js";
+
+const READS_EVERY_MS = 3000;
 
 /** Private conversations with agents: replies arrive as they are written, with their sources. */
 export default function Chat({ params, query }) {
@@ -66,6 +70,8 @@ function Talk({ name, agent, data, current, pages, seq }) {
   const working = talk.runs.filter(({ state }) => state === "working");
   const wanted = useWanted(talk, Number(seq ?? 0));
   useFocusAgain(field, working.length);
+  const readAgain = useSpaced(READS_EVERY_MS, talk.refresh);
+  useWatch({ banks: banksOf(talk.messages) }, readAgain);
 
   return html`<section class="talk-main" aria-label=${`Chat with ${name}`}>
     <header class="talk-head">
@@ -88,6 +94,10 @@ function Talk({ name, agent, data, current, pages, seq }) {
     </footer>
   </section>`;
 }
+
+/** The banks that are quoted: when something in them is censored, what is shown is read again. */
+const banksOf = (messages) =>
+  [...new Set(messages.flatMap(({ sources }) => sources.map(({ bank }) => bank)).filter(Boolean))].sort();
 
 /** The conversation's record: that of the list, else read by itself where the list hasn't got so far. */
 function useRecord(listed, current) {

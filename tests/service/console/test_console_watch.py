@@ -54,9 +54,11 @@ async def test_messages_of_a_zone_are_told_and_so_are_those_that_a_censoring_red
         await hints.changed("zone", f"{domain}/lobby")
         assert await hints.nothing()
         (await owner.command("MB_Censor", target={"bank": bank}, vx={"name": "moon"})).ok()
-        await hints.changed("zone", f"{domain}/lobby")
+        await hints.changed("zone", f"{domain}/lobby", redacted=True)
         assert "384,400" not in str((await page.command("ZN_Read", target=zone)).ok().content)
         assert await hints.nothing()
+        (await post(owner, domain, "Hello again")).ok()
+        await hints.changed("zone", f"{domain}/lobby")
 
 
 async def test_one_watch_takes_many_names_and_tells_them_apart(owner: Client, page: CookieSession, unique: str):

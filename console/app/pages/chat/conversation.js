@@ -89,6 +89,7 @@ class Talk {
 
   /** Read anew all that is shown, because something in it was censored, or more may have been said. */
   async refresh() {
+    this.change({ said: "" });
     const { messages } = this.state;
     const first = messages[0]?.seq ?? 0;
     const read = [];

@@ -1,0 +1,195 @@
+import { command, newKey } from "../../lib/api.js";
+import { openEvents } from "../../lib/events.js";
+import { useEffect, useMemo, useRef, useState } from "../../lib/preact.js";
+import { session } from "../../lib/session.js";
+import { followRun } from "../chat/run.js";
+
+const PAGE = 50;
+const MAX_PAGE = 200;
+const START = { messages: [], notes: [], posts: [], next: null, done: false, loading: true, error: null, said: "", ended: null };
+
+/** A zone, followed live: {messages (by seq), notes, posts, done, loading, error, said, ended, older, post, retry, drop,
+ * refresh}.
+ *
+ * Notes are [{id, after: seq, text}] of members that join or leave, posts [{key, content, agent, text, state, error,
+ * stored}] the user's own on their way. onMembership(membership) hears of members. `ended` is why the stream is over.
+ */
+export function useZone(domain, zone, onMembership) {
+  const [state, setState] = useState(START);
+  const latest = useRef(null);
+  latest.current = onMembership;
+  const followed = useMemo(() => new Zone({ domain, zone }, setState, (membership) => latest.current(membership)), [domain, zone]);
+  useEffect(() => {
+    followed.open();
+    return () => followed.close();
+  }, [followed]);
+  return { ...state, ...followed.acts };
+}
+
+class Zone {
+  constructor(target, setState, onMembership) {
+    this.target = target;
+    this.setState = setState;
+    this.onMembership = onMembership;
+    this.state = START;
+    this.stops = new Map();
+    this.closed = false;
+    this.acts = {
+      older: () => this.older(),
+      post: (content, agent) => this.post(content, agent),
+      retry: (post) => this.retry(post),
+      drop: (post) => this.change({ posts: this.state.posts.filter(({ key }) => key !== post.key) }),
+      refresh: () => this.refresh(),
+    };
+  }
+
+  change(changes) {
+    if (this.closed) return;
+    this.state = { ...this.state, ...changes };
+    this.setState(this.state);
+  }
+
+  /** Follow the zone first and read its newest messages then, so that nothing falls between. */
+  open() {
+    let begun = false;
+    this.closed = false;
+    this.change(START);
+    this.stops.set("stream", openEvents({
+      method: "POST",
+      path: session().bus,
+      body: { service: "ZN_Stream", target: this.target },
+      onEvent: ({ data }) => {
+        if (!begun) this.load();
+        begun = true;
+        if (data !== null) this.take(data);
+      },
+      onState: (state, reason) => {
+        if (state !== "ended") return;
+        if (reason?.note) this.change({ loading: false, error: reason });
+        else this.change({ ended: reason ?? "closed" });
+      },
+    }));
+  }
+
+  close() {
+    this.closed = true;
+    for (const stop of this.stops.values()) stop();
+  }
+
+  take({ type, message, membership }) {
+    if (type === "membership") {
+      this.note(membership);
+      this.onMembership(membership);
+      return;
+    }
+    this.merge([message]);
+    if (message.role === "agent" || message.name !== session().user) this.change({ said: `${message.name}: ${message.content}` });
+  }
+
+  note({ agent, state }) {
+    const words = { member: "joined", none: "left", invited: "was invited", banned: "was banned" };
+    const text = `${agent} ${words[state] ?? state}`;
+    const note = { id: `note ${this.state.notes.length} ${agent}`, after: this.state.messages.at(-1)?.seq ?? 0, text };
+    this.change({ notes: [...this.state.notes, note] });
+  }
+
+  read(page) {
+    return command("ZN_Read", { target: this.target, page });
+  }
+
+  older() {
+    return this.state.loading || this.state.done ? undefined : this.load();
+  }
+
+  async load() {
+    this.change({ loading: true, error: null });
+    try {
+      const page = await this.read({ limit: PAGE, cursor: this.state.next ?? undefined });
+      this.merge(page.content, { next: page.header.next, done: page.header.next === null, loading: false });
+    } catch (error) {
+      this.change({ loading: false, error });
+    }
+  }
+
+  /** Read anew all that is shown, because something in it was censored. */
+  async refresh() {
+    this.change({ said: "" });
+    const { messages } = this.state;
+    const newest = messages.at(-1)?.seq ?? 0;
+    let after = (messages[0]?.seq ?? 1) - 1;
+    try {
+      while (after < newest) {
+        const { content } = await this.read({ after, limit: MAX_PAGE });
+        if (content.length === 0) return;
+        this.merge(content);
+        after = content.at(-1).seq;
+      }
+    } catch {
+      // What is shown stays; the next hint reads again.
+    }
+  }
+
+  /** Add messages as they are now stored. An own post that arrives is not shown as being on its way any more. */
+  merge(given, changes = {}) {
+    const all = new Map(this.state.messages.map((message) => [message.id, message]));
+    let { posts } = this.state;
+    for (const message of given) {
+      if (!all.has(message.id)) posts = claimed(posts, message);
+      all.set(message.id, message);
+    }
+    this.change({ ...changes, posts, messages: [...all.values()].sort((one, other) => one.seq - other.seq) });
+  }
+
+  post(content, agent) {
+    const after = this.state.messages.at(-1)?.seq ?? 0;
+    const post = { key: newKey(), content, agent, after, text: "", state: "sending", error: null, stored: null };
+    this.change({ posts: [...this.state.posts, post] });
+    this.send(post);
+  }
+
+  /** Send a post; one that asks for an agent's reply shows it as it is written. */
+  send(post) {
+    const { key, content, agent } = post;
+    if (!agent) {
+      const sent = command("ZN_Post", { target: this.target, content }, { idempotencyKey: key });
+      sent.then((answer) => this.sent(key, answer.content), (error) => this.changePost(key, { state: "failed", error }));
+      return;
+    }
+    this.stops.set(key, followRun({
+      body: { target: { ...this.target, agent }, content },
+      key,
+      on: {
+        begun: () => {},
+        text: (text) => this.changePost(key, { text }),
+        ended: (messages) => this.sent(key, messages),
+        failed: (error) => this.changePost(key, { state: "failed", error }),
+      },
+    }));
+  }
+
+  sent(key, messages) {
+    this.change({ posts: this.state.posts.filter((post) => post.key !== key) });
+    this.merge(messages);
+  }
+
+  changePost(key, changes) {
+    this.change({ posts: this.state.posts.map((post) => (post.key === key ? { ...post, ...changes } : post)) });
+  }
+
+  /** Try again: under the same key where the gateway failed or was not reached, else anew. */
+  retry(post) {
+    const isSame = post.error.code === 0 || post.error.code >= 5000;
+    this.acts.drop(post);
+    if (!isSame) return this.post(post.content, post.agent);
+    const again = { ...post, text: "", state: "sending", error: null };
+    this.change({ posts: [...this.state.posts, again] });
+    return this.send(again);
+  }
+}
+
+/** Mark the first of the user's posts that a stored message is, so that it isn't shown twice. */
+function claimed(posts, message) {
+  const isIt = ({ stored, content, after }) => stored === null && content === message.content && message.seq > after;
+  const found = message.role === "user" && message.name === session().user ? posts.find(isIt) : undefined;
+  return found ? posts.map((post) => (post === found ? { ...post, stored: message.id } : post)) : posts;
+}

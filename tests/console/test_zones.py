@@ -1,0 +1,215 @@
+"""Zones in the console: followed live in several windows, over restarts, and what is censored vanishes."""
+
+from pathlib import Path
+
+from playwright.async_api import Browser, Locator, Page, expect
+
+from tests.support.console import PHONE, Console, console_of, fits_its_width, no_serious_violations
+from tests.support.gateway import CHECKOUT, Client, GatewayProcess
+
+SCRIPTED = CHECKOUT / "tests" / "gateways" / "scripted.py"
+QUOTE = "Saturn rises at nine over the northern dome."
+
+
+def messages(page: Page) -> Locator:
+    return page.get_by_role("log", name="Messages").get_by_role("article")
+
+
+async def say(page: Page, text: str) -> None:
+    await page.get_by_role("textbox", name="Message to").fill(text)
+    await page.keyboard.press("Enter")
+
+
+async def domain_of(user: Client, unique: str, **vx: str) -> str:
+    """Make a public domain of the user's new agent `<unique>-scout`; return its name."""
+    await user.agent(f"{unique}-scout", profile="Looks up.")
+    name = f"{unique}-domain"
+    vx = {"name": name, "description": "Where we look up", "access": "public"} | vx
+    (await user.command("DM_Create", target={"agent": f"{unique}-scout"}, vx=vx)).ok()
+    return name
+
+
+async def reader_of(nobody: Client, domain: str, unique: str) -> Client:
+    """Register another user, whose agent `<unique>-brass` joins the domain."""
+    other = await nobody.register(f"{unique}-other")
+    await other.agent(f"{unique}-brass")
+    (await other.command("DM_Join", target={"domain": domain, "agent": f"{unique}-brass"})).ok()
+    return other
+
+
+async def teach(user: Client, unique: str) -> str:
+    """Load a memory into a public bank of the user's agent; return the bank's name."""
+    bank = f"{unique}-bank"
+    (await user.command("MB_Create", vx={"name": bank, "description": "Notes", "access": "public"})).ok()
+    target = {"bank": bank, "agent": f"{unique}-scout"}
+    (await user.command("MB_Load", target=target, vx={"name": "Saturn"}, content=QUOTE)).ok()
+    return bank
+
+
+async def test_a_zone_is_followed_in_two_windows_at_once(console: Console, user: Client, nobody: Client, unique: str):
+    domain = await domain_of(user, unique)
+    first = await console.window(user, f"/console/zones/{domain}")
+    await expect(first.get_by_text("Nothing was said here yet")).to_be_visible()
+    other = await reader_of(nobody, domain, unique)
+    second = await console.window(other, f"/console/zones/{domain}/lobby")
+    members = first.get_by_role("complementary", name="Members")
+    await expect(members.get_by_role("listitem")).to_have_count(2)
+    await expect(first.get_by_text(f"{unique}-brass joined")).to_be_visible()
+
+    await say(first, "Good evening")
+    await expect(messages(second)).to_have_count(1)
+    await say(second, "Good evening to you")
+    for page in (first, second):
+        await expect(messages(page)).to_have_count(2)
+        await expect(messages(page).nth(1)).to_contain_text("Good evening to you")
+    await no_serious_violations(first)
+
+    (await other.command("DM_Leave", target={"domain": domain, "agent": f"{unique}-brass"})).ok()
+    await expect(members.get_by_role("listitem")).to_have_count(1)
+    await expect(first.get_by_text(f"{unique}-brass left")).to_be_visible()
+    await expect(second.get_by_text("Your last agent has left this domain.")).to_be_visible()
+    await expect(second.get_by_role("button", name="Send")).to_be_disabled()
+
+
+async def test_an_agent_is_asked_for_its_reply(console: Console, user: Client, nobody: Client, unique: str):
+    domain = await domain_of(user, unique)
+    await teach(user, unique)
+    other = await reader_of(nobody, domain, unique)
+    first = await console.window(user, f"/console/zones/{domain}")
+    second = await console.window(other, f"/console/zones/{domain}")
+    await first.get_by_label("Reply from").select_option(f"{unique}-scout")
+    await say(first, "When does Saturn rise?")
+    for page in (first, second):
+        await expect(messages(page).nth(1)).to_contain_text(QUOTE)
+        await expect(messages(page)).to_have_count(2)
+    assert f"reply={unique}-scout" in first.url
+    await first.get_by_label("Reply from").select_option("")
+    await say(first, "Thank you")
+    await expect(messages(second)).to_have_count(3)
+
+
+async def test_a_mention_is_completed_by_keyboard_and_answered(
+    console: Console, user: Client, nobody: Client, unique: str
+):
+    domain = await domain_of(user, unique)
+    await teach(user, unique)
+    await reader_of(nobody, domain, unique)
+    page = await console.window(user, f"/console/zones/{domain}")
+    field = page.get_by_role("textbox", name="Message to")
+    await field.press_sequentially(f"When does Saturn rise, @{unique}")
+    options = page.get_by_role("listbox", name="Members to mention").get_by_role("option")
+    await expect(options).to_have_text([f"@{unique}-brass", f"@{unique}-scout"])
+    await no_serious_violations(page)
+    await page.keyboard.press("ArrowDown")
+    await expect(options.nth(1)).to_have_attribute("aria-selected", "true")
+    await page.keyboard.press("Enter")
+    await expect(field).to_have_value(f"When does Saturn rise, @{unique}-scout ")
+    await expect(options).to_have_count(0)
+    await page.keyboard.press("Enter")
+    await expect(messages(page)).to_have_count(2)
+    await expect(messages(page).nth(1)).to_contain_text(QUOTE)
+    await field.press_sequentially("@")
+    await expect(options).to_have_count(2)
+    await page.keyboard.press("Escape")
+    await expect(options).to_have_count(0)
+    await page.get_by_role("button", name=f"{unique}-brass").click()
+    await expect(field).to_have_value(f"@ @{unique}-brass ")
+
+
+async def test_a_censored_memory_vanishes_from_all_open_windows(
+    console: Console, user: Client, nobody: Client, unique: str
+):
+    domain = await domain_of(user, unique)
+    bank = await teach(user, unique)
+    other = await reader_of(nobody, domain, unique)
+    first = await console.window(user, f"/console/zones/{domain}")
+    second = await console.window(other, f"/console/zones/{domain}")
+    private = await console.window(user, f"/console/chat/{unique}-scout")
+    await first.get_by_label("Reply from").select_option(f"{unique}-scout")
+    await say(first, "When does Saturn rise?")
+    await say(private, "When does Saturn rise?")
+    for page in (first, second, private):
+        await expect(page.get_by_text(QUOTE).first).to_be_visible()
+    (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "Saturn"})).ok()
+    for page in (first, second, private):
+        await expect(page.get_by_text(QUOTE)).to_have_count(0)
+        await expect(page.get_by_text("[censored]").first).to_be_visible()
+        assert QUOTE not in await page.content()
+
+
+async def test_a_zone_catches_up_after_the_gateway_was_killed(browser: Browser, tmp_path: Path):
+    gateway = await GatewayProcess(tmp_path / "data", script=SCRIPTED, PARLEY_DEFAULT_PLAN="enterprise").start()
+    port = int(gateway.base.rpartition(":")[2])
+    try:
+        async with gateway.client() as client, console_of(browser, gateway) as console:
+            user = await client.register("zone-user")
+            domain = await domain_of(user, "zone")
+            page = await console.window(user, f"/console/zones/{domain}")
+            for number in range(3):
+                await say(page, f"before {number}")
+            await expect(messages(page)).to_have_count(3)
+            await gateway.kill()
+            await expect(page.get_by_text("Connection lost")).to_be_visible()
+            await gateway.start(port)
+            (await user.command("ZN_Post", target={"domain": domain}, content="while it was away")).ok()
+            await expect(page.get_by_text("Connection lost")).to_be_hidden()
+            await expect(messages(page)).to_have_count(4)
+            await say(page, "after")
+            await expect(messages(page)).to_have_count(5)
+            texts = [text.splitlines()[-1] for text in await messages(page).all_inner_texts()]
+            assert texts == ["before 0", "before 1", "before 2", "while it was away", "after"]
+    finally:
+        await gateway.stop()
+
+
+async def test_messages_that_arrive_while_one_reads_above_are_announced(console: Console, user: Client, unique: str):
+    domain = await domain_of(user, unique)
+    for number in range(70):
+        (await user.command("ZN_Post", target={"domain": domain}, content=f"Post number {number:02}")).ok()
+    page = await console.window(user, f"/console/zones/{domain}")
+    await expect(page.get_by_text("Post number 69")).to_be_in_viewport()
+    log = page.get_by_role("log", name="Messages")
+    for _ in range(2):
+        await log.evaluate("(log) => { log.scrollTop = 0; }")
+        await page.wait_for_timeout(300)
+    await expect(messages(page)).to_have_count(70)
+    await log.evaluate("(log) => { log.scrollTop = 100; }")
+    for number in range(2):
+        (await user.command("ZN_Post", target={"domain": domain}, content=f"Fresh {number}")).ok()
+    await page.get_by_role("button", name="2 new messages").click()
+    await expect(page.get_by_text("Fresh 1")).to_be_in_viewport()
+    await expect(page.get_by_role("button", name="new messages")).to_be_hidden()
+
+
+async def test_a_zone_without_a_member_of_one_s_own_is_explained(
+    console: Console, user: Client, nobody: Client, unique: str
+):
+    domain = await domain_of(user, unique)
+    stranger = await nobody.register(f"{unique}-stranger")
+    page = await console.window(stranger, "/console/zones")
+    await page.get_by_label("Find a domain").fill(domain)
+    await page.get_by_role("link", name=domain).click()
+    await expect(page.get_by_role("alert")).to_contain_text("code 2003")
+    await expect(page.get_by_text("You have no member here")).to_be_visible()
+    await expect(page.get_by_role("button", name="Send")).to_be_disabled()
+    await no_serious_violations(page)
+
+
+async def test_zones_on_a_phone_and_in_the_dark(console: Console, user: Client, unique: str):
+    domain = await domain_of(user, unique)
+    page = await console.window(user, "/console/zones", viewport=PHONE, color_scheme="dark")
+    await page.get_by_role("link", name=domain).click()
+    await page.get_by_role("button", name="New zone").click()
+    await page.get_by_label("Name").fill("nightly")
+    await page.get_by_role("button", name="Create").click()
+    await expect(page.get_by_role("heading", name="# nightly")).to_be_visible()
+    await say(page, "A post from a phone")
+    await expect(messages(page)).to_have_count(1)
+    await fits_its_width(page)
+    await no_serious_violations(page)
+    await page.get_by_role("button", name="Members (1)").click()
+    await page.get_by_role("dialog").get_by_role("button", name=f"{unique}-scout").click()
+    await expect(page.get_by_role("textbox", name="Message to")).to_have_value(f"@{unique}-scout ")
+    await page.get_by_role("link", name="Zones", exact=True).first.click()
+    await expect(page.get_by_role("link", name="# lobby")).to_be_visible()
+    await fits_its_width(page)
