@@ -12,6 +12,9 @@ export const ROUTES = [
   { path: "/console", title: "Home", icon: "home", group: "", page: () => import("./pages/home.js") },
   { path: "/console/chat/:agent?/:conversation?", title: "Chat", icon: "chat", group: WORKSPACE, page: () => import("./pages/chat.js") },
   { path: "/console/zones/:domain?/:zone?", title: "Zones", icon: "zones", group: WORKSPACE, page: () => import("./pages/zones.js") },
+  { path: "/console/agents/:name?", title: "Agents", icon: "agents", group: WORKSPACE, page: () => import("./pages/agents.js") },
+  { path: "/console/domains/:name?", title: "Domains", icon: "domains", group: WORKSPACE, page: () => import("./pages/domains.js") },
+  { path: "/console/banks/:name?", title: "Banks", icon: "banks", group: WORKSPACE, page: () => import("./pages/banks.js") },
   { path: "/console/explorer/:service?", title: "Bus explorer", icon: "explorer", group: BUILD, page: () => import("./pages/explorer.js") },
   { path: "/console/live", title: "Live", icon: "live", group: OPERATE, role: "auditor", page: () => import("./pages/live.js") },
   {

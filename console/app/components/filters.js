@@ -3,18 +3,23 @@ import { useSettled } from "../lib/load.js";
 import { setQuery, useRoute } from "../lib/router.js";
 import { Field, Select } from "./form.js";
 
-/** A text field whose value is a member of the link's query, which follows once the user stops to type. */
-export function TextFilter({ name, ...rest }) {
+/** A text field whose value is a member of the link's query, which follows once the user stops to type.
+ *
+ * With `onEnter` it follows at Enter only, or when the field is left.
+ */
+export function TextFilter({ name, onEnter = false, ...rest }) {
   const held = useRoute().query[name] ?? "";
   const [text, setText] = useState(held);
   const settled = useSettled(text);
   useEffect(() => {
-    if (settled !== held) setQuery({ [name]: settled });
+    if (!onEnter && settled !== held) setQuery({ [name]: settled });
   }, [settled]);
   useEffect(() => {
     if (held !== settled) setText(held);
   }, [held]);
-  return html`<${Field} ...${rest} value=${text} onInput=${(event) => setText(event.currentTarget.value)} />`;
+  const enter = (event) => setQuery({ [name]: event.currentTarget.value.trim() });
+  return html`<${Field} ...${rest} value=${text} onInput=${(event) => setText(event.currentTarget.value)}
+    onChange=${onEnter ? enter : undefined} />`;
 }
 
 /** A choice whose value is a member of the link's query; the first of `options` stands for none. */

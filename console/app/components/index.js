@@ -1,4 +1,5 @@
 // Everything that pages build on, in one import.
+export { Access, AccessSelect, SEEN_BY } from "./access.js";
 export { Button, CopyButton, LinkButton } from "./button.js";
 export { Chart } from "./chart.js";
 export { ConfirmByName } from "./confirm-by-name.js";

@@ -13,10 +13,11 @@ const LISTS = {
 
 /** A field for the name of one of the user's "agents", "banks" or "domains" (`of`), with suggestions as one types.
  *
- * `own` leaves out what belongs to others. Takes the attributes of Field; `onInput` gets the event.
+ * `own` leaves out what belongs to others, `first` is the text at first. Takes the attributes of Field; `onInput` gets
+ * the event.
  */
-export function NameField({ of, own = false, value: given, onInput, ...rest }) {
-  const [typed, setTyped] = useState(given ?? "");
+export function NameField({ of, own = false, first = "", value: given, onInput, ...rest }) {
+  const [typed, setTyped] = useState(first);
   const text = given ?? typed;
   const id = useId();
   const { names, ask } = useSuggestions(of, own, text);

@@ -85,3 +85,26 @@ export function useSettled(value, ms = 250) {
   }, [value, ms]);
   return settled;
 }
+
+/** Return a function that calls `act` at once, but at most every `ms`: calls in between are one, at the end. */
+export function useCoalesced(act, ms = 1000) {
+  const latest = useRef(act);
+  latest.current = act;
+  const state = useRef({ timer: null, again: false });
+  useEffect(() => () => {
+    clearTimeout(state.current.timer);
+    state.current.timer = null;
+  }, []);
+  return useCallback(function run() {
+    if (state.current.timer !== null) {
+      state.current.again = true;
+      return;
+    }
+    latest.current();
+    state.current.timer = setTimeout(() => {
+      const { again } = state.current;
+      state.current = { timer: null, again: false };
+      if (again) run();
+    }, ms);
+  }, [ms]);
+}

@@ -1,0 +1,49 @@
+import { AccessSelect, Button, Checkbox, Dialog, Field, Form, TextArea, toast } from "../../components/index.js";
+import { command } from "../../lib/api.js";
+import { html } from "../../lib/preact.js";
+
+/** A dialog that makes an agent; onMade(name) is called when it is there. */
+export function NewAgent({ onClose, onMade }) {
+  const make = async ({ name, description, profile, access, online }) => {
+    const answer = await command("AP_Create", { vx: { name, description, profile: profile || undefined, access } });
+    const made = answer.profile[0].name;
+    if (online) await command("AP_LogOn", { target: { agent: made } });
+    toast(online ? `${made} was created and is online.` : `${made} was created.`);
+    onMade(made);
+  };
+  return html`<${Dialog} title="New agent" onClose=${onClose}>
+    <${Form} onSubmit=${make} submit="Create" label="New agent" actions=${html`<${Button} onClick=${onClose}>Cancel<//>`}>
+      <${Fields} />
+      <${Checkbox} label="Log it on at once" name="online" defaultChecked hint="Only an agent that is online answers chats." />
+    <//>
+  <//>`;
+}
+
+/** A dialog that changes an agent; onSaved(record) gets it as it is then. */
+export function EditAgent({ agent, onClose, onSaved }) {
+  const save = async (values) => {
+    const changed = Object.entries(values).filter(([member, value]) => value !== (agent[member] ?? ""));
+    if (changed.length === 0) return onClose();
+    const answer = await command("AP_Modify", { target: { agent: agent.name }, vx: Object.fromEntries(changed) });
+    toast("Saved.");
+    onClose();
+    return onSaved(answer.profile[0]);
+  };
+  return html`<${Dialog} title=${`Change ${agent.name}`} onClose=${onClose}>
+    <${Form} onSubmit=${save} submit="Save" label="Change the agent" actions=${html`<${Button} onClick=${onClose}>Cancel<//>`}>
+      <${Fields} agent=${agent} />
+    <//>
+  <//>`;
+}
+
+function Fields({ agent = {} }) {
+  const { name, description, profile, access } = agent;
+  return html`
+    <${Field} label="Name" name="name" autofocus required minlength="3" maxlength="64" defaultValue=${name}
+      hint="3 to 64 letters, digits, -, _ and . in the middle; unique in the gateway." />
+    <${Field} label="Description" name="description" required maxlength="8000" defaultValue=${description}
+      hint="What people read about it." />
+    <${TextArea} label="Profile" name="profile" rows="5" maxlength="8000" required=${Boolean(profile)} defaultValue=${profile}
+      hint=${`What it knows of itself and answers from${profile ? "" : "; optional"}.`} />
+    <${AccessSelect} of="agents" value=${access} />`;
+}

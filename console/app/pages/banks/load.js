@@ -1,0 +1,78 @@
+import { Button, Dialog, Field, Form, NameField, TextArea, toast } from "../../components/index.js";
+import { command, route } from "../../lib/api.js";
+import { number, plural } from "../../lib/format.js";
+import { wait } from "../../lib/http.js";
+import { html, useState } from "../../lib/preact.js";
+
+const PART = 2000;
+const MAX_CHARS = 500_000;
+const FIRST_WAIT_MS = 300;
+const LONGEST_WAIT_MS = 4000;
+const TYPES = { md: "text/markdown", markdown: "text/markdown", json: "application/json", html: "text/html", htm: "text/html" };
+
+/** A dialog that loads a text or a text file into a bank; `memory` is one to replace. */
+export function LoadMemory({ view, memory, onClose, onLoaded }) {
+  const [name, setName] = useState(memory?.name ?? "");
+  const [text, setText] = useState(memory?.text ?? "");
+  const [media, setMedia] = useState("text/plain");
+  const [fault, setFault] = useState(null);
+
+  const take = async (event) => {
+    const file = event.target.files[0];
+    if (!file) return;
+    const content = await file.text();
+    const readable = !content.includes("\0") && !content.includes("\uFFFD");
+    setFault(readable ? null : `${file.name} is no text in UTF-8.`);
+    if (!readable) return;
+    setText(content);
+    setMedia(TYPES[file.name.split(".").at(-1).toLowerCase()] ?? "text/plain");
+    if (name === "") setName(file.name);
+  };
+  const submit = async ({ agent }) => {
+    const loaded = await loadText(view.bank.name, agent, { name: name.trim(), text, media });
+    toast(loaded === 1 ? `${name} was loaded.` : `${name} was loaded in ${plural(loaded, "part")}.`);
+    onClose();
+    onLoaded();
+  };
+  const type = (event) => {
+    setText(event.target.value);
+    if (event.target.value === "") setMedia("text/plain");
+  };
+  return html`<${Dialog} title=${memory ? `Replace ${memory.name}` : "Load a memory"} onClose=${onClose} wide>
+    <${Form} onSubmit=${submit} submit=${memory ? "Replace" : "Load"} label="Load a memory"
+      actions=${html`<${Button} onClick=${onClose}>Cancel<//>`}>
+      <${Field} label="Name" name="name" autofocus required maxlength="200" value=${name} readonly=${Boolean(memory)}
+        hint="Up to 200 characters of any text. A memory of the same name is replaced."
+        onInput=${(event) => setName(event.target.value)} />
+      <${TextArea} label="Text" name="text" required rows="8" maxlength=${MAX_CHARS} value=${text} onInput=${type} hint=${sizeOf(text)} />
+      <${Field} type="file" label="or a text file" name="file" accept=".txt,.md,.markdown,.json,.html,.htm,.csv,text/*" onChange=${take}
+        error=${fault} />
+      <${NameField} of="agents" own label="Author" name="agent" required first=${view.writer}
+        hint="The agent of yours in whose name it is loaded." />
+    <//>
+  <//>`;
+}
+
+function sizeOf(text) {
+  if (text.length <= PART) return "Up to 2,000 characters make one memory; longer texts are split into parts.";
+  return `${number(text.length)} characters: it is split into parts of up to 2,000.`;
+}
+
+/** Load a text; a long one goes in as a document, which the gateway splits. Returns the number of memories. */
+async function loadText(bank, agent, { name, text, media }) {
+  const target = { bank, agent };
+  if (text.length <= PART && media === "text/plain") {
+    return (await command("MB_Load", { target, vx: { name }, content: text })).content.length;
+  }
+  await ingest(name, text, media);
+  return (await command("MB_Load", { target, vx: { name } })).content.length;
+}
+
+async function ingest(name, content, media) {
+  let document = await route("POST", "/api/documents", { body: { name, content, media_type: media } });
+  for (let ms = FIRST_WAIT_MS; document.status === "queued" || document.status === "processing"; ms = Math.min(2 * ms, LONGEST_WAIT_MS)) {
+    await wait(ms);
+    document = await route("GET", `/api/documents/${document.id}`);
+  }
+  if (document.status === "failed") throw new Error(`The text could not be split: ${document.error}`);
+}

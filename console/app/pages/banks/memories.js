@@ -1,0 +1,100 @@
+import { Badge, Button, Confirm, Empty, ErrorNotice, Loading, More, Notice, Select, TextFilter, usePages } from "../../components/index.js";
+import { command } from "../../lib/api.js";
+import { Time } from "../../lib/format.js";
+import { html, useState } from "../../lib/preact.js";
+import { Link, setQuery, to } from "../../lib/router.js";
+import { LoadMemory } from "./load.js";
+import { buttonOf, remove, warning } from "./removal.js";
+import { includes } from "./rights.js";
+
+const PAGE = 50;
+const FOUND = ["5", "10", "20", "50"];
+const LONG = 400;
+
+/** The memories of a bank as one scrolls, those of a name, or those that answer a question best. */
+export function Memories({ view, query, fresh, changed }) {
+  const { q = "", n = "10", name = "" } = query;
+  const { bank } = view;
+  const pages = usePages((cursor) => load(bank.name, { q, n, name }, cursor), [bank.id, q, n, name], fresh);
+  const best = q ? Math.max(...pages.rows.map(({ score }) => score), 0) : 0;
+  return html`
+    <div class="filters searching" role="search" aria-label="Filters">
+      <${TextFilter} type="search" label="Search the texts" name="q" onEnter placeholder="a question or words" />
+      ${q && html`<${Select} label="Up to" options=${FOUND} value=${n} onChange=${(event) => setQuery({ n: event.target.value })} />`}
+      ${!q && html`<${TextFilter} type="search" label="Name is" name="name" onEnter placeholder="a memory's whole name" />`}
+    </div>
+    ${pages.rows.length === 0 && html`<${Nothing} ...${{ pages, q, name }} />`}
+    ${pages.rows.length > 0 && html`<ul class="memories" aria-label=${q ? "Found memories" : "Memories"}>
+      ${pages.rows.map((memory) => html`<${Memory} key=${memory.id} ...${{ memory, view, best, changed }} />`)}
+    </ul>`}
+    ${pages.rows.length > 0 && html`<${More} pages=${pages} />`}`;
+}
+
+async function load(bank, { q, n, name }, cursor) {
+  const target = { bank };
+  if (q) return { rows: (await command("MB_Recall", { target, content: q, page: { limit: Number(n) } })).content, next: null };
+  const vx = name ? { name } : undefined;
+  const answer = await command("MB_Read", { target, vx, page: { limit: PAGE, cursor: cursor ?? undefined } });
+  return { rows: answer.content, next: answer.header.next };
+}
+
+function Nothing({ pages, q, name }) {
+  if (pages.error && name && pages.error.code === 3000) return html`<${Empty} title="No memory of this name" icon="search" />`;
+  if (pages.error) return html`<${ErrorNotice} error=${pages.error} retry=${pages.reload} />`;
+  if (!pages.done) return html`<${Loading} />`;
+  if (q) return html`<${Empty} title="Nothing in this bank fits" icon="search">An agent would not find anything here, either.<//>`;
+  return html`<${Empty} title="No memories yet" icon="banks">Load a text, and its agents recall it when they chat.<//>`;
+}
+
+function Memory({ memory, view, best, changed }) {
+  const [open, setOpen] = useState(null);
+  const close = () => setOpen(null);
+  const { name, text, author, censored } = memory;
+  const admin = includes(view.permission, "admin");
+  const own = author !== null && view.mine.has(author);
+  const act = async () => {
+    await remove(open, view.bank, { name });
+    changed();
+  };
+  return html`<li class="memory">
+    <div class="memory-head">
+      <h2>${name}</h2>
+      ${censored && html`<${Badge} kind="bad">censored<//>`}
+      ${memory.score !== undefined && html`<${Score} of=${memory} best=${best} />`}
+    </div>
+    ${censored ? html`<p class="quiet">Its text was erased for good.</p>` : html`<${Text} of=${text} />`}
+    <div class="memory-foot">
+      <span class="fine">${author ? html`by <${Link} href=${to("agents", author)}>${author}<//>` : "by a destroyed agent"},${" "}
+        <${Time} at=${memory.updated_at} relative /></span>
+      <span class="row-actions">
+        ${includes(view.permission, "write") && !censored && html`<${Act} label="Replace" name=${name} onClick=${() => setOpen("replace")} />`}
+        ${(admin || own) && !censored && html`<${Act} label="Censor" kind="danger" name=${name} onClick=${() => setOpen("censor")} />`}
+        ${admin && html`<${Act} label="Delete" name=${name} onClick=${() => setOpen("delete")} />`}
+      </span>
+    </div>
+    ${open === "replace" && html`<${LoadMemory} view=${view} memory=${memory} onClose=${close} onLoaded=${changed} />`}
+    ${(open === "censor" || open === "delete") && html`<${Confirm} title=${`${open === "censor" ? "Censor" : "Delete"} ${name}?`}
+      confirm=${buttonOf(open)} onConfirm=${act} onClose=${close}>
+      <${Notice} kind="warning">${warning(open)}<//>
+    <//>`}
+  </li>`;
+}
+
+const Act = ({ label, name, kind = "plain", onClick }) =>
+  html`<${Button} size="small" kind=${kind} aria-label=${`${label}: ${name}`} onClick=${onClick}>${label}<//>`;
+
+function Score({ of: { score, answers }, best }) {
+  return html`
+    <${Badge} kind=${answers ? "good" : "neutral"}>${answers ? "answers" : "related"}<//>
+    <span class="score" title="How well it fits, of the best found">
+      <meter min="0" max=${best || 1} value=${score} aria-label="Score"></meter><span class="fine number">${score.toFixed(2)}</span>
+    </span>`;
+}
+
+function Text({ of: text }) {
+  const [whole, setWhole] = useState(false);
+  const long = text.length > LONG;
+  return html`<p class="prose">${long && !whole ? `${text.slice(0, LONG)} …` : text}</p>
+    ${long && html`<${Button} kind="ghost" size="small" aria-expanded=${whole ? "true" : "false"} onClick=${() => setWhole(!whole)}>
+      ${whole ? "Show less" : "Show all"}<//>`}`;
+}
