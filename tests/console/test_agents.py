@@ -1,0 +1,133 @@
+"""The page of agents: made, changed, found, offered banks, destroyed."""
+
+from playwright.async_api import expect
+
+from tests.support.console import PHONE, Console, fits_its_width, no_serious_violations
+from tests.support.console_acts import confirm, says
+from tests.support.gateway import Client
+
+
+async def test_an_agent_is_made_changed_and_destroyed(console: Console, user: Client, unique: str):
+    name = f"{unique}-scout"
+    page = await console.window(user, "/console/agents", color_scheme="dark")
+    await expect(page.get_by_text("No agents yet")).to_be_visible()
+    await no_serious_violations(page)
+    await page.get_by_role("button", name="New agent").first.click()
+    dialog = page.get_by_role("dialog")
+    await expect(dialog.get_by_label("Name", exact=True)).to_be_focused()
+    await dialog.get_by_label("Name", exact=True).fill(name)
+    await dialog.get_by_label("Description").fill("Looks up")
+    await dialog.get_by_label("Profile").fill("The telescope is open on Friday.")
+    await no_serious_violations(page)
+    await dialog.get_by_role("button", name="Create").click()
+    await says(page, f"{name} was created and is online.")
+    await expect(page.get_by_role("heading", name=name, level=1)).to_be_visible()
+    chat = page.get_by_role("main").get_by_role("link", name="Chat", exact=True)
+    await expect(chat).to_have_attribute("href", f"/console/chat/{name}")
+    await no_serious_violations(page)
+
+    await page.get_by_role("button", name="Log off").click()
+    await says(page, f"{name} is now offline.")
+    assert (await user.command("AP_Read", target={"agent": name})).profile[0]["state"] == "offline"
+    await page.get_by_role("button", name="Log on").click()
+    await says(page, f"{name} is now online.")
+
+    await page.get_by_role("button", name="Change").click()
+    await dialog.get_by_label("Name", exact=True).fill(f"{name}.2")
+    await dialog.get_by_label("Who sees it").select_option("public")
+    await dialog.get_by_role("button", name="Save").click()
+    await expect(page.get_by_role("heading", name=f"{name}.2", level=1)).to_be_visible()
+    assert page.url.endswith(f"/console/agents/{name}.2")
+    changed = (await user.command("AP_Read", target={"agent": f"{name}.2"})).profile[0]
+    assert (changed["access"], changed["profile"]) == ("public", "The telescope is open on Friday.")
+
+    await page.get_by_role("button", name="Destroy").click()
+    await dialog.get_by_label(f"Type {name}.2 to confirm").fill(name)
+    await dialog.get_by_role("button", name="Destroy agent").click()
+    await expect(dialog.get_by_role("alert")).to_contain_text(f"Type {name}.2 first")
+    await confirm(page, "Destroy agent", typed=f"{name}.2")
+    await says(page, f"{name}.2 was destroyed.")
+    (await user.command("AP_Read", target={"agent": f"{name}.2"})).refused(3000, 404)
+
+
+async def test_a_refusal_shows_the_gateway_s_note_and_keeps_what_was_typed(console: Console, user: Client, unique: str):
+    await user.agent(f"{unique}-taken", online=False, select=False)
+    page = await console.window(user, "/console/agents")
+    await page.get_by_role("button", name="New agent").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Name", exact=True).fill(f"{unique}-TAKEN")
+    await dialog.get_by_label("Description").fill("Another")
+    await dialog.get_by_role("button", name="Create").click()
+    await expect(dialog.get_by_role("alert")).to_contain_text("code 3001")
+    await expect(dialog.get_by_label("Description")).to_have_value("Another")
+    await no_serious_violations(page)
+
+
+async def test_an_offer_of_a_bank_is_accepted_and_another_declined(
+    console: Console, user: Client, nobody: Client, unique: str
+):
+    mine, theirs = f"{unique}-mine", f"{unique}-theirs"
+    other = await nobody.register(f"{unique}-other")
+    await user.agent(mine, access="public")
+    await other.agent(theirs)
+    for bank in (f"{unique}-good", f"{unique}-bad"):
+        (await other.command("MB_Create", vx={"name": bank, "description": "d"})).ok()
+        grant = {"target": {"bank": bank, "agent": mine}, "vx": {"permission": "read"}}
+        (await other.command("MB_Permissions", **grant)).ok()
+
+    page = await console.window(user, f"/console/agents/{mine}")
+    offers = page.get_by_role("region", name="Offers").first
+    await expect(offers.get_by_role("row")).to_have_count(3)
+    await no_serious_violations(page)
+    await offers.get_by_role("button", name=f"Accept {unique}-good").click()
+    await says(page, f"{mine} now recalls from {unique}-good.")
+    await expect(page.get_by_role("link", name=f"{unique}-good")).to_be_visible()
+    await offers.get_by_role("button", name=f"Decline {unique}-bad").click()
+    await confirm(page, "Decline")
+    await expect(page.get_by_role("region", name="Offers")).to_have_count(0)
+    read = (await user.command("AP_Read", target={"agent": mine})).content[0]
+    assert (read["banks"], read["offers"]) == ([f"{unique}-good"], [])
+
+
+async def test_lists_go_on_as_one_scrolls_and_the_link_holds_the_filter(console: Console, user: Client, unique: str):
+    for number in range(60):
+        await user.agent(f"{unique}-{number:02}", online=False, select=False)
+    page = await console.window(user, "/console/agents")
+    table = page.get_by_role("table", name="Agents")
+    await table.get_by_role("link", name=f"{unique}-49").scroll_into_view_if_needed()
+    await expect(table.get_by_role("row")).to_have_count(61)
+    await page.get_by_label("Name begins with").fill(f"{unique}-5")
+    await expect(table.get_by_role("row")).to_have_count(11)
+    other = await console.window(user, page.url.removeprefix(console.base))
+    await expect(other.get_by_role("table", name="Agents").get_by_role("row")).to_have_count(11)
+    await page.get_by_label("Name begins with").fill("no-such-agent")
+    await expect(page.get_by_text("No agent fits")).to_be_visible()
+
+
+async def test_another_user_s_agent_is_put_on_the_roster(console: Console, user: Client, nobody: Client, unique: str):
+    other = await nobody.register(f"{unique}-other")
+    await other.agent(f"{unique}-public", access="public")
+    page = await console.window(user, f"/console/agents?of={unique}-other")
+    await page.get_by_role("link", name=f"{unique}-public").click()
+    await page.get_by_role("button", name="Add to the roster").click()
+    await says(page, f"{unique}-public is on your roster.")
+    await expect(page.get_by_role("button", name="Destroy")).to_have_count(0)
+    await page.get_by_role("button", name="Take off the roster").click()
+    await says(page, f"{unique}-public is off your roster.")
+
+
+async def test_the_keyboard_alone_makes_an_agent_and_all_fits_a_phone(console: Console, user: Client, unique: str):
+    page = await console.window(user, "/console/agents", viewport=PHONE)
+    await expect(page.get_by_text("No agents yet")).to_be_visible()
+    await fits_its_width(page)
+    await page.get_by_role("button", name="New agent").first.focus()
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("dialog").get_by_label("Name", exact=True)).to_be_focused()
+    await page.keyboard.type(f"{unique}-typed")
+    await page.keyboard.press("Tab")
+    await page.keyboard.type("Typed by keyboard")
+    await page.keyboard.press("Enter")
+    await says(page, f"{unique}-typed was created")
+    await expect(page.get_by_role("heading", name=f"{unique}-typed")).to_be_visible()
+    await fits_its_width(page)
+    await no_serious_violations(page)

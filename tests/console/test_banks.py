@@ -1,0 +1,207 @@
+"""The page of memory banks: memories loaded, searched, censored in all windows; permissions; destruction."""
+
+from pathlib import Path
+
+from playwright.async_api import Locator, Page, expect
+
+from tests.support.console import PHONE, Console, fits_its_width, no_serious_violations
+from tests.support.console_acts import confirm, says
+from tests.support.gateway import Client
+
+MOON = "The Moon is 384,400 km away on average."
+MARS = "Mars has two moons, Phobos and Deimos."
+
+
+async def bank_of(user: Client, unique: str, **memories: str) -> str:
+    """Make a bank with an agent and some memories."""
+    bank = f"{unique}-bank"
+    await user.agent(f"{unique}-scout")
+    (await user.command("MB_Create", vx={"name": bank, "description": "What scout found"})).ok()
+    for name, text in memories.items():
+        (await user.command("MB_Load", target={"bank": bank}, vx={"name": name}, content=text)).ok()
+    return bank
+
+
+def memory(page: Page, name: str) -> Locator:
+    heading = page.get_by_role("heading", name=name, exact=True)
+    return page.get_by_role("listitem").filter(has=heading)
+
+
+async def test_a_memory_that_is_censored_in_one_window_vanishes_in_all(console: Console, user: Client, unique: str):
+    bank = await bank_of(user, unique, Moon=MOON, Mars=MARS)
+    acting = await console.window(user, f"/console/banks/{bank}")
+    listing = await console.window(user, f"/console/banks/{bank}", color_scheme="dark")
+    searching = await console.window(user, f"/console/banks/{bank}?q=how+far+is+the+moon")
+    for page in (acting, listing, searching):
+        await expect(memory(page, "Moon")).to_contain_text(MOON)
+    await expect(memory(searching, "Moon").get_by_text("answers")).to_be_visible()
+    for page in (acting, searching):
+        await no_serious_violations(page)
+
+    await memory(acting, "Moon").get_by_role("button", name="Censor").click()
+    await expect(acting.get_by_role("dialog")).to_contain_text("This can't be undone.")
+    await no_serious_violations(acting)
+    await confirm(acting, "Censor for good")
+    await says(acting, "1 memory censored.")
+    for page in (acting, listing):
+        await expect(memory(page, "Moon")).to_contain_text("censored")
+        await expect(page.get_by_text(MOON)).to_have_count(0)
+        await expect(memory(page, "Mars")).to_contain_text(MARS)
+    await expect(memory(searching, "Moon")).to_have_count(0)
+    await expect(searching.get_by_text(MOON)).to_have_count(0)
+    await no_serious_violations(listing)
+
+
+async def test_memories_are_loaded_from_text_and_file_replaced_and_searched(
+    console: Console, user: Client, unique: str, tmp_path: Path
+):
+    bank = await bank_of(user, unique)
+    page = await console.window(user, f"/console/banks/{bank}")
+    await expect(page.get_by_text("No memories yet")).to_be_visible()
+    await page.get_by_role("button", name="Load a memory").click()
+    dialog = page.get_by_role("dialog")
+    await expect(dialog.get_by_label("Author")).to_have_value(f"{unique}-scout")
+    await dialog.get_by_label("Name", exact=True).fill("Moon")
+    await dialog.get_by_label("Text", exact=True).fill(MOON)
+    await no_serious_violations(page)
+    await dialog.get_by_role("button", name="Load", exact=True).click()
+    await says(page, "Moon was loaded.")
+    await expect(memory(page, "Moon")).to_contain_text(MOON)
+    await expect(page.get_by_text("1 memory", exact=True)).to_be_visible()
+
+    plan = tmp_path / "plan.md"
+    plan.write_text("# The plan\n\n" + "\n\n".join(f"On night {night} we look at Saturn." for night in range(120)))
+    await page.get_by_role("button", name="Load a memory").click()
+    await dialog.get_by_label("or a text file").set_input_files(plan)
+    await expect(dialog.get_by_label("Name", exact=True)).to_have_value("plan.md")
+    await dialog.get_by_role("button", name="Load", exact=True).click()
+    await says(page, "plan.md was loaded in ")
+    await expect(memory(page, "plan.md/2")).to_be_visible()
+
+    await memory(page, "Moon").get_by_role("button", name="Replace").click()
+    await dialog.get_by_label("Text", exact=True).fill(f"{MOON} It has no air.")
+    await dialog.get_by_role("button", name="Replace", exact=True).click()
+    await expect(memory(page, "Moon")).to_contain_text("It has no air.")
+
+    await page.get_by_label("Search the texts").fill("When do we look at Saturn?")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("list", name="Found memories").get_by_text("answers").first).to_be_visible()
+    await expect(page.get_by_role("meter", name="Score").first).to_be_visible()
+    await page.get_by_label("Up to").select_option("5")
+    assert page.url.endswith("?q=When+do+we+look+at+Saturn%3F&n=5")
+    await page.get_by_label("Search the texts").fill("xylophone")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_text("Nothing in this bank fits")).to_be_visible()
+    await no_serious_violations(page)
+
+
+async def test_all_by_an_agent_are_censored_and_then_all_are_deleted(console: Console, user: Client, unique: str):
+    bank = await bank_of(user, unique, Moon=MOON, Mars=MARS)
+    await user.agent(f"{unique}-second")
+    (await user.command("MB_Load", target={"bank": bank}, vx={"name": "Sun"}, content="The Sun is a star.")).ok()
+    page = await console.window(user, f"/console/banks/{bank}")
+    await page.get_by_role("button", name="More").click()
+    await page.get_by_role("menuitem", name="Censor memories").click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Which memories").select_option("agent")
+    await dialog.get_by_label("Author").fill(f"{unique}-scout")
+    await no_serious_violations(page)
+    await confirm(page, "Censor for good")
+    await says(page, "2 memories censored.")
+    await expect(page.get_by_text("Its text was erased for good.")).to_have_count(2)
+    await expect(memory(page, "Sun")).to_contain_text("The Sun is a star.")
+
+    await page.get_by_role("button", name="More").click()
+    await page.get_by_role("menuitem", name="Delete memories").click()
+    await dialog.get_by_label("Which memories").select_option("all")
+    await confirm(page, "Delete", typed=bank)
+    await says(page, "3 memories deleted.")
+    await expect(page.get_by_text("No memories yet")).to_be_visible()
+
+
+async def test_permissions_are_given_changed_and_withdrawn(console: Console, user: Client, nobody: Client, unique: str):
+    bank = await bank_of(user, unique, Moon=MOON)
+    other = await nobody.register(f"{unique}-other")
+    theirs = f"{unique}-theirs"
+    await other.agent(theirs, access="public")
+    await user.agent(f"{unique}-second")
+    page = await console.window(user, f"/console/banks/{bank}?tab=permissions")
+    form = page.get_by_role("form", name="Give a permission")
+
+    def row(agent: str) -> Locator:
+        return page.get_by_role("row").filter(has=page.get_by_role("link", name=agent, exact=True))
+
+    await form.get_by_label("Agent", exact=True).fill(theirs)
+    await form.get_by_role("button", name="Give").click()
+    await says(page, f"{theirs} is offered read. Its owner has to accept.")
+    await expect(row(theirs)).to_contain_text("offered")
+    await form.get_by_label("Agent", exact=True).fill(f"{unique}-second")
+    await form.get_by_label("Permission").select_option("write")
+    await form.get_by_role("button", name="Give").click()
+    await says(page, f"{unique}-second now has write.")
+    await expect(row(f"{unique}-second")).to_contain_text("attached")
+    await no_serious_violations(page)
+
+    (await other.command("MB_Accept", target={"bank": bank, "agent": theirs})).ok()
+    await page.reload()
+    await expect(row(theirs)).to_contain_text("attached")
+    reading = await console.window(other, f"/console/banks/{bank}")
+    await expect(memory(reading, "Moon")).to_contain_text(MOON)
+    await expect(reading.get_by_role("button", name="Load a memory")).to_have_count(0)
+    await expect(reading.get_by_role("button", name="Censor")).to_have_count(0)
+
+    await row(theirs).get_by_role("button", name="Change").click()
+    await page.get_by_role("dialog").get_by_label("Permission", exact=True).select_option("none")
+    await confirm(page, "Save")
+    await expect(row(theirs)).to_contain_text("none")
+    await row(theirs).get_by_role("button", name="Detach").click()
+    await confirm(page, "Detach")
+    await expect(row(theirs)).to_have_count(0)
+    await page.get_by_label("Who sees it").select_option("public")
+    await page.get_by_role("button", name="Save").click()
+    await says(page, "Saved.")
+    assert (await user.command("MB_List", target={"bank": bank})).profile[0]["access"] == "public"
+    await reading.reload()
+    await expect(reading.get_by_role("alert")).to_contain_text("code 2003")
+
+
+async def test_a_bank_is_made_renamed_and_destroyed(console: Console, user: Client, unique: str):
+    await user.agent(f"{unique}-scout")
+    page = await console.window(user, "/console/banks", viewport=PHONE)
+    await expect(page.get_by_text("No banks yet")).to_be_visible()
+    await fits_its_width(page)
+    await page.get_by_role("button", name="New bank").first.click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Name", exact=True).fill(f"{unique}-notes")
+    await dialog.get_by_label("First agent").fill(f"{unique}-scout")
+    await dialog.get_by_role("button", name="Create").click()
+    await says(page, f"{unique}-notes was created.")
+    await expect(page.get_by_role("heading", name=f"{unique}-notes")).to_be_visible()
+    await expect(page.get_by_text("No memories yet")).to_be_visible()
+    await fits_its_width(page)
+    await no_serious_violations(page)
+
+    await page.get_by_role("button", name="Change").click()
+    await dialog.get_by_label("Name", exact=True).fill(f"{unique}-records")
+    await dialog.get_by_label("Description").fill("What was written down")
+    await confirm(page, "Save")
+    await expect(page.get_by_role("heading", name=f"{unique}-records")).to_be_visible()
+    await page.get_by_role("button", name="More").click()
+    await page.get_by_role("menuitem", name="Destroy the bank").click()
+    await confirm(page, "Destroy bank", typed=f"{unique}-records")
+    await says(page, f"{unique}-records was destroyed.")
+    await page.goto(f"{console.base}/console/banks/{unique}-records")
+    await expect(page.get_by_role("alert")).to_contain_text("code 3000")
+
+
+async def test_a_long_list_of_memories_is_loaded_as_one_scrolls(console: Console, user: Client, unique: str):
+    bank = await bank_of(user, unique, **{f"note {number:02}": f"Note number {number}." for number in range(60)})
+    page = await console.window(user, f"/console/banks/{bank}")
+    await memory(page, "note 49").scroll_into_view_if_needed()
+    await expect(memory(page, "note 59")).to_be_attached()
+    (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "note 58"})).ok()
+    await expect(memory(page, "note 58")).to_contain_text("Its text was erased for good.")
+    await expect(page.get_by_role("list", name="Memories").get_by_role("listitem")).to_have_count(60)
+    await page.get_by_label("Name is").fill("note 07")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("list", name="Memories").get_by_role("listitem")).to_have_count(1)
