@@ -1,7 +1,9 @@
 """The Python examples of the documentation run against the gateway."""
 
+import inspect
 import os
 import re
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -10,6 +12,9 @@ from typing import Any
 import pytest
 
 from parley_client import Parley
+from parley_client._repeating import CHAT_S
+from parley_client._sync.following import SILENCE_S
+from parley_client._sync.transport import CONNECT_S
 from tests.support.client_world import PASSWORD
 from tests.support.gateway import CHECKOUT, GatewayProcess
 from tests.support.terminal import END_OF_INPUT, on_a_terminal, recorded
@@ -22,13 +27,33 @@ def examples(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", Path(CHECKOUT / page).read_text(encoding="utf-8"), re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["README.md", "clients/python/README.md"])
-def test_the_quick_start_in_python_gets_a_reply(
-    page: str, gateway: GatewayProcess, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (block,) = [block for block in examples(page) if "Parley(" in block]
+def test_the_quick_start_in_python_gets_a_reply(gateway: GatewayProcess, capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = examples("README.md")
     exec(block.replace(ADDRESS, gateway.base), {})
-    assert re.search(r"glows in the dark|384,400 km", capsys.readouterr().out)
+    assert "glows in the dark" in capsys.readouterr().out
+
+
+def test_the_examples_of_the_package_s_readme_run_one_after_the_other(gateway: GatewayProcess, tmp_path: Path) -> None:
+    program = tmp_path / "readme.py"
+    blocks = examples("clients/python/README.md")
+    program.write_text("\nprint()\n".join(blocks).replace(ADDRESS, gateway.base), encoding="utf-8")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
+    environment = kept | {"PYTHONPATH": str(CHECKOUT / "clients" / "python" / "src")}
+    out = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, check=True).stdout
+    assert len(re.findall("The Moon is 384,400 km away", out)) == 2
+    assert re.search(r"^scout \d{4}-\d\d-\d\d ", out, re.MULTILINE)
+    assert re.search(r"^1 None$", out, re.MULTILINE)
+    assert re.search(r"^3000 There is no such agent .* [\w-]{8,}$", out, re.MULTILINE)
+
+
+def test_the_settings_of_the_package_s_readme_are_the_client_s() -> None:
+    text = (CHECKOUT / "clients" / "python" / "README.md").read_text(encoding="utf-8")
+    told = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", text, re.MULTILINE))
+    taken = inspect.signature(Parley).parameters
+    assert told.keys() == taken.keys() - {"brand", "internal_secret"}
+    for name in ("timeout", "tries", "max_wait"):
+        assert float(told[name]) == taken[name].default
+    assert f"{CHAT_S:g} in a chat, {SILENCE_S:g} in a stream. A connection may take {CONNECT_S:g}" in text
 
 
 def test_the_examples_of_the_guide_run(
