@@ -2,18 +2,22 @@
 
 import asyncio
 import json
+import os
+import pty
 import stat
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from parley_client import AsyncParley
 from parley_client import Parley as SyncParley
 from parley_client.cli.main import app
 from tests.support.client_world import PASSWORD
 from tests.support.command_line import CommandLine
-from tests.support.gateway import GatewayProcess
+from tests.support.gateway import INTERNAL_SECRET, GatewayProcess
 
 
 @pytest.fixture
@@ -99,3 +103,89 @@ def test_each_group_of_commands_does_what_it_says(
         closing.start()
         assert "hahn: Saturn is up." in run("zones", "follow", "lab", "--after", "0")
         closing.join()
+
+
+async def test_what_only_reads_works_with_a_read_only_key(parley: CommandLine, gateway: GatewayProcess) -> None:
+    assert (await parley("login", "franklin", "--register")).status == 0
+    (made,) = (await parley("keys", "create", "reader", "--read-only", "--limit", "500", "--json")).records
+    assert (made["scopes"]["read_only"], made["limit"]) == (True, 500)
+    async with AsyncParley(gateway.base, internal_secret=INTERNAL_SECRET) as client:
+        await client.log_on("franklin", PASSWORD)
+        await client.agents.create("rosalind", "Finds things")
+        await client.agents.log_on("rosalind")
+        await client.agents.chat("Hello", agent="rosalind")
+        await client.domains.create("photos", "Of crystals", agent="rosalind")
+        await client.zones.post("Number 51 is here.", domain="photos")
+        await client.banks.create(name="crystals", agent="rosalind")
+        await client.banks.load("crystals", "shape", content="It is a helix.", agent="rosalind")
+        await client.admin.set_role("franklin", "auditor")
+        watcher = (await client.keys.create("watcher", scopes={"read_only": True, "admin": True})).key
+
+    async def reads(*arguments: str) -> None:
+        ran = await parley.inside(*arguments, "--json", PARLEY_API_KEY=made["key"])
+        assert (ran.status, ran.err) == (0, ""), arguments
+        assert ran.records, arguments
+
+    for arguments in (
+        ("agents", "list"),
+        ("conversations", "list"),
+        ("domains", "list"),
+        ("zones", "list", "photos"),
+        ("banks", "list"),
+        ("banks", "recall", "crystals", "What shape?"),
+        ("webhooks", "listen", "--print-secret"),
+        ("doctor",),
+    ):
+        await reads(*arguments)
+    for arguments in (("webhooks", "endpoints", "list"), ("webhooks", "deliveries", "list")):
+        assert (await parley.inside(*arguments, PARLEY_API_KEY=made["key"])).status == 0
+    async with parley.going("zones", "follow", "photos", "--after", "0", PARLEY_API_KEY=made["key"]) as following:
+        await following.printed("franklin: Number 51 is here.")
+    for arguments in (("top", "--once"), ("admin", "users", "show", "franklin"), ("admin", "audit", "--limit", "1")):
+        assert (await parley.inside(*arguments, PARLEY_API_KEY=watcher)).status == 0
+    refused = await parley("chat", "rosalind", "Hello", PARLEY_API_KEY=made["key"])
+    assert (refused.status, refused.err[:5]) == (12, "2003:")
+
+
+async def test_a_folder_is_loaded_with_a_progress_bar_on_a_terminal_and_without_one_elsewhere(
+    parley: CommandLine, gateway: GatewayProcess, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    for name, text in (
+        ("a.md", "Iron rusts."),
+        ("b.md", "  "),
+        ("c.md", "# Long\n\n" + "Gold does not rust. " * 2_000),
+    ):
+        (notes / name).write_text(text)
+    assert (await parley("login", "curie", "--register")).status == 0
+    async with AsyncParley(gateway.base) as client:
+        await client.log_on("curie", PASSWORD)
+        await client.agents.create("irene", "Finds things")
+        await client.banks.create("metals", agent="irene")
+    load = ("banks", "load", "metals", str(notes), "--agent", "irene")
+    ran = await parley(*load, "--json")
+    assert (ran.status, ran.err) == (0, "b.md is empty, and was left out.\n")
+    names = [memory["name"] for memory in ran.records]
+    assert names[:3] == ["a.md", "c.md/1", "c.md/2"]  # over 32,000 characters: a document in parts
+
+    ours, theirs = pty.openpty()
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "parley_client", *load),
+        env=parley.environment | {"TERM": "xterm"},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=theirs,
+    )
+    out, _ = await process.communicate()
+    bar = os.read(ours, 65_536).decode()
+    os.close(ours)
+    os.close(theirs)
+    assert process.returncode == 0
+    assert "/3" in bar
+    assert "c.md" in bar
+    assert [line.split()[1] for line in out.decode().splitlines()[1:]] == names
+
+    (notes / "d.md").write_bytes(b"\xff\xfe")
+    broken = await parley(*load)
+    assert broken.status == 1
+    assert "d.md was not loaded, but 3 of 4 files were." in broken.err

@@ -13,11 +13,9 @@ from typing import Any
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
 from parley_client import AccessError, AsyncParley, EntityError, Figures, encode
 from parley_client._decoding import decode
-from parley_client.cli.main import app
 from parley_client.cli.top import screen
 from parley_client.figures import DeliveryFigures, Mailbox, ServiceFigures
 from tests.support.client_world import PASSWORD
@@ -103,12 +101,9 @@ async def test_users_and_agents_are_commands_with_questions_before_what_is_grave
     name, agent = f"{unique}-user", f"{unique}-agent"
 
     async def admin(*arguments: str, stdin: str = "") -> Any:
-        environment = parley.environment | SECRET
-        ran = await asyncio.to_thread(
-            CliRunner().invoke, app, ["admin", *arguments, "--json"], input=stdin, env=environment
-        )
-        assert ran.exit_code == 0, ran.output
-        return json.loads(ran.stdout.splitlines()[-1])
+        ran = await parley.inside("admin", *arguments, "--json", stdin=stdin, **SECRET)
+        assert ran.status == 0, ran.err
+        return json.loads(ran.out.splitlines()[-1])
 
     assert (await admin("users", "list", "--prefix", unique))["name"] == name
     assert (await admin("users", "role", name, "auditor"))["role"] == "auditor"

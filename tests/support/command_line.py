@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from typer.testing import CliRunner
+
+from parley_client.cli.main import app
 from tests.support.client_world import PASSWORD
 from tests.support.gateway import CHECKOUT
 
@@ -102,6 +105,12 @@ class CommandLine:
         process = await self._started(arguments, environment, asyncio.subprocess.PIPE)
         out, err = await process.communicate(stdin.encode())
         return Ran(process.returncode or 0, out.decode(), err.decode())
+
+    async def inside(self, *arguments: str, stdin: str = "", **environment: str) -> Ran:
+        """Run it in this process, which takes a tenth of the time; errors have no status of their own."""
+        given = self.environment | environment
+        ran = await asyncio.to_thread(CliRunner().invoke, app, arguments, input=stdin, env=given)
+        return Ran(ran.exit_code, ran.stdout, ran.stderr)
 
     @asynccontextmanager
     async def going(self, *arguments: str, **environment: str) -> AsyncIterator[Going]:

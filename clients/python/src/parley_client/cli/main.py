@@ -1,7 +1,6 @@
 """The commands of `parley`, and its exit statuses."""
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,6 +10,7 @@ from parley_client.cli import profiles
 from parley_client.cli.admin import admin
 from parley_client.cli.chat import chat
 from parley_client.cli.context import Settings, client, settings, tell_of_loss
+from parley_client.cli.loading import load
 from parley_client.cli.output import AsJson, confirm, err, print_json, show
 from parley_client.cli.top import top
 from parley_client.cli.webhooks import webhooks
@@ -39,6 +39,7 @@ for group, name in (
 ):
     app.add_typer(group, name=name)
 app.command()(chat)
+banks.command()(load)
 app.command()(top)
 
 Name = Annotated[str, typer.Argument(help="Its name.")]
@@ -47,7 +48,9 @@ Name = Annotated[str, typer.Argument(help="Its name.")]
 @app.callback()
 def options(
     context: typer.Context,
-    profile: Annotated[str, typer.Option(envvar="PARLEY_PROFILE", help="The profile to use.")] = profiles.DEFAULT,
+    profile: Annotated[
+        str, typer.Option(envvar="PARLEY_PROFILE", help="The profile to use.", autocompletion=profiles.names)
+    ] = profiles.DEFAULT,
     url: Annotated[str | None, typer.Option(help="The gateway's address; else PARLEY_URL, else the profile's.")] = None,
     brand: Annotated[str, typer.Option(help="The gateway's brand, a segment of its paths.")] = "Svc",
     internal_secret: Annotated[
@@ -157,25 +160,6 @@ def list_banks(context: typer.Context, *, as_json: AsJson = False) -> None:
 
 
 @banks.command()
-def load(
-    context: typer.Context,
-    bank: Annotated[str, typer.Argument(help="The bank; it must exist.")],
-    folder: Annotated[Path, typer.Argument(help="A folder of Markdown files.", exists=True, file_okay=False)],
-    agent: Annotated[str, typer.Option(help="Your agent that loads them.")],
-    *,
-    as_json: AsJson = False,
-) -> None:
-    """Load each Markdown file of a folder as a memory, named by its path."""
-    parley = client(context)
-    files = sorted(folder.rglob("*.md"))
-    loaded = (
-        parley.banks.load(bank, file.relative_to(folder).as_posix(), content=file.read_text("utf-8"), agent=agent)[1]
-        for file in files
-    )
-    show(loaded, ("id", "name"), as_json=as_json)
-
-
-@banks.command()
 def recall(
     context: typer.Context,
     bank: Annotated[str, typer.Argument(help="The bank.")],
@@ -212,11 +196,15 @@ def create_key(
     context: typer.Context,
     name: Name,
     days: Annotated[int | None, typer.Option(help="Days until it expires.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Its requests a day.")] = None,
     *,
+    read_only: Annotated[bool, typer.Option("--read-only", help="It may change nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Make an API key, which is shown this once."""
-    show([client(context).keys.create(name, expires_in_days=days)], ("id", "name", "key"), as_json=as_json)
+    scopes = {"read_only": True} if read_only else None
+    made = client(context).keys.create(name, expires_in_days=days, limit=limit, scopes=scopes)
+    show([made], ("id", "name", "key"), as_json=as_json)
 
 
 @keys.command("revoke")
@@ -241,16 +229,20 @@ def main() -> None:
     """Run `parley`: exit status 0, 2 wrong usage, 3 no connection, 11 to 15 by the group of the internal code."""
     try:
         app(prog_name="parley")
-    except Refused as refused:
-        err.print(f"{refused.code}: {refused.note}", markup=False)
-        if refused.code == NO_CREDENTIAL:
-            err.print(
-                "Log on with `parley login USER`, or set PARLEY_API_KEY; PARLEY_INTERNAL_SECRET for admin and top."
-            )
-        sys.exit(10 + refused.code // 1000)
-    except NoConnection as lost:
-        err.print(f"No connection: {lost}", markup=False)
-        sys.exit(NO_CONNECTION)
     except ParleyError as error:
-        err.print(str(error), markup=False)
-        sys.exit(OTHER_ERROR)
+        sys.exit(_told(error))
+
+
+def _told(error: ParleyError) -> int:
+    """Say on stderr what went wrong; return the exit status."""
+    match error:
+        case Refused():
+            status, said = 10 + error.code // 1000, f"{error.code}: {error.note}"
+        case NoConnection():
+            status, said = NO_CONNECTION, f"No connection: {error}"
+        case _:
+            status, said = OTHER_ERROR, str(error)
+    hints = [LOG_ON] if isinstance(error, Refused) and error.code == NO_CREDENTIAL else []
+    for line in (said, *hints, *getattr(error, "__notes__", ())):
+        err.print(line, markup=False)
+    return status

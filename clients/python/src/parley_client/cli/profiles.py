@@ -29,6 +29,11 @@ def read(name: str) -> Profile:
     return Profile(**_all().get(name, {}))
 
 
+def names(incomplete: str) -> list[str]:
+    """Return the names of the profiles that begin so, for completion."""
+    return [name for name in _all() if name.startswith(incomplete)]
+
+
 def write(name: str, profile: Profile) -> Path:
     """Keep a profile; return the file, which nobody else may read."""
     kept = _all() | {name: asdict(profile)}
