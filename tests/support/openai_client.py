@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,6 +11,7 @@ import httpx2
 from openai import AsyncOpenAI
 
 from tests.support.gateway import Client, GatewayProcess
+from tests.support.relay import passed_on
 from tests.support.spread import SpreadConnector
 
 
@@ -47,28 +48,16 @@ class LosingProxy:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Relay one connection, through a node of its own, to its end."""
-        from_server, to_server = await asyncio.open_connection("127.0.0.1", random.choice(self._ports))
+        server = await asyncio.open_connection("127.0.0.1", random.choice(self._ports))
 
-        async def there() -> None:
-            while data := await reader.read(65_536):
-                to_server.write(data)
+        def passes(_: bytes) -> bool:
+            if not self.loses:
+                return True
+            self.loses -= 1
+            self.lost += 1
+            return False
 
-        async def back() -> None:
-            while data := await from_server.read(65_536):
-                if self.loses:
-                    self.loses -= 1
-                    self.lost += 1
-                    return
-                writer.write(data)
-
-        directions = [asyncio.create_task(there()), asyncio.create_task(back())]
-        with suppress(OSError):
-            await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
-        for direction in directions:
-            direction.cancel()
-        await asyncio.gather(*directions, return_exceptions=True)
-        for end in (writer, to_server):
-            end.close()
+        await passed_on(reader, writer, server, passes)
 
 
 @asynccontextmanager

@@ -1,7 +1,7 @@
 """Relays in front of the servers of tests, which lose what these answer, or are cut, as a network is."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
@@ -9,6 +9,43 @@ from urllib.parse import quote
 from tests.support.postgres import SUPERUSER, Cluster
 
 SOCKET = ".s.PGSQL.5432"
+
+
+async def passed_on(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    server: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+    passes: Callable[[bytes], bool],
+    asked: Callable[[bytes], None] = lambda _: None,
+) -> None:
+    """Pass the bytes of a connection on, until either side closes it or a piece of an answer does not pass.
+
+    Args:
+        reader: what the client sends.
+        writer: to the client.
+        server: a connection of its own to the server.
+        passes: whether a piece of the server's answer goes on; else the connection is cut.
+        asked: is told each piece that the client sends, before it goes on.
+    """
+    from_server, to_server = server
+
+    async def there() -> None:
+        while data := await reader.read(65_536):
+            asked(data)
+            to_server.write(data)
+
+    async def back() -> None:
+        while (data := await from_server.read(65_536)) and passes(data):
+            writer.write(data)
+
+    directions = [asyncio.create_task(there()), asyncio.create_task(back())]
+    with suppress(OSError):
+        await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
+    for direction in directions:
+        direction.cancel()
+    await asyncio.gather(*directions, return_exceptions=True)
+    for end in (writer, to_server):
+        end.close()
 
 
 class Relay:
@@ -25,31 +62,19 @@ class Relay:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Relay one connection to its end."""
-        from_server, to_server = await asyncio.open_unix_connection(str(self._server))
-        losing = asyncio.Event()
+        losing = False
 
-        async def there() -> None:
-            while data := await reader.read(65_536):
-                if self.loses and (b"COMMIT" in data or (data.startswith(b"B") and self.node.encode() in data)):
-                    losing.set()
-                to_server.write(data)
+        def asked(data: bytes) -> None:
+            nonlocal losing
+            losing |= self.loses and (b"COMMIT" in data or (data.startswith(b"B") and self.node.encode() in data))
 
-        async def back() -> None:
-            while data := await from_server.read(65_536):
-                if losing.is_set():  # the server has answered, so it has done it
-                    self.loses = False
-                    self.lost += 1
-                    return
-                writer.write(data)
+        def passes(_: bytes) -> bool:
+            if losing:  # the server has answered, so it has done it
+                self.loses = False
+                self.lost += 1
+            return not losing
 
-        directions = [asyncio.create_task(there()), asyncio.create_task(back())]
-        with suppress(OSError):
-            await asyncio.wait(directions, return_when=asyncio.FIRST_COMPLETED)
-        for direction in directions:
-            direction.cancel()
-        await asyncio.gather(*directions, return_exceptions=True)
-        for end in (writer, to_server):
-            end.close()
+        await passed_on(reader, writer, await asyncio.open_unix_connection(str(self._server)), passes, asked)
 
 
 @asynccontextmanager
