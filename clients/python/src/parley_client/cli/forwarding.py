@@ -6,13 +6,29 @@ from dataclasses import dataclass
 
 import httpx2
 
-from parley_client import SignedEvent
+from parley_client import InvalidSetting, SignedEvent
 
 ANSWER_S = 15.0
 """Seconds that a receiver may take, as long as the gateway gives it."""
 
 PAUSES_S = (0.5, 1.0, 2.0, 4.0)
 """Seconds between the tries of an event that reaches nobody."""
+
+
+def url_of(given: str) -> str:
+    """Return the URL of a receiver: `http://` is put before one without a scheme.
+
+    Raises:
+        InvalidSetting: it is none.
+    """
+    url = given if "://" in given else f"http://{given}"
+    try:
+        made = httpx2.URL(url)
+    except httpx2.InvalidURL:
+        made = httpx2.URL()
+    if made.scheme not in ("http", "https") or not made.host:
+        raise InvalidSetting(f"the receiver's URL must be like http://127.0.0.1:3000/webhooks, not {given}")
+    return url
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +57,13 @@ class Forwarder:
     """Posts events to one receiver, directly: redirects are not followed, and proxies not used, as the gateway does.
 
     Args:
-        url: the receiver's URL; `http://` where it has no scheme.
+        url: the receiver's URL.
         verify: whether the certificate of an https receiver is verified.
         on_pause: is called with the reason and the seconds of the pause, before an event is tried again.
     """
 
     def __init__(self, url: str, on_pause: Callable[[str, float], None], *, verify: bool = True) -> None:
-        self.url = url if "://" in url else f"http://{url}"
+        self.url = url
         self._on_pause = on_pause
         self._http = httpx2.Client(timeout=ANSWER_S, trust_env=False, verify=verify)
         self._is_away = False

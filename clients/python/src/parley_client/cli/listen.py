@@ -9,7 +9,7 @@ import typer
 from parley_client import SignedEvent
 from parley_client.answers import StreamSecret
 from parley_client.cli.context import client, tell_of_loss
-from parley_client.cli.forwarding import Forwarded, Forwarder
+from parley_client.cli.forwarding import Forwarded, Forwarder, url_of
 from parley_client.cli.options import types_of
 from parley_client.cli.output import AsJson, err, print_json
 
@@ -38,7 +38,7 @@ def listen(
     with ExitStack() as closing:
         forwarder = None
         if forward_to is not None and not print_secret:
-            forwarder = Forwarder(forward_to, _paused, verify=not skip_verify)
+            forwarder = Forwarder(url_of(forward_to), _paused, verify=not skip_verify)
             closing.callback(forwarder.close)
         before = ""
         for item in stream:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from parley_client import NoConnection, ParleyError, Refused, ZoneMessage
+from parley_client import InvalidSetting, NoConnection, ParleyError, Refused, ZoneMessage
 from parley_client.cli import profiles
 from parley_client.cli.admin import admin
 from parley_client.cli.chat import chat
@@ -17,6 +17,7 @@ from parley_client.cli.webhooks import webhooks
 
 NO_CONNECTION = 3
 OTHER_ERROR = 1
+WRONG_USAGE = 2
 NO_CREDENTIAL = 2000
 LOG_ON = "Log on with `parley login USER`, or set PARLEY_API_KEY, or PARLEY_INTERNAL_SECRET for admin and top."
 
@@ -240,6 +241,8 @@ def _told(error: ParleyError) -> int:
             status, said = 10 + error.code // 1000, f"{error.code}: {error.note}"
         case NoConnection():
             status, said = NO_CONNECTION, f"No connection: {error}"
+        case InvalidSetting():
+            status, said = WRONG_USAGE, str(error)
         case _:
             status, said = OTHER_ERROR, str(error)
     hints = [LOG_ON] if isinstance(error, Refused) and error.code == NO_CREDENTIAL else []
