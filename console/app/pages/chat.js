@@ -58,8 +58,8 @@ async function readAgent(name) {
 /** One conversation: its messages, the replies on their way, and the field for the next message. */
 function Talk({ name, agent, data, current, pages, seq }) {
   const target = current === "default" ? { agent: name, conversation: "default" } : { conversation: current };
-  const talk = useConversation(target, () => {
-    pages.refresh();
+  const talk = useConversation(target, (reply) => {
+    noteChat(pages, reply);
     if (data.record?.state !== "online") agent.reload();
   });
   const [text, setText] = useState("");
@@ -95,6 +95,14 @@ function Talk({ name, agent, data, current, pages, seq }) {
   </section>`;
 }
 
+/** Move a conversation to the head of the list, without reading the list again where it is there already. */
+function noteChat(pages, reply) {
+  const known = reply && pages.rows.find(({ id }) => id === reply.conversation);
+  if (!known) return void pages.refresh();
+  const now = { ...known, messages: Math.max(known.messages, reply.seq), last_seq: reply.seq, updated_at: reply.at };
+  return pages.setRows([now, ...pages.rows.filter((row) => row !== known)]);
+}
+
 /** The banks that are quoted: when something in them is censored, what is shown is read again. */
 const banksOf = (messages) =>
   [...new Set(messages.flatMap(({ sources }) => sources.map(({ bank }) => bank)).filter(Boolean))].sort();
@@ -118,9 +126,12 @@ function useWanted(talk, seq) {
   return seq > 0 ? (talk.messages.find((message) => message.seq === seq)?.id ?? null) : null;
 }
 
-/** Give the focus back to the field when the Stop button goes away under it. */
+/** Give the field the focus at first, and again when the Stop button goes away under it. */
 function useFocusAgain(field, working) {
   const before = useRef(working);
+  useEffect(() => {
+    if (matchMedia("(pointer: fine)").matches) field.current?.focus(); // a phone's keyboard would cover the page
+  }, []);
   useEffect(() => {
     if (before.current > 0 && working === 0 && document.activeElement === document.body) field.current?.focus();
     before.current = working;

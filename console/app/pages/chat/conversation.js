@@ -4,6 +4,7 @@ import { followRun } from "./run.js";
 
 const PAGE = 50;
 const MAX_PAGE = 200;
+const AWAY_MS = 10_000;
 const START = { messages: [], runs: [], next: null, done: false, loading: false, error: null, said: "" };
 const runOf = (message) => `run_${message.id.slice(4)}`;
 
@@ -11,7 +12,7 @@ const runOf = (message) => `run_${message.id.slice(4)}`;
  *
  * `target` is the `target` of its commands. Returns {messages (by seq), runs, done, loading, error, said, older, send,
  * cancel, retry, drop, refresh}. A run is {key, id, content, text, state: "working" | "failed", error, cancelling};
- * onChat() is called whenever a chat has ended.
+ * onChat(reply) is called whenever a chat has ended, with null if there is no reply.
  */
 export function useConversation(target, onChat) {
   const identity = JSON.stringify(target);
@@ -23,7 +24,23 @@ export function useConversation(target, onChat) {
     talk.open();
     return () => talk.close();
   }, [talk]);
+  useReturn(() => talk.refresh());
   return { ...state, ...talk.acts };
+}
+
+/** Read again when the user comes back to the page: more may have been said in another window. */
+function useReturn(act) {
+  const latest = useRef(act);
+  latest.current = act;
+  useEffect(() => {
+    let left = Infinity;
+    const seen = () => {
+      if (document.hidden) left = performance.now();
+      else if (performance.now() - left > AWAY_MS) latest.current();
+    };
+    document.addEventListener("visibilitychange", seen);
+    return () => document.removeEventListener("visibilitychange", seen);
+  }, []);
 }
 
 class Talk {
@@ -145,7 +162,7 @@ class Talk {
     const runs = this.state.runs.filter((run) => run.key !== key);
     this.merge(messages, { runs, done: this.state.done || this.state.messages.length === 0 });
     this.change({ said: `${reply.name}: ${reply.content}` });
-    this.latest.current.onChat?.();
+    this.latest.current.onChat(reply);
   }
 
   /** Show why there is no reply; a chat that was stopped before its first word has its mark instead. */
@@ -154,7 +171,7 @@ class Talk {
     await this.refresh();
     if (run?.cancelling) this.acts.drop(run);
     else this.changeRun(key, { state: "failed", error });
-    this.latest.current.onChat?.();
+    this.latest.current.onChat(null);
   }
 
   async cancel(run) {

@@ -1,6 +1,8 @@
-import { Checkbox, Field, Notice, Select, TextArea } from "../../components/index.js";
+import { Checkbox, Field, NameField, Notice, Select, TextArea } from "../../components/index.js";
 import { Inline } from "../../components/text.js";
 import { html } from "../../lib/preact.js";
+
+const LISTED = { "target.agent": "agents", "target.bank": "banks", "target.domain": "domains" };
 
 /** The fields of a command, one for each member that it uses; onChange(path, value) tells what is typed. */
 export function Fields({ command, values, onChange }) {
@@ -29,6 +31,7 @@ function Member({ member, value, onChange }) {
   if (secret) return html`<${Field} ...${about} type="password" autocomplete="new-password" maxlength=${limits.maxlength} />`;
   if (type === "integer") return html`<${Field} ...${about} type="number" step="1" min=${limits.min} max=${limits.max} />`;
   if (long) return html`<${TextArea} ...${about} rows=${path === "content" ? 4 : 3} maxlength=${limits.maxlength} />`;
+  if (LISTED[path]) return html`<${NameField} of=${LISTED[path]} ...${about} />`;
   return html`<${Field} ...${about} maxlength=${limits.maxlength} />`;
 }
 
