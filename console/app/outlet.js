@@ -2,9 +2,11 @@ import { Button, LinkButton } from "./components/button.js";
 import { Empty, Loading, Notice } from "./components/notice.js";
 import { Page } from "./components/page.js";
 import { connection } from "./lib/connection.js";
+import { send, wait } from "./lib/http.js";
 import { Component, html, useEffect, useState } from "./lib/preact.js";
 import { match, useRoute } from "./lib/router.js";
 
+const AGAIN_MS = 1500;
 const modules = new Map();
 
 /** Show the page of a route; its module is loaded at its first use. */
@@ -12,15 +14,8 @@ export function Outlet({ route, path }) {
   const { query } = useRoute();
   const [loaded, setLoaded] = useState({ route: null, page: null, error: null });
   useEffect(() => {
-    let current = true;
     if (!route) return undefined;
-    pageOf(route).then(
-      (page) => current && setLoaded({ route, page, error: null }),
-      (error) => current && setLoaded({ route, page: null, error }),
-    );
-    return () => {
-      current = false;
-    };
+    return follow(route, (page, error) => setLoaded({ route, page, error }));
   }, [route]);
 
   if (!route) return html`<${NotFound} />`;
@@ -32,9 +27,36 @@ export function Outlet({ route, path }) {
   return html`<${Page} title=${route.title}><${Loading} /><//>`;
 }
 
-async function pageOf(route) {
-  if (!modules.has(route)) modules.set(route, (await route.page()).default);
-  return modules.get(route);
+/** Load the module of a route, again once the gateway is reached if it can't be. Returns what stops it. */
+function follow(route, done) {
+  let stopped = false;
+  const load = async (tries) => {
+    try {
+      if (!modules.has(route)) modules.set(route, (await route.page()).default);
+      if (!stopped) done(modules.get(route), null);
+    } catch (error) {
+      if (stopped) return;
+      if (tries === 0) return done(null, error);
+      await reached(() => stopped);
+      await load(tries - 1);
+    }
+  };
+  load(1);
+  return () => {
+    stopped = true;
+  };
+}
+
+/** Wait until the gateway answers; the banner tells of it meanwhile. */
+async function reached(isStopped) {
+  while (!isStopped()) {
+    try {
+      await send("GET", "/console/session");
+      return;
+    } catch {
+      await wait(AGAIN_MS);
+    }
+  }
 }
 
 /** Tell that the connection is lost, or that the gateway was replaced by another version. */

@@ -121,14 +121,52 @@ async def test_a_lost_connection_is_told_and_its_end_too(
         console_of(browser, console_server, f"http://127.0.0.1:{link.port}") as console,
     ):
         page = await console.window(user)
-        await expect(page.get_by_role("heading", name="Welcome")).to_be_visible()
         link.cut()
         await expect(page.get_by_text("Connection lost")).to_be_visible()
+        await page.get_by_role("navigation", name="Console").get_by_role("link", name="Audit").click()
         await no_serious_violations(page)
-        await page.get_by_role("button", name="Refresh").click()
         link.mend()
+        await expect(page.get_by_text("No entry fits")).to_be_visible()
         await expect(page.get_by_text("Connection lost")).to_be_hidden()
-        await expect(page.get_by_role("heading", name="Welcome")).to_be_visible()
+
+
+async def test_a_window_goes_on_after_a_restart_of_the_gateway(browser: Browser, tmp_path: Path):
+    async with running(tmp_path / "data") as gateway, console_of(browser, gateway) as console:
+        async with gateway.client() as client:
+            await client.register("patient-user")
+        page = await console.window("patient-user")
+        port = urlsplit(gateway.base).port or 0
+        assert await gateway.stop() == 0
+        await expect(page.get_by_text("Connection lost")).to_be_visible()
+        await gateway.start(port)
+        await expect(page.get_by_text("Connection lost")).to_be_hidden()
+        await page.get_by_role("button", name="Refresh").click()
+        await expect(page.get_by_role("region", name="Your workspace")).to_be_visible()
+        await expect(page.get_by_role("alert")).to_have_count(0)
+
+
+async def test_windows_of_one_browser_follow_one_another(console: Console, user: Client, nobody: Client):
+    first = await console.window(user)
+    second = await first.context.new_page()
+    await second.goto(f"{console.base}/console")
+    await second.get_by_role("button", name=f"User {user.name}").click()
+    await second.get_by_role("menuitem", name="Log off").click()
+    await is_logged_off(first)
+    other = await nobody.register(f"{user.name}-2")
+    await log_on(second, other.name)
+    await first.bring_to_front()
+    await first.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    await expect(first.get_by_role("heading", name=f"Welcome, {other.name}")).to_be_visible()
+
+
+async def test_a_new_role_shows_its_pages_at_once(console: Console, operator: Client, user: Client):
+    page = await console.window(user, "/console/users")
+    await expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
+    path = f"/api/admin/users/{user.name}/role"
+    assert (await operator.request("PUT", path, json={"role": "auditor"})).http == 200
+    await expect(page.get_by_role("table", name="Users")).to_be_visible()
+    assert (await operator.request("PUT", path, json={"role": "user"})).http == 200
+    await expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
 
 
 async def test_the_theme_follows_the_system_until_one_is_chosen(console: Console, user: Client):

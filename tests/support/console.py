@@ -50,7 +50,8 @@ class Console:
         page.set_default_timeout(WAIT_MS)
         await page.goto(self.base + path)
         if user is not None:
-            await log_on(page, user if isinstance(user, str) else user.name)
+            async with page.expect_response("**/console/watch*"):  # from then on the page hears of changes
+                await log_on(page, user if isinstance(user, str) else user.name)
         return page
 
     def _see_request(self, request: Request) -> None:

@@ -1,17 +1,22 @@
 import { createStore } from "./store.js";
 
+const TOLD_AFTER_MS = 700; // a stream that is taken up again at once is nobody's concern
+
 const store = createStore(false);
 const broken = new Set();
+let timer = null;
 
 /** What knows that the gateway can't be reached: requests and streams, each under a name of its own. */
 export const connection = {
   lost(source) {
+    if (broken.size === 0) timer = setTimeout(() => store.set(true), TOLD_AFTER_MS);
     broken.add(source);
-    store.set(true);
   },
   back(source) {
     broken.delete(source);
-    store.set(broken.size > 0);
+    if (broken.size > 0) return;
+    clearTimeout(timer);
+    store.set(false);
   },
   isLost: () => broken.size > 0,
   /** Return whether something that the page needs is cut off. */

@@ -5,11 +5,13 @@ import { createStore } from "./store.js";
 const PATH = "/console/session";
 const POLL_MS = 5000;
 const POLL_WHILE_LOST_MS = 1500;
+const TELLS_WHY_MS = 500; // a refused request doesn't tell why the session ended, but the window's watch does
 const REASONS = { 2001: "Your session has ended.", 2005: "This user is suspended." };
 
 /** The state of the log-on: {status: "loading" | "out" | "in", record, reason}. */
 const store = createStore({ status: "loading", record: null, reason: null });
 let timer = null;
+let changes = 0; // an answer from before a log-on or log-off tells nothing of now
 
 /** Return {status, record, reason}; `record` is {user, role, csrf, expires_at, version, bus} while logged on. */
 export const useSession = () => store.use();
@@ -42,17 +44,20 @@ export async function logOff() {
 /** Show the log-on form, because the gateway refused the session with a code of ENDED or a stream told a reason. */
 export function onEnded(reason) {
   if (store.get().status !== "in") return;
-  finish(reason === "suspended" ? REASONS[2005] : (REASONS[reason] ?? REASONS[2001]));
+  if (reason === 2001) setTimeout(() => onEnded("refused"), TELLS_WHY_MS);
+  else finish(reason === "suspended" ? REASONS[2005] : (REASONS[reason] ?? REASONS[2001]));
 }
 
 /** Ask who is logged on; called at the start, then every few seconds while the page is visible. */
 export async function checkSession() {
   clearTimeout(timer);
+  const asked = changes;
   try {
     const response = await send("GET", PATH);
     const body = await bodyOf(response);
+    if (asked !== changes) return;
     if (response.ok) begin(body);
-    else if (response.status < 500) finishAs(errorOf(response, body));
+    else if ([401, 403].includes(response.status)) finishAs(errorOf(response, body));
   } catch (error) {
     if (!(error instanceof ApiError)) throw error; // the connection's banner tells of it
   }
@@ -61,8 +66,9 @@ export async function checkSession() {
 
 function begin(record) {
   const { status, record: before } = store.get();
-  const same = status === "in" && before.user === record.user && before.role === record.role;
-  if (same && before.csrf === record.csrf) return;
+  const same = (name) => before[name] === record[name];
+  if (status === "in" && ["user", "role", "csrf", "version"].every(same)) return;
+  changes += 1;
   store.set({ status: "in", record, reason: null });
   schedule();
 }
@@ -75,6 +81,7 @@ function finishAs(error) {
 }
 
 function finish(reason) {
+  changes += 1;
   clearTimeout(timer);
   store.set({ status: "out", record: null, reason });
 }
@@ -87,5 +94,5 @@ function schedule() {
 
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) clearTimeout(timer);
-  else if (store.get().status !== "out") checkSession();
+  else checkSession(); // another tab may have logged on or off
 });

@@ -83,6 +83,6 @@ function PlanForm({ user, reload }) {
   return html`<${Form} label="Change of plan" onSubmit=${save} submit="Set plan" submitKind="plain" inline>
     <${Select} label="Plan" name="plan" options=${PLANS} value=${plan} onChange=${(event) => setPlan(event.currentTarget.value)} />
     ${plan === "enterprise" && html`<${Field} label="Requests a day" name="limit" type="number" min="1" step="1"
-      placeholder="no limit" value=${user.plan === "enterprise" ? (user.quota.limit ?? "") : ""} />`}
+      placeholder="no limit" defaultValue=${user.plan === "enterprise" ? (user.quota.limit ?? "") : ""} />`}
   <//>`;
 }
