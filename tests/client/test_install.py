@@ -1,6 +1,7 @@
 """The client installs into an empty environment, without anything of the server; needs the package index."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -68,3 +69,16 @@ def test_the_wheel_is_typed_licensed_and_holds_the_package_alone(empty: Path, tm
     assert "Typing :: Typed" in fields.get_all("Classifier", [])
     version = printed(empty, "python", "-c", "import parley_client; print(parley_client.__version__)").strip()
     assert fields["Version"] == version
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(300)
+def test_the_types_of_the_installed_package_are_complete(empty: Path, tmp_path: Path) -> None:
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps({"venvPath": str(empty.parent), "venv": empty.name}))
+    command = (sys.executable, "-m", "pyright", "--verifytypes", "parley_client", "--ignoreexternal", "--outputjson")
+    environment = os.environ | {"PATH": f"{empty / 'bin'}:{os.environ['PATH']}"}
+    ran = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path, env=environment)
+    symbols = json.loads(ran.stdout)["typeCompleteness"]["symbols"]
+    used = [symbol for symbol in symbols if symbol["isExported"] and not symbol["name"].startswith("parley_client.cli")]
+    assert len(used) > 500
+    assert [symbol["name"] for symbol in used if not symbol["isTypeKnown"] or symbol["isTypeAmbiguous"]] == []

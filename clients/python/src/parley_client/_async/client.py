@@ -69,18 +69,18 @@ class AsyncParley:
         self._bus = f"/demo/v1/{brand}/tps"
         self._timeout = timeout
         self._transport = AsyncTransport(http, Repeats(tries, max_wait))
-        self.users = AsyncUsers(self)
-        self.agents = AsyncAgents(self)
-        self.domains = AsyncDomains(self)
-        self.zones = AsyncZones(self)
-        self.banks = AsyncBanks(self)
-        self.conversations = AsyncConversations(self)
-        self.runs = AsyncRuns(self)
-        self.keys = AsyncKeys(self)
-        self.webhooks = AsyncWebhookEndpoints(self)
-        self.documents = AsyncDocuments(self)
-        self.admin = AsyncAdmin(self)
-        self.gateway = AsyncGateway(self)
+        self.users: AsyncUsers = AsyncUsers(self)
+        self.agents: AsyncAgents = AsyncAgents(self)
+        self.domains: AsyncDomains = AsyncDomains(self)
+        self.zones: AsyncZones = AsyncZones(self)
+        self.banks: AsyncBanks = AsyncBanks(self)
+        self.conversations: AsyncConversations = AsyncConversations(self)
+        self.runs: AsyncRuns = AsyncRuns(self)
+        self.keys: AsyncKeys = AsyncKeys(self)
+        self.webhooks: AsyncWebhookEndpoints = AsyncWebhookEndpoints(self)
+        self.documents: AsyncDocuments = AsyncDocuments(self)
+        self.admin: AsyncAdmin = AsyncAdmin(self)
+        self.gateway: AsyncGateway = AsyncGateway(self)
 
     async def __aenter__(self) -> Self:
         return self

@@ -70,18 +70,18 @@ class Parley:
         self._bus = f"/demo/v1/{brand}/tps"
         self._timeout = timeout
         self._transport = Transport(http, Repeats(tries, max_wait))
-        self.users = Users(self)
-        self.agents = Agents(self)
-        self.domains = Domains(self)
-        self.zones = Zones(self)
-        self.banks = Banks(self)
-        self.conversations = Conversations(self)
-        self.runs = Runs(self)
-        self.keys = Keys(self)
-        self.webhooks = WebhookEndpoints(self)
-        self.documents = Documents(self)
-        self.admin = Admin(self)
-        self.gateway = Gateway(self)
+        self.users: Users = Users(self)
+        self.agents: Agents = Agents(self)
+        self.domains: Domains = Domains(self)
+        self.zones: Zones = Zones(self)
+        self.banks: Banks = Banks(self)
+        self.conversations: Conversations = Conversations(self)
+        self.runs: Runs = Runs(self)
+        self.keys: Keys = Keys(self)
+        self.webhooks: WebhookEndpoints = WebhookEndpoints(self)
+        self.documents: Documents = Documents(self)
+        self.admin: Admin = Admin(self)
+        self.gateway: Gateway = Gateway(self)
 
     def __enter__(self) -> Self:
         return self
