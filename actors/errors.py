@@ -208,6 +208,32 @@ class EngineFailed(ServiceError):
     http_code = 502
 
 
+class MessageKept(EngineFailed):
+    """The chat engine failed on a message that is kept, and with which a client may go on.
+
+    The note tells how with an Idempotency-Key. `told` makes the error of a door that takes none.
+
+    Args:
+        fault: what has failed, in one sentence.
+    """
+
+    _GO_ON: ClassVar[str] = " Your message is kept; send it again with the same Idempotency-Key to go on with it."
+
+    def __init__(self, fault: str, *, retry_after: int | None = None) -> None:
+        fault = fault.removesuffix(self._GO_ON)  # the note of another node has it
+        super().__init__(fault + self._GO_ON, retry_after=retry_after)
+
+    def told(self, go_on: str) -> EngineFailed:
+        """Return the error with another sentence on how to go on."""
+        return EngineFailed(self.note_with(self.note, go_on), retry_after=self.retry_after)
+
+    @classmethod
+    def note_with(cls, note: str, go_on: str) -> str:
+        """Return the note of any error, with another sentence on how to go on if it has one."""
+        fault = note.removesuffix(cls._GO_ON)
+        return note if fault == note else f"{fault} {go_on}"
+
+
 class StorageUnavailable(ServiceError):
     """The store did not accept the command; nothing was changed."""
 

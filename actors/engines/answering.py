@@ -26,7 +26,7 @@ from actors.engines.turn import (
     Turn,
 )
 from actors.engines.window import FoundUtterance
-from actors.errors import EngineFailed, ServiceError
+from actors.errors import MessageKept, ServiceError
 from actors.slices import Steps, Work, sliced
 
 Outcome = Reply | ServiceError
@@ -245,6 +245,4 @@ def engine_error(raised: Exception, who: str) -> ServiceError:
     if isinstance(raised, ServiceError):
         return raised
     log.error("the chat engine failed for %s", who, exc_info=raised)
-    return EngineFailed(
-        "The chat engine failed on this message, which is kept; send it again with its Idempotency-Key to go on."
-    )
+    return MessageKept("The chat engine failed on this message.")

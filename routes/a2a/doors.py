@@ -7,7 +7,7 @@ import orjson
 
 from actors.errors import ServiceError
 from routes.a2a import jsonrpc
-from routes.a2a.errors import http_error, meaning_of
+from routes.a2a.errors import GO_ON, http_error, meaning_of
 from routes.doors.door import JSON, Door, Refusal
 from routes.gateway.route import RouteReply
 from routes.http.exchange import Received
@@ -56,9 +56,15 @@ def media_type_of(header: Callable[[str], str | None]) -> str:
 
 
 HTTP_JSON = Door(
-    _refused, _stream_error, ref("A2AError"), prefix="/a2a", media_type=media_type_of, media_types=(JSON, A2A_JSON)
+    _refused,
+    _stream_error,
+    ref("A2AError"),
+    GO_ON,
+    prefix="/a2a",
+    media_type=media_type_of,
+    media_types=(JSON, A2A_JSON),
 )
-JSON_RPC = Door(_rpc_refused, _rpc_stream_error, _RPC_ANSWER)
+JSON_RPC = Door(_rpc_refused, _rpc_stream_error, _RPC_ANSWER, GO_ON)
 
 
 def event(value: Any, name: str = "") -> bytes:

@@ -75,6 +75,9 @@ class InvalidParams(InvalidField):
         self.description = description
 
 
+GO_ON = "Your message is kept; send it again with the same messageId to go on with it."
+
+
 class Meaning(NamedTuple):
     """An error in the protocol's terms.
 

@@ -4,8 +4,10 @@ from typing import Any
 
 from actors.commands.tasks import TaskView
 from actors.engines.message import Source
+from actors.errors import MessageKept
 from actors.webhooks.push import STATE_NAMES
 from actors.wire import iso
+from routes.a2a.errors import GO_ON
 
 ARTIFACT = "reply"
 """The id of a task's only artifact."""
@@ -27,7 +29,7 @@ def status(view: TaskView) -> dict[str, Any]:
     last = view.message if view.reply is None else view.reply
     shown: dict[str, Any] = {"state": STATE_NAMES[view.state], "timestamp": iso(last.at)}
     if view.state == "failed" and view.error:
-        shown["message"] = _message(view, f"{view.id}-error", "ROLE_AGENT", view.error)
+        shown["message"] = _message(view, f"{view.id}-error", "ROLE_AGENT", MessageKept.note_with(view.error, GO_ON))
     return shown
 
 

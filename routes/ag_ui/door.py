@@ -15,7 +15,7 @@ from actors.commands.runs import follow_run
 from actors.commands.talk import talk
 from actors.conversations.conversation import RunBegun
 from actors.errors import ServiceError
-from routes.ag_ui.threads import name_of, saying_of, turn_to_say, under_way
+from routes.ag_ui.threads import GO_ON, name_of, saying_of, turn_to_say, under_way
 from routes.doors.door import Door, Refusal
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.http.answers import status_of
@@ -36,7 +36,7 @@ def _stream_error(error: ServiceError, _: bytes) -> bytes:
     return run_error(error)
 
 
-DOOR = Door(_refusal, _stream_error, ref("Error"), prefix="/ag-ui")
+DOOR = Door(_refusal, _stream_error, ref("Error"), GO_ON, prefix="/ag-ui")
 
 
 async def parse(received: Received) -> "Asked":

@@ -19,8 +19,9 @@ from actors.commands.runs import Run, RunPiece
 from actors.commands.talk import Talked
 from actors.conversations.conversation import RunBegun
 from actors.conversations.ids import reply_of
-from actors.errors import ServiceError
+from actors.errors import MessageKept, ServiceError
 from routes.ag_ui.asked import Asked
+from routes.ag_ui.threads import GO_ON
 from routes.doors.answer_stream import AnswerStream
 
 
@@ -75,7 +76,8 @@ class RunEvents:
             self.end(Talked(piece.message, piece.reply, piece.conversation))
         else:
             error = piece.error or nothing_said()
-            self._send(RunErrorEvent(message=error.note, code=str(error.internal_code)))
+            note = MessageKept.note_with(error.note, GO_ON)
+            self._send(RunErrorEvent(message=note, code=str(error.internal_code)))
 
     def _begin(self, run: str, conversation: str | None, reply_id: str) -> None:
         self._reply_id = reply_id

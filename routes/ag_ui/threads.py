@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from routes.ag_ui.asked import Asked
 
 
+GO_ON = "Your message is kept; run it again with the same threadId and runId to go on with it."
+"""How to go on with a message on which the engine failed."""
+
+
 def name_of(call: Call, agent: AgentRow, asked: Asked) -> str:
     """Return the name by which a message is found from its client's own id, as long as it is stored."""
     return key_digest(call.user.user_id, "ag-ui message", agent.id, asked.thread_id, asked.message_id)

@@ -30,6 +30,7 @@ class Door:
         refusal: writes an error from the request's body, which is empty if it has not been received.
         stream_error: writes an error as the last piece of a stream that has begun.
         error_schema: the OpenAPI schema of an error's body.
+        go_on: the sentence that tells how to go on with a message that is kept although the engine failed.
         prefix: the path below which unknown routes are refused by this door, without a final slash; empty for none.
         refused: told of the refusal of an authenticated request before it is answered, with the time of the request's
             arrival in ms since the epoch.
@@ -40,6 +41,7 @@ class Door:
     refusal: Callable[[ServiceError, bytes], Refusal]
     stream_error: Callable[[ServiceError, bytes], bytes]
     error_schema: Schema
+    go_on: str
     prefix: str = ""
     refused: Callable[[Call, Received, ServiceError, int], Coroutine[Any, Any, None]] | None = None
     media_type: Callable[[Callable[[str], str | None]], str] | None = None

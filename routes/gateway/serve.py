@@ -16,7 +16,7 @@ from actors.calls.admission import admit, authenticate, count_stored
 from actors.calls.call import Call, Elsewhere
 from actors.calls.known_members import members_of
 from actors.calls.request import checked, refusal_of
-from actors.errors import Overloaded, ServiceError
+from actors.errors import MessageKept, Overloaded, ServiceError
 from actors.idempotency.once import Done, fingerprint_of, require_key
 from actors.idempotency.records import Rendered
 from routes.doors.answer_stream import AnswerStream, ConnectionStream
@@ -209,6 +209,8 @@ class GatewayRoutes:
         """Run the handler of a door, with its answer streamed if it wants that."""
         exchange, call, stream = self._exchange, request.call, request.stream
         running = exchange.carry_out(call, route.run, request) if route.mutates else route.run(request)
+        if route.door is not None:
+            running = _telling_how_to_go_on(running, route.door)
         if stream is None:
             return await (exchange.work.shielded(running) if route.mutates and not arrival.goes_on else running)
         stream.headers = {"X-Request-Id": call.request_id} | quota_headers(call)
@@ -260,6 +262,14 @@ async def _noted(route: Route, request: RouteCall) -> RouteReply:
         raise
     await note_read(request.call)
     return reply
+
+
+async def _telling_how_to_go_on(running: Coroutine[Any, Any, RouteReply], door: Door) -> RouteReply:
+    """Run the handler of a door, whose clients go on with a kept message otherwise than with an Idempotency-Key."""
+    try:
+        return await running
+    except MessageKept as error:
+        raise error.told(door.go_on) from error
 
 
 async def _unless_begun(stream: AnswerStream, running: Coroutine[Any, Any, RouteReply]) -> RouteReply:

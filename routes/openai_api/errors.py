@@ -38,4 +38,6 @@ def written(error: ServiceError) -> bytes:
     return orjson.dumps({"error": error_object(error)})
 
 
-DOOR = Door(refusal, stream_error, ref("OpenAIError"), prefix="/v1", refused=forget_earlier)
+GO_ON = "Send the request again; a repeat by the client library goes on with the message if it is stored."
+
+DOOR = Door(refusal, stream_error, ref("OpenAIError"), GO_ON, prefix="/v1", refused=forget_earlier)

@@ -10,13 +10,14 @@ from actors.commands.runs import Run, read_run
 from actors.commands.talk import Saying, Talked, repeated, talk
 from actors.conversations.ids import number_of, run_of
 from actors.engines.options import estimated_usage
-from actors.errors import NotFound
+from actors.errors import MessageKept, NotFound
 from persistence import deleted_responses
 from persistence.store import FOREIGN_KEY, Unit
 from routes.gateway.route import RouteCall, RouteReply
 from routes.http.bodies import json_object
 from routes.http.exchange import Received
 from routes.openai_api.answers import Answered, Heading, message_of_response, unique_part
+from routes.openai_api.errors import GO_ON
 from routes.openai_api.models import agent_of_model
 from routes.openai_api.refusals import BadRequest, no_such_response
 from routes.openai_api.repeats import CONVERSATION_ID
@@ -125,5 +126,6 @@ def _as_response(run: Run, model: str) -> Json:
             Answered(heading, reply.content, reply.at, usage, reply.sources, cancelled=cancelled), {}
         )
     if run.state == "failed":
-        return failed_response(heading, {}, run.error.note if run.error is not None else "The agent did not answer.")
+        note = "The agent did not answer." if run.error is None else MessageKept.note_with(run.error.note, GO_ON)
+        return failed_response(heading, {}, note)
     return response_object(heading, "cancelled" if run.state == "cancelled" else "in_progress", {})

@@ -21,7 +21,7 @@ def stream_error(error: ServiceError, body: bytes) -> bytes:
     return b"oops %d %b\n" % (error.internal_code, body)
 
 
-DOOR = Door(refusal, stream_error, {"type": "object"}, prefix="/echo")
+DOOR = Door(refusal, stream_error, {"type": "object"}, "Send it again.", prefix="/echo")
 
 
 def read(received: Received) -> dict[str, Any]:

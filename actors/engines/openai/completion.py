@@ -20,9 +20,7 @@ import openai
 
 from actors.engines.openai.chunks import MalformedChunk, ToolCall, add_calls, read_chunk, read_usage
 from actors.engines.options import Usage
-from actors.errors import EngineFailed, Overloaded, ServiceError
-
-KEPT = "Your message is kept; send it again with the same Idempotency-Key to go on with it."
+from actors.errors import MessageKept, Overloaded, ServiceError
 
 log = logging.getLogger("parley.openai")
 
@@ -160,7 +158,7 @@ class Completions:
             deadline: the end of all attempts, in the event loop's time.
 
         Raises:
-            EngineFailed: there is no answer, or not all of it.
+            MessageKept: there is no answer, or not all of it.
             Overloaded: too many other answers are streaming.
         """
         tries = self._limits.retries + 1
@@ -206,7 +204,7 @@ class Completions:
             raise _failure_of(error, answer) from None
         except (MalformedChunk, ValueError, TypeError, AttributeError, LookupError) as error:
             log.warning("the model server broke its protocol (%s)", type(error).__name__)
-            raise _Failure(EngineFailed(f"The model server sent an unreadable answer. {KEPT}"), again=False) from None
+            raise _Failure(MessageKept("The model server sent an unreadable answer."), again=False) from None
 
     async def _begin(self, request: dict[str, Any]) -> Any:
         """Send a request that asks for the usage, unless the server has refused one for that."""
@@ -252,9 +250,9 @@ class Completions:
                 yield delta.text
         if answer.finish is None:
             log.warning("the model server broke off an answer")
-            raise _Failure(EngineFailed(f"The model server broke off its answer. {KEPT}"), again=True)
+            raise _Failure(MessageKept("The model server broke off its answer."), again=True)
         if answer.finish == "content_filter" and not answer.begun:
-            raise _Failure(EngineFailed(f"The model server's filter let no answer through. {KEPT}"), again=False)
+            raise _Failure(MessageKept("The model server's filter let no answer through."), again=False)
 
 
 def _failure_of(error: Exception, answer: _Answer) -> _Failure:
@@ -264,19 +262,19 @@ def _failure_of(error: Exception, answer: _Answer) -> _Failure:
         log.warning("the model server answered %d", status)
         if status in (408, 409, 429) or status >= 500:
             busy = "is overloaded" if status == 429 else f"failed ({status})"
-            told = EngineFailed(f"The model server {busy}. {KEPT}")
+            told = MessageKept(f"The model server {busy}.")
             return _Failure(told, again=True, retry_after=_retry_after(error.response.headers))
         reasons = {401: "refused the gateway's key", 403: "refused the gateway", 404: "does not know the model"}
         reason = reasons.get(status, f"refused the request ({status})")
-        return _Failure(EngineFailed(f"The model server {reason}; tell the operator. {KEPT}"), again=False)
+        return _Failure(MessageKept(f"The model server {reason}; tell the operator."), again=False)
     log.warning("the model server failed (%s)", type(error).__name__)
     if isinstance(error, TimeoutError):
         when = "went silent in the middle of its answer" if answer.alive else "did not begin to answer in time"
-        return _Failure(EngineFailed(f"The model server {when}. {KEPT}"), again=True)
+        return _Failure(MessageKept(f"The model server {when}."), again=True)
     if isinstance(error, openai.APIConnectionError | httpx2.HTTPError):
         where = "broke off its answer" if answer.begun else "can't be reached"
-        return _Failure(EngineFailed(f"The model server {where}. {KEPT}"), again=True)
-    return _Failure(EngineFailed(f"The model server reported an error. {KEPT}"), again=True)
+        return _Failure(MessageKept(f"The model server {where}."), again=True)
+    return _Failure(MessageKept("The model server reported an error."), again=True)
 
 
 def _retry_after(headers: httpx2.Headers) -> float | None:

@@ -14,13 +14,13 @@ import orjson
 
 from actors.engines.openai.attribution import attributions, tool_attributions
 from actors.engines.openai.chunks import ToolCall
-from actors.engines.openai.completion import KEPT, Completed, Completions, Limits
+from actors.engines.openai.completion import Completed, Completions, Limits
 from actors.engines.openai.prompt import Prompt, build, named_in, read_profile
 from actors.engines.openai.request import READ_SKILL, client_functions, make_request
 from actors.engines.openai.tools import NoSkills, NoTools, OfferedTool, Skillbook, ToolAnswer, Toolbox, function_names
 from actors.engines.options import ClientToolCall, Usage, estimated_usage
 from actors.engines.turn import Finish, Finished, Piece, Recalled, Turn
-from actors.errors import EngineFailed, ServiceError
+from actors.errors import MessageKept, ServiceError
 from actors.slices import sliced
 
 MAX_TOOLS = 120
@@ -98,7 +98,7 @@ class OpenAIEngine:
         """Yield the model's texts as they come; at the end, the attributions of the reply.
 
         Raises:
-            EngineFailed: the server has no answer, or not all of it.
+            MessageKept: the server has no answer, or not all of it.
             Overloaded: too many other answers are streaming.
         """
         talk = await self._begin(turn)
@@ -117,7 +117,7 @@ class OpenAIEngine:
             raise
         reply = "".join(talk.said)
         if not (reply.strip() or talk.calls or halted):
-            raise EngineFailed(f"The model server answered nothing. {KEPT}")
+            raise MessageKept("The model server answered nothing.")
         for call in talk.calls:
             yield call
         yield Finished(talk.finish)
@@ -196,7 +196,7 @@ class OpenAIEngine:
                 content = ("Error: " if result.is_error else "") + result.text
                 messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
             joint = "\n\n" if said else joint
-        raise EngineFailed(f"The model wanted tools {self._limits.tool_rounds} times and more. {KEPT}")
+        raise MessageKept(f"The model wanted tools {self._limits.tool_rounds} times and more.")
 
     # the owner's skills and tools
 
@@ -244,7 +244,7 @@ class OpenAIEngine:
         except ServiceError as error:
             return ToolAnswer(error.note, is_error=True)
         except TimeoutError:
-            raise EngineFailed(f"The tool {tool.name} did not answer in time. {KEPT}") from None
+            raise MessageKept(f"The tool {tool.name} did not answer in time.") from None
 
     async def _read_skill(self, user_id: str, arguments: dict[str, Any]) -> ToolAnswer:
         name, path = arguments.get("name"), arguments.get("file")
