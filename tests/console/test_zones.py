@@ -162,6 +162,29 @@ async def test_a_zone_catches_up_after_the_gateway_was_killed(browser: Browser, 
         await gateway.stop()
 
 
+async def test_an_asked_reply_outlives_a_killed_gateway(browser: Browser, tmp_path: Path):
+    gateway = await GatewayProcess(tmp_path / "data", script=SCRIPTED, PARLEY_DEFAULT_PLAN="enterprise").start()
+    port = int(gateway.base.rpartition(":")[2])
+    try:
+        async with gateway.client() as client, console_of(browser, gateway) as console:
+            user = await client.register("asking-user")
+            domain = await domain_of(user, "asking")
+            page = await console.window(user, f"/console/zones/{domain}?reply=asking-scout")
+            await say(page, f"say:first wait:{tmp_path}/gate say:-second")
+            await expect(messages(page).nth(1)).to_contain_text("first")
+            await gateway.kill()
+            await expect(page.get_by_text("Connection lost")).to_be_visible()
+            (tmp_path / "gate").touch()
+            await gateway.start(port)
+            await expect(messages(page).nth(1)).to_contain_text("first-second")
+            await expect(page.get_by_text("Connection lost")).to_be_hidden()
+            await expect(messages(page)).to_have_count(2)
+            stored = (await user.command("ZN_Read", target={"domain": domain})).ok().content
+            assert [message["content"] for message in stored][1:] == ["first-second"]
+    finally:
+        await gateway.stop()
+
+
 async def test_messages_that_arrive_while_one_reads_above_are_announced(console: Console, user: Client, unique: str):
     domain = await domain_of(user, unique)
     for number in range(70):

@@ -1,4 +1,5 @@
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../lib/preact.js";
+import { fullDay } from "../lib/format.js";
 import { Button } from "./button.js";
 import { Icon } from "./icons.js";
 import { ErrorNotice } from "./notice.js";
@@ -7,7 +8,7 @@ const NEAR_PX = 48;
 
 /** A list of messages that grows at its end and loads older ones as one scrolls up.
  *
- * `items` are [{id, ...}] and `item(it)` draws one; `older` is {load, done, loading, error}. It stays at its end while
+ * `items` are [{id, message?, ...}] and `item(it)` draws one; the days of their messages stand between them; `older` is {load, done, loading, error}. It stays at its end while
  * the reader is there; else a button tells how many are new. `said` is read out to screen readers when it changes;
  * `to` is the id of an item to show once it is there.
  */
@@ -51,12 +52,24 @@ export function MessageList({ label, items, item, older, said = "", to = null, e
     <div class="messages" role="log" aria-live="off" aria-label=${label} tabindex="0" ref=${frame} onScroll=${onScroll}>
       <${Older} older=${older} frame=${frame} none=${items.length === 0} />
       ${items.length === 0 && older.done && empty}
-      ${items.map((it) => html`<div key=${it.id} class=${it.id === to ? "messages-item found" : "messages-item"} data-id=${it.id}>${item(it)}</div>`)}
+      ${withDays(items).map((it) => it.day ? html`<p key=${it.id} class="messages-day"><span>${it.day}</span></p>` : html`<div key=${it.id} class=${it.id === to ? "messages-item found" : "messages-item"} data-id=${it.id}>${item(it)}</div>`)}
     </div>
     ${fresh > 0 && html`<${Button} class="messages-new" kind="primary" size="small" icon="down" onClick=${toEnd}>
       ${fresh === 1 ? "1 new message" : `${fresh} new messages`}<//>`}
     <div class="offscreen" aria-live="polite">${said}</div>
   </div>`;
+}
+
+/** Put the day before the first message of each day, but not before the first message of all if that is of today. */
+function withDays(items) {
+  const today = new Date().toDateString();
+  let last = today;
+  return items.flatMap((it) => {
+    const at = it.message?.at && new Date(it.message.at);
+    if (!at || at.toDateString() === last) return [it];
+    last = at.toDateString();
+    return [{ id: `day ${last}`, day: last === today ? "Today" : fullDay(at) }, it];
+  });
 }
 
 /** The beginning of the list: it loads what is older once it comes into view. */

@@ -1,5 +1,5 @@
 import { Time } from "../lib/format.js";
-import { html } from "../lib/preact.js";
+import { html, useMemo } from "../lib/preact.js";
 import { Link, to } from "../lib/router.js";
 import { has } from "../routes.js";
 import { Badge } from "./notice.js";
@@ -13,7 +13,12 @@ const MARKS = {
 /** A message with its author, time, mark and sources; `writing` shows that its text is still arriving;
  * `@name` of `names` stands out.
  */
-export function Message({ message, own, writing = false, names = [], children }) {
+export function Message({ message, own, writing = false, names }) {
+  // Long lists are drawn anew with each piece of a reply, so what has not changed is not even compared.
+  return useMemo(() => draw(message, own, writing, names), [message, own, writing, names]);
+}
+
+function draw(message, own, writing, names) {
   const { role, name, at, content, mark, sources = [] } = message;
   const [kind, word, meaning] = MARKS[mark] ?? [];
   return html`<article class=${`message ${own ? "own" : role}`} aria-label=${`${name}${at ? "" : ", now"}`} aria-busy=${writing ? "true" : undefined}>
@@ -28,7 +33,6 @@ export function Message({ message, own, writing = false, names = [], children })
         ? html`<p class="writing"><span class="spinner" aria-hidden="true"></span>${writing}</p>`
         : html`<${RichText} text=${content} names=${names} />`}${content !== "" && writing && html`<span class="caret" aria-hidden="true"></span>`}</div>
       <${Sources} sources=${sources} />
-      ${children}
     </div>
   </article>`;
 }

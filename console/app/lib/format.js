@@ -5,6 +5,7 @@ const DAY_MS = 86_400_000;
 const time = new Intl.DateTimeFormat(LANGUAGE, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
 const dayAndTime = new Intl.DateTimeFormat(LANGUAGE, { dateStyle: "medium", timeStyle: "short", hourCycle: "h23" });
 const clockTime = new Intl.DateTimeFormat(LANGUAGE, { timeStyle: "medium", hourCycle: "h23" });
+const days = new Intl.DateTimeFormat(LANGUAGE, { dateStyle: "full" });
 const numbers = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
@@ -16,6 +17,9 @@ export function when(iso) {
 
 /** Format the time of day of seconds since the epoch, in the user's time zone: 14:05:09. */
 export const clock = (seconds) => clockTime.format(seconds * 1000);
+
+/** Format the day of a Date in the user's time zone, such as "Monday, 23 November 2026". */
+export const fullDay = (at) => days.format(at);
 
 /** Format how long ago an ISO time was: "just now", "5 min ago", "3 h ago", "2 days ago". */
 export function ago(iso, now = Date.now()) {

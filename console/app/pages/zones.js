@@ -50,7 +50,7 @@ function Zone({ domain, zone: name, query }) {
   const [text, setText] = useState("");
   const [listing, setListing] = useState(false);
   const field = useRef(null);
-  const names = (members ?? []).filter(({ state }) => state === "member").map(({ agent }) => agent);
+  const names = useMemo(() => (members ?? []).filter(({ state }) => state === "member").map(({ agent }) => agent), [members]);
   const mentions = useMentions({ names, text, onText: setText, field });
   const items = useMemo(() => itemsOf(zone), [zone.messages, zone.notes, zone.posts]);
   const isOut = zone.ended !== null || zone.error?.code === 2003 || zone.error?.code === 3000;
@@ -120,7 +120,7 @@ function itemsOf({ messages, notes, posts }) {
   for (const post of posts) {
     const said = { role: "user", name: session().user, content: post.content, mark: null };
     if (post.stored === null) items.push({ id: `${post.key} said`, message: said });
-    if (post.agent || post.error) items.push({ id: `${post.key} reply`, post });
+    if (post.error || (post.agent && !post.answered)) items.push({ id: `${post.key} reply`, post });
   }
   return items;
 }

@@ -142,7 +142,7 @@ class Zone {
 
   post(content, agent) {
     const after = this.state.messages.at(-1)?.seq ?? 0;
-    const post = { key: newKey(), content, agent, after, text: "", state: "sending", error: null, stored: null };
+    const post = { key: newKey(), content, agent, after, text: "", state: "sending", error: null, stored: null, answered: false };
     this.change({ posts: [...this.state.posts, post] });
     this.send(post);
   }
@@ -187,9 +187,13 @@ class Zone {
   }
 }
 
-/** Mark the first of the user's posts that a stored message is, so that it isn't shown twice. */
+/** Mark the first of the user's posts that a stored message is, or answers, so that neither is shown twice. */
 function claimed(posts, message) {
-  const isIt = ({ stored, content, after }) => stored === null && content === message.content && message.seq > after;
-  const found = message.role === "user" && message.name === session().user ? posts.find(isIt) : undefined;
-  return found ? posts.map((post) => (post === found ? { ...post, stored: message.id } : post)) : posts;
+  const isOwn = message.role === "user" && message.name === session().user;
+  const isIt = (post) => message.seq > post.after && (isOwn
+    ? post.stored === null && post.content === message.content
+    : post.stored !== null && !post.answered && post.agent === message.name && post.text === message.content);
+  const found = posts.find(isIt);
+  const changes = isOwn ? { stored: message.id } : { answered: true };
+  return found ? posts.map((post) => (post === found ? { ...post, ...changes } : post)) : posts;
 }
