@@ -17,7 +17,7 @@ HEARTBEAT_S = 15.0
 SLOW_S = 60.0
 """Seconds after which a stream is cut off if its reader takes nothing."""
 
-_Named = Annotated[str, StringConstraints(max_length=8_000)]
+_Named = Annotated[str, StringConstraints(max_length=2_000)]
 
 
 class Watched(BaseModel):
