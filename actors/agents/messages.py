@@ -262,6 +262,10 @@ def no_such_agent() -> NotFound:
     return NotFound("There is no such agent that you may see; check the name with AP_List.")
 
 
-def nothing_said() -> StateConflict:
+class NothingSaid(StateConflict):
+    """The run was cancelled before the agent said anything."""
+
+
+def nothing_said() -> NothingSaid:
     """Make the error for a run that was cancelled before the agent said anything."""
-    return StateConflict("The run was cancelled before the agent said anything; the message is kept, marked cancelled.")
+    return NothingSaid("The run was cancelled before the agent said anything; the message is kept, marked cancelled.")

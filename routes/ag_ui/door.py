@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from actors.agents.messages import NothingSaid
 from actors.calls.targets import agent_named
 from actors.commands.runs import follow_run
 from actors.commands.talk import talk
@@ -71,7 +72,12 @@ async def run_agent(request: RouteCall) -> RouteReply:
         async with saying_of(call, agent, asked, name) as saying:
             joined = None if saying.key is None else await under_way(call, saying.key)
             if joined is None:
-                events.end(await talk(call, agent.id, saying))
+                try:
+                    events.end(await talk(call, agent.id, saying))
+                except NothingSaid:
+                    if not stream.begun:
+                        raise
+                    events.cancelled()
                 return RouteReply()
     events.begun(RunBegun(joined.id, joined.message, joined.conversation))
     async for piece in follow_run(call, joined.id):

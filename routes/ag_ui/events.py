@@ -6,6 +6,7 @@ from ag_ui.core import (
     RunErrorEvent,
     RunFinishedCancelledOutcome,
     RunFinishedEvent,
+    RunFinishedOutcome,
     RunFinishedSuccessOutcome,
     RunStartedEvent,
     TextMessageContentEvent,
@@ -14,7 +15,6 @@ from ag_ui.core import (
     TokenUsage,
 )
 
-from actors.agents.messages import nothing_said
 from actors.commands.runs import Run, RunPiece
 from actors.commands.talk import Talked
 from actors.conversations.conversation import RunBegun
@@ -49,7 +49,7 @@ class RunEvents:
 
     def end(self, talked: Talked) -> None:
         """Tell the end; a run that was joined is told whole."""
-        reply, asked = talked.reply, self._asked
+        reply = talked.reply
         if not self._stream.begun:
             self._begin(talked.run, talked.conversation, reply.id)
         if not self._speaks:
@@ -57,16 +57,19 @@ class RunEvents:
         sources = {"sources": [source.record() for source in reply.sources]} if reply.sources else None
         if self._speaks:
             self._send(TextMessageEndEvent(message_id=self._reply_id, metadata=sources))
-        cancelled = reply.mark == "cancelled"
         usage = talked.outcome and talked.outcome.usage
-        self._send(
-            RunFinishedEvent(
-                thread_id=asked.thread_id,
-                run_id=asked.run_id,
-                outcome=RunFinishedCancelledOutcome() if cancelled else RunFinishedSuccessOutcome(),
-                usage=usage and [TokenUsage(input_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens)],
-            )
+        self._finish(
+            RunFinishedCancelledOutcome() if reply.mark == "cancelled" else RunFinishedSuccessOutcome(),
+            usage and [TokenUsage(input_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens)],
         )
+
+    def cancelled(self) -> None:
+        """Tell the end of a run that was cancelled before the agent said anything, which is no failure."""
+        self._finish(RunFinishedCancelledOutcome())
+
+    def _finish(self, outcome: RunFinishedOutcome, usage: list[TokenUsage] | None = None) -> None:
+        asked = self._asked
+        self._send(RunFinishedEvent(thread_id=asked.thread_id, run_id=asked.run_id, outcome=outcome, usage=usage))
 
     def follow(self, piece: RunPiece | Run) -> None:
         """Pass a piece of a joined run on, or tell its end."""
@@ -74,8 +77,10 @@ class RunEvents:
             self.piece(piece.text)
         elif piece.reply is not None:
             self.end(Talked(piece.message, piece.reply, piece.conversation))
+        elif piece.error is None or piece.state == "cancelled":
+            self.cancelled()
         else:
-            error = piece.error or nothing_said()
+            error = piece.error
             note = MessageKept.note_with(error.note, GO_ON)
             self._send(RunErrorEvent(message=note, code=str(error.internal_code)))
 

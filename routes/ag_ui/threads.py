@@ -91,12 +91,12 @@ async def saying_of(call: Call, agent: AgentRow, asked: Asked, name: str) -> Asy
 
 
 async def under_way(call: Call, key: RunKey) -> Run | None:
-    """Find the run of a repeated request, if it is under way."""
+    """Find the run of a repeated request, if it is under way, or was cancelled before the agent said anything."""
     found = await call.core.store.fetch(run_keys.of_key(key.digest, call.core.clock() - KEY_MS))
     if not found or found[0].fingerprint != key.fingerprint:
         return None
     run = await read_run(call, run_of(found[0].message_id))
-    return run if run.state == "working" else None
+    return run if run.state == "working" or (run.state == "cancelled" and run.reply is None) else None
 
 
 async def _stored(call: Call, agent_id: str, message_id: str, name: str) -> tuple[ConversationRow, Utterance] | None:

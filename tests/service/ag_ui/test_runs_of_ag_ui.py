@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.gateways.gate import Gate
 from tests.support.ag_ui import events_in, history, reply_of, run, run_input, said, texts, types_of, user_says
 from tests.support.gateway import Client
 from tests.support.operator import on_plan, set_plan
@@ -251,6 +252,23 @@ async def test_a_run_that_is_joined_is_heard_as_it_goes_on(scripted_user: Client
     assert [event["type"] for event in rest] == ["TEXT_MESSAGE_CONTENT", "RUN_ERROR"]
     told = (await first).body
     assert (told[0], told[1], told[-1]) == (begun[0], begun[1], rest[-1])
+
+
+async def test_a_run_cancelled_before_a_word_is_no_failure_and_so_replayed(
+    scripted_user: Client, scripted_agent: str, tmp_path: Path
+):
+    user, gate = scripted_user, Gate(tmp_path / "gate")
+    sent = run_input(user_says(f"wait:{gate} say:Never"))
+    waiting = [asyncio.create_task(run(user, scripted_agent, sent)) for _ in range(2)]
+    await gate.reached()
+    (said,) = await history(user, (await user.command("CV_List")).ok().profile[0]["id"])
+    cancelled = await user.request("POST", f"/api/runs/{said['id'].replace('msg_', 'run_')}/cancel")
+    assert cancelled.body["state"] == "cancelled"
+    for answer in (*[await one for one in waiting], await run(user, scripted_agent, sent)):
+        assert types_of(answer) == ["RUN_STARTED", "RUN_FINISHED"]
+        assert answer.body[1]["outcome"] == {"type": "cancelled"}
+    on = await run(user, scripted_agent, run_input(user_says("say:On"), thread=sent["threadId"]))
+    assert on.body[-1]["outcome"] == {"type": "success"}
 
 
 async def test_the_first_events_come_while_the_agent_still_writes(
