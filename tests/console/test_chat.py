@@ -260,6 +260,7 @@ async def test_conversations_are_begun_renamed_searched_copied_and_destroyed(
     await found.first.click()
     await expect(page.get_by_text("Tell me of the zebra.").last).to_be_in_viewport()
     assert "seq=1" in page.url
+    await expect(page.get_by_role("button", name="new message")).to_be_hidden()
     await page.get_by_label("Search in conversations").fill("")
 
     await page.get_by_role("navigation", name="Conversations").get_by_role("link", name="Zoo (fork)").click()

@@ -17,9 +17,12 @@ export function MessageList({ label, items, item, older, said = "", to = null, e
   const seen = useRef({ first: null, last: null, height: 0, atEnd: true, shown: null });
   const [fresh, setFresh] = useState(0);
 
-  const onScroll = () => {
+  const isAtEnd = () => {
     const { scrollHeight, scrollTop, clientHeight } = frame.current;
-    seen.current.atEnd = scrollHeight - scrollTop - clientHeight < NEAR_PX;
+    return scrollHeight - scrollTop - clientHeight < NEAR_PX;
+  };
+  const onScroll = () => {
+    seen.current.atEnd = isAtEnd();
     if (seen.current.atEnd) setFresh(0);
   };
   const toEnd = () => {
@@ -32,10 +35,10 @@ export function MessageList({ label, items, item, older, said = "", to = null, e
     const lastNow = items.at(-1)?.id ?? null;
     if (to !== null && shown !== to && items.some(({ id }) => id === to)) {
       frame.current.querySelector(`[data-id="${CSS.escape(to)}"]`)?.scrollIntoView({ block: "center" });
-      Object.assign(seen.current, { shown: to, atEnd: false });
+      Object.assign(seen.current, { shown: to, atEnd: isAtEnd() });
     } else if (atEnd) toEnd();
     else if (first !== null && items[0]?.id !== first && last === lastNow) frame.current.scrollTop += now - height;
-    if (!seen.current.atEnd && last !== lastNow) {
+    if (!seen.current.atEnd && last !== null && last !== lastNow) {
       const at = items.findIndex(({ id }) => id === last);
       setFresh((count) => count + (at < 0 ? 1 : items.length - 1 - at));
     }

@@ -37,7 +37,11 @@ function Commands({ all, chosen, find }) {
   const words = find.toLowerCase().split(/\s+/).filter(Boolean);
   const fits = ({ service, summary }) => words.every((word) => `${service} ${summary}`.toLowerCase().includes(word));
   const groups = groupsOf(all.filter(fits));
-  return html`<div class="commands">
+  const place = useRef(null);
+  useEffect(() => {
+    place.current.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  }, []);
+  return html`<div class="commands" ref=${place}>
     <${Field} label="Search commands" type="search" hideLabel placeholder="Search commands" value=${find}
       onInput=${(event) => setQuery({ find: event.currentTarget.value })} />
     <div class="commands-list">
@@ -63,8 +67,14 @@ function Command({ command, query }) {
   const raw = form.mode === "json" ? parsed(form.text) : {};
   const body = form.mode === "json" ? raw.body : membersFrom(command, form.values);
   useLinkOf(command, form);
+  useEffect(() => {
+    if (sending.busy && place.current.getBoundingClientRect().top > innerHeight * 0.7) place.current.scrollIntoView();
+  }, [sending.busy]);
 
   const sendIt = () => sending.run(command, body, form);
+  const onKeyDown = (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
+  };
   const submit = (event) => {
     event.preventDefault();
     if (body === undefined) return;
@@ -74,7 +84,7 @@ function Command({ command, query }) {
   return html`<div class="command">
     <${Section} title=${command.service} intro=${command.summary}
       actions=${html`<a class="fine" href=${docsOf(command)} target="_blank" rel="noopener">Documentation</a>`}>
-      <form class="form" ref=${place} onSubmit=${submit} aria-label=${`Request ${command.service}`} key=${form.mode}>
+      <form class="form" onSubmit=${submit} onKeyDown=${onKeyDown} aria-label=${`Request ${command.service}`} key=${form.mode}>
         <${Caution} command=${command} />
         <${Mode} command=${command} form=${form} body=${body} change=${change} />
         ${form.mode === "json"
@@ -86,11 +96,14 @@ function Command({ command, query }) {
         <div class="form-actions">
           <${Button} type="submit" kind="primary" icon="send" busy=${sending.busy}>Send<//>
           ${sending.busy && html`<${Button} icon="stop" onClick=${sending.stop}>Stop<//>`}
+          <span class="fine not-on-phone">Ctrl+Enter sends.</span>
           <${Copies} command=${command} body=${body ?? {}} form=${form} />
         </div>
       </form>
     <//>
-    <${Section} title="Answer"><${Answer} command=${command} answer=${sending.answer} busy=${sending.busy} /><//>
+    <div class="command-answer" ref=${place}>
+      <${Section} title="Answer"><${Answer} command=${command} answer=${sending.answer} busy=${sending.busy} /><//>
+    </div>
     ${asking && html`<${Confirm} title=${`Send ${command.service}?`} confirm="Send" onClose=${() => setAsking(false)}
       onConfirm=${() => void sendIt()}>It removes something for good.<//>`}
   </div>`;
