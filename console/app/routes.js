@@ -16,6 +16,8 @@ export const ROUTES = [
   { path: "/console/domains/:name?", title: "Domains", icon: "domains", group: WORKSPACE, page: () => import("./pages/domains.js") },
   { path: "/console/banks/:name?", title: "Banks", icon: "banks", group: WORKSPACE, page: () => import("./pages/banks.js") },
   { path: "/console/explorer/:service?", title: "Bus explorer", icon: "explorer", group: BUILD, page: () => import("./pages/explorer.js") },
+  { path: "/console/webhooks/:endpoint?", title: "Webhooks", icon: "webhooks", group: BUILD, page: () => import("./pages/webhooks.js") },
+  { path: "/console/keys", title: "API keys", icon: "keys", group: BUILD, page: () => import("./pages/keys.js") },
   { path: "/console/live", title: "Live", icon: "live", group: OPERATE, role: "auditor", page: () => import("./pages/live.js") },
   {
     path: "/console/actors/:kind?/:key?",

@@ -3,6 +3,7 @@ export { Access, AccessSelect, SEEN_BY } from "./access.js";
 export { Button, CopyButton, LinkButton } from "./button.js";
 export { Chart } from "./chart.js";
 export { ConfirmByName } from "./confirm-by-name.js";
+export { ChosenNames } from "./chosen-names.js";
 export { Confirm, Dialog } from "./dialog.js";
 export { SelectFilter, TextFilter, TimeFilter } from "./filters.js";
 export { Checkbox, Field, Form, Select, TextArea } from "./form.js";
