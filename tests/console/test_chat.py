@@ -288,6 +288,27 @@ async def test_enter_sends_and_shift_enter_makes_a_line(console: Console, user: 
     assert stored[0]["content"] == "first line\nsecond line"
 
 
+async def test_what_is_being_written_is_kept_and_a_text_that_is_too_long_is_told(
+    console: Console, user: Client, unique: str
+):
+    agent = f"{unique}-agent"
+    await user.agent(agent)
+    made = (await user.command("CV_Create", target={"agent": agent}, vx={"name": "Other"})).ok().profile[0]
+    page = await console.window(user, f"/console/chat/{agent}/{made['id']}")
+    field = page.get_by_role("textbox", name="Message to")
+    await field.fill("A draft")
+    await page.get_by_role("link", name="Default conversation").click()
+    await expect(field).to_have_value("")
+    await expect(field).to_be_focused()
+    await field.fill("🌕" * 32_001)
+    await expect(page.get_by_text("1 character too long")).to_be_visible()
+    await expect(page.get_by_role("button", name="Send")).to_be_disabled()
+    await page.get_by_role("link", name="Other").click()
+    await expect(field).to_have_value("A draft")
+    await field.press("Enter")
+    await expect(messages(page)).to_have_count(2)
+
+
 async def test_chat_on_a_phone_and_in_the_dark(console: Console, user: Client, unique: str):
     await user.agent(f"{unique}-agent")
     page = await console.window(user, "/console/chat", viewport=PHONE, color_scheme="dark")

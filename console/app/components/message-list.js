@@ -1,10 +1,11 @@
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../lib/preact.js";
-import { fullDay } from "../lib/format.js";
+import { fullDay, number, plural } from "../lib/format.js";
 import { Button } from "./button.js";
 import { Icon } from "./icons.js";
 import { ErrorNotice } from "./notice.js";
 
 const NEAR_PX = 48;
+const MAX_TEXT = 32_000;
 
 /** A list of messages that grows at its end and loads older ones as one scrolls up.
  *
@@ -102,8 +103,10 @@ function Older({ older, frame, none }) {
 export function Composer({ label, text, onText, onSend, field, keys, about = {}, disabled = false, placeholder, children }) {
   const own = useRef(null);
   const area = field ?? own;
+  const over = text.length > MAX_TEXT ? [...text].length - MAX_TEXT : 0;
+  const isReady = text.trim() !== "" && over <= 0 && !disabled;
   const send = () => {
-    if (text.trim() !== "" && !disabled && onSend(text) !== false) onText("");
+    if (isReady && onSend(text) !== false) onText("");
     area.current.focus();
   };
   const onKeyDown = (event) => {
@@ -118,12 +121,13 @@ export function Composer({ label, text, onText, onSend, field, keys, about = {},
   }, [text]);
   return html`<div class="composer">
     <div class="composer-row">
-      <textarea ref=${area} rows="1" aria-label=${label} value=${text} maxlength="32000" placeholder=${placeholder}
+      <textarea ref=${area} rows="1" aria-label=${label} value=${text} placeholder=${placeholder}
         onInput=${(event) => onText(event.currentTarget.value)} onKeyDown=${onKeyDown}></textarea>
-      <button type="button" class="button primary icon-only" aria-label="Send" disabled=${disabled || text.trim() === ""} onClick=${send}>
+      <button type="button" class="button primary icon-only" aria-label="Send" disabled=${!isReady} onClick=${send}>
         <${Icon} name="send" />
       </button>
     </div>
+    ${over > 0 && html`<p class="field-error" role="status">${plural(over, "character")} too long: a message has up to ${number(MAX_TEXT)}.</p>`}
     <div class="composer-foot">${children}<span class="fine not-on-phone">Enter sends, Shift+Enter makes a line.</span></div>
   </div>`;
 }

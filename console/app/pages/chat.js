@@ -11,6 +11,7 @@ import { useWatch } from "../lib/watch.js";
 import { Agents, State, Unavailable } from "./chat/agents.js";
 import { useConversation } from "./chat/conversation.js";
 import { ConversationMenu, Conversations, isCurrent, titleOf } from "./chat/conversations.js";
+import { useDraft } from "./chat/draft.js";
 import { useSpaced } from "./chat/spaced.js";
 
 const READS_EVERY_MS = 3000;
@@ -62,7 +63,7 @@ function Talk({ name, agent, data, current, pages, seq }) {
     noteChat(pages, reply);
     if (data.record?.state !== "online") agent.reload();
   });
-  const [text, setText] = useState("");
+  const [text, setText] = useDraft(`${session().user} ${to("chat", name, current)}`);
   const field = useRef(null);
   const listed = pages.rows.find((conversation) => isCurrent(conversation, current));
   const record = useRecord(listed, current);

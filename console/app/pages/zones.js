@@ -6,6 +6,7 @@ import { Link, setQuery, to } from "../lib/router.js";
 import { session } from "../lib/session.js";
 import { useWatch } from "../lib/watch.js";
 import { has } from "../routes.js";
+import { useDraft } from "./chat/draft.js";
 import { useSpaced } from "./chat/spaced.js";
 import { Domains, Zones as ZoneList } from "./zones/lists.js";
 import { MemberList, useMembers } from "./zones/members.js";
@@ -47,7 +48,7 @@ export default function Zones({ params, query }) {
 function Zone({ domain, zone: name, query }) {
   const { members, error, apply } = useMembers(domain);
   const zone = useZone(domain, name, apply);
-  const [text, setText] = useState("");
+  const [text, setText] = useDraft(`${session().user} ${to("zones", domain, name)}`);
   const [listing, setListing] = useState(false);
   const field = useRef(null);
   const names = useMemo(() => (members ?? []).filter(({ state }) => state === "member").map(({ agent }) => agent), [members]);
