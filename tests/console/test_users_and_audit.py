@@ -129,6 +129,10 @@ async def test_the_audit_log_of_all_users_loads_as_one_scrolls(console: Console,
     await expect(table.get_by_role("row").filter(has_text=user.name)).to_contain_text(LISTED)
     assert "service=suspendUser" in page.url
     await no_serious_violations(page)
+    await page.get_by_role("button", name="Details of suspendUser").first.click()
+    await expect(page.get_by_role("dialog", name="suspendUser")).to_contain_text("ses_")
+    await no_serious_violations(page)
+    await page.get_by_role("button", name="Close").click()
     await page.get_by_label("Whose").select_option("My own")
     await expect(page.get_by_text("No entry fits")).to_be_visible()
     await page.get_by_label("Since").fill("2026-01-02T03:04")

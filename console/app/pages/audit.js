@@ -34,8 +34,8 @@ export default function Audit({ query }) {
     { title: "Target", cell: (entry) => html`<${Target} of=${entry.target} />`, wide: true },
     { title: "Result", cell: resultOf },
     { title: "Address", cell: (entry) => html`<span class="mono">${entry.address}</span>`, hideOnPhone: true },
-    { title: "Details", action: true, align: "end", cell: (entry) => html`<${Button} size="small" kind="ghost" icon="info"
-      aria-label=${`Details of ${entry.service}`} onClick=${() => setShown(entry)} />` },
+    { title: "Details", action: true, align: "end", cell: (entry) => html`<${Button} size="small" kind="ghost"
+      aria-label=${`Details of ${entry.service}`} onClick=${() => setShown(entry)}>Details<//>` },
   ];
   return html`<${Page} title="Audit log" wide
     intro=${own ? "Every change that you made or tried, newest first." : "Every change at this gateway, and what operators and auditors looked at, newest first."}
