@@ -140,6 +140,8 @@ class Gateway:
                 placement=node and node.placement,
             )
             self.core.cluster = node
+            if node is not None:
+                node.share_failures(self.core.attempts)
             undo.pop_all()
             undo.push_async_callback(self._stop_core)
             if isinstance(self.engine, UsesTools) and isinstance(self.engine.toolbox, NoTools):

@@ -16,6 +16,8 @@ from actors.runtime.cluster.post import Post
 from actors.runtime.cluster.shards import ShardMap
 from actors.runtime.directory import Kind
 from actors.runtime.placement import OwnedPlacement
+from actors.users.attempts import PasswordAttempts
+from actors.users.attempts_of_nodes import share_failures
 from persistence.ledger import Ledger, NodeRow
 from persistence.store import Store
 
@@ -72,6 +74,10 @@ class ClusterNode:
     def changes(self) -> ClusterChanges:
         """Return the hints of changes over all nodes."""
         return ClusterChanges(self.ownership, self.post)
+
+    def share_failures(self, attempts: PasswordAttempts) -> None:
+        """Count failed log-ons on all nodes together."""
+        share_failures(attempts, self.post, self.ownership.node)
 
     async def start(self) -> None:
         """Serve: requests of other nodes, and shards.

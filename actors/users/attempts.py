@@ -22,9 +22,14 @@ TOO_MANY = "Too many failed log-ons; wait a few minutes, then try again."
 
 
 class PasswordAttempts:
-    """Limits wrong passwords: of a user from a place, from a place, and of a user from all places together."""
+    """Limits wrong passwords: of a user from a place, from a place, and of a user from all places together.
+
+    Attributes:
+        on_failed: called with the user of each attempt that failed here.
+    """
 
     def __init__(self, ticks: Callable[[], float]) -> None:
+        self.on_failed: Callable[[str], None] = lambda _: None
         self._of_user_here = AttemptLimiter(
             Throttle(FAILURES_OF_USER_HERE, WINDOW_S, ticks), at_once=AT_ONCE_OF_USER_HERE
         )
@@ -60,5 +65,10 @@ class PasswordAttempts:
                 self._of_user_here.failed(here)
                 self._of_place.failed(place)
                 self._of_user.failed(user)
+                self.on_failed(user)
 
             yield failed
+
+    def failed_elsewhere(self, user: str) -> None:
+        """Count an attempt that failed on another node, from a place that is that node's."""
+        self._of_user.failed(user)

@@ -26,6 +26,7 @@ from actors.runtime.cluster.shards import SHARDS, ShardMap, shard_of
 from actors.runtime.future import AsyncFuture
 from actors.runtime.placement import OwnedPlacement
 from actors.sealing import Sealer
+from actors.users.attempts_of_nodes import share_failures
 from actors.users.passwords import PasswordHasher
 from persistence import notices
 from persistence.ledger import NoticeRow
@@ -252,6 +253,7 @@ def _made(name: str, store: Store, nodes: Nodes, clock: Clock, options: CoreOpti
     assert isinstance(directory, ClusterDirectory)
     assert isinstance(feed, ClusterFeed)
     node = nodes.by_name[name] = Node(name, core, post, ownership, directory, feed)
+    share_failures(core.attempts, post, name)
     core.cluster = cast(Clustered, node)  # as far as its tests use it
     return node
 
