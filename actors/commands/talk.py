@@ -5,7 +5,7 @@ from __future__ import annotations  # nested functions would build theirs at eac
 import hashlib
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from actors.agents.messages import (
@@ -48,8 +48,7 @@ KEY_MS = 24 * 3_600_000
 _NEWEST = 2**62
 
 
-@dataclass(frozen=True, slots=True)
-class Saying:
+class Saying(NamedTuple):
     """What a door says to an agent for its client, and where.
 
     Without `fork`, `conversation`, `client_id` and `matches` a new conversation begins.
@@ -159,7 +158,7 @@ async def _said(
         raise _other_request()
     found = await call.core.store.fetch(run_keys.of_key(key.digest, call.core.clock() - saying.key_ms))
     if not found:  # the run is forgotten, or too old for this door
-        anew = replace(saying, key=replace(key, latest=True))
+        anew = saying._replace(key=replace(key, latest=True))
         return await _said(call, agent_id, anew, place, resumes)
     return await _again(call, agent_id, saying, key, found[0])
 

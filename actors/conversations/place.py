@@ -11,8 +11,7 @@ class Earlier(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Beginning:
+class Beginning(NamedTuple):
     """How a new conversation begins: with messages of a client's history, the first `cut` of which are left out.
 
     `opening` is a digest of the history's beginning, and `scope` of the end user; see `conversations.begin_other`.

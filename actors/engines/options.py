@@ -1,12 +1,10 @@
 """What a client may ask of the engine beside its message, and what an engine reports about its answer."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class EngineOptions:
+class EngineOptions(NamedTuple):
     """A client's wishes for one answer. The engine `openai` follows them; the engine `recall` ignores them.
 
     Attributes:

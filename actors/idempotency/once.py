@@ -14,7 +14,7 @@ import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
@@ -31,8 +31,7 @@ A = TypeVar("A")
 _visible = re.compile(r"[!-~]{1,255}\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(NamedTuple):
     """The end of a command: its answer as sent, and whether it is the stored answer to a repeat."""
 
     rendered: Rendered

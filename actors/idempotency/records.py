@@ -9,7 +9,7 @@ unit of their own.
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from actors.ids import Clock
 from actors.sealing import Sealer
@@ -39,8 +39,7 @@ class Quoting(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(NamedTuple):
     """An answer as sent: HTTP status and body."""
 
     status: int

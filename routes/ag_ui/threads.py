@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import ExitStack, asynccontextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from actors.agents.messages import no_such_conversation, require_answering
@@ -78,16 +77,16 @@ async def saying_of(call: Call, agent: AgentRow, asked: Asked, name: str) -> Asy
         require_answering(agent)  # before the work on a fork that nothing would be said in
         row, message = stored
         async with forked(call, row, message.seq - 1) as fork:
-            yield replace(saying, fork=fork, client_id=bound_as)
+            yield saying._replace(fork=fork, client_id=bound_as)
         return
     bound = await fetch(conversations.bound_to(user_id, agent_id, bound_as))
     if bound or bound_as == thread:
-        yield replace(saying, client_id=bound_as)
+        yield saying._replace(client_id=bound_as)
         return
     row = await own_conversation(call, thread)
     if row.agent_id != agent_id:
         raise no_such_conversation()
-    yield replace(saying, conversation=thread)
+    yield saying._replace(conversation=thread)
 
 
 async def under_way(call: Call, key: RunKey) -> Run | None:

@@ -1,9 +1,9 @@
 """Gateway routes as data, from which their handlers, checks and OpenAPI operations derive."""
 
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel
 
@@ -20,15 +20,14 @@ from routes.openapi.schemas import Schema
 Entrance = Literal["member", "guest", "operator", "internal", "open"]
 
 
-@dataclass(frozen=True, slots=True)
-class RouteReply:
+class RouteReply(NamedTuple):
     """The answer of a gateway route: a JSON value, a body already written, or none if `value` is None."""
 
     value: Any = None
     status: int = HTTPStatus.OK
     quoted: tuple[int, ...] = ()
     """Positions of the memories quoted in it (see `actors/idempotency/records.py`)."""
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    headers: Mapping[str, str] = {}
     """Further headers, of a route without Idempotency-Key."""
     media_type: str = JSON
     """The same: its media type."""
@@ -36,8 +35,7 @@ class RouteReply:
     """The number of the private conversation whose messages or title stand in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RouteCall:
+class RouteCall(NamedTuple):
     """One request to a gateway route.
 
     `params` are the path's parameters; `body` and `query` are instances of the route's models, None without a model;

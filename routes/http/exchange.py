@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from sanic import Request
 
@@ -45,8 +45,7 @@ R = TypeVar("R")
 T = TypeVar("T", bound=_WithStatus)
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
+class Received(NamedTuple):
     """A request without its connection, so that another node can serve it."""
 
     header: Callable[[str], str | None]

@@ -2,8 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from actors.engines.message import Source
 from actors.engines.options import ClientToolCall, Usage
@@ -17,8 +16,7 @@ MESSAGE = "msg_"
 _response = re.compile(r"resp_([0-9a-f]{32})\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """What is known of an answer from its beginning.
 
     Args:
@@ -34,8 +32,7 @@ class Heading:
     conversation: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(NamedTuple):
     """A whole answer; `at` is the time of the reply in ms since the epoch.
 
     `cancelled`: it was ended before it was whole.

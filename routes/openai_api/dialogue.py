@@ -1,8 +1,7 @@
 """The messages of a request: what is said now, what was said before, and instructions."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from actors.conversations.place import Earlier
 from routes.openai_api.members import MAX_TEXT, Members, checked_text, members, missing, wrong_type
@@ -17,8 +16,7 @@ _TEXT_PARTS = {"text": "text", "input_text": "text", "output_text": "text", "ref
 """The types of parts with a text, and the member that has it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dialogue:
+class Dialogue(NamedTuple):
     """The messages of a request: `said` is the last one, the user's; `earlier` those of user and assistant before."""
 
     said: str

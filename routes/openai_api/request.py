@@ -1,8 +1,7 @@
 """Requests for chat completions and responses, checked; members that are not used are ignored."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from actors.conversations.place import Earlier
 from actors.engines.options import EngineOptions
@@ -23,8 +22,7 @@ ONCE = ":once"
 """The end of a model's id that answers without a conversation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """A checked request.
 
     Args:
@@ -53,7 +51,7 @@ class Asked:
     previous: str | None = None
     stream: bool = False
     include_usage: bool = False
-    echoed: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    echoed: Mapping[str, Any] = {}
 
 
 def read_chat(sent: Mapping[str, Any], header: str | None) -> Asked:

@@ -1,7 +1,5 @@
 """POST /v1/responses, GET and DELETE /v1/responses/{id}."""
 
-from dataclasses import replace
-
 from actors.agents.messages import HistoryMoved
 from actors.calls.call import Call
 from actors.calls.conversation_targets import own_conversation
@@ -90,15 +88,15 @@ async def _talked(call: Call, agent_id: str, previous_id: str | None, saying: Sa
     if previous.reply is None:
         raise BadRequest("The previous response has no answer to go on from.", "previous_response_id")
     seq = previous.reply.seq
-    follows = replace(saying, conversation=previous.conversation, client_id=None, matches=False, earlier=())
+    follows = saying._replace(conversation=previous.conversation, client_id=None, matches=False, earlier=())
     row = await own_conversation(call, previous.conversation)
     if row.last_seq == seq:
         try:
-            return await talk(call, agent_id, replace(follows, last_seq=seq))
+            return await talk(call, agent_id, follows._replace(last_seq=seq))
         except HistoryMoved:
             row = await own_conversation(call, previous.conversation)
     async with forked(call, row, seq) as fork:
-        return await talk(call, agent_id, replace(follows, fork=fork))
+        return await talk(call, agent_id, follows._replace(fork=fork))
 
 
 async def _run_of(call: Call, response_id: str, param: str) -> Run:

@@ -49,7 +49,7 @@ class Room(NamedTuple):
 
     async def say(self, content: str, **more: object) -> Talked:
         """Say something, as a door does."""
-        saying: Saying = replace(Saying(content), **more)  # pyright: ignore[reportArgumentType]
+        saying = Saying(content)._replace(**more)  # pyright: ignore[reportArgumentType]
         return await talk(self.call(), self.agent, saying)
 
     async def texts(self, conversation: str | None) -> list[tuple[str, str]]:
