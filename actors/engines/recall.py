@@ -191,9 +191,12 @@ def _sure(turn: Turn, query: Question) -> Steps[Sequence[FoundUtterance]]:
     """Search the window for answers without doubt, unless older messages were looked up beside it."""
     if turn.older is not None:
         return turn.older
-    if not turn.window.is_indexed:
-        yield from turn.window.indexing()
-    return turn.window.sure(query, _MAX_HITS)
+    window = turn.window
+    if window.is_empty:  # many conversations have one question only, and so never need an index
+        return ()
+    if not window.is_indexed:
+        yield from window.indexing()
+    return window.sure(query, _MAX_HITS)
 
 
 def _found(turn: Turn, query: Question, hits: Sequence[FoundUtterance], *, sure: bool = False) -> list[_Candidate]:

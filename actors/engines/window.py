@@ -96,6 +96,11 @@ class Window:
         return islice(self._utterances, self.left, None)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether no utterance is in memory, not even one that left."""
+        return not self._utterances and not self._archived
+
+    @property
     def first_seq(self) -> int:
         """The seq of the oldest utterance that has not left; 0 in an empty window."""
         return self._utterances[self.left].seq if len(self) else 0
