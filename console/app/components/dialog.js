@@ -4,6 +4,8 @@ import { Button } from "./button.js";
 import { Icon } from "./icons.js";
 import { ErrorNotice } from "./notice.js";
 
+const FIRST_FIELD = "form input:not([type=checkbox]), form select, form textarea";
+
 /** A dialog over the page while it is rendered. Escape, its cross and a click beside it call onClose. */
 export function Dialog({ title, onClose, children, wide = false }) {
   const dialog = useRef(null);
@@ -11,6 +13,7 @@ export function Dialog({ title, onClose, children, wide = false }) {
   useEffect(() => {
     const [before, element] = [document.activeElement, dialog.current];
     element.showModal();
+    element.querySelector(FIRST_FIELD)?.focus();
     return () => {
       element.close(); // while it is open, nothing behind it takes the focus
       before?.focus();

@@ -1,3 +1,4 @@
+import { useFocusKept } from "../lib/focus.js";
 import { html, useCallback, useEffect, useRef, useState } from "../lib/preact.js";
 import { Link } from "../lib/router.js";
 import { Button } from "./button.js";
@@ -11,11 +12,12 @@ import { Empty, ErrorNotice, Loading } from "./notice.js";
  */
 export function Table({ columns, rows, load, keys = [], fresh = 0, empty = "Nothing here yet.", label, href, id, sort, onSort }) {
   const pages = usePages(load, keys, fresh);
+  const frame = useFocusKept();
   const shown = rows ?? pages.rows;
   if (shown.length === 0 && load && pages.error) return html`<${ErrorNotice} error=${pages.error} retry=${pages.more} />`;
   if (shown.length === 0 && load && !pages.done) return html`<${Loading} />`;
   if (shown.length === 0) return typeof empty === "string" ? html`<${Empty} title=${empty} />` : empty;
-  return html`<div class="table-frame" role="region" aria-label=${label} tabindex="0">
+  return html`<div class="table-frame" role="region" aria-label=${label} tabindex="0" ref=${frame}>
     <table>
       <caption class="offscreen">${label}</caption>
       <thead><tr>${columns.map((column) => html`<${Head} key=${column.title} ...${{ column, sort, onSort }} />`)}</tr></thead>
@@ -61,7 +63,8 @@ export function More({ pages }) {
 
 /** Load pages of a list: load(cursor) -> {rows, next}; {rows, more, loading, done, error, reload, refresh, setRows}.
  *
- * It begins anew when `keys` change. `refresh` loads anew what is shown, in place; so does a change of `fresh`.
+ * It begins anew when `keys` change. `refresh` loads anew what is shown, in place; so does a change of `fresh`. Then
+ * `load` also gets the number of rows still wanted, so that it may take larger pages.
  */
 export function usePages(load, keys = [], fresh = 0) {
   const first = { rows: [], next: null, done: false, loading: false, error: null };
@@ -101,7 +104,7 @@ export function usePages(load, keys = [], fresh = 0) {
     let after;
     try {
       do {
-        const page = await latest.current.load(next);
+        const page = await latest.current.load(next, shown.length - rows.length);
         rows = [...rows, ...page.rows];
         next = page.next;
       } while (next && rows.length < shown.length && turn === latest.current.turn);

@@ -66,7 +66,7 @@ function NewBank({ onClose }) {
 /** The fields of a bank's record. */
 export function BankFields({ bank }) {
   return html`
-    <${Field} label="Name" name="name" autofocus required minlength="3" maxlength="64" defaultValue=${bank?.name}
+    <${Field} label="Name" name="name" required minlength="3" maxlength="64" defaultValue=${bank?.name}
       hint="3 to 64 letters, digits, -, _ and . in the middle; unique in the gateway." />
     <${Field} label="Description" name="description" maxlength="8000" required=${Boolean(bank)} defaultValue=${bank?.description} />
     <${AccessSelect} of="banks" value=${bank?.access} />`;

@@ -63,7 +63,7 @@ function NewDomain({ onClose }) {
 export function DomainFields({ domain = {} }) {
   const { name, description, profile, access } = domain;
   return html`
-    <${Field} label="Name" name="name" autofocus required minlength="3" maxlength="64" defaultValue=${name}
+    <${Field} label="Name" name="name" required minlength="3" maxlength="64" defaultValue=${name}
       hint="3 to 64 letters, digits, -, _ and . in the middle; unique in the gateway." />
     <${Field} label="Description" name="description" required maxlength="8000" defaultValue=${description} />
     <${TextArea} label="Profile" name="profile" rows="3" maxlength="8000" defaultValue=${profile} required=${Boolean(profile)}

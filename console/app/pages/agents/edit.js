@@ -39,7 +39,7 @@ export function EditAgent({ agent, onClose, onSaved }) {
 function Fields({ agent = {} }) {
   const { name, description, profile, access } = agent;
   return html`
-    <${Field} label="Name" name="name" autofocus required minlength="3" maxlength="64" defaultValue=${name}
+    <${Field} label="Name" name="name" required minlength="3" maxlength="64" defaultValue=${name}
       hint="3 to 64 letters, digits, -, _ and . in the middle; unique in the gateway." />
     <${Field} label="Description" name="description" required maxlength="8000" defaultValue=${description}
       hint="What people read about it." />

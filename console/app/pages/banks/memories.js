@@ -1,6 +1,7 @@
 import { Badge, Button, Confirm, Empty, ErrorNotice, Loading, More, Notice, Select, TextFilter, usePages } from "../../components/index.js";
 import { command } from "../../lib/api.js";
 import { Time } from "../../lib/format.js";
+import { useFocusKept } from "../../lib/focus.js";
 import { html, useState } from "../../lib/preact.js";
 import { Link, setQuery, to } from "../../lib/router.js";
 import { LoadMemory } from "./load.js";
@@ -8,6 +9,7 @@ import { buttonOf, remove, warning } from "./removal.js";
 import { includes } from "./rights.js";
 
 const PAGE = 50;
+const LARGEST_PAGE = 200;
 const FOUND = ["5", "10", "20", "50"];
 const LONG = 400;
 
@@ -15,7 +17,8 @@ const LONG = 400;
 export function Memories({ view, query, fresh, changed }) {
   const { q = "", n = "10", name = "" } = query;
   const { bank } = view;
-  const pages = usePages((cursor) => load(bank.name, { q, n, name }, cursor), [bank.id, q, n, name], fresh);
+  const pages = usePages((...asked) => load(bank.name, { q, n, name }, ...asked), [bank.id, q, n, name], fresh);
+  const list = useFocusKept();
   const best = q ? Math.max(...pages.rows.map(({ score }) => score), 0) : 0;
   return html`
     <div class="filters searching" role="search" aria-label="Filters">
@@ -24,17 +27,18 @@ export function Memories({ view, query, fresh, changed }) {
       ${!q && html`<${TextFilter} type="search" label="Name is" name="name" onEnter placeholder="a memory's whole name" />`}
     </div>
     ${pages.rows.length === 0 && html`<${Nothing} ...${{ pages, q, name }} />`}
-    ${pages.rows.length > 0 && html`<ul class="memories" aria-label=${q ? "Found memories" : "Memories"}>
+    ${pages.rows.length > 0 && html`<ul class="memories" ref=${list} tabindex="-1"
+      aria-label=${q ? "Found memories" : "Memories"}>
       ${pages.rows.map((memory) => html`<${Memory} key=${memory.id} ...${{ memory, view, best, changed }} />`)}
     </ul>`}
     ${pages.rows.length > 0 && html`<${More} pages=${pages} />`}`;
 }
 
-async function load(bank, { q, n, name }, cursor) {
+async function load(bank, { q, n, name }, cursor, wanted = PAGE) {
   const target = { bank };
   if (q) return { rows: (await command("MB_Recall", { target, content: q, page: { limit: Number(n) } })).content, next: null };
   const vx = name ? { name } : undefined;
-  const answer = await command("MB_Read", { target, vx, page: { limit: PAGE, cursor: cursor ?? undefined } });
+  const answer = await command("MB_Read", { target, vx, page: { limit: Math.min(Math.max(wanted, PAGE), LARGEST_PAGE), cursor: cursor ?? undefined } });
   return { rows: answer.content, next: answer.header.next };
 }
 

@@ -33,7 +33,7 @@ export function NewKey({ onClose, onMade }) {
   if (made) return html`<${Made} made=${made} onClose=${onClose} />`;
   return html`<${Dialog} title="New API key" onClose=${onClose} wide>
     <${Form} onSubmit=${make} submit="Create" label="An API key" actions=${html`<${Button} onClick=${onClose}>Cancel<//>`}>
-      <${Field} label="Name" name="name" autofocus required maxlength="200" hint="What it is for." />
+      <${Field} label="Name" name="name" required maxlength="200" hint="What it is for." />
       <div class="form-row">
         <${Select} label="Expires" name="days" options=${DAYS} value=${days} onChange=${(event) => setDays(event.target.value)} />
         ${days === "other" && html`<${Field} label="Days" name="other" type="number" required min="1" max="3650" step="1" />`}

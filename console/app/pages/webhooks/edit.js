@@ -43,7 +43,7 @@ function EndpointForm({ endpoint, catalog, submit, onSubmit, onClose }) {
   };
   return html`<${Form} onSubmit=${async (values) => send(values)} submit=${submit} label="An endpoint"
     actions=${html`<${Button} onClick=${onClose}>Cancel<//>`}>
-    <${Field} label="URL" name="url" type="url" autofocus required maxlength="2048" placeholder="https://" defaultValue=${endpoint?.url}
+    <${Field} label="URL" name="url" type="url" required maxlength="2048" placeholder="https://" defaultValue=${endpoint?.url}
       hint="https, with a public address. Your server answers 2xx within 15 seconds." />
     <${Field} label="Description" name="description" maxlength="8000" defaultValue=${endpoint?.description} required=${Boolean(endpoint?.description)} />
     <${Select} label="Events" name="which" value=${all ? "all" : "some"} onChange=${(event) => setAll(event.target.value === "all")}
