@@ -1,0 +1,28 @@
+"""How SQLite finds conversations: without reading those of the user with other agents."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from persistence import conversations, own_conversations
+from persistence.dialect import SQLITE
+from persistence.sqlite.store import SqliteStore
+from persistence.store import Query
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        conversations.opened_with("usr_1", "agt_1", "digest", "", 2),
+        own_conversations.messages_between("agt_1", "usr_1"),
+        own_conversations.listed("usr_1", ["agt_1"], 0, None, 10),
+    ],
+)
+async def test_conversations_with_one_agent_are_found_by_user_and_agent(tmp_path: Path, query: Query[object]):
+    path = tmp_path / "parley.db"
+    await (await SqliteStore.open(path)).close()
+    database = sqlite3.connect(path)
+    plan = [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {SQLITE.text(query.sql)}", query.params)]
+    database.close()
+    assert "SEARCH conversations USING INDEX conversations_agent (agent_id=? AND user_id=?)" in plan
