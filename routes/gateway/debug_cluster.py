@@ -25,6 +25,10 @@ async def node_counts(core: Core, _: Asked) -> dict[str, Any]:
         "seen": cluster.ownership.seen,
         "forwarded": {} if traffic is None else by_name(traffic.forwarded),
         "moved": 0 if traffic is None else traffic.moved,
+        "hand_overs": {
+            f"{shard:02x}": {"waits_for": waiting.waits_for, "s": round(waiting.s, 1)}
+            for shard, waiting in cluster.ownership.leaving.waiting().items()
+        },
     }
 
 
@@ -42,15 +46,19 @@ async def read_cluster(request: RouteCall) -> RouteReply:
     cluster = core.cluster
     if cluster is None:
         raise NotFound("This gateway is the only node of its database; several need PARLEY_NATS_URL.")
-    told = await of_all(core, cluster, QUESTION, node_counts, {})
+    told: dict[str, dict[str, Any] | None] = await of_all(core, cluster, QUESTION, node_counts, {})
     ownership = cluster.ownership
+    hand_overs: dict[str, Any] = {}
+    for answer in told.values():
+        if answer is not None:
+            hand_overs.update(answer.get("hand_overs", {}))  # an older node tells of none
     return RouteReply(
         {
             "node": ownership.node,
             "version": ownership.map.version,
             "nodes": _nodes(cluster, told),
             "shards": [
-                {"shard": f"{shard:02x}", "node": owner, "epoch": epoch}
+                {"shard": (name := f"{shard:02x}"), "node": owner, "epoch": epoch, "hand_over": hand_overs.get(name)}
                 for shard, (owner, epoch) in enumerate(zip(ownership.map.owners, ownership.map.epochs, strict=True))
             ],
         }
@@ -102,6 +110,13 @@ SHARD = record(
     shard=text("The last two hex digits of the ids in it."),
     node=nullable(text("Its owner; null while it has none.")),
     epoch=number("Grows with each change of its owner."),
+    hand_over=nullable(
+        record(
+            "Set while its owner gives it to another node: nobody serves it meanwhile.",
+            waits_for=text("`actors`: they finish what they do; `ledger`: the database has to take it in."),
+            s={"type": "number", "description": "For how long it has waited for that, in seconds."},
+        )
+    ),
 )
 
 ROUTES = (

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequ
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import Any, cast
 
 import aiohttp
@@ -20,6 +21,7 @@ from actors.engines.turn import Engine
 from actors.ids import Clock, new_id, system_clock
 from actors.runtime.cluster.changes import ClusterChanges
 from actors.runtime.cluster.directory import ClusterDirectory
+from actors.runtime.cluster.hand_overs import HandOvers
 from actors.runtime.cluster.loopback_post import LoopbackPost, Network
 from actors.runtime.cluster.places import Clustered, Traffic
 from actors.runtime.cluster.shards import SHARDS, ShardMap, shard_of
@@ -65,10 +67,10 @@ class Placed:
         for name, ownership in self.of.items():
             mine = {shard for shard in shards if self.map.owners[shard] == name != to}
             if mine:
-                ownership.leaving |= mine
+                ownership.leaving.wait("actors", mine)
                 await ownership.drained(mine)
                 self.assign(mine, to)
-                ownership.leaving -= mine
+                ownership.leaving.end(mine)
 
     async def beat(self, ownership: "PlacedOwnership", store: Store) -> None:
         """Let a live node read notices as with its heartbeat, for ever."""
@@ -120,7 +122,7 @@ class PlacedOwnership:
         self.valid = True
         self.beats = True
         """Whether this node reads notices now."""
-        self.leaving: set[int] = set()
+        self.leaving = HandOvers(monotonic)
         self.on_change: list[Callable[[ShardMap], None]] = []
         self.on_dead: list[Callable[[str], None]] = []
         self.on_over: Callable[[str], None] = lambda _: None

@@ -260,6 +260,39 @@ async def test_a_hand_over_in_doubt_leaves_no_shard_to_two_nodes_or_none(cluster
         await cluster.settled()
 
 
+async def test_a_hand_over_tells_what_it_waits_for_and_for_how_long(cluster: Members):
+    class Away(PostgresLedger):
+        """A ledger that takes no hand-over in at first."""
+
+        away = True
+
+        async def hand_over(self, shards: Collection[int], to: str | None) -> list[int]:
+            if self.away:
+                raise LedgerUnavailable("the database is away")
+            return await super().hand_over(shards, to)
+
+    first = await cluster.join(ledger=Away)
+    stopped, stop = asyncio.Event(), first.ownership.drained
+
+    async def drained(shards: Collection[int]) -> None:
+        await stop(shards)
+        await stopped.wait()
+
+    def waited_for() -> set[str]:
+        return {waiting.waits_for for waiting in first.ownership.leaving.waiting().values()}
+
+    first.ownership.drained = drained
+    await cluster.join()
+    await until(lambda: waited_for() == {"actors"})
+    await until(lambda: min(waiting.s for waiting in first.ownership.leaving.waiting().values()) > 0.1)
+    assert not first.mine & first.ownership.leaving.waiting().keys()
+    stopped.set()
+    await until(lambda: waited_for() == {"ledger"})
+    Away.away = False
+    await cluster.settled()
+    await until(lambda: waited_for() == set())
+
+
 async def test_a_node_whose_actors_can_not_be_stopped_keeps_their_shards(cluster: Members):
     first = await cluster.join()
     fails = [True]

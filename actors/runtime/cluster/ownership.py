@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
+from actors.runtime.cluster.hand_overs import HandOvers
 from actors.runtime.cluster.lease import Lease, boottime
 from actors.runtime.cluster.planning import AT_ONCE, expired, misplaced, unclaimed, wanted, without_live_owner
 from actors.runtime.cluster.shards import SHARDS, ShardMap, shard_of
@@ -63,7 +64,6 @@ class Ownership:
         node: the id of this node, once it has joined.
         map: the owners of the shards as far as this node knows; it may be late for others' shards.
         nodes: the live nodes by their ids.
-        leaving: shards that are being handed over.
         seen: the place of the last notice that was acted on.
         on_change: called with each new map.
         on_dead: called with the id of each node that has died or left.
@@ -77,7 +77,7 @@ class Ownership:
         self.node = ""
         self.map = ShardMap((None,) * SHARDS, (0,) * SHARDS, 0)
         self.nodes: Mapping[str, NodeRow] = {}
-        self.leaving: set[int] = set()
+        self.leaving = HandOvers(clock)
         self.seen = 0
         self.on_change: list[Callable[[ShardMap], None]] = []
         self.on_dead: list[Callable[[str], None]] = []
@@ -93,8 +93,7 @@ class Ownership:
         self._joined = 0.0
         self._epochs_of_last_beat: tuple[int, ...] = (0,) * SHARDS
         self._beating = asyncio.Lock()
-        self._look = asyncio.Event()
-        self._changed = asyncio.Event()
+        self._look, self._changed = asyncio.Event(), asyncio.Event()
         self._work: list[asyncio.Task[None]] = []
 
     @property
@@ -327,13 +326,14 @@ class Ownership:
 
         Until the ledger has told how it ended, in a heartbeat after it, nobody serves the shards.
         """
-        self.leaving.update(shards)
+        self.leaving.wait("actors", shards)
         self._find_mine()
         try:
             await self.drained(shards)
         except BaseException:
             self._keep(shards)  # the ledger has not heard of it
             raise
+        self.leaving.wait("ledger", shards)
         while self._over is None:
             try:
                 await self._ledger.hand_over(shards, to)
@@ -345,6 +345,6 @@ class Ownership:
 
     def _keep(self, shards: Sequence[int]) -> None:
         """End a hand-over; this node goes on with the shards that the map still names it the owner of."""
-        self.leaving.difference_update(shards)
+        self.leaving.end(shards)
         if self._over is None:
             self._find_mine()

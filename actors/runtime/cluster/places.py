@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from actors.runtime.cluster.hand_overs import HandOvers
 from actors.runtime.cluster.post import Post
 from actors.runtime.cluster.shards import ShardMap
 from persistence.ledger import NodeRow
@@ -50,6 +51,11 @@ class Places(Protocol):
     @property
     def seen(self) -> int:
         """The place of the last notice that this node has acted on."""
+        ...
+
+    @property
+    def leaving(self) -> HandOvers:
+        """The shards that this node is giving to others."""
         ...
 
     @property
