@@ -1,0 +1,51 @@
+"""What holds of every page of the console, in every theme and width."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.async_api import expect
+
+from tests.support.console import PHONE, Console, fits_its_width, no_serious_violations
+from tests.support.gateway import CHECKOUT, Client
+
+ROUTES = CHECKOUT / "console" / "app" / "routes.js"
+PATHS = [path.split("/:")[0] for path in re.findall(r"path: \"(/[^\"]+)\"", ROUTES.read_text(encoding="utf-8"))]
+
+
+async def fill(auditor: Client, unique: str) -> list[str]:
+    """Give a user something of each kind; return the paths of these things."""
+    agent, domain, bank = f"{unique}-agent", f"{unique}-domain", f"{unique}-bank"
+    target = {"agent": agent}
+    await auditor.agent(agent)
+    (await auditor.command("AP_Chat", target=target, content="Hello, who are you?")).ok()
+    (await auditor.command("DM_Create", target=target, vx={"name": domain, "description": "A domain"})).ok()
+    (await auditor.command("MB_Create", target=target, vx={"name": bank, "description": "A bank"})).ok()
+    (await auditor.command("MB_Load", target={"bank": bank}, vx={"name": "sun"}, content="The Sun is far away.")).ok()
+    assert (await auditor.request("POST", "/api/api-keys", json={"name": "a key"})).http == 201
+    return [
+        f"/console/chat/{agent}",
+        f"/console/agents/{agent}",
+        f"/console/domains/{domain}",
+        f"/console/zones/{domain}/lobby",
+        f"/console/banks/{bank}",
+        "/console/explorer/AP_Chat",
+        f"/console/graph/{auditor.name}",
+        f"/console/users/{auditor.name}",
+    ]
+
+
+@pytest.mark.parametrize("context", [{}, {"viewport": PHONE, "color_scheme": "dark"}], ids=["light", "dark phone"])
+async def test_no_page_shuts_anybody_out(console: Console, auditor: Client, unique: str, context: dict[str, Any]):
+    paths = [*PATHS, *await fill(auditor, unique)]
+    page = await console.window(auditor, **context)
+    for path in paths:
+        await page.goto(console.base + path)
+        await expect(page.get_by_role("heading", level=1, include_hidden=True)).to_have_count(1)
+        await expect(page.get_by_text("Loading", exact=True)).to_have_count(0)
+        await expect(page.get_by_role("heading", name=re.compile("not found|failed"))).to_have_count(0)
+        try:
+            await no_serious_violations(page)
+            await fits_its_width(page)
+        except AssertionError as error:
+            console.faults.append(f"{path}: {error}")
