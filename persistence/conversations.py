@@ -207,6 +207,16 @@ def bound_to(user_id: str, agent_id: str, name: str) -> Query[int]:
     )
 
 
+def place_bound_to(user_id: str, agent_id: str, name: str) -> Query[tuple[int, bool]]:
+    """Find the number of the conversation that a client's own id is bound to, and whether that is the default one."""
+    return Query(
+        "SELECT conversations.id, is_default FROM bindings JOIN conversations ON conversations.id = conversation_id"
+        " WHERE bindings.user_id = ? AND bindings.agent_id = ? AND name = ? AND copying IS NULL",
+        (user_id, agent_id, name),
+        lambda row: (row[0], bool(row[1])),
+    )
+
+
 def bind(user_id: str, agent_id: str, name: str, conversation_id: int) -> Write:
     """Bind a client's own id to a conversation, from now on; refused as `FOREIGN_KEY` when that is gone."""
     return Write(

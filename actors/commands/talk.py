@@ -34,7 +34,6 @@ from actors.ids import new_number
 from persistence import conversations, run_keys
 from persistence.conversations import ConversationRow
 from persistence.run_keys import KeyedRun
-from persistence.store import Reads, rows_of
 
 CHAT_TIMEOUT_S = 300.0
 """Seconds that a chat may take in total; engines have shorter limits of their own."""
@@ -209,22 +208,14 @@ async def _place_of(call: Call, agent_id: str, saying: Saying) -> ChatPlace:
         return ChatPlace(row.number, row.is_default, last_seq=saying.last_seq)
     store, user_id = call.core.store, call.user.user_id
     if saying.client_id is not None:
-        for row in await store.read(_bound(user_id, agent_id, saying.client_id)):
-            return ChatPlace(row.number, row.is_default)
+        for number, is_default in await store.fetch(conversations.place_bound_to(user_id, agent_id, saying.client_id)):
+            return ChatPlace(number, is_default)
         return _new_place(saying)
     if saying.matches and saying.earlier:
         row = await _matching(call, agent_id, saying)
         if row is not None:
             return ChatPlace(row.number, row.is_default, last_seq=row.last_seq)
     return _new_place(saying)
-
-
-def _bound(user_id: str, agent_id: str, client_id: str) -> Reads[list[ConversationRow]]:
-    """Find the conversation that a client's own id is bound to, in one trip."""
-    found: list[ConversationRow] = []
-    for number in (yield from rows_of(conversations.bound_to(user_id, agent_id, client_id))):
-        found = yield from rows_of(conversations.of_user(number, user_id))
-    return found
 
 
 def _new_place(saying: Saying) -> ChatPlace:
