@@ -21,11 +21,12 @@ def greeting(settings: Settings, urls: Sequence[str], *, open_to_network: bool, 
     if open_to_network:
         also = f" It also answers at {', '.join(others)}" if others else ""
         open_to_all = f"\nIt is open to the network, without TLS: other machines can reach it.{also}"
+    console = f"\nIn a browser: {base}/console" if settings.console_enabled else ""
     return f"""Parley {VERSION} listens on {base}{open_to_all}
 Data is in {store}
 Try first: curl {base}/demo/v1/{settings.brand}/tps/user/create -H 'Content-Type: application/json' \\
   -d '{{"vx": {{"name": "lovelace", "secret": "correct horse battery"}}}}'
-All commands, with examples to send: {base}/docs{more}"""
+All commands, with examples to send: {base}/docs{console}{more}"""
 
 
 def development_lines(settings: Settings, developed: Collection[str]) -> str:

@@ -52,6 +52,24 @@ async def test_a_user_logs_on_sees_its_quota_and_logs_off(console: Console, user
     assert await page.context.cookies() == []
 
 
+async def test_a_new_user_registers_and_is_logged_on(console: Console, user: Client, unique: str):
+    page = await console.window()
+    await page.get_by_role("button", name="Register a new user").click()
+    await expect(page.get_by_role("heading", name="Register at Parley")).to_be_visible()
+    await expect(page.get_by_label("Name", exact=True)).to_be_focused()
+    await no_serious_violations(page)
+
+    async def register(name: str) -> None:
+        await page.get_by_label("Name", exact=True).fill(name)
+        await page.get_by_label("Password", exact=True).fill(PASSWORD)
+        await page.get_by_role("button", name="Register", exact=True).click()
+
+    await register(user.name)
+    await expect(page.get_by_role("alert")).to_contain_text("taken")
+    await register(f"{unique}-newcomer")
+    await expect(page.get_by_role("heading", name=f"Welcome, {unique}-newcomer")).to_be_visible()
+
+
 async def test_scripts_can_not_read_the_cookie_and_a_window_outlives_a_reload(console: Console, user: Client):
     page = await console.window(user)
     assert await page.evaluate("document.cookie") == ""

@@ -25,6 +25,14 @@ export const hasRole = (role) => {
   return role === "user" || own === "operator" || own === role;
 };
 
+/** Register a user with US_Create; throws ApiError with the gateway's note. The welcome tells where the bus is. */
+export async function register(name, secret) {
+  const { links } = await bodyOf(await send("GET", "/", { headers: { Accept: "application/json" } }));
+  const response = await send("POST", links.bus, { body: { service: "US_Create", vx: { name, secret } } });
+  const body = await bodyOf(response);
+  if (!response.ok) throw errorOf(response, body);
+}
+
 /** Log on; throws ApiError with the gateway's note. */
 export async function logOn(name, password) {
   const response = await send("POST", PATH, { body: { name, password } });
