@@ -8,7 +8,14 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 
-from tests.support.console import PHONE, Console, console_of, fits_its_width, no_serious_violations
+from tests.support.console import (
+    PHONE,
+    Console,
+    console_of,
+    fits_its_width,
+    no_serious_violations,
+    scroll_to_the_beginning,
+)
 from tests.support.gateway import CHECKOUT, Client, GatewayProcess, running
 from tests.support.relay import linked
 
@@ -45,6 +52,36 @@ def messages(page: Page) -> Locator:
 async def say(page: Page, text: str) -> None:
     await page.get_by_role("textbox", name="Message to").fill(text)
     await page.keyboard.press("Enter")
+
+
+async def test_stop_works_with_many_messages_waiting(scripted: Console, talker: Client, unique: str, tmp_path: Path):
+    page = await scripted.window(talker, f"/console/chat/{unique}-agent")
+    await say(page, f"say:first wait:{tmp_path}/never")
+    for number in range(7):
+        await say(page, f"say:later-{number}")
+    await expect(messages(page).nth(1)).to_contain_text("first")
+    await page.get_by_role("button", name="Stop").click()
+    await expect(messages(page).nth(1)).to_contain_text("stopped")
+    await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+    stored = (await talker.command("AP_History", target={"agent": f"{unique}-agent"})).ok().content
+    assert [message["content"] for message in stored[1::2]] == ["first", *[f"later-{number}" for number in range(7)]]
+    await expect(messages(page)).to_have_count(16)
+
+
+async def test_messages_that_wait_are_sent_though_their_user_looks_elsewhere(
+    scripted: Console, talker: Client, unique: str, tmp_path: Path
+):
+    page = await scripted.window(talker, f"/console/chat/{unique}-agent")
+    await say(page, f"say:first wait:{tmp_path}/gate")
+    for number in range(3):
+        await say(page, f"say:later-{number}")
+    await expect(messages(page).nth(1)).to_contain_text("first")
+    await page.get_by_role("link", name="All agents").click()
+    await page.get_by_role("link", name=f"{unique}-agent").click()
+    await expect(messages(page).nth(1)).to_contain_text("first")
+    (tmp_path / "gate").touch()
+    await expect(messages(page).nth(7)).to_contain_text("later-2")
+    await expect(messages(page)).to_have_count(8)
 
 
 async def test_a_reply_is_shown_as_it_is_written(scripted: Console, talker: Client, unique: str, tmp_path: Path):
@@ -216,10 +253,7 @@ async def test_older_messages_are_loaded_as_one_scrolls_up(console: Console, use
     await expect(page.get_by_text("Message number 059.").first).to_be_in_viewport()
     assert await messages(page).count() < 120
     log = page.get_by_role("log", name="Messages")
-    for _ in range(3):
-        await log.evaluate("(log) => { log.scrollTop = 0; }")
-        await page.wait_for_timeout(300)
-    await expect(page.get_by_text("This is the beginning.")).to_be_visible()
+    await scroll_to_the_beginning(page)
     await expect(messages(page)).to_have_count(120)
     texts = await messages(page).all_inner_texts()
     numbers = [int(found[1]) for text in texts[::2] if (found := re.search(r"Message number (\d+)\.", text))]
@@ -283,7 +317,7 @@ async def test_enter_sends_and_shift_enter_makes_a_line(console: Console, user: 
     await page.keyboard.press("Shift+Enter")
     await page.keyboard.type("second line")
     await page.keyboard.press("Enter")
-    await expect(messages(page)).to_have_count(2)
+    await expect(page.get_by_role("link", name="Default conversation")).to_contain_text("2 messages")
     stored = (await user.command("AP_History", target={"agent": f"{unique}-agent"})).ok().content
     assert stored[0]["content"] == "first line\nsecond line"
 

@@ -4,7 +4,14 @@ from pathlib import Path
 
 from playwright.async_api import Browser, Locator, Page, expect
 
-from tests.support.console import PHONE, Console, console_of, fits_its_width, no_serious_violations
+from tests.support.console import (
+    PHONE,
+    Console,
+    console_of,
+    fits_its_width,
+    no_serious_violations,
+    scroll_to_the_beginning,
+)
 from tests.support.gateway import CHECKOUT, Client, GatewayProcess
 
 SCRIPTED = CHECKOUT / "tests" / "gateways" / "scripted.py"
@@ -192,9 +199,7 @@ async def test_messages_that_arrive_while_one_reads_above_are_announced(console:
     page = await console.window(user, f"/console/zones/{domain}")
     await expect(page.get_by_text("Post number 69")).to_be_in_viewport()
     log = page.get_by_role("log", name="Messages")
-    for _ in range(2):
-        await log.evaluate("(log) => { log.scrollTop = 0; }")
-        await page.wait_for_timeout(300)
+    await scroll_to_the_beginning(page)
     await expect(messages(page)).to_have_count(70)
     await log.evaluate("(log) => { log.scrollTop = 100; }")
     for number in range(2):

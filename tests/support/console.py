@@ -110,3 +110,14 @@ async def fits_its_width(page: Page) -> None:
     """Assert that a page doesn't scroll sideways."""
     width, shown = await page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
     assert width <= shown, f"the page is {width} px wide, its window {shown} px"
+
+
+async def scroll_to_the_beginning(page: Page) -> None:
+    """Scroll up in a list of messages, which loads older ones, until its first one is there."""
+    log, beginning = page.get_by_role("log", name="Messages"), page.get_by_text("This is the beginning.")
+    for _ in range(WAIT_MS // 100):
+        await log.evaluate("(log) => { log.scrollTop = 0; }")
+        if await beginning.is_visible():
+            return
+        await page.wait_for_timeout(100)
+    raise AssertionError("the beginning of the messages was not reached")

@@ -1,5 +1,7 @@
 import { command, newKey, route } from "../../lib/api.js";
 import { useEffect, useMemo, useRef, useState } from "../../lib/preact.js";
+import { session } from "../../lib/session.js";
+import { Lane } from "./lane.js";
 import { followRun } from "./run.js";
 
 const PAGE = 50;
@@ -15,14 +17,14 @@ const runOf = (message) => `run_${message.id.slice(4)}`;
  * onChat(reply) is called whenever a chat has ended, with null if there is no reply.
  */
 export function useConversation(target, onChat) {
-  const identity = JSON.stringify(target);
+  const identity = `${session().user} ${JSON.stringify(target)}`;
   const [state, setState] = useState(START);
   const latest = useRef(null);
-  latest.current = { target, onChat };
-  const talk = useMemo(() => new Talk(latest, setState), [identity]);
+  latest.current = onChat;
+  const talk = useMemo(() => left.get(identity) ?? new Talk(identity, target), [identity]);
   useEffect(() => {
-    talk.open();
-    return () => talk.close();
+    talk.show(setState, (reply) => latest.current(reply));
+    return () => talk.leave();
   }, [talk]);
   useReturn(() => talk.refresh());
   return { ...state, ...talk.acts };
@@ -33,25 +35,30 @@ function useReturn(act) {
   const latest = useRef(act);
   latest.current = act;
   useEffect(() => {
-    let left = Infinity;
+    let since = Infinity;
     const seen = () => {
-      if (document.hidden) left = performance.now();
-      else if (performance.now() - left > AWAY_MS) latest.current();
+      if (document.hidden) since = performance.now();
+      else if (performance.now() - since > AWAY_MS) latest.current();
     };
     document.addEventListener("visibilitychange", seen);
     return () => document.removeEventListener("visibilitychange", seen);
   }, []);
 }
 
+/** Conversations that were left while a chat is on its way, or waits to be sent: they go on until it has ended. */
+const left = new Map();
+const nothing = () => {};
+
 class Talk {
-  constructor(latest, setState) {
-    this.latest = latest;
-    this.setState = setState;
+  constructor(identity, target) {
+    this.identity = identity;
+    this.target = target;
+    this.setState = nothing;
+    this.onChat = nothing;
     this.state = START;
     this.stops = new Map();
+    this.lane = new Lane(1);
     this.closed = false;
-    const { target } = latest.current;
-    this.target = target;
     this.acts = {
       older: () => this.older(),
       send: (content) => this.send(content),
@@ -68,24 +75,43 @@ class Talk {
     this.setState(this.state);
   }
 
-  /** Load the newest page; a chat that is on its way, begun in another window or before a reload, is followed. */
-  async open() {
+  /** Tell a page of all changes from now on. */
+  async show(setState, onChat) {
+    Object.assign(this, { setState, onChat, closed: false });
+    if (left.delete(this.identity)) {
+      setState(this.state);
+      return this.refresh();
+    }
     this.change(START);
     await this.older();
+    return this.find();
+  }
+
+  /** Tell nobody any more; end where nothing is on its way. */
+  leave() {
+    Object.assign(this, { setState: nothing, onChat: nothing });
+    left.set(this.identity, this);
+    this.endIfLeft();
+  }
+
+  endIfLeft() {
+    if (left.get(this.identity) !== this || this.state.runs.some(({ state }) => state === "working")) return;
+    left.delete(this.identity);
+    this.closed = true;
+    for (const stop of this.stops.values()) stop();
+  }
+
+  /** Follow the chat that is on its way in another window, or was before a reload. */
+  async find() {
     const last = this.state.messages.at(-1);
     if (last?.role !== "user" || last.mark !== null) return;
     const id = runOf(last);
-    if (this.state.runs.some((run) => run.id === id)) return;
-    const run = await route("GET", `/api/runs/${id}`).catch(() => null);
-    if (this.closed || run?.state !== "working" || this.state.runs.some((known) => known.id === id)) return;
-    const entry = { key: newKey(), id, content: last.content, text: "", state: "working", error: null };
+    const isKnown = () => this.state.runs.some((run) => run.id === id);
+    const run = isKnown() ? null : await route("GET", `/api/runs/${id}`).catch(() => null);
+    if (this.closed || run?.state !== "working" || isKnown()) return;
+    const entry = { key: newKey(), id, content: last.content, text: "", state: "working", error: null, found: true };
     this.change({ runs: [...this.state.runs, entry] });
     this.follow(entry);
-  }
-
-  close() {
-    this.closed = true;
-    for (const stop of this.stops.values()) stop();
   }
 
   read(page) {
@@ -138,7 +164,17 @@ class Talk {
   }
 
   follow(entry) {
+    this.lane.run(entry, (done) => this.start(entry, done));
+  }
+
+  start(entry, done) {
     const { key } = entry;
+    const over = (tell) => {
+      this.stops.delete(key);
+      tell();
+      done();
+      this.endIfLeft();
+    };
     const stop = followRun({
       body: { target: this.target, content: entry.content },
       key,
@@ -146,8 +182,8 @@ class Talk {
       on: {
         begun: (id) => this.changeRun(key, { id }),
         text: (text) => this.changeRun(key, { text }),
-        ended: (messages) => this.ended(key, messages),
-        failed: (error) => this.failed(key, error),
+        ended: (messages) => over(() => this.ended(key, messages)),
+        failed: (error) => over(() => this.failed(key, error)),
       },
     });
     this.stops.set(key, stop);
@@ -157,12 +193,16 @@ class Talk {
     this.change({ runs: this.state.runs.map((run) => (run.key === key ? { ...run, ...changes } : run)) });
   }
 
-  ended(key, messages) {
+  async ended(key, messages) {
     const reply = messages.at(-1);
+    const { found } = this.state.runs.find((run) => run.key === key);
     const runs = this.state.runs.filter((run) => run.key !== key);
     this.merge(messages, { runs, done: this.state.done || this.state.messages.length === 0 });
     this.change({ said: `${reply.name}: ${reply.content}` });
-    this.latest.current.onChat(reply);
+    this.onChat(reply);
+    if (!found) return;
+    await this.refresh(); // whoever sent it may have sent more
+    await this.find();
   }
 
   /** Show why there is no reply; a chat that was stopped before its first word has its mark instead. */
@@ -171,7 +211,8 @@ class Talk {
     await this.refresh();
     if (run?.cancelling) this.acts.drop(run);
     else this.changeRun(key, { state: "failed", error });
-    this.latest.current.onChat(null);
+    this.onChat(null);
+    this.endIfLeft();
   }
 
   async cancel(run) {

@@ -2,10 +2,12 @@ import { command, newKey } from "../../lib/api.js";
 import { openEvents } from "../../lib/events.js";
 import { useEffect, useMemo, useRef, useState } from "../../lib/preact.js";
 import { session } from "../../lib/session.js";
+import { Lane, sendAll } from "../chat/lane.js";
 import { followRun } from "../chat/run.js";
 
 const PAGE = 50;
 const MAX_PAGE = 200;
+const MAX_AT_A_TIME = 2;
 const START = { messages: [], notes: [], posts: [], next: null, done: false, loading: true, error: null, said: "", ended: null };
 
 /** A zone, followed live: {messages (by seq), notes, posts, done, loading, error, said, ended, older, post, retry, drop,
@@ -33,6 +35,7 @@ class Zone {
     this.onMembership = onMembership;
     this.state = START;
     this.stops = new Map();
+    this.lane = new Lane(MAX_AT_A_TIME);
     this.closed = false;
     this.acts = {
       older: () => this.older(),
@@ -74,6 +77,7 @@ class Zone {
   close() {
     this.closed = true;
     for (const stop of this.stops.values()) stop();
+    sendAll(this.lane.rest().map(({ key, content, agent }) => ({ key, content, target: { ...this.target, agent } })));
   }
 
   take({ type, message, membership }) {
@@ -155,14 +159,23 @@ class Zone {
       sent.then((answer) => this.sent(key, answer.content), (error) => this.changePost(key, { state: "failed", error }));
       return;
     }
+    this.lane.run(post, (done) => this.ask(post, done));
+  }
+
+  ask({ key, content, agent }, done) {
+    const over = (tell) => {
+      this.stops.delete(key);
+      tell();
+      done();
+    };
     this.stops.set(key, followRun({
       body: { target: { ...this.target, agent }, content },
       key,
       on: {
         begun: () => {},
         text: (text) => this.changePost(key, { text }),
-        ended: (messages) => this.sent(key, messages),
-        failed: (error) => this.changePost(key, { state: "failed", error }),
+        ended: (messages) => over(() => this.sent(key, messages)),
+        failed: (error) => over(() => this.changePost(key, { state: "failed", error })),
       },
     }));
   }

@@ -1,0 +1,45 @@
+import { command } from "../../lib/api.js";
+
+/** Starts up to `max` things at a time, in order: browsers open six connections to a host, and streams hold theirs. */
+export class Lane {
+  constructor(max) {
+    this.max = max;
+    this.busy = 0;
+    this.waiting = [];
+  }
+
+  /** Call start(done) as soon as there is room; done() makes room for the next. */
+  run(item, start) {
+    this.waiting.push({ item, start });
+    this.next();
+  }
+
+  /** Return the items that have not been started, and forget them. */
+  rest() {
+    return this.waiting.splice(0).map(({ item }) => item);
+  }
+
+  next() {
+    while (this.busy < this.max && this.waiting.length > 0) {
+      this.busy += 1;
+      let over = false;
+      this.waiting.shift().start(() => {
+        if (over) return;
+        over = true;
+        this.busy -= 1;
+        this.next();
+      });
+    }
+  }
+}
+
+/** Send chats [{target, content, key}] one after the other, for a page that has been left and shows no replies. */
+export async function sendAll(chats) {
+  for (const { target, content, key } of chats) {
+    try {
+      await command("AP_Chat", { target, content }, { idempotencyKey: key });
+    } catch {
+      // There is nobody to tell. The history shows what was stored.
+    }
+  }
+}
