@@ -22,7 +22,7 @@ export default function Keys() {
     await keys.reload();
   };
   const columns = [
-    { title: "Name", cell: ({ name }) => html`<span class="key-name">${name}</span>` },
+    { title: "Name", cell: ({ name }) => html`<span class="key-name long">${name}</span>` },
     { title: "Key", cell: ({ prefix }) => html`<code>${prefix}…</code>` },
     { title: "May", wide: true, cell: ({ scopes }) => html`<${Scopes} of=${scopes} />` },
     { title: "A day", align: "end", cell: ({ limit }) => html`<span class="nowrap">${limit === undefined ? "no limit" : number(limit)}</span>` },

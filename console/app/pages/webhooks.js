@@ -44,16 +44,16 @@ function Overview({ endpoints, catalog, query }) {
 }
 
 const COLUMNS = [
-  { title: "Endpoint", cell: ({ url }) => url },
+  { title: "Endpoint", wide: true, cell: ({ url }) => html`<span class="long">${url}</span>` },
   { title: "State", cell: (row) => html`<${EndpointState} of=${row} />` },
-  { title: "Events", wide: true, cell: ({ events }) => html`<${EventBadges} of=${events} />` },
+  { title: "Events", cell: ({ events }) => html`<${EventBadges} of=${events} />` },
   { title: "Description", hideOnPhone: true, cell: ({ description }) => html`<span class="line">${description}</span>` },
   { title: "Created", hideOnPhone: true, cell: (row) => html`<span class="nowrap"><${Time} at=${row.created_at} relative /></span>` },
 ];
 
 function EventBadges({ of: events }) {
   if (events.length === 0) return html`<${Badge} kind="accent">all<//>`;
-  return html`<span class="chips">${events.map((event) => html`<${Badge} key=${event}>${event}<//>`)}</span>`;
+  return html`<span class="chips event-badges">${events.map((event) => html`<${Badge} key=${event}>${event}<//>`)}</span>`;
 }
 
 function Endpoints({ rows, create }) {

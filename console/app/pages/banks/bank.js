@@ -1,4 +1,4 @@
-import { Access, Badge, Button, ConfirmByName, Dialog, Facts, Form, Loaded, Menu, MenuItem, Page, SEEN_BY, Tabs, toast } from "../../components/index.js";
+import { Access, Badge, Button, ConfirmByName, Dialog, Empty, ErrorNotice, Facts, Form, Loaded, Menu, MenuItem, Page, SEEN_BY, Tabs, toast } from "../../components/index.js";
 import { command } from "../../lib/api.js";
 import { number, plural, Time } from "../../lib/format.js";
 import { useCoalesced, useLoad } from "../../lib/load.js";
@@ -14,6 +14,8 @@ import { Permissions } from "./permissions.js";
 import { Removal } from "./removal.js";
 import { includes, readBank } from "./rights.js";
 
+const NOT_PERMITTED = 2003;
+const NOT_FOUND = 3000;
 const BACK = { href: to("banks"), label: "Memory banks" };
 
 /** One bank: its memories, and who may do what in it. It follows what others change, also from other windows. */
@@ -28,9 +30,11 @@ export function Bank({ name, query }) {
   useWatch({ banks: [name] }, changed);
   const view = read.data;
   const shown = own.error ? own : read;
+  const closed = [NOT_PERMITTED, NOT_FOUND].includes(read.error?.code); // then nothing of before is shown, either
   return html`<${Page} title=${view?.bank.name ?? name} back=${BACK} intro=${view?.bank.description}
-    actions=${view && html`<${Actions} view=${view} changed=${changed} />`}>
-    <${Loaded} from=${shown}>${() => html`
+    actions=${view && !closed && html`<${Actions} view=${view} changed=${changed} />`}>
+    ${closed && html`<${Closed} error=${read.error} reload=${read.reload} />`}
+    ${!closed && html`<${Loaded} from=${shown}>${() => html`
       <p class="summary">
         <${Access} of=${view.bank.access} />
         <span>${view.owner ? "yours" : `of ${view.bank.owner}; your permission: ${view.permission}`}</span>
@@ -42,8 +46,14 @@ export function Bank({ name, query }) {
         { id: "permissions", label: "Permissions", content: () => html`<${Permissions} ...${{ view, fresh, changed }} />` },
         { id: "details", label: "Details", content: () => html`<${Details} view=${view} />` },
       ]} />`}
-    <//>
+    <//>`}
   <//>`;
+}
+
+function Closed({ error, reload }) {
+  if (error.code === NOT_FOUND) return html`<${ErrorNotice} error=${error} retry=${reload} />`;
+  return html`<${Empty} title="You may see this bank, but not read it" icon="banks"
+    actions=${html`<${Button} icon="refresh" onClick=${() => reload()}>Try again<//>`}>${error.note}<//>`;
 }
 
 function Details({ view: { bank, owner, permission } }) {

@@ -87,7 +87,7 @@ function Delivery({ row, open, url, retried }) {
       <${Icon} name=${open ? "down" : "right"} />
       <${Badge} kind=${STATES[row.state]}>${row.state}<//>
       <span class="delivery-type">${row.event_type}</span>
-      ${url && html`<span class="quiet delivery-url">${url}</span>`}
+      ${url && html`<span class="quiet delivery-url line">${url}</span>`}
       <span class="fine delivery-last">${last ? html`${outcome(last)}, ${plural(row.attempts.length, "attempt")}` : "no attempt yet"}</span>
       <span class="fine nowrap"><${Time} at=${row.created_at} relative /></span>
     </button>
