@@ -10,6 +10,7 @@ const PAGE = 50;
 const SOON_MS = 700;
 const LONGEST_MS = 30_000;
 const HORIZON_MS = 15 * 60_000;
+const MOST_TRIES = 12; // about four minutes; each look counts against the quota
 
 const ERRORS = {
   http_status: "The answer was not 2xx.",
@@ -71,6 +72,7 @@ function useProgress(pages) {
       tries.current = 0;
       return undefined;
     }
+    if (tries.current >= MOST_TRIES) return undefined;
     const step = Math.min(SOON_MS * 2 ** tries.current, LONGEST_MS);
     tries.current = soonest <= 0 ? tries.current + 1 : 0;
     const timer = setTimeout(() => !document.hidden && pages.refresh(), Math.max(soonest, 0) + step);
