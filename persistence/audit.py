@@ -1,6 +1,7 @@
 """The audit log: an entry for each change, written with the change (docs/contract.md, "The audit log")."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from persistence.store import Query, Write
 
@@ -67,41 +68,34 @@ def page(user_id: str, since: int, service: str | None, before: int, limit: int)
 READ_AGAIN_MS = 60_000
 """Reads of one route with one credential leave one entry in this time."""
 
-_ACT = "at, credential_id, address, service, target, internal_code, request_id, operator"
+
+class Act(NamedTuple):
+    """An operator's act; `operator` is its name, None if the request had the internal secret."""
+
+    at: int
+    credential_id: str
+    address: str
+    service: str
+    target: str
+    internal_code: int
+    request_id: str
+    operator: str | None
 
 
-def insert_act(
-    operator: str | None,
-    at: int,
-    credential_id: str,
-    address: str,
-    service: str,
-    target: str,
-    internal_code: int,
-    request_id: str,
-) -> Write:
-    """Add an entry of an operator's act; `operator` is its name, None if the request had the internal secret."""
-    return Write(
-        f"INSERT INTO audit ({_ACT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (at, credential_id, address, service, target, internal_code, request_id, operator),
-    )
+_ACT = ", ".join(Act._fields)
 
 
-def insert_read(
-    operator: str | None,
-    at: int,
-    credential_id: str,
-    address: str,
-    service: str,
-    target: str,
-    internal_code: int,
-    request_id: str,
-) -> Write:
+def insert_act(act: Act) -> Write:
+    """Add an entry of an operator's change."""
+    return Write(f"INSERT INTO audit ({_ACT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", act)
+
+
+def insert_read(act: Act) -> Write:
     """Add an entry of an operator's read, unless the credential has one of this service and the last minute."""
     return Write(
         f"INSERT INTO audit ({_ACT}) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE NOT EXISTS"
         " (SELECT 1 FROM audit WHERE user_id IS NULL AND credential_id = ?2 AND service = ?4 AND at > ?9)",
-        (at, credential_id, address, service, target, internal_code, request_id, operator, at - READ_AGAIN_MS),
+        (*act, act.at - READ_AGAIN_MS),
     )
 
 

@@ -8,7 +8,7 @@ import orjson
 from actors.calls.call import Call
 from actors.errors import NotPermitted
 from persistence import audit
-from persistence.audit import READ_AGAIN_MS
+from persistence.audit import READ_AGAIN_MS, Act
 from persistence.store import StoreUnavailable, Unit, Write
 
 INTERNAL = "internal"
@@ -35,7 +35,7 @@ def require_role(call: Call, *, changes: bool) -> None:
 
 def act_of(call: Call) -> Callable[[int], Write]:
     """Return the function that makes the audit row of an operator's change."""
-    return lambda code: audit.insert_act(*_entry(call, code))
+    return lambda code: audit.insert_act(_entry(call, code))
 
 
 async def note_read(call: Call, code: int = 0) -> None:
@@ -53,13 +53,14 @@ async def note_read(call: Call, code: int = 0) -> None:
     if len(noted) > REMEMBERED:
         noted.popitem(last=False)
     try:
-        await call.core.store.commit(Unit((audit.insert_read(*_entry(call, code)),)))
+        await call.core.store.commit(Unit((audit.insert_read(_entry(call, code)),)))
     except StoreUnavailable as error:
         log.warning("an operator's read was not noted: %s", error)
 
 
-def _entry(call: Call, code: int) -> tuple[str | None, int, str, str, str, str, int, str]:
+def _entry(call: Call, code: int) -> Act:
     caller = call.caller
     operator, credential_id = (None, INTERNAL) if caller is None else (caller.user_name, caller.credential_id)
     target = orjson.dumps(call.target_names or {}).decode()
-    return operator, call.core.clock(), credential_id, call.address, call.service, target, code, call.request_id
+    now, request_id = call.core.clock(), call.request_id
+    return Act(now, credential_id, call.address, call.service, target, code, request_id, operator)

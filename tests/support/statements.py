@@ -47,6 +47,7 @@ from persistence import (
     zones,
 )
 from persistence.agents import AgentChanges, AgentRow
+from persistence.audit import Act
 from persistence.banks import BankChanges, BankRow
 from persistence.conversation_copies import Copied
 from persistence.conversation_search import Stretch
@@ -287,7 +288,7 @@ PEOPLE = (
     call(audit.page, "usr_1", 0, None, 2**62, 9),
     call(audit.page, "usr_1", 39, "AP_Update", 2**62, 9),
     *(
-        call(write, name, at, "ses_1", "::1", "setRole", "{}", 0, "req_4")
+        call(write, Act(at, "ses_1", "::1", "setRole", "{}", 0, "req_4", name))
         for write, name, at in (
             (audit.insert_act, "Ada", 39),
             (audit.insert_act, None, 39),
@@ -389,6 +390,8 @@ TALK = (
     call(conversations.bind, "usr_1", "agt_1", "other", 9),
     call(conversations.bound_to, "usr_1", "agt_1", "thread"),
     call(conversations.bound_to, "usr_2", "agt_1", "thread"),
+    call(conversations.place_bound_to, "usr_1", "agt_1", "thread"),
+    call(conversations.place_bound_to, "usr_2", "agt_1", "thread"),
     call(conversations.reply_to, 1, 1),
     call(conversations.reply_to, 1, 4),
     call(conversations.reply_to, 3, 1),
