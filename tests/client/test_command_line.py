@@ -61,6 +61,36 @@ async def test_three_commands_lead_to_a_streamed_chat(parley: CommandLine, tmp_p
     assert (gone.status, gone.out, gone.err.partition(":")[0]) == (3, "", "No connection")
 
 
+@pytest.mark.parametrize(
+    "kept",
+    ["{", "", "[]", "\udcff", '{"default": "plk_x"}', '{"default": {"url": 1}}', '{"default": {"key": ["plk_x"]}}'],
+)
+async def test_a_broken_file_of_profiles_is_named_with_what_to_do(
+    parley: CommandLine, tmp_path: Path, kept: str
+) -> None:
+    file = tmp_path / "parley" / "profiles.json"
+    file.parent.mkdir()
+    file.write_text(kept, encoding="utf-8", errors="surrogateescape")
+    ran = await parley("agents", "list")
+    told = f"{file} doesn't hold profiles; delete it, and log on again with `parley login USER`\n"
+    assert (ran.status, ran.out, ran.err) == (2, "", told)
+    file.unlink()
+    assert (await parley("login", "nobody-yet")).status == 12  # and not 2
+
+
+async def test_a_session_that_can_t_be_kept_is_said(parley: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "parley").write_text("A file where the folder should be")
+    ran = await parley("login", "bohr", "--register")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.startswith(str(tmp_path / "parley"))
+
+
+async def test_an_internal_secret_that_no_header_takes_is_said(parley: CommandLine) -> None:
+    ran = await parley("top", PARLEY_INTERNAL_SECRET="two\nlines")
+    assert (ran.status, ran.out, "INTERNAL_SECRET, whole and alone" in ran.err) == (2, "", True)
+    assert "lines" not in ran.err
+
+
 def test_each_group_of_commands_does_what_it_says(
     gateway: GatewayProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,9 +4,11 @@ import json
 import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import typer
+
+from parley_client import InvalidSetting
 
 DEFAULT = "default"
 
@@ -25,28 +27,68 @@ def folder() -> Path:
 
 
 def read(name: str) -> Profile:
-    """Return a profile, an empty one if there is none of that name."""
-    return Profile(**_all().get(name, {}))
+    """Return a profile, an empty one if there is none of that name.
+
+    Raises:
+        InvalidSetting: the file can't be read, or holds something else.
+    """
+    kept = _all().get(name, {})
+    return Profile(kept.get("url"), kept.get("key"))
 
 
 def names(incomplete: str) -> list[str]:
     """Return the names of the profiles that begin so, for completion."""
-    return [name for name in _all() if name.startswith(incomplete)]
+    try:
+        return [name for name in _all() if name.startswith(incomplete)]
+    except InvalidSetting:  # the command itself says so
+        return []
 
 
 def write(name: str, profile: Profile) -> Path:
-    """Keep a profile; return the file, which nobody else may read."""
+    """Keep a profile; return the file, which nobody else may read.
+
+    Raises:
+        InvalidSetting: the file can't be written.
+    """
     kept = _all() | {name: asdict(profile)}
-    path = folder() / "profiles.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_suffix(".new")
-    new.unlink(missing_ok=True)
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        json.dump(kept, file, indent=2)
-    new.replace(path)
+    path = _file()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        new = path.with_suffix(".new")
+        new.unlink(missing_ok=True)
+        with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            json.dump(kept, file, indent=2)
+        new.replace(path)
+    except OSError as error:
+        raise InvalidSetting(f"the session can't be kept in {path}: {error.strerror}") from error
     return path
 
 
-def _all() -> dict[str, dict[str, Any]]:
-    path = folder() / "profiles.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+def _file() -> Path:
+    return folder() / "profiles.json"
+
+
+def _all() -> dict[str, dict[str, str | None]]:
+    path = _file()
+    try:
+        kept: Any = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise InvalidSetting(f"{path} can't be read: {error.strerror}") from error
+    except ValueError:
+        kept = None
+    if not _holds_profiles(kept):
+        raise InvalidSetting(f"{path} doesn't hold profiles; delete it, and log on again with `parley login USER`")
+    return cast("dict[str, dict[str, str | None]]", kept)
+
+
+def _holds_profiles(kept: Any) -> bool:
+    if not isinstance(kept, dict):
+        return False
+    profiles = list(cast("dict[str, Any]", kept).values())
+    return all(isinstance(of, dict) and _is_profile(cast("dict[str, Any]", of)) for of in profiles)
+
+
+def _is_profile(of: dict[str, Any]) -> bool:
+    return all(value is None or isinstance(value, str) for value in (of.get("url"), of.get("key")))
