@@ -46,6 +46,14 @@ def test_the_examples_of_the_package_s_readme_run_one_after_the_other(gateway: G
     assert re.search(r"^3000 There is no such agent .* [\w-]{8,}$", out, re.MULTILINE)
 
 
+def test_the_package_s_readme_has_no_link_that_breaks_on_a_package_index() -> None:
+    text = (CHECKOUT / "clients" / "python" / "README.md").read_text(encoding="utf-8")
+    assert [link for link in re.findall(r"\]\((.*?)\)", text) if not link.startswith(("https://", "#"))] == []
+    named = re.findall(r"`((?:docs|examples)/\S*)`", text)
+    assert len(named) == 2
+    assert all((CHECKOUT / path).exists() for path in named)
+
+
 def test_the_settings_of_the_package_s_readme_are_the_client_s() -> None:
     text = (CHECKOUT / "clients" / "python" / "README.md").read_text(encoding="utf-8")
     told = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", text, re.MULTILINE))
@@ -59,7 +67,7 @@ def test_the_settings_of_the_package_s_readme_are_the_client_s() -> None:
 def test_the_examples_of_the_guide_run(
     gateway: GatewayProcess, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first, listing, chat, zone, verifying = examples("docs/python-client.md")
+    first, listing, hasty, chat, zone, verifying = examples("docs/python-client.md")
     assert first in examples("clients/python/README.md")
     assert "verify(" in verifying  # held by test_webhook_signatures.py
     with Parley(gateway.base) as client:
@@ -71,6 +79,8 @@ def test_the_examples_of_the_guide_run(
         client.domains.create("observatory", "Looks up")
         names: dict[str, Any] = {"client": client}
         exec(listing, names)
+        exec(hasty.replace("scout", "emmy"), names)
+        assert "384,400" in names["reply"].content
         exec(chat.replace("scout", "emmy"), names)
         assert "384,400" in capsys.readouterr().out
 

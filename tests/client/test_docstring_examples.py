@@ -24,7 +24,16 @@ CLIENTS = (AsyncParley(), Parley())
 """Clients that send nothing."""
 HOW = {"asynchronous": CLIENTS[0], "synchronous": CLIENTS[1]}
 GROUPS = (*FILES.values(), "runs", "keys", "webhooks", "documents", "admin", "gateway")
-OF_THE_CLIENT = ("log_on", "send", "request", "stream_chat", "stream_zone", "stream_events", "stream_figures")
+OF_THE_CLIENT = (
+    "log_on",
+    "with_options",
+    "send",
+    "request",
+    "stream_chat",
+    "stream_zone",
+    "stream_events",
+    "stream_figures",
+)
 PATHS = (
     *(
         f"{group}.{name}"

@@ -36,6 +36,13 @@ def test_a_key_that_no_header_takes_is_refused_and_not_shown(key: str) -> None:
     assert "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("secret", ["line\nbreak-of-a-secret", "sécret-of-a-gateway", "\x00secret-of-a-gateway"])
+def test_an_internal_secret_that_no_header_takes_is_refused_and_not_shown(secret: str) -> None:
+    with pytest.raises(InvalidSetting, match="the gateway's INTERNAL_SECRET, whole and alone") as error:
+        AsyncParley(internal_secret=secret)
+    assert "of-a" not in str(error.value)
+
+
 def test_the_line_break_after_a_key_from_a_file_does_no_harm(
     gateway: GatewayProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -44,6 +51,39 @@ def test_the_line_break_after_a_key_from_a_file_does_no_harm(
     monkeypatch.setenv("PARLEY_API_KEY", f"{key}\n")
     with Parley(f" {gateway.base}/\n") as client:
         assert client.users.read().name.startswith("sandbox-")
+
+
+def test_settings_of_some_calls_hold_for_them_alone_over_the_same_connections(
+    gateway: GatewayProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PARLEY_API_KEY", raising=False)
+    with Parley(gateway.base) as client:
+        key = client.keys.sandbox().key
+        monkeypatch.setenv("PARLEY_API_KEY", key)
+        with client.with_options(tries=1) as nobody, pytest.raises(AccessError):
+            nobody.users.read()  # the credential of the client, which has none
+        assert client.gateway.health().status == "ok"  # its connections are open yet
+    with Parley(gateway.base, key) as client:
+        assert client.with_options(tries=1).users.read().name.startswith("sandbox-")
+
+
+async def test_a_time_out_and_tries_of_some_calls_hold_in_a_chat_too() -> None:
+    asked: list[asyncio.StreamWriter] = []
+
+    async def never(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        asked.append(writer)
+        await reader.read()
+
+    async with raw_server(never) as port, AsyncParley(f"http://127.0.0.1:{port}", "plk_x") as client:
+        hasty = client.with_options(timeout=0.5, tries=2)
+        async with asyncio.timeout(20):
+            with pytest.raises(NoConnection) as late:
+                await hasty.agents.chat("Hello", agent="scout")
+        assert (len(asked), late.value.may_be_done) == (2, True)
+        with pytest.raises(NoConnection):
+            await hasty.with_options(tries=1).agents.chat("Hello", agent="scout")
+        assert len(asked) == 3
 
 
 def test_a_request_that_can_t_be_sent_is_tried_once(gateway: GatewayProcess) -> None:

@@ -33,10 +33,27 @@ def key_of(given: str | None) -> str | None:
     Raises:
         InvalidSetting: it can't be sent in a header. The message doesn't hold it.
     """
-    key = (given or os.environ.get("PARLEY_API_KEY") or "").strip()
-    if not (key.isascii() and key.isprintable()):
-        raise InvalidSetting("the key has characters that no key has; is it an API key, whole and alone?")
-    return key or None
+    return _of_header(
+        given or os.environ.get("PARLEY_API_KEY"), "the key has characters that no key has; is it an API key"
+    )
+
+
+def secret_of(given: str | None) -> str | None:
+    """Return the internal secret, or None where it is absent or empty.
+
+    Raises:
+        InvalidSetting: it can't be sent in a header. The message doesn't hold it.
+    """
+    return _of_header(
+        given, "the internal secret has characters that no header takes; is it the gateway's INTERNAL_SECRET"
+    )
+
+
+def _of_header(given: str | None, wrong: str) -> str | None:
+    value = (given or "").strip()
+    if not (value.isascii() and value.isprintable()):
+        raise InvalidSetting(f"{wrong}, whole and alone?")
+    return value or None
 
 
 @cache

@@ -9,7 +9,7 @@ import httpx2
 
 from parley_client._repeating import CHAT_S, ONCE, Call, Repeats
 from parley_client._services import PUBLIC, READING
-from parley_client._settings import HEADERS, key_of, tls, url_of
+from parley_client._settings import HEADERS, key_of, secret_of, tls, url_of
 from parley_client._sync.admin import Admin
 from parley_client._sync.agents import Agents
 from parley_client._sync.banks import Banks
@@ -44,7 +44,7 @@ class Parley:
         http: an httpx2 client to use, for proxies or certificates of one's own. It is closed with this client.
 
     Raises:
-        InvalidSetting: the address or the key can't be right.
+        InvalidSetting: the address, the key or the internal secret can't be right.
 
     Example:
         with Parley("http://127.0.0.1:8000", "plk_...") as client:
@@ -63,12 +63,14 @@ class Parley:
         internal_secret: str | None = None,
         http: httpx2.Client | None = None,
     ) -> None:
-        address, self._key = url_of(url), key_of(key)
+        address, self._key, self._internal_secret = url_of(url), key_of(key), secret_of(internal_secret)
         http = http or httpx2.Client(verify=tls(), headers=HEADERS)
         http.base_url = address
-        self._internal_secret = internal_secret
+        self._brand = brand
         self._bus = f"/demo/v1/{brand}/tps"
         self._timeout = timeout
+        self._chat_timeout = max(timeout, CHAT_S)
+        self._is_derived = False
         self._transport = Transport(http, Repeats(tries, max_wait))
         self.users: Users = Users(self)
         self.agents: Agents = Agents(self)
@@ -97,8 +99,38 @@ class Parley:
         return str(self._transport.http.base_url).rstrip("/")
 
     def close(self) -> None:
-        """Close the connections."""
-        self._transport.http.close()
+        """Close the connections; a client of `with_options` leaves them to the one that it was made from."""
+        if not self._is_derived:
+            self._transport.http.close()
+
+    def with_options(
+        self, *, timeout: float | None = None, tries: int | None = None, max_wait: float | None = None
+    ) -> Self:
+        """Return a client with other settings for some calls; it shares the connections and has the same credential.
+
+        Args:
+            timeout: seconds that the gateway may be silent, in a chat, too; a followed stream keeps its own.
+            tries: how often a call is tried, if it may be.
+            max_wait: the longest Retry-After in seconds for which a call waits.
+
+        Example:
+            client.with_options(timeout=20, tries=2).agents.chat("Hello!", agent="scout")
+        """
+        repeats = self._transport.repeats
+        made = type(self)(
+            self.url,
+            self._key,
+            brand=self._brand,
+            timeout=self._timeout if timeout is None else timeout,
+            tries=repeats.tries if tries is None else tries,
+            max_wait=repeats.max_wait if max_wait is None else max_wait,
+            internal_secret=self._internal_secret,
+            http=self._transport.http,
+        )
+        made._key = self._key  # not PARLEY_API_KEY's, where there is none
+        made._chat_timeout = self._chat_timeout if timeout is None else timeout
+        made._is_derived = True
+        return made
 
     def log_on(self, user: str, secret: str) -> Session:
         """Open a session with a name and a password, and use it from now on.
@@ -207,7 +239,7 @@ class Parley:
         if "Authorization" in headers and service not in READING:
             headers["Idempotency-Key"] = key or uuid.uuid4().hex
         repeatable = service in READING or ("Idempotency-Key" in headers and service not in ONCE)
-        timeout = max(self._timeout, CHAT_S) if service == "AP_Chat" else self._timeout
+        timeout = self._chat_timeout if service == "AP_Chat" else self._timeout
         return Call("POST", self._bus, {"service": service} | body, headers, repeatable, timeout)
 
     def _admission(self, path: str) -> dict[str, str]:
