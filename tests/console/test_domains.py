@@ -25,7 +25,7 @@ async def test_a_domain_is_made_changed_and_destroyed(console: Console, user: Cl
     founder, name = f"{unique}-founder", f"{unique}-domain"
     await user.agent(founder)
     page = await console.window(user, "/console/domains")
-    await expect(page.get_by_text("No domains yet")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Domains", level=1)).to_be_visible()
     await no_serious_violations(page)
     await page.get_by_role("button", name="New domain").first.click()
     dialog = page.get_by_role("dialog")
