@@ -18,6 +18,7 @@ from parley_client.cli.main import app
 from tests.support.client_world import PASSWORD
 from tests.support.command_line import CommandLine
 from tests.support.gateway import INTERNAL_SECRET, GatewayProcess
+from tests.support.terminal import END_OF_INPUT, on_a_terminal
 
 
 @pytest.fixture
@@ -89,6 +90,39 @@ async def test_an_internal_secret_that_no_header_takes_is_said(parley: CommandLi
     ran = await parley("top", PARLEY_INTERNAL_SECRET="two\nlines")
     assert (ran.status, ran.out, "INTERNAL_SECRET, whole and alone" in ran.err) == (2, "", True)
     assert "lines" not in ran.err
+
+
+async def test_a_chat_creates_its_agent_where_it_is_told_to(parley: CommandLine, gateway: GatewayProcess) -> None:
+    assert (await parley("login", "mendeleev", "--register")).status == 0
+    knows = ("--profile", "Gallium melts in the hand.")
+    unknown, useless, said = (
+        await parley("chat", "dmitri", "Hello"),
+        await parley("chat", "dmitri", "Hello", *knows),
+        await parley("chat", "dmitri", "Does gallium melt?", "--create", *knows),
+    )
+    assert (unknown.status, unknown.err[:5]) == (13, "3000:")  # no terminal, no question
+    assert (useless.status, "add --create" in useless.err) == (2, True)
+    assert (said.status, "Gallium melts in the hand." in said.out) == (0, True)
+    async with AsyncParley(gateway.base) as client:
+        await client.log_on("mendeleev", PASSWORD)
+        await client.agents.log_off("dmitri")
+        assert (await parley("chat", "dmitri", "Hello")).err[:5] == "3002:"
+        assert (await parley("chat", "dmitri", "Hello", "--create")).status == 0
+        assert [agent.name async for agent in client.agents.list()] == ["dmitri"]
+
+
+@pytest.mark.parametrize(("answer", "status"), [("\n", 0), ("y\n", 0), ("n\n", 13), (END_OF_INPUT, 13)])
+async def test_a_chat_on_a_terminal_asks_before_it_creates_an_agent(
+    parley: CommandLine, unique: str, answer: str, status: int
+) -> None:
+    assert (await parley("login", f"{unique}-user", "--register")).status == 0
+    chat = (sys.executable, "-m", "parley_client", "chat", f"{unique}-agent")
+    typed = [("Create it? [Y/n] ", answer), ("> ", END_OF_INPUT)]
+    ended, shown = await asyncio.to_thread(on_a_terminal, chat, typed, parley.environment | {"TERM": "xterm"})
+    assert ended == status, shown
+    assert f"There is no agent {unique}-agent. Create it? [Y/n] " in shown
+    listed = await parley("agents", "list", "--json")
+    assert [agent["state"] for agent in listed.records] == (["online"] if status == 0 else [])
 
 
 def test_each_group_of_commands_does_what_it_says(

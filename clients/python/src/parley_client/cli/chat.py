@@ -6,9 +6,12 @@ from typing import Annotated
 
 import typer
 
-from parley_client import ChatDelta, ChatDone, Parley
+from parley_client import ChatDelta, ChatDone, EntityError, Parley
 from parley_client.cli.context import client
-from parley_client.cli.output import AsJson, err, print_json
+from parley_client.cli.output import AsJson, ask, err, print_json
+
+NOT_FOUND = 3000
+DESCRIPTION = "Made by parley chat"
 
 
 def chat(
@@ -20,13 +23,35 @@ def chat(
     conversation: Annotated[
         str | None, typer.Option(help="A conversation's id, cnv_...; else the default one.")
     ] = None,
+    profile: Annotated[str | None, typer.Option(help="Knowledge and behaviour of an agent that is created.")] = None,
     *,
+    create: Annotated[
+        bool, typer.Option("--create", help="Create the agent if there is none, without a question; log it on.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Chat with an agent; the reply is shown while it is written, then its sources."""
     parley = client(context)
+    if create or (not as_json and sys.stdin.isatty() and sys.stderr.isatty()):
+        _find_or_create(parley, agent, profile, create=create)
+    elif profile is not None:
+        raise typer.BadParameter("it is for an agent that is created: add --create", param_hint="--profile")
     for said in [text] if text is not None else _texts():
         _say(parley, agent, said, conversation, as_json)
+
+
+def _find_or_create(parley: Parley, agent: str, profile: str | None, *, create: bool) -> None:
+    """Create an agent that is not there, unless the answer to the question is no; log it on."""
+    try:
+        found, _ = parley.agents.read(agent)
+    except EntityError as error:
+        if error.code != NOT_FOUND or not (create or ask(f"There is no agent {agent}. Create it?", default=True)):
+            raise
+        parley.agents.create(agent, DESCRIPTION, profile=profile)
+        parley.agents.log_on(agent)
+    else:
+        if create and found.state == "offline":
+            parley.agents.log_on(agent)
 
 
 def _say(parley: Parley, agent: str, text: str, conversation: str | None, as_json: bool) -> None:

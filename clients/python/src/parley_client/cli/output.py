@@ -57,12 +57,16 @@ def print_json(value: Any) -> None:
 
 def confirm(question: str, *, yes: bool) -> None:
     """Ask on stderr, and end with status 1 unless the answer is yes."""
-    if yes:
-        return
-    err.print(f"{question} [y/N] ", end="", markup=False)
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+    if not yes and not ask(question, default=False):
         err.print("Nothing was done.")
         raise typer.Exit(1)
+
+
+def ask(question: str, *, default: bool) -> bool:
+    """Ask on stderr, and return whether the answer is yes; an empty line is the default, the end of the input no."""
+    err.print(f"{question} {'[Y/n]' if default else '[y/N]'} ", end="", markup=False)
+    answer = sys.stdin.readline()
+    return answer.strip().lower() in ("y", "yes") or (default and answer == "\n")
 
 
 def _cell(value: Any) -> str:
