@@ -3,6 +3,7 @@
 import asyncio
 import json
 import socket
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ import pytest
 import standardwebhooks
 import stripe
 
+from actors.webhooks.signing import Keys, Secret, Signer, body_of, new_secret
 from parley_client import AsyncParley, SignedEvent, StreamSecret
+from parley_client.cli.forwarding import Forwarder
 from parley_client.webhooks import verify
 from tests.support.client_world import PASSWORD
 from tests.support.command_line import CommandLine
@@ -110,6 +113,43 @@ async def test_each_event_is_forwarded_as_a_delivery_has_it(parley: CommandLine,
         await emitted(user, range(2, 3))
         await listening.printed("  -> 404 Not Found in ")
     assert len(receiver.received) == 3  # a receiver that answers is not asked again
+
+
+@pytest.mark.parametrize(("age_s", "is_anew"), [(0, False), (3_600, True)])
+async def test_an_event_that_waited_for_long_is_forwarded_with_a_signature_of_now(age_s: int, is_anew: bool) -> None:
+    secret, body, sent = new_secret(), body_of("evt_1", TEST, 0, '{"number":7}'), int(time.time() - age_s)
+    headers = Signer("Service").headers([Keys.of(Secret(secret))], sent * 1000, "evt_1", TEST, "evt_1", body)
+    async with receiving() as receiver:
+        forwarder = Forwarder(receiver.url, lambda *_: None)
+        forwarded = await asyncio.to_thread(forwarder.forward, SignedEvent("1.0", headers, body), secret)
+        forwarder.close()
+        (got,) = await receiver.got(1)
+    assert (forwarded.status, number(verified(got, secret))) == (200, 7)
+    assert (int(got.headers["webhook-timestamp"]) > sent) is is_anew
+    assert got.headers["X-Service-Delivery"] == "evt_1"
+
+
+async def test_ctrl_c_ends_with_130_and_says_where_to_go_on(parley: CommandLine, user: AsyncParley) -> None:
+    await user.agents.create("sentry", "Watches")
+    await user.domains.create("tower", "Is high", agent="sentry")
+    async with (
+        parley.going("webhooks", "listen", "--events", TEST) as listening,
+        parley.going("zones", "follow", "tower", "--after", "0") as following,
+    ):
+        await listening.said("whsec_")
+        await emitted(user, range(2))
+        await listening.lines(2)
+        await user.zones.post("All is well.", domain="tower")
+        await following.printed("All is well.")
+    for going in (listening, following):
+        assert await going.end() == 130
+        assert "Traceback" not in "\n".join(going.err)
+    told = next(line for line in listening.err if line.startswith("Stopped; "))
+    await emitted(user, range(2, 3))
+    async with parley.going("webhooks", "listen", "--json", "--after", told.split("`")[1].split()[1]) as again:
+        event = json.loads((await again.lines(2))[1])
+    assert number(json.loads(event["body"])) == 2
+    assert following.err[-1].startswith("Stopped; `--after ")
 
 
 async def test_json_lines_hold_the_secret_and_each_event_with_its_exact_body(

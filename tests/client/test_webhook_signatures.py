@@ -7,7 +7,7 @@ import pytest
 
 from actors.webhooks.signing import Keys, Secret, Signer, new_secret
 from parley_client import BadSignature
-from parley_client.webhooks import verify
+from parley_client.webhooks import signed_anew, signed_at, verify
 
 SECRET, OLD = new_secret(), new_secret()
 BODY = b'{"type":"webhook.test","data":{}}'
@@ -29,6 +29,13 @@ def test_both_kinds_of_signature_are_verified() -> None:
     assert verify(BODY, without(given, "webhook-"), SECRET)["type"] == "webhook.test"
     own = without(headers(SECRET, brand="Acme"), "webhook-")
     assert verify(BODY, own, SECRET, brand="Acme") == {"type": "webhook.test", "data": {}}
+
+
+@pytest.mark.parametrize("brand", ["Service", "Acme"])
+def test_a_delivery_is_signed_anew_as_the_gateway_signs(brand: str) -> None:
+    old, now = headers(SECRET, at=1_700_000_000, brand=brand), 1_700_000_900.5
+    assert signed_anew(BODY, old, SECRET, now) == headers(SECRET, at=now, brand=brand)
+    assert signed_at(old) == 1_700_000_000
 
 
 def test_after_a_rotation_either_secret_verifies() -> None:

@@ -37,9 +37,9 @@ def verify(
     """
     given = {name.lower(): value for name, value in headers.items()}
     if "webhook-signature" in given:
-        genuine, sent_at = _standard(body, given, secret)
+        genuine, sent_at = _verified_standard(body, given, secret)
     elif (ours := given.get(f"x-{brand.lower()}-signature")) is not None:
-        genuine, sent_at = _own(body, ours, secret)
+        genuine, sent_at = _verified_own(body, ours, secret)
     else:
         raise BadSignature("the delivery has no signature")
     if not genuine:
@@ -49,22 +49,53 @@ def verify(
     return cast("dict[str, Any]", json.loads(body))
 
 
-def _standard(body: bytes, headers: Mapping[str, str], secret: str) -> tuple[bool, int]:
+def signed_anew(body: bytes, headers: Mapping[str, str], secret: str, now: float) -> dict[str, str]:
+    """Return the headers of a delivery, with the signatures that it has made at `now` (seconds since the epoch).
+
+    A gateway signs each attempt anew; this does the same for an event that has waited since it was sent.
+    """
+    sent_at = str(int(now))
+    made = dict(headers)
+    for name, value in headers.items():
+        if name.lower() == "webhook-timestamp":
+            made[name] = sent_at
+        elif name.lower() == "webhook-signature":
+            event_id = next((of for key, of in headers.items() if key.lower() == "webhook-id"), "")
+            made[name] = _standard(body, event_id, sent_at, secret).decode()
+        elif name.lower().startswith("x-") and value.startswith("t=") and name.lower().endswith("-signature"):
+            made[name] = f"t={sent_at},v1={_own(body, sent_at, secret).decode()}"
+    return made
+
+
+def signed_at(headers: Mapping[str, str]) -> int:
+    """Return when a delivery was signed, in seconds since the epoch; 0 where that is not said."""
+    said = next((value for name, value in headers.items() if name.lower() == "webhook-timestamp"), "")
+    return int(said) if said.isascii() and said.isdecimal() else 0
+
+
+def _verified_standard(body: bytes, headers: Mapping[str, str], secret: str) -> tuple[bool, int]:
     sent_at = headers.get("webhook-timestamp", "")
-    signed = f"{headers.get('webhook-id', '')}.{sent_at}.".encode() + body
+    made = _standard(body, headers.get("webhook-id", ""), sent_at, secret)
+    return _any(made, headers["webhook-signature"].split()), _seconds(sent_at)
+
+
+def _standard(body: bytes, event_id: str, sent_at: str, secret: str) -> bytes:
     try:
         key = base64.b64decode(secret.removeprefix("whsec_"), validate=True)
     except binascii.Error:
         raise BadSignature("the secret is no secret of an endpoint: whsec_ and base64") from None
-    made = b"v1," + base64.b64encode(hmac.digest(key, signed, "sha256"))
-    return _any(made, headers["webhook-signature"].split()), _seconds(sent_at)
+    return b"v1," + base64.b64encode(hmac.digest(key, f"{event_id}.{sent_at}.".encode() + body, "sha256"))
 
 
-def _own(body: bytes, header: str, secret: str) -> tuple[bool, int]:
+def _verified_own(body: bytes, header: str, secret: str) -> tuple[bool, int]:
     parts = [part.partition("=") for part in header.split(",")]
     sent_at = next((value for name, _, value in parts if name == "t"), "")
-    made = hmac.digest(secret.encode(), sent_at.encode() + b"." + body, "sha256").hex().encode()
+    made = _own(body, sent_at, secret)
     return _any(made, [value for name, _, value in parts if name == "v1"]), _seconds(sent_at)
+
+
+def _own(body: bytes, sent_at: str, secret: str) -> bytes:
+    return hmac.digest(secret.encode(), sent_at.encode() + b"." + body, "sha256").hex().encode()
 
 
 def _any(made: bytes, signatures: list[str]) -> bool:

@@ -41,3 +41,11 @@ def client(context: typer.Context) -> Parley:
 def tell_of_loss(error: ParleyError, wait: float) -> None:
     """Say on stderr that a stream was cut, and when it is taken up again."""
     err.print(f"{error}; trying again in {wait:.1f} s.", markup=False)
+
+
+def tell_of_stop(position: str | None) -> None:
+    """Say on stderr, after Ctrl-C, where a stream can be taken up again."""
+    if err.is_terminal:
+        err.print()  # after the terminal's ^C
+    if position:
+        err.print(f"Stopped; `--after {position}` goes on here.", markup=False)

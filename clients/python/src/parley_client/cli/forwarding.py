@@ -7,9 +7,13 @@ from dataclasses import dataclass
 import httpx2
 
 from parley_client import InvalidSetting, SignedEvent
+from parley_client.webhooks import signed_anew, signed_at
 
 ANSWER_S = 15.0
 """Seconds that a receiver may take, as long as the gateway gives it."""
+
+SIGNED_FOR_S = 60.0
+"""Seconds after which an event is signed anew; receivers refuse signatures older than five minutes."""
 
 PAUSES_S = (0.5, 1.0, 2.0, 4.0)
 """Seconds between the tries of an event that reaches nobody."""
@@ -72,23 +76,29 @@ class Forwarder:
         """Close the connections."""
         self._http.close()
 
-    def forward(self, event: SignedEvent) -> Forwarded:
-        """Post an event; one that reaches nobody is tried up to five times, and once while nobody has been there."""
+    def forward(self, event: SignedEvent, secret: str) -> Forwarded:
+        """Post an event; one that reaches nobody is tried up to five times, and once while nobody has been there.
+
+        Where it has waited for more than a minute, behind a slow receiver, it is signed anew with the stream's secret.
+        """
         pauses = () if self._is_away else PAUSES_S
-        tried = self._post(event, 1)
+        tried = self._post(event, secret, 1)
         for number, pause in enumerate(pauses, 2):
             if not self._is_away:
                 break
             self._on_pause(tried.error or "", pause)
             time.sleep(pause)
-            tried = self._post(event, number)
+            tried = self._post(event, secret, number)
         return tried
 
-    def _post(self, event: SignedEvent, number: int) -> Forwarded:
+    def _post(self, event: SignedEvent, secret: str, number: int) -> Forwarded:
+        headers, now = dict(event.headers), time.time()
+        if now - signed_at(headers) > SIGNED_FOR_S:
+            headers = signed_anew(event.body, headers, secret, now)
         began = time.perf_counter()
         status, error = None, None
         try:
-            with self._http.stream("POST", self.url, content=event.body, headers=dict(event.headers)) as response:
+            with self._http.stream("POST", self.url, content=event.body, headers=headers) as response:
                 status = response.status_code
         except httpx2.ConnectError as raised:
             error = f"{self.url} can't be reached ({raised})"

@@ -8,7 +8,7 @@ import typer
 
 from parley_client import SignedEvent
 from parley_client.answers import StreamSecret
-from parley_client.cli.context import client, tell_of_loss
+from parley_client.cli.context import client, tell_of_loss, tell_of_stop
 from parley_client.cli.forwarding import Forwarded, Forwarder, url_of
 from parley_client.cli.options import types_of
 from parley_client.cli.output import AsJson, err, print_json
@@ -41,14 +41,18 @@ def listen(
             forwarder = Forwarder(url_of(forward_to), _paused, verify=not skip_verify)
             closing.callback(forwarder.close)
         before = ""
-        for item in stream:
-            if isinstance(item, StreamSecret):
-                _begun(item, forwarder, as_json=as_json, alone=print_secret)
-                if print_secret:
-                    return
-            else:
-                _shown(item, forwarder, before, as_json=as_json)
-            before = item.id
+        try:
+            for item in stream:
+                if isinstance(item, StreamSecret):
+                    _begun(item, forwarder, as_json=as_json, alone=print_secret)
+                    if print_secret:
+                        return
+                else:
+                    _shown(item, forwarder, stream.secret or "", before, as_json=as_json)
+                before = item.id
+        except KeyboardInterrupt:
+            tell_of_stop(before)
+            raise
     err.print(f"The stream has ended: {stream.reason}.", markup=False)
 
 
@@ -63,11 +67,11 @@ def _begun(begun: StreamSecret, forwarder: Forwarder | None, *, as_json: bool, a
         err.print(f"  {begun.secret}", markup=False)
 
 
-def _shown(item: SignedEvent, forwarder: Forwarder | None, before: str, *, as_json: bool) -> None:
+def _shown(item: SignedEvent, forwarder: Forwarder | None, secret: str, before: str, *, as_json: bool) -> None:
     event = item.event
     if not as_json:
         typer.echo(f"{event['created_at']}  {event['type']}  {event['id']}")
-    forwarded = None if forwarder is None else forwarder.forward(item)
+    forwarded = None if forwarder is None else forwarder.forward(item, secret)
     if as_json:
         print_json(_record(item, forwarder, forwarded))
     elif forwarded is not None:

@@ -9,7 +9,7 @@ from parley_client import InvalidSetting, NoConnection, ParleyError, Refused, Zo
 from parley_client.cli import profiles
 from parley_client.cli.admin import admin
 from parley_client.cli.chat import chat
-from parley_client.cli.context import Settings, client, settings, tell_of_loss
+from parley_client.cli.context import Settings, client, settings, tell_of_loss, tell_of_stop
 from parley_client.cli.loading import load
 from parley_client.cli.output import AsJson, confirm, err, print_json, show
 from parley_client.cli.top import top
@@ -144,13 +144,17 @@ def follow(
     """Follow a zone until it ends, or Ctrl-C."""
     stream = client(context).zones.stream(domain=domain, zone=zone or "lobby", after=after)
     stream.on_loss = tell_of_loss
-    for event in stream:
-        if as_json:
-            print_json(event)
-        elif isinstance(event, ZoneMessage):
-            typer.echo(f"{event.message.name}: {event.message.content}")
-        else:
-            typer.echo(f"* {event.membership.agent}: {event.membership.state}")
+    try:
+        for event in stream:
+            if as_json:
+                print_json(event)
+            elif isinstance(event, ZoneMessage):
+                typer.echo(f"{event.message.name}: {event.message.content}")
+            else:
+                typer.echo(f"* {event.membership.agent}: {event.membership.state}")
+    except KeyboardInterrupt:
+        tell_of_stop(stream.position)
+        raise
     err.print(f"The stream has ended: {stream.reason}.")
 
 
@@ -227,7 +231,7 @@ def doctor(context: typer.Context, *, as_json: AsJson = False) -> None:
 
 
 def main() -> None:
-    """Run `parley`: exit status 0, 2 wrong usage, 3 no connection, 11 to 15 by the group of the internal code."""
+    """Run `parley`; docs/python-client.md has its exit statuses."""
     try:
         app(prog_name="parley")
     except ParleyError as error:
