@@ -71,6 +71,24 @@ async def test_a_key_with_scopes_is_refused_for_what_it_may_not_do_and_then_revo
     (await with_key(user, key, "AP_List")).refused(2001, 401)
 
 
+async def test_a_name_that_is_typed_but_not_added_counts_when_the_key_is_created(
+    console: Console, user: Client, unique: str
+):
+    agent = f"{unique}-scout"
+    await user.agent(agent)
+    await user.agent(f"{unique}-other")
+    page = await console.window(user, "/console/keys")
+    await page.get_by_role("button", name="New key").first.click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_label("Name", exact=True).fill("site chat")
+    await dialog.get_by_label("Agents", exact=True).select_option("some")
+    await dialog.get_by_role("combobox", name="Allowed agents").fill(agent)
+    await dialog.get_by_role("button", name="Create").click()
+    key = await dialog.locator("code").inner_text()
+    listed = (await with_key(user, key, "AP_List")).ok()
+    assert [listed_agent["name"] for listed_agent in listed.profile] == [agent]
+
+
 async def test_a_key_that_only_reads_changes_nothing(console: Console, user: Client, unique: str):
     await user.agent(f"{unique}-scout")
     page = await console.window(user, "/console/keys", viewport=PHONE, color_scheme="dark")

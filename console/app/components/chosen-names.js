@@ -4,7 +4,10 @@ import { Field } from "./form.js";
 import { Icon } from "./icons.js";
 import { NameField } from "./name-field.js";
 
-/** A list of names that grows and shrinks; `of` names what NameField suggests, or `options` are suggested. */
+/** A list of names that grows and shrinks; `of` names what NameField suggests, or `options` are suggested.
+ *
+ * What is typed is added when the field is left, too, so a form is never sent without it.
+ */
 export function ChosenNames({ label, of, options = [], chosen, onChange, nothing, hint }) {
   const [text, setText] = useState("");
   const id = useId();
@@ -18,7 +21,7 @@ export function ChosenNames({ label, of, options = [], chosen, onChange, nothing
     event.preventDefault(); // it adds a name, and does not send the form
     add();
   };
-  const field = { label, hint, value: text, onInput: (event) => setText(event.target.value), onKeyDown: enter };
+  const field = { label, hint, value: text, onInput: (event) => setText(event.target.value), onKeyDown: enter, onBlur: add };
   return html`<div class="chosen" role="group" aria-label=${label}>
     <div class="chosen-add">
       ${of
