@@ -60,6 +60,7 @@ async def test_three_commands_lead_to_a_streamed_chat(parley: CommandLine, tmp_p
     assert (wrong.status, wrong.out) == (2, "")
     assert (nobody.status, nobody.err.partition(":")[0]) == (12, "2001")
     assert (gone.status, gone.out, gone.err.partition(":")[0]) == (3, "", "No connection")
+    assert "Is the gateway running, and is this its address" in " ".join(gone.err.split())
 
 
 @pytest.mark.parametrize(

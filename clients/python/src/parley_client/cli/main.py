@@ -20,6 +20,7 @@ OTHER_ERROR = 1
 WRONG_USAGE = 2
 NO_CREDENTIAL = 2000
 LOG_ON = "Log on with `parley login USER`, or set PARLEY_API_KEY, or PARLEY_INTERNAL_SECRET for admin and top."
+RUNNING = "Is the gateway running, and is this its address (--url or PARLEY_URL)?"
 
 app = typer.Typer(help="Parley on the command line.", no_args_is_help=True, pretty_exceptions_enable=False)
 agents = typer.Typer(help="Agents.", no_args_is_help=True)
@@ -244,7 +245,7 @@ def _told(error: ParleyError) -> int:
         case Refused():
             status, said = 10 + error.code // 1000, f"{error.code}: {error.note}"
         case NoConnection():
-            status, said = NO_CONNECTION, f"No connection: {error}"
+            status, said = NO_CONNECTION, f"No connection: {error}. {RUNNING}"
         case InvalidSetting():
             status, said = WRONG_USAGE, str(error)
         case _:
