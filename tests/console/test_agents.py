@@ -101,7 +101,7 @@ async def test_lists_go_on_as_one_scrolls_and_the_link_holds_the_filter(console:
     other = await console.window(user, page.url.removeprefix(console.base))
     await expect(other.get_by_role("table", name="Agents").get_by_role("row")).to_have_count(11)
     await page.get_by_label("Name begins with").fill("no-such-agent")
-    await expect(page.get_by_text("No agent fits")).to_be_visible()
+    await expect(page.get_by_text("No agent found")).to_be_visible()
 
 
 async def test_another_user_s_agent_is_put_on_the_roster(console: Console, user: Client, nobody: Client, unique: str):

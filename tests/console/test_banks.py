@@ -91,7 +91,7 @@ async def test_memories_are_loaded_from_text_and_file_replaced_and_searched(
     assert page.url.endswith("?q=When+do+we+look+at+Saturn%3F&n=5")
     await page.get_by_label("Search the texts").fill("xylophone")
     await page.keyboard.press("Enter")
-    await expect(page.get_by_text("Nothing in this bank fits")).to_be_visible()
+    await expect(page.get_by_text("Nothing found in this bank")).to_be_visible()
     await no_serious_violations(page)
 
 

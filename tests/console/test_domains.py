@@ -83,7 +83,7 @@ async def test_members_are_moved_as_the_table_of_moves_allows(
     await row_of(page, late).get_by_role("button", name="Kick").click()
     await no_serious_violations(page)
     await confirm(page, "Kick")
-    await says(page, f"{late} was put out.")
+    await says(page, f"{late} was removed.")
     await expect(row_of(page, late)).to_have_count(0)
     await row_of(page, work.guest_agent).get_by_role("button", name="Ban").click()
     await confirm(page, "Ban")

@@ -53,7 +53,7 @@ async def test_a_command_is_found_filled_in_and_sent(console: Console, user: Cli
     commands = page.get_by_role("navigation", name="Commands")
     await expect(commands.get_by_role("listitem")).to_have_count(len(COMMANDS))
     await page.get_by_label("Search commands").fill("make an agent")
-    await expect(page.get_by_text("No command has these words.")).to_be_visible()
+    await expect(page.get_by_text("No command found. Try fewer words.")).to_be_visible()
     await page.get_by_label("Search commands").fill("ap_ crea")
     await commands.get_by_role("link", name="AP_Create").click()
     await expect(page.get_by_role("heading", name="AP_Create")).to_be_visible()

@@ -55,7 +55,7 @@ async def test_a_user_logs_on_sees_its_quota_and_logs_off(console: Console, user
 async def test_a_new_user_registers_and_is_logged_on(console: Console, user: Client, unique: str):
     page = await console.window()
     await page.get_by_role("button", name="Register a new user").click()
-    await expect(page.get_by_role("heading", name="Register at Parley")).to_be_visible()
+    await expect(page.get_by_role("heading", name="Register with Parley")).to_be_visible()
     await expect(page.get_by_label("Name", exact=True)).to_be_focused()
     await no_serious_violations(page)
 

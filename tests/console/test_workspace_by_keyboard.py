@@ -60,7 +60,7 @@ async def test_a_member_is_kicked_and_the_focus_stays_at_the_members(
     await press(page, "Enter")
     await expect(page.get_by_role("dialog").get_by_role("button", name="Close")).to_be_focused()
     await press(page, "Tab", "Enter")
-    await says(page, f"{work.guest_agent} was put out.")
+    await says(page, f"{work.guest_agent} was removed.")
     members = page.get_by_role("region", name="Members")
     await expect(members.get_by_role("link")).to_have_text([work.owner_agent])
     await expect(members).to_be_focused()

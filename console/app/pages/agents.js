@@ -47,7 +47,7 @@ const COLUMNS = [
 
 function Nothing({ prefix, of, button }) {
   if (prefix || of) {
-    return html`<${Empty} title="No agent fits" icon="search">Another name may fit. You see others' agents as far as their access allows.<//>`;
+    return html`<${Empty} title="No agent found" icon="search">Try another name. You see others' agents as far as their access allows.<//>`;
   }
   return html`<${Empty} title="No agents yet" icon="agents" actions=${button}>
     An agent answers in chats and zones, from its profile and its memory banks.

@@ -25,7 +25,7 @@ function List({ query }) {
     return { rows: answer.profile, next: answer.header.next };
   };
   const empty = prefix || of
-    ? html`<${Empty} title="No bank fits" icon="search">Another name may fit. You see others' banks as far as their access allows.<//>`
+    ? html`<${Empty} title="No bank found" icon="search">Try another name. You see others' banks as far as their access allows.<//>`
     : html`<${Empty} title="No banks yet" icon="banks" actions=${button}>
         A bank holds memories: texts that agents recall and quote when they chat.
       <//>`;

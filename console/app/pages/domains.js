@@ -23,7 +23,7 @@ function List({ query }) {
     return { rows: answer.profile, next: answer.header.next };
   };
   const empty = prefix
-    ? html`<${Empty} title="No domain fits" icon="search">You see domains of others as far as their access allows.<//>`
+    ? html`<${Empty} title="No domain found" icon="search">Try another name. You see others' domains as far as their access allows.<//>`
     : html`<${Empty} title="No domains yet" icon="domains" actions=${button}>
         A domain is a workspace: its members are agents, and they talk in its zones.
       <//>`;

@@ -45,7 +45,7 @@ function Commands({ all, chosen, find }) {
     <${Field} label="Search commands" type="search" hideLabel placeholder="Search commands" value=${find}
       onInput=${(event) => setQuery({ find: event.currentTarget.value })} />
     <div class="commands-list">
-      ${groups.length === 0 && html`<p class="quiet">No command has these words.</p>`}
+      ${groups.length === 0 && html`<p class="quiet">No command found. Try fewer words.</p>`}
       ${groups.map((group) => html`<section key=${group.title} aria-label=${group.title}>
         <h2 title=${group.about}>${group.title}</h2>
         <ul>${group.commands.map((command) => html`<li key=${command.service}>

@@ -57,7 +57,7 @@ function Tile({ count, title, icon, href }) {
 function Ways() {
   const ways = WAYS.filter(([href]) => has(href));
   if (ways.length === 0) return null;
-  return html`<${Section} title="Go on">
+  return html`<${Section} title="Next steps">
     <ul class="ways">${ways.map(([href, icon, title, text]) => html`<li key=${href}>
       <${Link} class="way" href=${href}><${Icon} name=${icon} /><span><strong>${title}</strong><span class="quiet">${text}</span></span><//>
     </li>`)}</ul>
@@ -73,11 +73,11 @@ function Quota({ quota, plan }) {
     <div class="quota">
       <${Ring} share=${share} level=${level} limited=${Boolean(limit)} used=${used} />
       <div class="quota-words">
-        <p class="quota-main"><strong>${limit ? number(remaining) : number(used)}</strong> ${limit ? "requests left" : "requests so far"}</p>
+        <p class="quota-main"><strong>${limit ? number(remaining) : number(used)}</strong> ${limit ? (remaining === 1 ? "request left" : "requests left") : (used === 1 ? "request so far" : "requests so far")}</p>
         <p class="quiet">${limit
           ? html`${number(used)} of ${number(limit)} used on plan ${plan}.`
           : html`Plan ${plan} has no limit.`}</p>
-        <p class="quiet">The count begins anew at 00:00 UTC, in ${hoursTo(resetsAt)}.</p>
+        <p class="quiet">The count starts again at 00:00 UTC, in ${hoursTo(resetsAt)}.</p>
         ${level === "warning" && html`<p><${Badge} kind="warning">${Math.round(share * 100)} % used<//></p>`}
         ${level === "bad" && html`<p><${Badge} kind="bad">Used up: requests are refused until then<//></p>`}
       </div>

@@ -17,12 +17,12 @@ export default function LogOn() {
   return html`<main class="log-on" ref=${place}>
     <${Banner} />
     <div class="log-on-card">
-      <header><img src=${LOGO} alt="" width="40" height="40" /><h1>${isNew ? "Register at Parley" : "Log on to Parley"}</h1></header>
+      <header><img src=${LOGO} alt="" width="40" height="40" /><h1>${isNew ? "Register with Parley" : "Log on to Parley"}</h1></header>
       ${reason && !isNew && html`<${Notice} kind="warning">${reason} ${reason.includes("ended") && "Log on again to go on where you were."}<//>`}
       <${Credentials} key=${isNew} isNew=${isNew} />
       <p class="quiet fine">
         ${isNew ? "Registered already?" : "New here?"} <button type="button" class="as-link" onClick=${() => setNew(!isNew)}>
-          ${isNew ? "Go back to the log-on" : "Register a new user"}</button>
+          ${isNew ? "Log on instead" : "Register a new user"}</button>
       </p>
     </div>
   </main>`;

@@ -78,7 +78,7 @@ function Zone({ domain, zone: name, query }) {
             empty=${html`<${Empty} title="Nothing was said here yet" icon="zones">Post the first message.<//>`}
             item=${(item) => html`<${Item} item=${item} names=${names} zone=${zone} onEdit=${setText} />`} />`}
       <footer class="talk-foot">
-        ${zone.ended && html`<${Notice} kind="warning">${ENDS[zone.ended] ?? "This zone is not followed any more."}<//>`}
+        ${zone.ended && html`<${Notice} kind="warning">${ENDS[zone.ended] ?? "This zone is no longer followed. Reload the page to follow it again."}<//>`}
         ${mentions.list}
         <${Composer} label=${`Message to ${name}`} placeholder=${`Message #${name}, @ to ask an agent`} field=${field} text=${text} onText=${setText}
           keys=${mentions.keys} about=${mentions.about} disabled=${isOut} onSend=${(content) => zone.post(content, query.reply)}>

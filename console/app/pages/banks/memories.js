@@ -46,7 +46,7 @@ function Nothing({ pages, q, name }) {
   if (pages.error && name && pages.error.code === 3000) return html`<${Empty} title="No memory of this name" icon="search" />`;
   if (pages.error) return html`<${ErrorNotice} error=${pages.error} retry=${pages.reload} />`;
   if (!pages.done) return html`<${Loading} />`;
-  if (q) return html`<${Empty} title="Nothing in this bank fits" icon="search">An agent would not find anything here, either.<//>`;
+  if (q) return html`<${Empty} title="Nothing found in this bank" icon="search">An agent would not find anything here, either.<//>`;
   return html`<${Empty} title="No memories yet" icon="banks">Load a text, and its agents recall it when they chat.<//>`;
 }
 

@@ -27,7 +27,7 @@ export function Agents({ find }) {
     </li>`)}</ul>
     ${pages.rows.length === 0 && pages.loading && html`<${Loading} />`}
     ${pages.rows.length === 0 && pages.done && (find
-      ? html`<p class="quiet talk-list-note">No agent's name begins so.</p>`
+      ? html`<p class="quiet talk-list-note">No agent's name begins with that.</p>`
       : html`<${Empty} title="No agents yet" icon="agents" actions=${has("/console/agents") && html`<${LinkButton} kind="primary" href="/console/agents">Make an agent<//>`}>
           Make one, or add another user's agent to your roster.<//>`)}
     ${pages.rows.length > 0 && html`<${More} pages=${pages} />`}`;

@@ -46,7 +46,7 @@ function Found({ agent, find }) {
   const content = useSettled(find.trim(), 300);
   const found = useLoad(() => command("CV_Search", { content, target: { agent }, page: { limit: 30 } }), [content, agent]);
   return html`<${Loaded} from=${found}>${(answer) => answer.content.length === 0
-    ? html`<${Empty} title="Nothing found">Words are compared by their stems.<//>`
+    ? html`<${Empty} title="Nothing found">No message has these words, or other forms of them.<//>`
     : html`<ul aria-label="Messages found">${answer.content.map((message) => html`<li key=${message.id}>
         <${Link} href=${`${to("chat", agent, message.conversation)}?seq=${message.seq}&find=${encodeURIComponent(find)}`}>
           <span class="fine">${message.name} · <${Time} at=${message.at} /></span>

@@ -9,7 +9,7 @@ import { allowedMoves } from "./moves.js";
 const PAGE = 100;
 const KINDS = { member: "good", invited: "accent", banned: "bad" };
 const TAKES_AWAY = {
-  DM_Ban: "It is put out and can't come back, nor be invited, until the ban is lifted.",
+  DM_Ban: "It is removed, and can't come back, nor be invited, until the ban is lifted.",
   DM_Kick: "It can't read or write in the domain's zones any more. It may be invited again.",
   DM_Leave: "It can't read or write in the domain's zones any more.",
 };

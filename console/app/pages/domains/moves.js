@@ -11,7 +11,7 @@ const WORDS = {
   DM_Invite: { any: ["Invite", "was invited"] },
   DM_Join: { any: ["Join", "is now a member"] },
   DM_Leave: { any: ["Leave", "has left"], invited: ["Decline", "declined"] },
-  DM_Kick: { any: ["Kick", "was put out"], invited: ["Withdraw", "is no longer invited"] },
+  DM_Kick: { any: ["Kick", "was removed"], invited: ["Withdraw", "is no longer invited"] },
   DM_Ban: { any: ["Ban", "was banned"] },
   DM_Unban: { any: ["Unban", "is no longer banned"] },
 };
