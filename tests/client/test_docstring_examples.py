@@ -159,6 +159,7 @@ OF_GROUPS: dict[str, tuple[Preparation, ...]] = {
     "keys": (api_key,),
     "webhooks": (endpoint,),
     "documents": (document,),
+    "admin": (guest,),
 }
 PREPARED: dict[str, tuple[Preparation, ...]] = {
     "users.create": (nobody,),
