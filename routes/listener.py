@@ -2,9 +2,11 @@
 
 import asyncio
 import errno
+import fcntl
 import os
 import socket
-from collections.abc import Sequence
+import termios
+from collections.abc import Callable, Sequence
 from functools import partial
 from ipaddress import ip_address
 from time import monotonic
@@ -16,12 +18,16 @@ from sanic.http.constants import HTTP
 
 from routes.app import App
 from routes.http.background import BackgroundTasks
+from routes.http.connections import Connections
 from routes.http.fastpath import FastPath
 
 BACKLOG = 1024
 
 ACCEPTED_AT_ONCE = 8
 """The number of new connections that a turn of the event loop accepts; libuv accepts one for each listening handle."""
+
+FIRST_REQUEST_S = 0.5
+"""Seconds from the closing of the socket for which a stop waits for the first byte of a new connection."""
 
 ANY_IPV4, ANY_IPV6 = "0.0.0.0", "::"
 _OUTSIDE = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
@@ -39,14 +45,18 @@ class Listener:
         self,
         server: Any,
         others: Sequence[asyncio.Server],
+        connection: Callable[[], asyncio.Protocol],
         host: str,
         listening: socket.socket,
-        work: BackgroundTasks,
+        app: App,
     ) -> None:
         # Any: Sanic's AsyncioServer leaves its connections untyped
         self._server = server
         self._others = others
-        self._work = work
+        self._connection = connection
+        self._listening = listening
+        self._work: BackgroundTasks = app.ctx.work
+        self._connections: Connections = app.ctx.connections
         self._host = host
         self._address: str = listening.getsockname()[0]
         self.port: int = listening.getsockname()[1]
@@ -97,23 +107,28 @@ class Listener:
             await server.loop.create_server(connection, sock=listening.dup(), backlog=BACKLOG)
             for _ in range(ACCEPTED_AT_ONCE - 1)
         ]
-        return cls(server, others, host, listening, app.ctx.work)
+        return cls(server, others, connection, host, listening, app)
 
     async def drain(self, grace_s: float) -> int:
         """Close the socket and let current requests end; return the number of those cut off.
 
         A request is current from its first byte to the last byte of its answer. A command of a client that has
-        disconnected is given time too.
+        disconnected is given time too, and so is the first request of each connection that the kernel has taken.
         """
         server = self._server
         await server.before_stop()
+        self._connections.ending = True
+        kept = self._listening.dup()  # the kernel resets waiting connections once no descriptor is left
         for other in self._others:
             other.close()
         closed = server.close()
+        await asyncio.gather(*map(self._serve, _accepted_before_closing(kept)))
         deadline = monotonic() + grace_s
+        first_by = monotonic() + FIRST_REQUEST_S
         while (server.connections or self._work) and monotonic() < deadline:
+            awaits_first = monotonic() < first_by
             for connection in list(server.connections):
-                if not connection.recv_buffer:  # otherwise a request has arrived that its task has yet to see
+                if not (connection.fresh and awaits_first) and not _has_bytes(connection):
                     connection.close_if_idle()
             await asyncio.sleep(0.02)
         cut_off = sum(map(_is_under_way, server.connections)) + self._work.alone
@@ -122,6 +137,39 @@ class Listener:
         await closed
         await server.after_stop()
         return cut_off
+
+    async def _serve(self, accepted: socket.socket) -> None:
+        """Serve a connection that the loop's servers have not accepted."""
+        try:
+            await self._server.loop.connect_accepted_socket(self._connection, accepted)
+        except OSError:
+            accepted.close()  # its client has gone
+
+
+def _accepted_before_closing(listening: socket.socket) -> list[socket.socket]:
+    """Accept all connections that the kernel has taken, and close the listening socket at once."""
+    accepted: list[socket.socket] = []
+    listening.setblocking(False)
+    with listening:
+        while True:
+            try:
+                connection, _ = listening.accept()
+            except (ConnectionAbortedError, InterruptedError):
+                continue
+            except OSError:  # none is left, or no file descriptor is
+                break
+            connection.setblocking(False)
+            accepted.append(connection)
+    return accepted
+
+
+def _has_bytes(connection: Any) -> bool:
+    """Return whether bytes of a request have arrived that the connection's task has yet to see."""
+    transport = connection.transport
+    if connection.recv_buffer or transport is None or transport.is_closing():
+        return bool(connection.recv_buffer)
+    unread = fcntl.ioctl(transport.get_extra_info("socket").fileno(), termios.FIONREAD, bytes(4))
+    return any(unread)  # closing would reset the connection
 
 
 def _is_under_way(connection: Any) -> bool:

@@ -28,6 +28,8 @@ class Connections:
         self._told = -TOLD_EVERY_S
         self.refused = 0
         """Connections refused since the start."""
+        self.ending = False
+        """Whether the gateway stops, so that each connection's next answer is its last."""
 
     def admit(self, peer: str) -> str | None:
         """Count a new connection; return its caller for `release`, or None if it is refused."""

@@ -45,7 +45,7 @@ class FastPath(_Connection):
     """
 
     HTTP_CLASS = StrictHttp
-    __slots__ = ("_bus", "_caller", "_connections", "_gone", "_routes", "_serving", "_work")
+    __slots__ = ("_bus", "_caller", "_connections", "_gone", "_routes", "_serving", "_work", "fresh")
     recv_buffer: bytearray
 
     def __init__(self, **options: Any) -> None:
@@ -57,6 +57,7 @@ class FastPath(_Connection):
         self._caller: str | None = None  # the caller that the connection is counted for
         self._serving: Coroutine[Any, Any, BusAnswer | None] | None = None
         self._gone = False  # the client has closed the connection
+        self.fresh = True  # nothing has arrived yet
 
     def connection_made(self, transport: Any) -> None:
         """Count the connection; close it at once, without an answer, if its address has too many."""
@@ -69,6 +70,7 @@ class FastPath(_Connection):
 
     def data_received(self, data: bytes) -> None:
         """Serve a whole plain request at once; pass anything else to Sanic."""
+        self.fresh = False
         if self._serving is not None:
             self._hold(data)
             return
@@ -94,6 +96,11 @@ class FastPath(_Connection):
         if self._serving is not None:
             self._work.add(self)
 
+    @property
+    def ending(self) -> bool:
+        """Whether the next answer is the last one, because the gateway stops."""
+        return self._connections.ending
+
     def log_refused_head(self, request_id: str, status: int, code: int, seconds: float) -> None:
         """Log a request with a refused head, in one line that repeats nothing of it."""
         self._bus.log_refused(request_id, status, code, seconds, self.conn_info.client_ip)
@@ -105,6 +112,7 @@ class FastPath(_Connection):
             http is not None
             and http.stage is Stage.IDLE
             and http.keep_alive
+            and not self._connections.ending  # Sanic's answer has `Connection: close`
             and not self.recv_buffer
             and not self._data_received.is_set()
             and self._can_write.is_set()  # Sanic waits for a slow reader

@@ -102,6 +102,8 @@ class StrictHttp(_Http):
         """Send the head of an answer and the available part of its body."""
         answer = self.response
         answer.headers["date"] = http_date()
+        if self.protocol.ending and not self.recv_buffer:  # a pipelined request is answered too
+            self.keep_alive = False
         streamed = not end_stream and not getattr(answer, "body", None) and "content-length" not in answer.headers
         if streamed and self.request.version == "1.0":
             await self._answer_until_close(data)

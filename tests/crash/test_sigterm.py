@@ -3,16 +3,19 @@
 import asyncio
 import re
 import signal
+from contextlib import AsyncExitStack, suppress
+from itertools import cycle
 from pathlib import Path
 
 import pytest
 
 from tests.gateways.gate import ENGINES, Gate
-from tests.support.gateway import PASSWORD, REAL, SERVER, GatewayProcess, running
+from tests.support.gateway import BUS, PASSWORD, REAL, SERVER, GatewayProcess, running
 from tests.support.load import UNKNOWN, Crowd, crowd, verify_rows
 from tests.support.operator import on_plan
 from tests.support.stored import read
 from tests.support.stores import sqlite_only
+from tests.support.wire import connected, raw_post, read_answer, send_raw, until_closed
 
 GRACE_S = 25.0
 """Twice the grace period of ten seconds, and some for a busy machine."""
@@ -124,6 +127,59 @@ async def test_connections_that_are_kept_alive_do_not_hold_up_the_stop(tmp_path:
             writer.close()
         with pytest.raises(UNKNOWN):
             await nobody.request("GET", "/api/health")
+
+
+REQUESTS = [raw_post(BUS, b'{"service": "US_Read"}'), b"GET /api/health HTTP/1.1\r\nHost: gateway\r\n\r\n"]
+"""One for the fast path and one for Sanic's."""
+
+
+async def test_connections_that_wait_to_be_accepted_are_served(tmp_path: Path):
+    async with running(tmp_path / "data") as gateway, AsyncExitStack() as stack:
+        tell(gateway, signal.SIGSTOP)  # so that the kernel alone takes them
+        waiting = [await stack.enter_async_context(connected(gateway.base)) for _ in range(200)]
+        for (_, writer), request in zip(waiting, cycle(REQUESTS), strict=False):
+            writer.write(request)
+            await writer.drain()
+        tell(gateway, signal.SIGTERM)
+        tell(gateway, signal.SIGCONT)
+        answers = await asyncio.gather(*(read_answer(reader) for reader, _ in waiting))
+        assert await ended(gateway) == 0
+    assert {answer.http for answer in answers[::2]} == {401}
+    assert {answer.http for answer in answers[1::2]} <= {200, 503}  # a node of a cluster says that it is draining
+
+
+async def test_new_connections_under_load_are_answered_or_refused(tmp_path: Path):
+    async with running(tmp_path / "data", PARLEY_CONNECTIONS_PER_ADDRESS="0") as gateway:
+        clients = [asyncio.create_task(ask_until_refused(gateway.base)) for _ in range(50)]
+        await asyncio.sleep(0.5)
+        tell(gateway, signal.SIGTERM)
+        answered = await asyncio.gather(*clients)
+        assert await ended(gateway) == 0
+    print(f"{sum(answered)} connections answered")  # noqa: T201
+    assert min(answered) > 0
+
+
+async def ask_until_refused(base: str) -> int:
+    """Send each request over a connection of its own; return the number of answers. A reset fails the test."""
+    answered = 0
+    with suppress(ConnectionRefusedError):
+        for request in cycle(REQUESTS):
+            await send_raw(base, request)
+            answered += 1
+    return answered
+
+
+@pytest.mark.parametrize("request_", REQUESTS, ids=["fast path", "Sanic's path"])
+async def test_a_connection_made_before_the_stop_has_its_first_request_answered(tmp_path: Path, request_: bytes):
+    async with running(tmp_path / "data") as gateway, connected(gateway.base) as (reader, writer):
+        await send_raw(gateway.base, request_)  # by then the connection before it is accepted
+        tell(gateway, signal.SIGTERM)
+        await ask_until_refused(gateway.base)
+        writer.write(request_)
+        answer = await read_answer(reader)
+        assert answer.headers["Connection"] == "close"
+        assert await until_closed(reader) == b""
+        assert await ended(gateway) == 0
 
 
 async def test_a_second_signal_changes_nothing(tmp_path: Path):
