@@ -113,6 +113,7 @@ async def test_a_suspended_user_s_open_page_is_logged_out_with_the_reason(
     assert (await operator.request("POST", f"/api/admin/users/{user.name}/suspend")).http == 200
     await is_logged_off(page)
     await expect(page.get_by_text("This user is suspended.")).to_be_visible()
+    await expect(page.get_by_text("Log on again")).to_have_count(0)  # it would be refused
     await fill_in(page, user.name, PASSWORD)
     await expect(page.get_by_role("alert")).to_contain_text("code 2005")
     assert (await operator.request("POST", f"/api/admin/users/{user.name}/resume")).http == 200

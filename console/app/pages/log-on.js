@@ -18,7 +18,7 @@ export default function LogOn() {
     <${Banner} />
     <div class="log-on-card">
       <header><img src=${LOGO} alt="" width="40" height="40" /><h1>${isNew ? "Register with Parley" : "Log on to Parley"}</h1></header>
-      ${reason && !isNew && html`<${Notice} kind="warning">${reason} ${reason.includes("ended") && "Log on again to go on where you were."}<//>`}
+      ${reason && !isNew && html`<${Notice} kind="warning">${reason} ${/\bended\b/.test(reason) && "Log on again to go on where you were."}<//>`}
       <${Credentials} key=${isNew} isNew=${isNew} />
       <p class="quiet fine">
         ${isNew ? "Registered already?" : "New here?"} <button type="button" class="as-link" onClick=${() => setNew(!isNew)}>
