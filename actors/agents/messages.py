@@ -262,6 +262,10 @@ def no_such_agent() -> NotFound:
     return NotFound("There is no such agent that you may see; check the name with AP_List.")
 
 
+class DestroyedMeanwhile(NotFound):
+    """The agent was destroyed before it answered."""
+
+
 class NothingSaid(StateConflict):
     """The run was cancelled before the agent said anything."""
 

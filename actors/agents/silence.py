@@ -1,6 +1,6 @@
 """The silence of agents: stopped by an operator, of a suspended owner, or destroyed, while they answer."""
 
-from actors.agents.messages import no_answer, no_such_agent
+from actors.agents.messages import DestroyedMeanwhile, no_answer
 from actors.errors import ServiceError
 from persistence import agents
 from persistence.store import Store, StoreUnavailable
@@ -17,5 +17,5 @@ async def silence_of(store: Store, agent_id: str) -> ServiceError | None:
     except StoreUnavailable:
         return None
     if not found:
-        return no_such_agent()
+        return DestroyedMeanwhile("The agent was destroyed before it answered; list yours with AP_List.")
     return no_answer(found[0]) if found[0].silenced else None

@@ -6,7 +6,14 @@ import re
 from collections.abc import Coroutine
 from typing import Any
 
-from actors.agents.messages import AgentView, NoSuchConversation, RanBefore, SendChat, require_answering
+from actors.agents.messages import (
+    AgentView,
+    DestroyedMeanwhile,
+    NoSuchConversation,
+    RanBefore,
+    SendChat,
+    require_answering,
+)
 from actors.calls.call import Answer, Call
 from actors.calls.conversation_targets import DEFAULT, own_conversation, require_agent_of, require_no_zone
 from actors.calls.paging import cursor, next_cursor, page_limit
@@ -66,7 +73,8 @@ async def chat(call: Call) -> Answer:
     try:
         answer = await _send(call, agent_id, place, resumes)
     except NotFound as error:
-        if isinstance(error, NoSuchConversation) or place is not None or target.agent is not None:
+        meant_this_one = place is not None or target.agent is not None
+        if meant_this_one or isinstance(error, NoSuchConversation | DestroyedMeanwhile):
             raise
         raise no_agent_selected() from None  # the selected agent is gone, or out of sight
     assert isinstance(answer, Answer)  # only a chat with a key of a door may have run before

@@ -116,6 +116,7 @@ SHARD = record(
             waits_for=text("`actors`: they finish what they do; `ledger`: the database has to take it in."),
             s={"type": "number", "description": "For how long it has waited for that, in seconds."},
         )
+        | {"title": "HandOver"}
     ),
 )
 

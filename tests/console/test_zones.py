@@ -1,5 +1,6 @@
 """Zones in the console: followed live in several windows, over restarts, and what is censored vanishes."""
 
+import asyncio
 from pathlib import Path
 
 from playwright.async_api import Browser, Locator, Page, expect
@@ -51,6 +52,15 @@ async def teach(user: Client, unique: str) -> str:
     target = {"bank": bank, "agent": f"{unique}-scout"}
     (await user.command("MB_Load", target=target, vx={"name": "Saturn"}, content=QUOTE)).ok()
     return bank
+
+
+async def until_stored(user: Client, domain: str, count: int) -> None:
+    """Wait until a domain's lobby has some messages."""
+    for _ in range(300):
+        if len((await user.command("ZN_Read", target={"domain": domain})).ok().content) == count:
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError(f"there are not {count} messages")
 
 
 async def test_a_zone_is_followed_in_two_windows_at_once(console: Console, user: Client, nobody: Client, unique: str):
@@ -155,6 +165,7 @@ async def test_a_zone_catches_up_after_the_gateway_was_killed(browser: Browser, 
             for number in range(3):
                 await say(page, f"before {number}")
             await expect(messages(page)).to_have_count(3)
+            await until_stored(user, domain, 3)  # a message is shown before that
             await gateway.kill()
             await expect(page.get_by_text("Connection lost")).to_be_visible()
             await gateway.start(port)

@@ -266,9 +266,9 @@ async def _closed(node: Node) -> None:
 
 
 def _application(node: Node, more_routes: Sequence[Route]) -> App:
-    Sanic._app_registry.clear()  # a process has one application of a name # pyright: ignore[reportPrivateUsage]
     options = HttpOptions(version="test", internal_secret=INTERNAL_SECRET, more_routes=more_routes)
     app = build_app(node.core, options, AccessLog(None))
+    Sanic.unregister_app(app)  # a process has one application of a name
     app.config.TOUCHUP = False  # it rewrites Sanic's methods, which works once in a process
     return app
 
