@@ -152,11 +152,12 @@ bench-recall: $(DEV) ## Measure how well banks and conversations are remembered
 # Browser tests use the system's Chromium, because Playwright's own download of a browser needs the network.
 .PHONY: browser
 browser:
-	@if ! command -v chromium >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		echo "Installing Debian's chromium for the browser tests"; \
+	@if ! command -v chromium-headless-shell >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "Installing Debian's Chromium for the browser tests"; \
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+			apt-get install -qq -y --no-install-recommends chromium-headless-shell || \
 			apt-get install -qq -y --no-install-recommends chromium; } >/dev/null || \
-			echo "chromium could not be installed: the browser tests will say so" >&2; \
+			echo "Chromium could not be installed: the browser tests will say so" >&2; \
 	fi
 
 # Tests start a PostgreSQL of their own (tests/support/postgres.py); the package's cluster is neither made nor started.

@@ -208,3 +208,11 @@ async def test_a_long_list_of_memories_is_loaded_as_one_scrolls(console: Console
     await page.get_by_label("Name is").fill("note 07")
     await page.keyboard.press("Enter")
     await expect(page.get_by_role("list", name="Memories").get_by_role("listitem")).to_have_count(1)
+
+
+async def test_a_user_without_an_agent_is_led_to_making_one(console: Console, user: Client):
+    page = await console.window(user, "/console/banks")
+    await page.get_by_role("button", name="New bank").first.click()
+    dialog = page.get_by_role("dialog")
+    await dialog.get_by_role("link", name="make one first").click()
+    await expect(page.get_by_role("heading", name="Agents", level=1)).to_be_visible()

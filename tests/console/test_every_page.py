@@ -35,7 +35,14 @@ async def fill(auditor: Client, unique: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("context", [{}, {"viewport": PHONE, "color_scheme": "dark"}], ids=["light", "dark phone"])
+@pytest.mark.parametrize(
+    "context",
+    [
+        pytest.param({}, id="light"),
+        # each page's own tests look at it in the dark or on a phone, too
+        pytest.param({"viewport": PHONE, "color_scheme": "dark"}, id="dark phone", marks=pytest.mark.soak),
+    ],
+)
 async def test_no_page_shuts_anybody_out(console: Console, auditor: Client, unique: str, context: dict[str, Any]):
     paths = [*PATHS, *await fill(auditor, unique)]
     page = await console.window(auditor, **context)

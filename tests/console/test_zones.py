@@ -253,3 +253,13 @@ async def test_zones_on_a_phone_and_in_the_dark(console: Console, user: Client, 
     await page.get_by_role("link", name="Zones", exact=True).first.click()
     await expect(page.get_by_role("link", name="# lobby")).to_be_visible()
     await fits_its_width(page)
+
+
+async def test_a_domain_that_is_not_there_is_told_once(console: Console, user: Client):
+    page = await console.window(user, "/console/zones/no-such-domain/lobby")
+    await expect(page.get_by_text("There is no domain no-such-domain that you see")).to_be_visible()
+    await expect(page.get_by_role("textbox")).to_have_count(0)
+    await expect(page.get_by_role("alert")).to_have_count(0)
+    await no_serious_violations(page)
+    await page.get_by_role("link", name="All domains").click()
+    await expect(page.get_by_role("heading", name="Zones", level=1)).to_be_visible()

@@ -19,12 +19,16 @@ CHROMIUM_FLAGS = [
 ]
 
 
+PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+"""The first one found is used; the first has no windows around its pages, which takes a third less time."""
+
+
 @asynccontextmanager
 async def chromium() -> AsyncIterator[Browser]:
     """Start Chromium; without it the test is skipped, or fails in CI."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
-        missing = "no Chromium on this machine: install it (Debian: apt-get install chromium)"
+        missing = "no Chromium on this machine: install it (Debian: apt-get install chromium-headless-shell)"
         if os.environ.get("CI"):
             pytest.fail(missing)
         pytest.skip(missing)

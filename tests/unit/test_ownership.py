@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Sequence
 from pathlib import Path
 
 import pytest
@@ -16,7 +16,7 @@ from persistence.ledger import LedgerUnavailable, NotAdmitted, NoticeRow
 from persistence.postgres.ledger import PostgresLedger
 from persistence.postgres.store import PostgresStore
 from persistence.store import Unit
-from tests.support.members import KEYS, Members, SteppedClock, members, run, until
+from tests.support.members import KEYS, Member, Members, SteppedClock, members, run, until
 from tests.support.postgres import Cluster
 from tests.support.stores import database_for
 
@@ -67,14 +67,18 @@ async def test_every_node_that_may_answer_knows_a_node_before_that_owns_anything
     await second
 
 
+async def has_its_share(member: Member, places: Sequence[str]) -> None:
+    """Wait until a member serves all shards that belong to it, and no others."""
+    share = {shard for shard in ALL if places[shard] == member.id}
+    await until(lambda: member.mine == share)
+
+
 async def test_a_join_moves_the_share_of_the_new_node_a_few_shards_at_a_time(cluster: Members):
     first, second = await cluster.join(), await cluster.join()
-    await cluster.settled()
+    await has_its_share(second, placed([first.id, second.id]))
     before = first.mine, second.mine
     third = await cluster.join()
-    await cluster.settled()
-    places = placed([first.id, second.id, third.id])
-    assert third.mine == {shard for shard in ALL if places[shard] == third.id}
+    await has_its_share(third, placed([first.id, second.id, third.id]))
     assert (first.mine, second.mine) == (before[0] - third.mine, before[1] - third.mine)
     portions = [*first.drained, *second.drained]
     assert max(map(len, portions)) <= AT_ONCE

@@ -1,6 +1,7 @@
 import { command } from "../lib/api.js";
 import { useSettled } from "../lib/load.js";
 import { html, useEffect, useId, useRef, useState } from "../lib/preact.js";
+import { Link, to } from "../lib/router.js";
 import { session } from "../lib/session.js";
 import { Field } from "./form.js";
 
@@ -13,20 +14,27 @@ const LISTS = {
 
 /** A field for the name of one of the user's "agents", "banks" or "domains" (`of`), with suggestions as one types.
  *
- * `own` leaves out what belongs to others, `first` is the text at first. Takes the attributes of Field; `onInput` gets
- * the event.
+ * `own` leaves out what belongs to others, `first` is the text at first; `only` fills in the only one there is, and says
+ * where to make one if there is none. Takes the attributes of Field; `onInput` gets the event.
  */
-export function NameField({ of, own = false, first = "", value: given, onInput, ...rest }) {
+export function NameField({ of, own = false, only = false, first = "", value: given, hint, onInput, ...rest }) {
   const [typed, setTyped] = useState(first);
   const text = given ?? typed;
   const id = useId();
-  const { names, ask } = useSuggestions(of, own, text);
+  const { names, none, ask } = useSuggestions(of, own, text);
+  useEffect(() => {
+    if (only) ask();
+  }, [only]);
+  useEffect(() => {
+    if (only && names.length === 1 && text === "") setTyped(names[0]);
+  }, [only, names]);
   const input = (event) => {
     setTyped(event.target.value);
     onInput?.(event);
   };
+  const missing = only && none && html`You have none yet: <${Link} href=${to(of)}>make one first<//>.`;
   return html`<div class="name-field">
-    <${Field} ...${rest} value=${text} onInput=${input} onFocus=${ask} list=${id} maxlength="64" />
+    <${Field} ...${rest} hint=${missing || hint} value=${text} onInput=${input} onFocus=${ask} list=${id} maxlength="64" />
     <datalist id=${id}>${names.map((name) => html`<option key=${name} value=${name} />`)}</datalist>
   </div>`;
 }
@@ -35,6 +43,7 @@ export function NameField({ of, own = false, first = "", value: given, onInput, 
 function useSuggestions(of, own, text) {
   const [wanted, setWanted] = useState(false);
   const [names, setNames] = useState([]);
+  const [none, setNone] = useState(false);
   const whole = useRef(null);
   const prefix = useSettled(text);
   useEffect(() => {
@@ -44,6 +53,7 @@ function useSuggestions(of, own, text) {
       (found) => {
         if (!current) return;
         setNames(found.names);
+        setNone(found.complete && prefix === "" && found.names.length === 0);
         if (found.complete) whole.current = prefix;
       },
       () => {}, // no suggestions; what is typed is checked when it is sent
@@ -52,7 +62,7 @@ function useSuggestions(of, own, text) {
       current = false;
     };
   }, [wanted, prefix, of, own]);
-  return { names, ask: () => setWanted(true) };
+  return { names, none, ask: () => setWanted(true) };
 }
 
 async function suggested(of, own, prefix) {

@@ -57,7 +57,7 @@ function NewBank({ onClose }) {
   return html`<${Dialog} title="New bank" onClose=${onClose}>
     <${Form} onSubmit=${make} submit="Create" label="New bank" actions=${html`<${Button} onClick=${onClose}>Cancel<//>`}>
       <${BankFields} />
-      <${NameField} of="agents" own label="First agent" name="agent" required
+      <${NameField} of="agents" own only label="First agent" name="agent" required
         hint="An agent of yours. It recalls from the bank, and may change all in it." />
     <//>
   <//>`;
@@ -67,7 +67,7 @@ function NewBank({ onClose }) {
 export function BankFields({ bank }) {
   return html`
     <${Field} label="Name" name="name" required minlength="3" maxlength="64" defaultValue=${bank?.name}
-      hint="3 to 64 letters, digits, -, _ and . in the middle; unique in the gateway." />
+      hint="3 to 64 letters, digits, -, _ or ., beginning and ending with a letter or digit; unique in the gateway." />
     <${Field} label="Description" name="description" maxlength="8000" required=${Boolean(bank)} defaultValue=${bank?.description} />
     <${AccessSelect} of="banks" value=${bank?.access} />`;
 }

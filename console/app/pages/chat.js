@@ -82,10 +82,12 @@ function Talk({ name, agent, data, current, pages, seq }) {
     </header>
     <${MessageList} label="Messages" items=${items} said=${talk.said} to=${wanted}
       older=${{ load: talk.older, done: talk.done, loading: talk.loading, error: talk.error }}
-      empty=${html`<${Empty} title=${`Say something to ${name}`} icon="chat">${data.record?.description}<//>`}
+      empty=${data.gone
+        ? html`<${Empty} title=${`There is no agent ${name} that you see`} icon="agents">It may be private, or have another name by now.<//>`
+        : html`<${Empty} title=${`Say something to ${name}`} icon="chat">${data.record?.description}<//>`}
       item=${(item) => html`<${Item} item=${item} talk=${talk} onEdit=${setText} />`} />
     <footer class="talk-foot">
-      ${data.gone && html`<${Notice} kind="warning">The agent ${name} is gone, or no longer visible to you. This conversation stays readable.<//>`}
+      ${data.gone && talk.messages.length > 0 && html`<${Notice} kind="warning">The agent ${name} is gone, or no longer visible to you. This conversation stays readable.<//>`}
       ${data.record && html`<${Unavailable} agent=${data.record} onChange=${agent.reload} />`}
       <${Composer} label=${`Message to ${name}`} placeholder=${`Message ${name}`} field=${field} text=${text} onText=${setText}
         disabled=${data.gone} onSend=${talk.send}>

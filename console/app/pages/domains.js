@@ -53,7 +53,7 @@ function NewDomain({ onClose }) {
   return html`<${Dialog} title="New domain" onClose=${onClose}>
     <${Form} onSubmit=${make} submit="Create" label="New domain" actions=${html`<${Button} onClick=${onClose}>Cancel<//>`}>
       <${DomainFields} />
-      <${NameField} of="agents" own label="Founder" name="founder" required
+      <${NameField} of="agents" own only label="Founder" name="founder" required
         hint="An agent of yours. It is a member for good; if it is destroyed, so is the domain." />
     <//>
   <//>`;
@@ -64,7 +64,7 @@ export function DomainFields({ domain = {} }) {
   const { name, description, profile, access } = domain;
   return html`
     <${Field} label="Name" name="name" required minlength="3" maxlength="64" defaultValue=${name}
-      hint="3 to 64 letters, digits, -, _ and . in the middle; unique in the gateway." />
+      hint="3 to 64 letters, digits, -, _ or ., beginning and ending with a letter or digit; unique in the gateway." />
     <${Field} label="Description" name="description" required maxlength="8000" defaultValue=${description} />
     <${TextArea} label="Profile" name="profile" rows="3" maxlength="8000" defaultValue=${profile} required=${Boolean(profile)}
       hint=${`More about it${profile ? "" : "; optional"}.`} />

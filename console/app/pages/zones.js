@@ -15,6 +15,7 @@ import { useZone } from "./zones/zone.js";
 
 const LOBBY = "lobby";
 const READS_EVERY_MS = 1000;
+const NOT_THERE = 3000;
 const ENDS = {
   kicked: "Your agent was kicked from this domain.",
   banned: "Your agent was banned from this domain.",
@@ -33,20 +34,33 @@ export default function Zones({ params, query }) {
       <div class="talk-main talk-none"><${Empty} title="Choose a domain" icon="zones">Zones are its streams of messages. Reading along needs an agent that is a member.<//></div>
     </div>`;
   }
+  return html`<${InDomain} key=${domain} params=${params} query=${query} />`;
+}
+
+/** The zones of one domain, if the user sees it. */
+function InDomain({ params, query }) {
+  const { domain } = params;
+  const people = useMembers(domain);
+  if (people.error?.code === NOT_THERE) {
+    return html`<div class="talk chosen">
+      <div class="talk-main talk-none"><h1 class="offscreen">Zones of ${domain}</h1>
+        <${Empty} title=${`There is no domain ${domain} that you see`} icon="domains"
+          actions=${html`<${LinkButton} href=${to("zones")}>All domains<//>`}>It may be private, or have another name by now.<//></div>
+    </div>`;
+  }
   const zone = params.zone ?? LOBBY;
   return html`<div class=${params.zone ? "talk with-members chosen" : "talk with-members"}>
     <nav class="talk-list" aria-label="Zones">
       <${Link} class="back" href=${to("zones")}><${Icon} name="left" />All domains<//>
       <p class="talk-list-name">${domain}</p>
-      <${ZoneList} domain=${domain} current=${zone} key=${domain} />
+      <${ZoneList} domain=${domain} current=${zone} />
     </nav>
-    <${Zone} key=${`${domain}/${zone}`} domain=${domain} zone=${zone} query=${query} />
+    <${Zone} key=${`${domain}/${zone}`} domain=${domain} zone=${zone} query=${query} people=${people} />
   </div>`;
 }
 
 /** One zone: its messages, the field for an own one, and who is there. */
-function Zone({ domain, zone: name, query }) {
-  const { members, error, apply } = useMembers(domain);
+function Zone({ domain, zone: name, query, people: { members, error, apply } }) {
   const zone = useZone(domain, name, apply);
   const [text, setText] = useDraft(`${session().user} ${to("zones", domain, name)}`);
   const [listing, setListing] = useState(false);
@@ -54,13 +68,13 @@ function Zone({ domain, zone: name, query }) {
   const names = useMemo(() => (members ?? []).filter(({ state }) => state === "member").map(({ agent }) => agent), [members]);
   const mentions = useMentions({ names, text, onText: setText, field });
   const items = useMemo(() => itemsOf(zone), [zone.messages, zone.notes, zone.posts]);
-  const isOut = zone.ended !== null || zone.error?.code === 2003 || zone.error?.code === 3000;
+  const isOut = zone.ended !== null || zone.error?.code === 2003 || zone.error?.code === NOT_THERE;
   useCensoring(zone, `${domain}/${name}`);
   useEffect(() => {
     document.title = `${name} · ${domain} · Parley`;
   }, [domain, name]);
 
-  const people = html`<${MemberList} members=${members} error=${error} onMention=${(agent) => {
+  const list = html`<${MemberList} members=${members} error=${error} onMention=${(agent) => {
     setListing(false);
     mentions.insert(agent);
   }} />`;
@@ -87,8 +101,8 @@ function Zone({ domain, zone: name, query }) {
         <//>
       </footer>
     </section>
-    <aside class="talk-members" aria-label="Members"><h2>Members (${names.length})</h2>${people}</aside>
-    ${listing && html`<${Dialog} title=${`Members of ${domain}`} onClose=${() => setListing(false)}>${people}<//>`}`;
+    <aside class="talk-members" aria-label="Members"><h2>Members (${names.length})</h2>${list}</aside>
+    ${listing && html`<${Dialog} title=${`Members of ${domain}`} onClose=${() => setListing(false)}>${list}<//>`}`;
 }
 
 /** Read what is shown anew when something in the zone was censored. */

@@ -199,6 +199,7 @@ def test_the_document_closes_every_body(openapi: dict[str, Any]):
         "Target",
         "Definition",
         "Page",
+        "LogOn",
         *{schema_name(route.body) for route in WITH_BODY if route.body},
     ]
     bodies += [f"{service}Request" for service in COMMANDS]
