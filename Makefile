@@ -108,7 +108,13 @@ endif
 WORKERS ?= 3
 
 .PHONY: environments
-environments: $(DEV) $(SCHEMATHESIS) browser postgres nats ## Set up all that the tests need
+environments: python-environments programs ## Set up all that the tests need
+
+.PHONY: python-environments
+python-environments: $(DEV) $(SCHEMATHESIS)
+
+.PHONY: programs
+programs: browser postgres nats
 
 .PHONY: test
 test: environments ## Run every test but the soak tests, in three processes (ARGS="-n 0" for one; STORE=postgres; CLUSTER=3)

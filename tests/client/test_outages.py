@@ -68,6 +68,7 @@ async def test_a_reply_in_a_zone_that_died_with_its_gateway_is_not_shown_twice(
     assert said == [("user", "How many?"), ("agent", "".join(second))]
 
 
+@pytest.mark.soak
 async def test_a_followed_zone_outlasts_a_long_outage_and_says_so(tmp_path: Path) -> None:
     gateway = await GatewayProcess(tmp_path / "data").start()
     parley = CommandLine(tmp_path, gateway.base)

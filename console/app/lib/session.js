@@ -52,8 +52,10 @@ export async function logOff() {
 /** Show the log-on form, because the gateway refused the session with a code of ENDED or a stream told a reason. */
 export function onEnded(reason) {
   if (store.get().status !== "in") return;
-  if (reason === 2001) setTimeout(() => onEnded("refused"), TELLS_WHY_MS);
-  else finish(reason === "suspended" ? REASONS[2005] : (REASONS[reason] ?? REASONS[2001]));
+  if (reason === 2001) {
+    const ended = changes; // a session that has begun meanwhile is another one
+    setTimeout(() => ended === changes && onEnded("refused"), TELLS_WHY_MS);
+  } else finish(reason === "suspended" ? REASONS[2005] : (REASONS[reason] ?? REASONS[2001]));
 }
 
 /** Ask who is logged on; called at the start, then every few seconds while the page is visible. */

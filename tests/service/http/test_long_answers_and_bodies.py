@@ -148,7 +148,7 @@ async def test_a_bank_of_long_memories_is_read_and_recalled_without_holding_up_a
     ("media_type", "document"),
     [
         ("text/markdown", words_of(LATIN)),
-        ("text/plain", lambda length: TEXTS["Han"](length * 2 // 3)),
+        pytest.param("text/plain", lambda length: TEXTS["Han"](length * 2 // 3), marks=pytest.mark.soak),
         ("text/html", lambda length: f"<p>{'<b>x</b> &amp; y<br>' * (length // 21)}"),
     ],
     ids=["markdown", "Han", "html"],
