@@ -9,6 +9,7 @@ const STATES = { pending: "accent", retrying: "warning", succeeded: "good", exha
 const PAGE = 50;
 const SOON_MS = 700;
 const LONGEST_MS = 30_000;
+const LATER_MS = [1000, 4000];
 const HORIZON_MS = 15 * 60_000;
 const MOST_TRIES = 12; // about four minutes; each look counts against the quota
 
@@ -35,6 +36,7 @@ export function Deliveries({ endpoints, endpoint = null, catalog, query, fresh }
   };
   const pages = usePages(load, [id, type, state], fresh);
   useProgress(pages);
+  useLaterLooks(pages, fresh);
   const retried = (made) => {
     setQuery({ delivery: made.id });
     pages.refresh();
@@ -78,6 +80,17 @@ function useProgress(pages) {
     const timer = setTimeout(() => !document.hidden && pages.refresh(), Math.max(soonest, 0) + step);
     return () => clearTimeout(timer);
   }, [pages.rows]);
+}
+
+/** Look again a little after each act (`fresh`), because the gateway queues what is recovered after its answer. */
+function useLaterLooks(pages, fresh) {
+  const seen = useRef(fresh);
+  useEffect(() => {
+    if (seen.current === fresh) return undefined;
+    seen.current = fresh;
+    const timers = LATER_MS.map((ms) => setTimeout(pages.refresh, ms));
+    return () => timers.forEach(clearTimeout);
+  }, [fresh]);
 }
 
 function Delivery({ row, open, url, retried }) {
