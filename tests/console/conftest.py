@@ -7,8 +7,8 @@ from playwright.async_api import Browser
 
 from tests.support.browser import chromium
 from tests.support.console import Console, console_of
-from tests.support.gateway import PASSWORD, Client, GatewayProcess, running
-from tests.support.operator import LISTED, SECRET, SETTINGS
+from tests.support.gateway import Client, GatewayProcess
+from tests.support.operator import LISTED, operated
 
 
 @pytest.fixture(scope="session")
@@ -22,10 +22,7 @@ async def browser() -> AsyncIterator[Browser]:
 async def console_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
     """A gateway with an operator, whose users have no limit."""
     data = tmp_path_factory.mktemp("console") / "data"
-    async with running(data, PARLEY_WEBHOOKS_ALLOW_INSECURE="true", **SETTINGS) as gateway:
-        async with gateway.client() as client:
-            vx = {"name": LISTED, "secret": PASSWORD}
-            (await client.command("US_Create", vx=vx, headers=SECRET)).ok()
+    async with operated(data, PARLEY_WEBHOOKS_ALLOW_INSECURE="true") as gateway:
         yield gateway
 
 

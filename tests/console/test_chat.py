@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Browser, Locator, Page, expect
+from playwright.async_api import Browser, expect
 
 from tests.support.console import (
     PHONE,
@@ -16,10 +16,10 @@ from tests.support.console import (
     no_serious_violations,
     scroll_to_the_beginning,
 )
-from tests.support.gateway import CHECKOUT, Client, GatewayProcess, running
+from tests.support.console_acts import SCRIPTED, messages, say
+from tests.support.gateway import Client, GatewayProcess, running
 from tests.support.relay import linked
 
-SCRIPTED = CHECKOUT / "tests" / "gateways" / "scripted.py"
 SETTINGS = {"PARLEY_DEFAULT_PLAN": "enterprise"}
 
 
@@ -43,15 +43,6 @@ async def talker(scripted_server: GatewayProcess, unique: str) -> AsyncIterator[
         user = await client.register(f"{unique}-talker")
         await user.agent(f"{unique}-agent")
         yield user
-
-
-def messages(page: Page) -> Locator:
-    return page.get_by_role("log", name="Messages").get_by_role("article")
-
-
-async def say(page: Page, text: str) -> None:
-    await page.get_by_role("textbox", name="Message to").fill(text)
-    await page.keyboard.press("Enter")
 
 
 async def test_stop_works_with_many_messages_waiting(scripted: Console, talker: Client, unique: str, tmp_path: Path):

@@ -11,8 +11,8 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.support.console import console_of
-from tests.support.gateway import CHECKOUT, PASSWORD, Client, GatewayProcess, running
-from tests.support.operator import LISTED, SECRET, SETTINGS
+from tests.support.gateway import CHECKOUT, Client, GatewayProcess
+from tests.support.operator import LISTED, operated
 
 PICTURES = CHECKOUT / "docs" / "pictures"
 WINDOW: dict[str, Any] = {"viewport": {"width": 1280, "height": 860}, "color_scheme": "light"}
@@ -27,7 +27,7 @@ TALKERS = 6
 @pytest.fixture
 async def gateway(tmp_path: Path) -> AsyncIterator[GatewayProcess]:
     """A gateway of its own, so that the pictures show only what these tests make."""
-    async with running(tmp_path / "data", **SETTINGS) as started:
+    async with operated(tmp_path / "data") as started:
         yield started
 
 
@@ -69,8 +69,6 @@ async def test_a_chat_with_sources(browser: Browser, gateway: GatewayProcess, cl
 
 
 async def test_the_live_page_under_load(browser: Browser, gateway: GatewayProcess, client: Client):
-    vx = {"name": LISTED, "secret": PASSWORD}
-    (await client.command("US_Create", vx=vx, headers=SECRET)).ok()
     talkers = [await client.register(f"talker-{number}") for number in range(TALKERS)]
     for number, talker in enumerate(talkers):
         await talker.agent(f"agent-{number}")

@@ -3,7 +3,7 @@
 import asyncio
 from pathlib import Path
 
-from playwright.async_api import Browser, Locator, Page, expect
+from playwright.async_api import Browser, expect
 
 from tests.support.console import (
     PHONE,
@@ -13,19 +13,10 @@ from tests.support.console import (
     no_serious_violations,
     scroll_to_the_beginning,
 )
-from tests.support.gateway import CHECKOUT, Client, GatewayProcess
+from tests.support.console_acts import SCRIPTED, messages, say
+from tests.support.gateway import Client, GatewayProcess
 
-SCRIPTED = CHECKOUT / "tests" / "gateways" / "scripted.py"
 QUOTE = "Saturn rises at nine over the northern dome."
-
-
-def messages(page: Page) -> Locator:
-    return page.get_by_role("log", name="Messages").get_by_role("article")
-
-
-async def say(page: Page, text: str) -> None:
-    await page.get_by_role("textbox", name="Message to").fill(text)
-    await page.keyboard.press("Enter")
 
 
 async def domain_of(user: Client, unique: str, **vx: str) -> str:

@@ -1,6 +1,22 @@
 """What tests of several console pages do: answer dialogs, wait for what a page says."""
 
-from playwright.async_api import Page, expect
+from playwright.async_api import Locator, Page, expect
+
+from tests.support.gateway import CHECKOUT
+
+SCRIPTED = CHECKOUT / "tests" / "gateways" / "scripted.py"
+"""A gateway whose agents say and wait as they are told."""
+
+
+def messages(page: Page) -> Locator:
+    """Return the messages of a chat or zone."""
+    return page.get_by_role("log", name="Messages").get_by_role("article")
+
+
+async def say(page: Page, text: str) -> None:
+    """Send a message in a chat or zone."""
+    await page.get_by_role("textbox", name="Message to").fill(text)
+    await page.keyboard.press("Enter")
 
 
 async def confirm(page: Page, button: str, *, typed: str | None = None) -> None:

@@ -1,9 +1,12 @@
 """Actions of a gateway's operator: set plans, inspect live actors."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from tests.support.gateway import INTERNAL_SECRET, Answer, Client
+from tests.support.gateway import INTERNAL_SECRET, PASSWORD, Answer, Client, GatewayProcess, running
 
 SECRET = {"X-Internal-Secret": INTERNAL_SECRET}
 
@@ -11,6 +14,16 @@ LISTED = "Chief-Operator"
 """A user of gateways with these settings."""
 
 SETTINGS: dict[str, Any] = {"PARLEY_OPERATORS": f"{LISTED.lower()}, second.op", "PARLEY_DEFAULT_PLAN": "enterprise"}
+
+
+@asynccontextmanager
+async def operated(data: Path, **settings: Any) -> AsyncIterator[GatewayProcess]:
+    """Run a gateway with SETTINGS and these, whose listed operator is registered."""
+    async with running(data, **SETTINGS, **settings) as gateway:
+        async with gateway.client() as client:
+            vx = {"name": LISTED, "secret": PASSWORD}
+            (await client.command("US_Create", vx=vx, headers=SECRET)).ok()
+        yield gateway
 
 
 async def set_plan(client: Client, user: str, plan: str, **more: Any) -> Answer:

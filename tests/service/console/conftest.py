@@ -5,18 +5,15 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.support.cookies import CookieSession, logged_on
-from tests.support.gateway import PASSWORD, Client, GatewayProcess, running
-from tests.support.operator import LISTED, SECRET, SETTINGS, Cast, made_cast
+from tests.support.gateway import Client, GatewayProcess
+from tests.support.operator import LISTED, Cast, made_cast, operated
 
 
 @pytest.fixture(scope="package")
 async def console_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
     """A gateway that trusts what its clients tell as proxies."""
     data = tmp_path_factory.mktemp("console") / "data"
-    async with running(data, PARLEY_TRUSTED_PROXIES="127.0.0.1", **SETTINGS) as gateway:
-        async with gateway.client() as client:
-            vx = {"name": LISTED, "secret": PASSWORD}
-            (await client.command("US_Create", vx=vx, headers=SECRET)).ok()
+    async with operated(data, PARLEY_TRUSTED_PROXIES="127.0.0.1") as gateway:
         yield gateway
 
 

@@ -4,17 +4,15 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.support.gateway import PASSWORD, Client, GatewayProcess, running
-from tests.support.operator import LISTED, SECRET, SETTINGS, Cast, made_cast
+from tests.support.gateway import Client, GatewayProcess
+from tests.support.operator import LISTED, Cast, made_cast
+from tests.support.operator import operated as run_operated
 
 
 @pytest.fixture(scope="package")
 async def operated(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
     """A gateway with an operator in its settings."""
-    async with running(tmp_path_factory.mktemp("operated") / "data", **SETTINGS) as gateway:
-        async with gateway.client() as client:
-            vx = {"name": LISTED, "secret": PASSWORD}
-            (await client.command("US_Create", vx=vx, headers=SECRET)).ok()
+    async with run_operated(tmp_path_factory.mktemp("operated") / "data") as gateway:
         yield gateway
 
 
