@@ -13,7 +13,7 @@ from playwright.async_api import Browser, Page, expect
 
 from actors.commands.table import COMMANDS
 from parley_client import Parley
-from tests.support.console import PHONE, Console, console_of, fits_its_width, no_serious_violations
+from tests.support.console import PHONE, WAIT_MS, Console, console_of, fits_its_width, no_serious_violations
 from tests.support.gateway import CHECKOUT, PASSWORD, Client, running
 from tests.support.operator import set_plan
 
@@ -74,8 +74,9 @@ async def test_an_answer_shows_what_is_left_of_the_quota(console: Console, user:
     await set_plan(user, user.name, "builder")
     page = await console.window(user, "/console/explorer/US_Read")
     await send(page)
-    left = (await user.command("US_Read")).profile[0]["quota"]["remaining"] + 1
     answer = page.get_by_role("region", name="Answer")
+    await expect(answer.get_by_role("status")).to_contain_text("Success 200")
+    left = (await user.command("US_Read")).profile[0]["quota"]["remaining"] + 1
     await expect(answer.get_by_role("status")).to_contain_text(f'"day";r={left}')
     await expect(answer.get_by_role("status")).to_contain_text("X-Request-Id")
 
@@ -117,7 +118,8 @@ async def test_a_refusal_shows_code_and_note_and_leads_to_the_documentation(
     link = await refusal.get_by_role("link").get_attribute("href")
     docs = await browser.new_page()  # Swagger UI complains of names with "_" in links
     await docs.goto(f"{console.base}{link}")
-    await expect(docs.get_by_text("On the bus: service is AP_Read.")).to_be_visible()
+    # Swagger UI takes a while to draw all commands
+    await expect(docs.get_by_text("On the bus: service is AP_Read.")).to_be_visible(timeout=4 * WAIT_MS)
     await docs.close()
 
 

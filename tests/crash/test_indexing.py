@@ -8,6 +8,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+from actors.ids import system_clock
 from tests.support.gateway import CHECKOUT, Client, GatewayProcess, running
 from tests.support.stores import sqlite_only
 
@@ -38,6 +39,7 @@ def stored_before(data: Path) -> str:
             terms = [name, name, word(place), "park", "eat", "leave", "grass", "beside", "old", "aviary"]
             tokens = " ".join(f"{number}z{term}" for term in terms)
             database.execute("INSERT INTO memory_terms (rowid, terms) VALUES (?, ?)", (FIRST + place, tokens))
+        database.execute("UPDATE credentials SET last_used_at = ?", (system_clock(),))  # sessions end a day after that
     tokens_of: dict[str, str] = json.loads((STORED / "stored.json").read_text(encoding="utf-8"))["tokens"]
     return tokens_of["amelia"]
 
