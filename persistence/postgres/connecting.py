@@ -100,7 +100,8 @@ async def connected(url: str, name: str) -> AsyncGenerator[asyncpg.Connection]:
 def is_statements_own(connection: asyncpg.Connection, error: Exception) -> bool:
     """Return whether an error refuses one statement, so that the connection can still be used.
 
-    Any other error, known or not, means that the connection is lost: asyncpg reports some losses as faults of its own.
+    Any other error, known or not, means that the connection is lost: asyncpg reports some losses as faults of its own
+    (if the server ended the session while it was idle: "cannot switch to state 15").
     """
     if connection.is_closed():
         return False

@@ -99,6 +99,8 @@ class Link:
         self._open: set[asyncio.StreamWriter] = set()
         self._flowing = asyncio.Event()
         self._flowing.set()
+        self._closing = asyncio.Event()
+        self._closing.set()
         self._is_cut = False
         self.port = 0
         self.delay_s = 0.0
@@ -113,6 +115,11 @@ class Link:
     def stall(self) -> None:
         """Pass nothing on, without closing anything."""
         self._flowing.clear()
+        self._closing.clear()
+
+    def keep_open(self) -> None:
+        """Pass everything on, but let no side learn that the other has closed a connection."""
+        self._closing.clear()
 
     def forget(self) -> None:
         """Pass nothing more on of the connections there are, as a firewall that has forgotten them; new ones work."""
@@ -125,6 +132,7 @@ class Link:
         self._is_cut = False
         self.delay_s = 0.0
         self._flowing.set()
+        self._closing.set()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Relay one connection to its end."""
@@ -157,6 +165,7 @@ class Link:
                 await flowing.wait()
                 target.write(data)
                 await target.drain()
+            await self._closing.wait()
         finally:
             target.close()
 

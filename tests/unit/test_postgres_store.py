@@ -571,6 +571,19 @@ async def test_a_statement_that_was_lost_on_the_way_is_sent_again(
     assert await counted(far) == {1}
 
 
+async def test_a_session_that_the_server_ended_while_it_was_idle_is_replaced(
+    own: Cluster, link: Link, far: PostgresStore, url: str, caplog: pytest.LogCaptureFixture
+):
+    link.keep_open()  # asyncpg has the server's last message, and not yet the end of the connection
+    await own.kill_backends(named(url), "parley writer%")
+    while (await rows(far, "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'parley writer%'"))[0][0]:
+        await asyncio.sleep(0.02)
+    await asyncio.sleep(0.2)
+    await far.commit(count(1))
+    assert "cannot switch to state 15" in caplog.text
+    assert await counted(far) == {1}
+
+
 # One gateway
 
 
