@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections import Counter
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from time import monotonic
@@ -9,7 +10,7 @@ from time import monotonic
 import pytest
 
 from tests.support.cluster import Node, Nodes, nodes, of_node
-from tests.support.faults import FAULTS, Fault, all_equal, renewed, settled
+from tests.support.faults import FAULTS, LONG_FAULTS, Fault, all_equal, renewed, settled
 from tests.support.gateway import Client
 from tests.support.histories import SETTINGS, History, watching
 from tests.support.load import Crowd, answered, crowd, verify_rows
@@ -157,6 +158,7 @@ async def survives(
     all: Nodes, clients: Crowd, histories: list[History], rng: random.Random, faults: list[Fault]
 ) -> None:
     """Have faults happen under load, one after another, and check after each what clients were told."""
+    happened = Counter[str]()
     for number, fault in enumerate(faults, 1):
         over, before = asyncio.Event(), clients.acknowledged
         for history in histories:
@@ -170,7 +172,7 @@ async def survives(
             for history in histories:
                 group.create_task(history.act(goes_on))
             await asyncio.sleep(0.3 + rng.random() / 2)
-            await fault(all, rng)
+            did = await fault(all, rng)
             await asyncio.sleep(0.3)
             over.set()
         await renewed(all)
@@ -179,14 +181,17 @@ async def survives(
             await history.verify()
         new = clients.acknowledged - before
         assert new > 0
-        print(f"{number}. {fault.__name__}: {new} acknowledged, {acting.result()} in doubt", flush=True)  # noqa: T201
+        print(f"{number}. {did}: {new} acknowledged, {acting.result()} in doubt", flush=True)  # noqa: T201
+        happened[did] += 1
+    print(*(f"{times} times {did}" for did, times in sorted(happened.items())), sep="\n")  # noqa: T201
 
 
 @pytest.mark.parametrize("number", [len(FAULTS), pytest.param(60, marks=[pytest.mark.soak, pytest.mark.timeout(3600)])])
 async def test_what_was_acknowledged_survives_the_faults_of_nodes_and_links(tmp_path: Path, number: int):
     seed = random.SystemRandom().randrange(1_000_000)
     rng = random.Random(seed)
-    faults = [FAULTS[at % len(FAULTS)] for at in range(number)]
+    kinds = FAULTS if number == len(FAULTS) else FAULTS + LONG_FAULTS
+    faults = [kinds[at % len(kinds)] for at in range(number)]
     rng.shuffle(faults)
     print(f"seed {seed}")  # noqa: T201
     async with gateways(tmp_path, 3, seed) as all:

@@ -3,14 +3,18 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
+from typing import Literal
 
 import aiohttp
 
-from tests.support.cluster import Nodes
+from tests.support.cluster import Node, Nodes
 from tests.support.gateway import Client
 from tests.support.operator import SECRET
+from tests.support.postgres import shared
+from tests.support.relay import Link
 
-Fault = Callable[[Nodes, random.Random], Awaitable[None]]
+Fault = Callable[[Nodes, random.Random], Awaitable[str]]
+"""Has it happen and end; returns what it was in words."""
 
 
 async def state(client: Client) -> dict:
@@ -48,68 +52,117 @@ def all_equal(values: list) -> bool:
     return all(value == values[0] for value in values)
 
 
-async def kill(all: Nodes, _: random.Random) -> None:
+async def kill(all: Nodes, _: random.Random) -> str:
     await all.one().kill()
     await all.join()
+    return "kill -9"
 
 
-async def term(all: Nodes, _: random.Random) -> None:
+async def term(all: Nodes, _: random.Random) -> str:
     node = all.one()
     assert await node.term() == 0, node.gateway.log.read_text()
     await all.join()
+    return "SIGTERM"
 
 
-async def join(all: Nodes, _: random.Random) -> None:
+async def join(all: Nodes, _: random.Random) -> str:
     if len(all.live) < 5:
         await all.join()
-    else:
-        await all.one().term()
+        return "join"
+    assert await all.one().term() == 0
+    return "SIGTERM of one of five"
 
 
-async def pause(all: Nodes, rng: random.Random) -> None:
+async def pause(all: Nodes, rng: random.Random) -> str:
     """Stop a process for less than its lease, or for longer, so that it is declared dead."""
+    return await paused(all, rng.choice([1, 5]))
+
+
+async def long_pause(all: Nodes, _: random.Random) -> str:
+    return await paused(all, 20)
+
+
+async def paused(all: Nodes, for_s: int) -> str:
     node = all.one()
     node.freeze()
-    await asyncio.sleep(rng.choice([1, 6]))
+    await asyncio.sleep(for_s)
     node.thaw()
+    return f"SIGSTOP of {for_s} s"
 
 
-async def lose_nats(all: Nodes, rng: random.Random) -> None:
-    node = all.one()
-    rng.choice([node.to_nats.cut, node.to_nats.stall])()
-    await asyncio.sleep(rng.choice([1, 3]))
+async def lose_nats(all: Nodes, rng: random.Random) -> str:
+    return await lost(all.one(), rng, rng.choice([1, 3]), "to_nats")
+
+
+async def lose_postgres(all: Nodes, rng: random.Random) -> str:
+    return await lost(all.one(), rng, rng.choice([1, 5]), "to_postgres")
+
+
+async def lose_both(all: Nodes, rng: random.Random) -> str:
+    return await lost(all.one(), rng, rng.choice([1, 5]), "to_postgres", "to_nats")
+
+
+async def lost(node: Node, rng: random.Random, for_s: int, *links: Literal["to_postgres", "to_nats"]) -> str:
+    """Cut the links of a node, or stall them."""
+    how = rng.choice(["cut", "stalled"])
+    for name in links:
+        link: Link = getattr(node, name)
+        if how == "cut":
+            link.cut()
+        else:
+            link.stall()
+    await asyncio.sleep(for_s)
     node.mend()
+    return f"{' and '.join(links)} {how} for {for_s} s"
 
 
-async def lose_postgres(all: Nodes, rng: random.Random) -> None:
-    node = all.one()
-    rng.choice([node.to_postgres.cut, node.to_postgres.stall])()
-    await asyncio.sleep(rng.choice([1, 5]))
-    node.mend()
-
-
-async def lose_both(all: Nodes, rng: random.Random) -> None:
-    node = all.one()
-    node.to_postgres.stall()
-    node.to_nats.stall()
-    await asyncio.sleep(rng.choice([1, 5]))
-    node.mend()
-
-
-async def slow_links(all: Nodes, rng: random.Random) -> None:
-    node = all.one()
-    node.to_postgres.delay_s = node.to_nats.delay_s = rng.choice([0.01, 0.05])
+async def slow_links(all: Nodes, rng: random.Random) -> str:
+    node, delay_s = all.one(), rng.choice([0.01, 0.05])
+    node.to_postgres.delay_s = node.to_nats.delay_s = delay_s
     await asyncio.sleep(2)
     node.mend()
+    return f"links slower by {delay_s} s for 2 s"
 
 
-async def restart_nats(all: Nodes, _: random.Random) -> None:
+async def restart_nats(all: Nodes, _: random.Random) -> str:
     await all.nats.down()
     await asyncio.sleep(0.5)
     await all.nats.up()
+    return "NATS restarted"
 
 
-FAULTS: tuple[Fault, ...] = (kill, term, join, pause, lose_nats, lose_postgres, lose_both, slow_links, restart_nats)
+async def restart_postgres(_: Nodes, rng: random.Random) -> str:
+    return await stopped_postgres(rng, 0)
+
+
+async def lose_all_of_postgres(_: Nodes, rng: random.Random) -> str:
+    """Stop the server for less than units wait and leases last, or for longer."""
+    return await stopped_postgres(rng, rng.choice([2, 8]))
+
+
+async def stopped_postgres(rng: random.Random, for_s: int) -> str:
+    server, mode = await shared(), rng.choice(["fast", "immediate"])
+    await server.down(mode)
+    await asyncio.sleep(for_s)
+    await server.up()
+    return f"PostgreSQL stopped ({mode}) for {for_s} s"
+
+
+FAULTS: tuple[Fault, ...] = (
+    kill,
+    term,
+    join,
+    pause,
+    lose_nats,
+    lose_postgres,
+    lose_both,
+    slow_links,
+    restart_nats,
+    restart_postgres,
+)
+"""Each takes some seconds."""
+
+LONG_FAULTS: tuple[Fault, ...] = (long_pause, lose_all_of_postgres)
 
 
 async def renewed(all: Nodes) -> None:

@@ -17,7 +17,7 @@ from actors.webhooks.schedule import MAX_OPEN
 from tests.support.cluster import Nodes
 from tests.support.gateway import BUS, Answer, Client
 from tests.support.idempotent import keyed
-from tests.support.load import OVERLOADED, STORAGE_UNAVAILABLE, UNKNOWN
+from tests.support.load import MAYBE, OVERLOADED, STORAGE_UNAVAILABLE, UNKNOWN
 from tests.support.operator import set_plan
 from tests.support.receiver import Receiver, receiving
 from tests.support.sharing import Two, with_a_bank
@@ -64,6 +64,11 @@ def not_now(answer: Answer) -> bool:
     """Whether an answer says neither that a request was carried out nor that it is refused for good."""
     status = answer.body.get("status") if isinstance(answer.body, dict) else None
     return isinstance(status, dict) and status["internal_code"] in (STORAGE_UNAVAILABLE, OVERLOADED)
+
+
+def not_done(answer: Answer) -> bool:
+    """Whether an answer says that a request was not carried out."""
+    return not_now(answer) and MAYBE not in answer.note
 
 
 async def tried(send: Callable[[], Awaitable[Answer]], patience_s: float = 60.0) -> Answer | None:
@@ -200,6 +205,7 @@ class Streams(History):
     workspace: Workspace
     readers: list[Reader]
     acknowledged: dict[int, dict[str, Any]] = field(default_factory=dict[int, dict[str, Any]])
+    refused: set[str] = field(default_factory=set[str])
     sent: int = 0
 
     async def act(self, goes_on: GoesOn) -> None:
@@ -208,12 +214,17 @@ class Streams(History):
     async def _post(self, user: Client, goes_on: GoesOn) -> None:
         while goes_on():
             self.sent += 1
-            body = {"target": {"domain": self.workspace.domain}, "content": f"post {self.sent}"}
-            answer = await tried(partial(user.command, "ZN_Post", **body))
+            answer = await tried(partial(self._post_once, user, f"post {self.sent}"))
             if answer is not None:
                 (message, *_) = answer.ok().content
                 self.acknowledged[message["seq"]] = message
             await asyncio.sleep(PAUSE_S)
+
+    async def _post_once(self, user: Client, text: str) -> Answer:
+        answer = await user.command("ZN_Post", target={"domain": self.workspace.domain}, content=text)
+        if not_done(answer):
+            self.refused.add(text)
+        return answer
 
     async def verify(self) -> None:
         self.sent += 1
@@ -232,10 +243,14 @@ class Streams(History):
             assert seqs == list(range(1, len(seqs) + 1)), f"{reader.user.name} read {seqs}"
             for seq, message in self.acknowledged.items():
                 assert reader.messages[seq - 1] == message
+            assert self.refused.isdisjoint(message["content"] for message in reader.messages)
 
     def told(self) -> str:
         connections = sum(reader.connections for reader in self.readers)
-        return f"{len(self.acknowledged)} posts read by each of {len(self.readers)} readers, {connections} connections"
+        return (
+            f"{len(self.acknowledged)} posts read by each of {len(self.readers)} readers, {connections} connections,"
+            f" {len(self.refused)} posts refused as not done"
+        )
 
 
 @dataclass
@@ -404,7 +419,7 @@ class Censored(History):
             word, memory = f"xylo{number}phone", f"memory-{number}"
             await self._change("MB_Load", memory, content=f"The password of vault {number} is {word}.")
             for at in entries(self.all, self.http, self.two.guest):
-                answer = await tried(partial(at.command, "AP_Chat", **self._question(number)), 2)
+                answer = await tried(self._quote(at, number), 2)
                 self.quoted += answer is not None and word in str(answer.body)
             await self._change("MB_Censor", memory)
             self.gone.append(word)
@@ -419,9 +434,15 @@ class Censored(History):
     def _question(self, number: int) -> dict[str, Any]:
         return {"target": {"agent": self.two.visitor}, "content": f"What is the password of vault {number}?"}
 
+    def _quote(self, entry: Client, number: int) -> Callable[[], Awaitable[Answer]]:
+        """Return a chat with a key, whose answer is kept and quotes the word until it is censored."""
+        key = keyed(f"quote-{number}-{entry.base}")
+        return partial(entry.command, "AP_Chat", headers=key, **self._question(number))
+
     async def _look(self, entry: Client, number: int) -> None:
         there = {"target": {"agent": self.two.visitor}}
         sends = (
+            self._quote(entry, number),
             partial(entry.command, "AP_History", page={"limit": 200}, **there),
             partial(entry.command, "AP_Chat", **self._question(number)),
         )

@@ -20,6 +20,9 @@ STORAGE_UNAVAILABLE = 5002
 OVERLOADED = 5003
 NOT_CARRIED_OUT = {OFFLINE, STORAGE_UNAVAILABLE, OVERLOADED}
 
+MAYBE = "may have been carried out"
+"""In the note of an answer by a gateway that can't tell."""
+
 UNKNOWN = (aiohttp.ClientError, ConnectionError, TimeoutError)
 """Errors of a client when the gateway is gone; its command may or may not have been carried out."""
 
@@ -39,7 +42,7 @@ class InDoubt(ConnectionError):
 
 def told(answer: Answer) -> Answer:
     """Return an answer that says what came of a command; raise `InDoubt` for one that does not."""
-    if answer.code == OVERLOADED and "may have been carried out" in answer.note:
+    if answer.code == OVERLOADED and MAYBE in answer.note:
         raise InDoubt(answer.note)
     return answer
 
