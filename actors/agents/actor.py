@@ -57,6 +57,7 @@ class AgentActor(DurableActor):
     """Owns one agent, and its part in private conversations; its key is the agent's id."""
 
     kind = AGENT
+    works_for_callers = True
     __slots__ = (
         "_chats",
         "_clock",

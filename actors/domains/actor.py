@@ -57,6 +57,7 @@ class DomainActor(DurableActor):
     """Owns one domain: its memberships, its zones, and the messages in them. Its key is the domain's id."""
 
     kind = DOMAIN
+    works_for_callers = True
     __slots__ = ("_clock", "_domain", "_engine", "_number", "_replies", "_streams", "_talk", "memberships", "zones")
 
     def __init__(

@@ -67,6 +67,8 @@ class Actor(Lifecycle):
     """
 
     mailbox_limit: ClassVar[int] = MAILBOX_LIMIT
+    works_for_callers: ClassVar[bool] = False
+    """Whether somebody waits for the work outside the mailbox, which is not made again on another node."""
     _handlers: ClassVar[dict[type[Any], Handler]] = {}
     _provisional: ClassVar[frozenset[type[Any]]] = frozenset()
 
@@ -104,6 +106,11 @@ class Actor(Lifecycle):
     def engaged(self) -> bool:
         """Whether work runs outside the mailbox, so that this actor must not be passivated."""
         return False
+
+    @property
+    def at_work(self) -> bool:
+        """Whether somebody waits for work that would be lost if this actor moved to another node."""
+        return self.works_for_callers and self.engaged
 
     def concerns(self, user_id: str) -> bool:
         """Return whether the state has rows of this user."""

@@ -68,6 +68,7 @@ class ToolServerActor(DurableActor):
     """
 
     kind = TOOL_SERVER
+    works_for_callers = True
     __slots__ = (
         "_answers",
         "_calls",

@@ -8,6 +8,7 @@ from time import monotonic
 
 import pytest
 
+from tests.gateways.gate import ENGINES
 from tests.support.cluster import Nodes, nodes
 from tests.support.faults import settled
 from tests.support.gateway import Client
@@ -24,13 +25,16 @@ P95_S = 4.0
 LONGEST_S = 8.0
 """Of the longest time that any client waits for an answer around a kill."""
 
+AT_WORK_S = 9.0
+"""How long engines work on from when nodes begin to change."""
+
 
 async def talkers(all: Nodes, anyone: Client) -> list[Client]:
     """Register users with an agent each, once all nodes have their share."""
     await settled(all)
     users = [await anyone.register(f"user-{number}") for number in range(USERS)]
     for user in users:
-        await user.agent(f"{user.name}-scout")
+        await user.agent(f"{user.name}-scout", access="public")
     return users
 
 
@@ -104,3 +108,28 @@ async def test_nodes_that_join_and_leave_under_load_fail_no_request(tmp_path: Pa
         assert failed == []
         for user, talk_of in zip(users, talking, strict=True):
             assert (await user.command("AP_Read")).ok().content[0]["messages"] == 2 * talk_of.result()
+
+
+@pytest.mark.parametrize("change", ["join", "stop"])
+async def test_a_join_and_a_stop_cut_no_engine_off_that_works_for_seconds(tmp_path: Path, change: str):
+    gate = tmp_path / "gate"
+    starting = nodes(tmp_path, 2, script=ENGINES / "scripted.py", PARLEY_DEFAULT_PLAN="enterprise")
+    async with starting as all, all.by_proxy() as anyone:
+        users = await talkers(all, anyone)
+        agents = [f"{(users[at - 1] if at % 2 else user).name}-scout" for at, user in enumerate(users)]
+        chats = [
+            asyncio.create_task(
+                user.command("AP_Chat", target={"agent": agent}, content=f"wait:{gate} say:{user.name}")
+            )
+            for user, agent in zip(users, agents, strict=True)
+        ]
+        await asyncio.sleep(0.5)
+        changing = asyncio.create_task(all.join() if change == "join" else all.one().term())
+        await asyncio.sleep(AT_WORK_S)
+        gate.touch()
+        for user, chat in zip(users, chats, strict=True):
+            assert (await chat).ok().content[1]["content"] == user.name
+        await changing
+        await settled(all)
+        for user, agent in zip(users, agents, strict=True):
+            assert len((await user.command("AP_History", target={"agent": agent})).ok().content) == 2

@@ -34,7 +34,7 @@ async def settled(all: Nodes) -> dict:
 
 
 async def agreed_state(all: Nodes) -> dict | None:
-    """Return the state that all live nodes show, if it is one and the same, and complete."""
+    """Return the state that all live nodes show, if it is one and the same, complete, and without hand-overs."""
     seen: list[dict] = []
     for node in all.live:
         try:
@@ -45,7 +45,8 @@ async def agreed_state(all: Nodes) -> dict | None:
     owners = [shard["node"] for shard in seen[0]["shards"]]
     names = {str(owner).rpartition("-")[0] for owner in owners}
     agreed = all_equal([one["shards"] for one in seen]) and names == {node.name for node in all.live}
-    return seen[0] if agreed else None
+    hands_over = any(shard["hand_over"] for shard in seen[0]["shards"])
+    return seen[0] if agreed and not hands_over else None
 
 
 def all_equal(values: list) -> bool:

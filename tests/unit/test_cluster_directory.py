@@ -70,6 +70,7 @@ class Guest(Actor):
     """An actor that notices another live one of its key, on whatever node."""
 
     kind = "guest"
+    works_for_callers = True
     __slots__ = ("_node", "_working", "_world")
 
     def __init__(self, key: str, node: str, world: World) -> None:
@@ -259,6 +260,31 @@ async def test_a_shard_leaves_only_when_its_actors_have_finished():
     await moving
     assert await behind == "node2"
     assert inn.world.overlaps == []
+
+
+async def test_a_shard_waits_longer_for_work_that_a_caller_waits_for(monkeypatch: pytest.MonkeyPatch):
+    inn = await opened()
+    node = inn.directories[1]
+    inn.world.gate = asyncio.Event()
+    keys = [inn.key_on(1)]
+    while shard_of(key := inn.key_on(1)) == shard_of(keys[0]):
+        pass
+    keys.append(key)
+    slow = [asyncio.create_task(node.ask("guest", key, Whereabouts(slowly=True))) for key in keys]
+    while len(inn.world.works) < 2:
+        await asyncio.sleep(0.001)
+    assert await node.shards_at_work() == {shard_of(key) for key in keys}
+    monkeypatch.setattr(Guest, "at_work", property(lambda guest: guest.engaged and guest.key == keys[0]))
+    assert await node.shards_at_work() == {shard_of(keys[0])}
+    async with asyncio.timeout(5):
+        await node.drained({shard_of(keys[1])}, grace_s=0.01)
+        waited_for = asyncio.create_task(node.drained({shard_of(keys[0])}, grace_s=0.01))
+        await asyncio.sleep(0.1)
+        assert not waited_for.done()
+        inn.world.gate.set()
+        await waited_for
+        assert await slow[0] == "node1"
+    slow[1].cancel()  # its guest has ended
 
 
 async def test_a_tell_to_another_node_arrives():

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 
 from actors.errors import Overloaded, ServiceError
 from actors.runtime.actor import Actor
+from actors.runtime.cluster.hand_overs import HandOvers
 from actors.runtime.cluster.map_changes import MapChanges
 from actors.runtime.cluster.notices import NodeNotices, Nodes
 from actors.runtime.cluster.post import Lost, NotReached, Post
@@ -43,6 +44,9 @@ PAUSE_S = 0.1
 DRAIN_S = 3.0
 """How long actors of a shard that moves may finish what they do, in seconds; their callers wait meanwhile."""
 
+WORK_S = 7.0
+"""The same for work that somebody waits for, in seconds: less than the patience of the other callers."""
+
 log = logging.getLogger("parley.cluster")
 
 _REPLY, _ERROR = b"r", b"e"
@@ -55,6 +59,7 @@ _AT_ONCE = 1_000
 class Owners(Nodes, Protocol):
     """What the directory needs of `Ownership`."""
 
+    leaving: HandOvers
     on_change: list[Callable[[ShardMap], None]]
     on_dead: list[Callable[[str], None]]
     drained: Callable[[Collection[int]], Awaitable[None]]
@@ -96,6 +101,7 @@ class ClusterDirectory(LocalDirectory):
         self._map_changes = MapChanges(owners.on_change)
         owners.on_dead.append(post.lose)
         owners.drained = self.drained
+        owners.leaving.at_work = self.shards_at_work
         post.serve(ASK, self._serve_ask)
 
     # where actors are
@@ -259,14 +265,19 @@ class ClusterDirectory(LocalDirectory):
         """Stop the actors of shards that leave this node, and wait until all are gone and all units are settled.
 
         `Owners.is_mine` is false for them already, so no new one begins. What they are doing may end for `grace_s`
-        seconds; messages that still wait then are refused as not begun.
+        seconds, and for `WORK_S` where somebody waits for it; messages that still wait then are refused as not begun.
         """
         leaving = [actor for actor in await self._all_actors() if shard_of(actor.key) in shards]
         for actor in leaving:
             actor.on_leaving()
-        until = monotonic() + grace_s
+        until = (began := monotonic()) + grace_s
+        until_work = began + max(grace_s, WORK_S)
         busy = leaving
-        while monotonic() < until and (busy := [actor for actor in busy if not (actor.idle or actor.stopping)]):
+        while busy := [
+            actor
+            for actor in busy
+            if not (actor.idle or actor.stopping) and monotonic() < (until_work if actor.at_work else until)
+        ]:
             await asyncio.sleep(0.01)
         for actor in leaving:
             actor.retire()
@@ -274,6 +285,10 @@ class ClusterDirectory(LocalDirectory):
             if shard_of(key) in shards:
                 await actor.stopped
         await self._notices.all_settled()
+
+    async def shards_at_work(self) -> set[int]:
+        """Return the shards of the actors that are at work for somebody."""
+        return {shard_of(actor.key) for actor in await self._all_actors() if actor.at_work}
 
     async def _all_actors(self) -> list[Actor]:
         """List the live actors, in steps that hold nobody up."""

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from actors.runtime.cluster.hand_overs import HandOvers
 from actors.runtime.cluster.lease import Lease, boottime
-from actors.runtime.cluster.planning import AT_ONCE, expired, misplaced, unclaimed, wanted, without_live_owner
+from actors.runtime.cluster.planning import expired, misplaced, unclaimed, wanted, without_live_owner
 from actors.runtime.cluster.shards import SHARDS, ShardMap, shard_of
 from actors.runtime.future import AsyncFuture
 from persistence.ledger import Beat, Ledger, LedgerUnavailable, NodeRow, NotAdmitted, NoticeRow
@@ -306,9 +306,9 @@ class Ownership:
         if shards := unclaimed(self.node, self.map.owners, places):
             await self._ledger.claim(shards)
             await self._beat()
-        for to, shards in misplaced(self.node, self.map.owners, self._places()).items():
-            for first in range(0, len(shards), AT_ONCE):
-                await self._hand_over(shards[first : first + AT_ONCE], to)
+        plan = misplaced(self.node, self.map.owners, self._places())
+        for to, shards in await self.leaving.portions(plan, stopping=self._is_leaving):
+            await self._hand_over(shards, to)
 
     def _places(self) -> tuple[str | None, ...]:
         return wanted([row for row in self.nodes.values() if not (self._is_leaving and row.id == self.node)])
