@@ -105,7 +105,7 @@ SUITES_postgres := tests/service $(NOT_postgres:%=--ignore=tests/service/%) --ig
 endif
 
 # Tests wait for half of their time, so there are more processes of them than the two cores of a small machine.
-WORKERS ?= 3
+WORKERS ?= 4
 
 .PHONY: environments
 environments: python-environments programs ## Set up all that the tests need
@@ -117,7 +117,7 @@ python-environments: $(DEV) $(SCHEMATHESIS)
 programs: browser postgres nats
 
 .PHONY: test
-test: environments ## Run every test but the soak tests, in three processes (ARGS="-n 0" for one; STORE=postgres; CLUSTER=3)
+test: environments ## Run every test but the soak tests, in four processes (ARGS="-n 0" for one; STORE=postgres; CLUSTER=3)
 	@STORE=$(STORE) CLUSTER=$(CLUSTER) $(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 25 $(if $(findstring tests/,$(ARGS)),,$(SUITES_$(STORE))) $(ARGS)
 
 .PHONY: check

@@ -1,4 +1,4 @@
-"""The pictures of the README, of a gateway at work; PARLEY_PICTURES=1 with this file's tests renews them."""
+"""The README's pictures, of a gateway at work; PARLEY_PICTURES=1 with `pytest -m soak` of this file renews them."""
 
 import asyncio
 import os
@@ -13,6 +13,8 @@ from playwright.async_api import Browser, Page, expect
 from tests.support.console import console_of
 from tests.support.gateway import CHECKOUT, Client, GatewayProcess
 from tests.support.operator import LISTED, operated
+
+pytestmark = pytest.mark.soak
 
 PICTURES = CHECKOUT / "docs" / "pictures"
 WINDOW: dict[str, Any] = {"viewport": {"width": 1280, "height": 860}, "color_scheme": "light"}
