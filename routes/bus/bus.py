@@ -29,7 +29,7 @@ from routes.http.answers import (
     OK_STATUS,
     REPLAYED,
     RUN_ID,
-    BusAnswer,
+    HttpAnswer,
     JsonAnswer,
     bus_error,
     credential_of,
@@ -81,7 +81,7 @@ class CommandBus:
 
     def begin(
         self, request_line: str, headers: dict[str, str], body: bytes, peer: str
-    ) -> Coroutine[Any, Any, BusAnswer | None] | None:
+    ) -> Coroutine[Any, Any, HttpAnswer | None] | None:
         """Prepare a request that Sanic did not receive; return None if only Sanic can answer it."""
         if request_line not in self._request_lines:
             return None
@@ -113,7 +113,7 @@ class CommandBus:
             return None
         return answer and answer.response()
 
-    async def serve(self, request: BusRequest, command: Command | None) -> BusAnswer | None:
+    async def serve(self, request: BusRequest, command: Command | None) -> HttpAnswer | None:
         """Serve one request; return None if the answer was streamed. `command` is set for an alias."""
         answer = await self.serve_deferred(request, command, perf_counter())
         if answer is None or answer.deferred is None:
@@ -124,12 +124,12 @@ class CommandBus:
 
     def serve_deferred(
         self, request: BusRequest, command: Command | None, started: float
-    ) -> Coroutine[Any, Any, BusAnswer | None]:
-        """Serve one request like `serve`, but return an answer that may still be deferred; see `BusAnswer.deferred`."""
+    ) -> Coroutine[Any, Any, HttpAnswer | None]:
+        """Serve one request like `serve`, but return an answer that may be deferred; see `HttpAnswer.deferred`."""
         call = Call(self._exchange.core, request.request_id, request.address, command.service if command else "")
         return self._exchange.run(call, started, self._served(request, call, command), _refused)
 
-    async def _served(self, request: BusRequest, call: Call, command: Command | None) -> tuple[int, BusAnswer | None]:
+    async def _served(self, request: BusRequest, call: Call, command: Command | None) -> tuple[int, HttpAnswer | None]:
         """Check a request and run its command; return the internal code and the answer, None if streamed."""
         sanic = request.sanic
         if sanic is not None:
@@ -205,7 +205,7 @@ class CommandBus:
 
     async def _answered(
         self, request: BusRequest, call: Call, command: Command, body: dict[str, Any]
-    ) -> tuple[int, BusAnswer]:
+    ) -> tuple[int, HttpAnswer]:
         """Run the command, once if it has an Idempotency-Key; return the internal code and the answer.
 
         Raises:
@@ -234,23 +234,23 @@ class CommandBus:
         run = _run_in(done.rendered.body) if done.replayed and command.streams else call.run
         if run is not None:
             headers[RUN_ID] = run
-        return done.internal_code, BusAnswer(done.rendered.body, done.rendered.status, headers)
+        return done.internal_code, HttpAnswer(done.rendered.body, done.rendered.status, headers)
 
 
-async def _refused(call: Call, error: ServiceError) -> BusAnswer:
+async def _refused(call: Call, error: ServiceError) -> HttpAnswer:
     answer = bus_error(call.request_id, call.service or None, error, await context(call), quota_headers(call))
     answer.deferred = deferred_until(call)
     return answer
 
 
-async def _written(call: Call, answer: Answer, headers: dict[str, str]) -> BusAnswer:
+async def _written(call: Call, answer: Answer, headers: dict[str, str]) -> HttpAnswer:
     """Write an answer; with many records, in slices and pieces."""
     names, profile, content = await context(call), answer.profile, answer.content
     if len(profile) + len(content) <= FEW_RECORDS:
-        return BusAnswer(_body_of(call, answer, names), 200, headers)
+        return HttpAnswer(_body_of(call, answer, names), 200, headers)
     writing = tps_pieces(call.service, call.request_id, names, OK_STATUS, profile, content, answer.next)
     body, *rest = await sliced(writing)
-    return BusAnswer(body, 200, headers, rest=rest)
+    return HttpAnswer(body, 200, headers, rest=rest)
 
 
 def _body_of(call: Call, answer: Answer, names: dict[str, str | None]) -> bytes:
@@ -277,7 +277,7 @@ def _run_in(body: bytes) -> str | None:
     return None
 
 
-def _rendered(answer: BusAnswer) -> Rendered:
+def _rendered(answer: HttpAnswer) -> Rendered:
     return Rendered(answer.status, answer.body)
 
 

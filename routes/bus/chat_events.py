@@ -9,7 +9,7 @@ from sanic import Request
 
 from actors.calls.call import Call
 from routes.bus.server_sent_events import begin_events, named_event
-from routes.http.answers import REPLAYED, RUN_ID, BusAnswer, status_of
+from routes.http.answers import REPLAYED, RUN_ID, HttpAnswer, status_of
 from routes.http.background import BackgroundTasks
 from routes.http.errors import as_service_error
 
@@ -20,10 +20,10 @@ END = ".end"
 async def stream_chat(
     request: Request,
     call: Call,
-    answering: Callable[[], Coroutine[Any, Any, tuple[int, BusAnswer]]],
+    answering: Callable[[], Coroutine[Any, Any, tuple[int, HttpAnswer]]],
     work: BackgroundTasks,
     headers: dict[str, str],
-) -> tuple[int, BusAnswer | None]:
+) -> tuple[int, HttpAnswer | None]:
     """Answer as server-sent events: `delta` pieces, then the whole `response`, or an `error` after a piece.
 
     The events of a run have the ids by which `GET /api/runs/{id}/events` goes on (routes/gateway/runs.py).
@@ -50,7 +50,7 @@ async def stream_chat(
     def begun(what: Any) -> None:
         headers[RUN_ID] = what.run
 
-    whole: BusAnswer | None = None
+    whole: HttpAnswer | None = None
     code = 0
 
     async def run() -> None:

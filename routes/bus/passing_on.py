@@ -9,9 +9,9 @@ from actors.commands.command import Command
 from routes.bus.request import BusRequest
 from routes.forwarding.entry import Forwarding
 from routes.forwarding.run import Admitted, Delta, Opening, Run, headers_of
-from routes.http.answers import BusAnswer, credential_of
+from routes.http.answers import HttpAnswer, credential_of
 
-Answering = Callable[[BusRequest, Call, Command, dict[str, Any]], Awaitable[tuple[int, BusAnswer]]]
+Answering = Callable[[BusRequest, Call, Command, dict[str, Any]], Awaitable[tuple[int, HttpAnswer]]]
 
 
 class BusPassage:
@@ -42,7 +42,7 @@ class BusPassage:
         call: Call,
         command: Command,
         body: dict[str, Any],
-    ) -> tuple[int, BusAnswer]:
+    ) -> tuple[int, HttpAnswer]:
         """Run a command `here`, or have another node run it: its `home`, or the owner of what it changes.
 
         Returns an answer of another node with 0 if it is a success, else with 1.
@@ -55,7 +55,7 @@ class BusPassage:
             run = self._forwarding.moved_on(_run_of(request, call, command, change.key), Admitted.of(call))
         return await self._passed_on(request, call, command, run)
 
-    async def _passed_on(self, request: BusRequest, call: Call, command: Command, run: Run) -> tuple[int, BusAnswer]:
+    async def _passed_on(self, request: BusRequest, call: Call, command: Command, run: Run) -> tuple[int, HttpAnswer]:
         def hear(piece: Opening | Delta) -> None:
             if isinstance(piece, Delta):
                 if call.progress is not None:
@@ -66,7 +66,7 @@ class BusPassage:
         keyed = request.header("idempotency-key") is not None and not command.public
         answered = await self._forwarding.carry_out(call, run, safe=keyed or not command.mutates, hear=hear)
         body, *rest = (b"".join(answered.pieces),) if run.events else answered.pieces
-        return int(answered.status != 200), BusAnswer(body, answered.status, answered.headers, rest=rest)
+        return int(answered.status != 200), HttpAnswer(body, answered.status, answered.headers, rest=rest)
 
 
 def _run_of(request: BusRequest, call: Call, command: Command, key: str) -> Run:

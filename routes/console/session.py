@@ -129,7 +129,7 @@ class ConsoleSession:
 
 
 async def _refused(call: Call, error: ServiceError) -> HTTPResponse:
-    return error_answer(call.request_id, error, _NOT_STORED)
+    return error_answer(call.request_id, error, _NOT_STORED).response()
 
 
 def _headers(call: Call) -> dict[str, str]:

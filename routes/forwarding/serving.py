@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable
-from typing import Any, cast
 
 from actors.calls.admission import admit, count_stored
 from actors.calls.call import Call, Elsewhere
@@ -34,7 +33,7 @@ from routes.forwarding.run import (
 from routes.gateway.passing_on import GatewayPassage
 from routes.gateway.route import Arrival, Route
 from routes.gateway.serve import GatewayRoutes
-from routes.http.answers import RUN_ID, JsonAnswer, credential_of, quota_headers
+from routes.http.answers import JSON, RUN_ID, credential_of, quota_headers
 from routes.http.errors import as_service_error
 from routes.http.exchange import Exchange
 from routes.mcp.tools import members_of_tool
@@ -147,10 +146,10 @@ class RunServer:
         answer = await self._gateway.serve(arrival, route, run.params, call)
         if answer is None:  # its pieces have been sent
             return answer_frames(200, {}, b"")
-        headers: dict[str, str] = dict(cast(Any, answer.headers))
-        if answer.body and not isinstance(answer, JsonAnswer):
-            headers["content-type"] = answer.content_type or ""
-        return answer_frames(answer.status, headers, answer.body or b"")
+        headers = answer.headers
+        if answer.body and answer.media_type != JSON:
+            headers["content-type"] = answer.media_type
+        return answer_frames(answer.status, headers, answer.body)
 
     async def _streamed(self, run: Run) -> AsyncIterator[bytes]:
         """Carry out a run whose answer's pieces are sent as they come."""

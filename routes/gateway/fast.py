@@ -1,11 +1,11 @@
 """Gateway routes on the fast path (routes/http/fastpath.py), for doors whose requests are as frequent as chats."""
 
 from collections.abc import Coroutine, Iterable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from actors.calls.call import Call
 from routes.gateway.route import Arrival, Route
-from routes.http.answers import BusAnswer, request_id
+from routes.http.answers import HttpAnswer, request_id
 
 if TYPE_CHECKING:
     from routes.gateway.serve import GatewayRoutes
@@ -22,23 +22,21 @@ class FastRoutes:
 
     def begin(
         self, request_line: str, headers: dict[str, str], body: bytes, peer: str
-    ) -> Coroutine[Any, Any, BusAnswer] | None:
+    ) -> Coroutine[Any, Any, HttpAnswer | None] | None:
         """Prepare a request that Sanic did not receive; return None if only Sanic can answer it."""
         route = self._by_line.get(request_line)
         if route is None or route.fast is None or not route.fast(body) or len(body) > self._exchange.max_body_bytes:
             return None
-        return self._serve(route, headers, body, peer)
-
-    async def _serve(self, route: Route, headers: dict[str, str], body: bytes, peer: str) -> BusAnswer:
-        async def receive() -> bytes:
-            return body
-
         exchange, header = self._exchange, headers.get
-        arrival = Arrival(header, header, dict, receive, base_url=exchange.base_url(peer, header), goes_on=True)
+        base_url = exchange.base_url(peer, header)
+        arrival = Arrival(header, header, dict, _no_more, base_url=base_url, goes_on=True, body=body)
         call = Call(exchange.core, request_id(header("x-request-id")), exchange.address(peer, header), route.name)
-        answer = await self._gateway.serve(arrival, route, {}, call)
-        assert answer is not None  # only a stream has none
-        return BusAnswer(answer.body or b"", answer.status, dict(cast(Any, answer.headers)))
+        return self._gateway.serve(arrival, route, {}, call)
+
+
+async def _no_more() -> bytes:
+    """Receive nothing after a body that is whole."""
+    return b""
 
 
 def asks_no_stream(body: bytes) -> bool:

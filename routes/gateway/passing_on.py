@@ -3,18 +3,16 @@
 from collections.abc import Coroutine
 from typing import Any
 
-from sanic import HTTPResponse
-
 from actors.calls.call import Call, Elsewhere
 from routes.doors.answer_stream import AnswerStream
 from routes.doors.door import JSON
 from routes.forwarding.entry import Forwarding
 from routes.forwarding.run import DOOR_HEADERS, HEADERS, Admitted, Delta, Opening, Run, headers_of
 from routes.gateway.route import Arrival, Route
-from routes.http.answers import credential_of, gateway_answer
+from routes.http.answers import HttpAnswer, credential_of
 from routes.http.background import BackgroundTasks
 
-Served = tuple[int, HTTPResponse | None]
+Served = tuple[int, HttpAnswer | None]
 
 
 class GatewayPassage:
@@ -76,7 +74,7 @@ class GatewayPassage:
         safe = not route.mutates or route.repeatable or _has_key(run, route)
         answered = await self._forwarding.carry_out(call, run, safe=safe, hear=hear)
         media_type = answered.headers.pop("content-type", JSON)
-        return 0, gateway_answer(answered.status, b"".join(answered.pieces), answered.headers, media_type)
+        return 0, HttpAnswer(b"".join(answered.pieces), answered.status, answered.headers, media_type)
 
 
 def _has_key(run: Run, route: Route) -> bool:

@@ -110,7 +110,7 @@ class Route:
         redacted: the answer to a repeat with an Idempotency-Key if the first answer quoted a memory censored since.
         mock: True for a route that exists only if DEV_MOCKS_ENABLED is set.
         door: the protocol that it belongs to, which writes its errors; such a route ignores Idempotency-Key.
-        parse: reads the body, after admission and count, into `RouteCall.body`, or returns an awaitable of that; may
+        parse: reads the body, after admission and count, into `RouteCall.body`, or returns a coroutine of that; may
             raise a ServiceError. The body is received as with `reads_body`.
         named: the names of the entities in a parsed body, for the audit row; those of the path are added.
         streams: True if its answer may be streamed; a change goes on when its client disconnects.

@@ -3,7 +3,7 @@
 from collections.abc import Coroutine, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from inspect import isawaitable
+from inspect import iscoroutine
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,9 +26,9 @@ from routes.gateway.paths import Verbs, by_sanic_path, chosen
 from routes.gateway.route import Arrival, Route, RouteCall, RouteReply
 from routes.http.answers import (
     REPLAYED,
+    HttpAnswer,
     credential_of,
     error_answer,
-    gateway_answer,
     headers_of,
     quota_headers,
     status_of,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from routes.gateway.passing_on import GatewayPassage
 
 
-Served = tuple[int, HTTPResponse | None]
+Served = tuple[int, HttpAnswer | None]
 
 
 class _CarriedOut(NamedTuple):
@@ -75,7 +75,8 @@ class GatewayRoutes:
         async def handler(request: Request, **sent: str) -> HTTPResponse | None:
             route, params = chosen(verbs, request.method, sent)
             arrival = self._arrived(request, route)
-            return await self.serve(arrival, route, params, self._exchange.call_of(request, route.name))
+            answer = await self.serve(arrival, route, params, self._exchange.call_of(request, route.name))
+            return answer and answer.response()
 
         name = next(iter(verbs.routes.values())).name
         blueprint.add_route(handler, path, methods=[method], name=name, ignore_body=True)
@@ -99,39 +100,21 @@ class GatewayRoutes:
             arrival.stream.goes_on = route.mutates
         return arrival
 
-    async def serve(self, arrival: Arrival, route: Route, params: dict[str, str], call: Call) -> HTTPResponse | None:
+    def serve(
+        self, arrival: Arrival, route: Route, params: dict[str, str], call: Call
+    ) -> Coroutine[Any, Any, HttpAnswer | None]:
         """Serve one request; return None if its answer was streamed.
 
         Raises:
             Elsewhere: it came from another node, and moves on.
         """
-        started = perf_counter()
-        serving, refuse = (
-            self._served(arrival, route, params, call),
-            partial(_refused, route.door, arrival, call.core.clock()),
-        )
-        return await self._exchange.run(call, started, serving, refuse)
-
-    async def _served(self, arrival: Arrival, route: Route, params: dict[str, str], call: Call) -> Served:
         serving: Coroutine[Any, Any, Served] = self._served_here(arrival, route, params, call)
         if self.passage is not None and not arrival.forwarded:
             serving = self.passage.served(serving, arrival, route, params, call)
-        stream = arrival.stream
-        if stream is None:
-            return await serving
-        code, answer = 0, None
-        try:
-            code, answer = await serving
-        except Exception as raised:
-            if not stream.begun:
-                raise
-            error = as_service_error(raised)
-            await stream.end(_last_piece(error, stream, route.door, arrival.body))
-            return error.internal_code, None
-        if stream.begun:
-            await stream.end()
-            return code, None
-        return code, answer
+        if arrival.stream is not None:
+            serving = _streamed(serving, arrival, arrival.stream, route.door)
+        refuse = partial(_refused, route.door, arrival, call.core.clock())
+        return self._exchange.run(call, perf_counter(), serving, refuse)
 
     async def _served_here(self, arrival: Arrival, route: Route, params: dict[str, str], call: Call) -> Served:
         try:
@@ -145,8 +128,8 @@ class GatewayRoutes:
         if done.replayed:
             headers[REPLAYED] = "true"
         headers.update(carried_out.headers)
-        answer = gateway_answer(done.rendered.status, done.rendered.body, headers, carried_out.media_type)
-        return done.internal_code, answer
+        status, body = done.rendered
+        return done.internal_code, HttpAnswer(body, status, headers, carried_out.media_type)
 
     async def _carried_out(self, arrival: Arrival, route: Route, params: dict[str, str], call: Call) -> _CarriedOut:
         """Run the checks in the order of the contract, then the handler."""
@@ -168,12 +151,13 @@ class GatewayRoutes:
             await self.passage.require_home(arrival, route, call)
         await _admit(self._exchange, arrival, route, call)
         if late:
-            body = arrival.body = await arrival.receive()  # here, where a disconnect of the client ends it
+            # received here, where a disconnect of the client ends it
+            body = arrival.body = arrival.body or await arrival.receive()
             await next_turn(body)
         args = arrival.args()
         received = Received(arrival.whole_header, args, body)
         parsed = route.parse(received) if route.parse else route.body and checked(route.body, sent)
-        if isawaitable(parsed):
+        if iscoroutine(parsed):
             parsed = await parsed
         asked = route.query and _asked(route.query, args)
         request = RouteCall(
@@ -209,12 +193,15 @@ class GatewayRoutes:
         """Run the handler of a door, with its answer streamed if it wants that."""
         exchange, call, stream = self._exchange, request.call, request.stream
         running = exchange.carry_out(call, route.run, request) if route.mutates else route.run(request)
-        if route.door is not None:
-            running = _telling_how_to_go_on(running, route.door)
-        if stream is None:
-            return await (exchange.work.shielded(running) if route.mutates and not arrival.goes_on else running)
-        stream.headers = {"X-Request-Id": call.request_id} | quota_headers(call)
-        return await stream.carry(_unless_begun(stream, running), exchange.work)
+        try:
+            if stream is None:
+                return await (exchange.work.shielded(running) if route.mutates and not arrival.goes_on else running)
+            stream.headers = {"X-Request-Id": call.request_id} | quota_headers(call)
+            return await stream.carry(_unless_begun(stream, running), exchange.work)
+        except MessageKept as error:
+            if route.door is None:
+                raise
+            raise error.told(route.door.go_on) from error  # its clients know no Idempotency-Key
 
     async def _done(self, arrival: Arrival, route: Route, request: RouteCall, sent: Any) -> Done:
         """Run the handler of a gateway route, once if it has an Idempotency-Key; `sent` is its body."""
@@ -264,12 +251,22 @@ async def _noted(route: Route, request: RouteCall) -> RouteReply:
     return reply
 
 
-async def _telling_how_to_go_on(running: Coroutine[Any, Any, RouteReply], door: Door) -> RouteReply:
-    """Run the handler of a door, whose clients go on with a kept message otherwise than with an Idempotency-Key."""
+async def _streamed(
+    serving: Coroutine[Any, Any, Served], arrival: Arrival, stream: AnswerStream, door: Door | None
+) -> Served:
+    """Serve a request that has a stream, and end that if it was begun."""
     try:
-        return await running
-    except MessageKept as error:
-        raise error.told(door.go_on) from error
+        code, answer = await serving
+    except Exception as raised:
+        if not stream.begun:
+            raise
+        error = as_service_error(raised)
+        await stream.end(_last_piece(error, stream, door, arrival.body))
+        return error.internal_code, None
+    if stream.begun:
+        await stream.end()
+        return code, None
+    return code, answer
 
 
 async def _unless_begun(stream: AnswerStream, running: Coroutine[Any, Any, RouteReply]) -> RouteReply:
@@ -289,7 +286,7 @@ def _last_piece(error: ServiceError, stream: AnswerStream, door: Door | None, bo
     return b"" if door is None else door.stream_error(error, body)
 
 
-async def _refused(door: Door | None, arrival: Arrival, at: int, call: Call, error: ServiceError) -> HTTPResponse:
+async def _refused(door: Door | None, arrival: Arrival, at: int, call: Call, error: ServiceError) -> HttpAnswer:
     if door is None:
         return error_answer(call.request_id, error, quota_headers(call))
     if door.refused is not None and call.caller is not None:
@@ -307,16 +304,16 @@ def refused_by(
     body: bytes = b"",
     extra: Mapping[str, str] | None = None,
     media_type: str | None = None,
-) -> HTTPResponse:
+) -> HttpAnswer:
     """Return a door's answer to an error."""
     refusal = door.refusal(error, body)
     headers = headers_of(error) | dict(extra or {}) | {"X-Request-Id": request_id} | dict(refusal.headers)
-    return gateway_answer(refusal.status, refusal.body, headers, media_type or refusal.media_type)
+    return HttpAnswer(refusal.body, refusal.status, headers, media_type or refusal.media_type)
 
 
 def refused_below(
     doors: Iterable[Door], path: str, request_id: str, error: ServiceError, extra: dict[str, str]
-) -> HTTPResponse | None:
+) -> HttpAnswer | None:
     """Return the answer to an error of a path that no route serves, if a door serves others beside it."""
     door = door_of(path, doors)
     return door and refused_by(door, request_id, error, extra=extra)

@@ -50,18 +50,19 @@ class JsonAnswer(HTTPResponse):
 
 
 @dataclass(slots=True)
-class BusAnswer:
-    """An answer of the command bus before it is written to the connection."""
+class HttpAnswer:
+    """An answer of the command bus or of a gateway route before it is written to the connection."""
 
     body: bytes
     status: int
     headers: dict[str, str]
+    media_type: str = JSON
     deferred: AsyncFuture[Any] | None = None
     """The commit of its request's count, which must end before the answer is sent."""
     rest: Sequence[bytes] = ()
     """The rest of a long answer in pieces, each sent in a turn of the loop."""
 
-    def released(self) -> "BusAnswer":
+    def released(self) -> "HttpAnswer":
         """Return the answer after `deferred` is resolved, or an error if the count could not be stored."""
         error = self.deferred and self.deferred.error
         self.deferred = None
@@ -71,14 +72,19 @@ class BusAnswer:
         return bus_error(self.headers["X-Request-Id"], None, failed)
 
     def response(self) -> HTTPResponse:
-        """Return it as a Sanic response."""
+        """Return it as a Sanic response, of which `rest` is no part."""
+        if not self.body:
+            return HTTPResponse(status=self.status, headers=self.headers)
+        if self.media_type != JSON:
+            return HTTPResponse(self.body, self.status, self.headers, self.media_type)
         return JsonAnswer(self.body, self.status, self.headers)
 
     def wire(self) -> bytes:
         """Return its HTTP/1.1 bytes, for a connection that stays open and without the `rest`."""
         length = len(self.body) + sum(map(len, self.rest)) if self.rest else len(self.body)
         rest = "".join([f"\r\n{name}: {value}" for name, value in self.headers.items()])
-        head = f"HTTP/1.1 {_status_lines[self.status]}\r\ncontent-type: {JSON}{rest}\r\ncontent-length: {length}"
+        kind = self.media_type
+        head = f"HTTP/1.1 {_status_lines[self.status]}\r\ncontent-type: {kind}{rest}\r\ncontent-length: {length}"
         return f"{head}\r\ndate: {http_date()}\r\nconnection: keep-alive\r\n\r\n".encode("ascii") + self.body
 
 
@@ -196,19 +202,10 @@ def headers_of(error: ServiceError) -> dict[str, str]:
     return headers
 
 
-def error_answer(request_id: str, error: ServiceError, extra: dict[str, str] | None = None) -> HTTPResponse:
+def error_answer(request_id: str, error: ServiceError, extra: dict[str, str] | None = None) -> HttpAnswer:
     """Return the answer to an error outside the command bus: the precise HTTP status and the status object."""
     headers = headers_of(error) | (extra or {}) | {"X-Request-Id": request_id}
-    return JsonAnswer(orjson.dumps({"status": status_of(error)}), error.http_code, headers)
-
-
-def gateway_answer(status: int, body: bytes, headers: dict[str, str], media_type: str = JSON) -> HTTPResponse:
-    """Return the answer of a gateway route, which may have no body."""
-    if not body:
-        return HTTPResponse(status=status, headers=headers)
-    if media_type != JSON:
-        return HTTPResponse(body, status, headers, media_type)
-    return JsonAnswer(body, status, headers)
+    return HttpAnswer(orjson.dumps({"status": status_of(error)}), error.http_code, headers)
 
 
 def bus_error(
@@ -217,10 +214,10 @@ def bus_error(
     error: ServiceError,
     context: dict[str, str | None] = NOBODY,
     extra: dict[str, str] | None = None,
-) -> BusAnswer:
+) -> HttpAnswer:
     """Return the answer to an error on the command bus."""
     body = tps_body(service, request_id, context, status=status_of(error))
-    return BusAnswer(body, bus_status(error), headers_of(error) | (extra or {}) | {"X-Request-Id": request_id})
+    return HttpAnswer(body, bus_status(error), headers_of(error) | (extra or {}) | {"X-Request-Id": request_id})
 
 
 def json_response(request: Request, value: Any, status: int = 200) -> HTTPResponse:

@@ -17,12 +17,12 @@ from sanic.exceptions import (
 from actors import errors
 from actors.runtime.durable import may_be_stored
 from persistence.store import InDoubt, StoreUnavailable
-from routes.http.answers import bus_error, error_answer, request_id_of
+from routes.http.answers import HttpAnswer, bus_error, error_answer, request_id_of
 
 log = logging.getLogger("parley.http")
 
 
-DoorAnswer = Callable[[str, str, errors.ServiceError, dict[str, str]], HTTPResponse | None]
+DoorAnswer = Callable[[str, str, errors.ServiceError, dict[str, str]], HttpAnswer | None]
 """Writes an error in the shape of the door that a path belongs to; None if it belongs to none."""
 
 
@@ -43,7 +43,8 @@ class ErrorHandler(handlers.ErrorHandler):
         if request.path.startswith(self._bus_prefix):
             return bus_error(request_id_of(request), None, error, extra=extra).response()
         request_id = request_id_of(request)
-        return self._door_answer(request.path, request_id, error, extra) or error_answer(request_id, error, extra)
+        of_door = self._door_answer(request.path, request_id, error, extra)
+        return (of_door or error_answer(request_id, error, extra)).response()
 
 
 def as_service_error(exception: BaseException) -> errors.ServiceError:

@@ -17,7 +17,7 @@ from sanic.server import HttpProtocol
 
 from routes.bus.bus import CommandBus
 from routes.gateway.fast import FastRoutes
-from routes.http.answers import BusAnswer
+from routes.http.answers import HttpAnswer
 from routes.http.background import BackgroundTasks
 from routes.http.connections import Connections
 from routes.http.head import BadHead, read_head
@@ -55,7 +55,7 @@ class FastPath(_Connection):
         self._work: BackgroundTasks = self.app.ctx.work
         self._connections: Connections = self.app.ctx.connections
         self._caller: str | None = None  # the caller that the connection is counted for
-        self._serving: Coroutine[Any, Any, BusAnswer | None] | None = None
+        self._serving: Coroutine[Any, Any, HttpAnswer | None] | None = None
         self._gone = False  # the client has closed the connection
         self.fresh = True  # nothing has arrived yet
 
@@ -154,7 +154,7 @@ class FastPath(_Connection):
         if self._gone:
             self._work.discard(self)
 
-    def _answer(self, answer: BusAnswer) -> None:
+    def _answer(self, answer: HttpAnswer) -> None:
         if self._gone:
             self._done()
             return
@@ -191,7 +191,7 @@ class FastPath(_Connection):
             self.transport.resume_reading()
             self.data_received(held)
 
-    def _release(self, answer: BusAnswer) -> None:
+    def _release(self, answer: HttpAnswer) -> None:
         """Send a deferred answer."""
         self._answer(answer.released())
 

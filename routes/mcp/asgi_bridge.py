@@ -10,7 +10,7 @@ from sanic import HTTPResponse, Request
 from actors.calls.call import Call
 from routes.bus.request import BusRequest
 from routes.bus.server_sent_events import begin_events
-from routes.http.answers import BusAnswer
+from routes.http.answers import HttpAnswer
 from routes.http.event_stream import EVENT_STREAM
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]
@@ -36,7 +36,7 @@ class McpMessage:
     groups: frozenset[str] = frozenset()
     arguments: dict[str, Any] | None = None
     """Long arguments of a tool, kept from the SDK because it parses them too slowly."""
-    answer: BusAnswer | None = None
+    answer: HttpAnswer | None = None
     service: str = ""
     gone: bool = False
     """Whether the session that it names is not there."""

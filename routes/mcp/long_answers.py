@@ -6,7 +6,7 @@ import orjson
 from sanic import HTTPResponse, Request
 
 from actors.slices import sliced
-from routes.http.answers import BusAnswer
+from routes.http.answers import HttpAnswer
 from routes.http.pieces import Insertions, send_pieces
 from routes.mcp.asgi_bridge import McpMessage
 
@@ -22,7 +22,7 @@ def without_arguments(message: dict[str, Any], asked: McpMessage) -> bytes:
     return orjson.dumps(message)
 
 
-async def send_long_answer(request: Request, response: HTTPResponse, answer: BusAnswer) -> None:
+async def send_long_answer(request: Request, response: HTTPResponse, answer: HttpAnswer) -> None:
     """Send the SDK's answer to a tool call, with the bus's answer in place of its placeholders."""
     message: Any = orjson.loads(response.body or b"")
     insertions = Insertions()

@@ -199,7 +199,7 @@ class McpServer:
 
 async def _refused_by_http(call: Call, error: ServiceError) -> HTTPResponse:
     allowed = {"Allow": "POST"} if isinstance(error, WrongMethod) else {}
-    return error_answer(call.request_id, error, quota_headers(call) | allowed)
+    return error_answer(call.request_id, error, quota_headers(call) | allowed).response()
 
 
 def _begins_session(message: dict[str, Any], response: HTTPResponse) -> bool:

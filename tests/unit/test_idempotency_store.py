@@ -20,7 +20,7 @@ from persistence.users import UserRow
 from routes.bus.bus import CommandBus
 from routes.bus.request import BusRequest
 from routes.http.access_log import AccessLog
-from routes.http.answers import REPLAYED, BusAnswer
+from routes.http.answers import REPLAYED, HttpAnswer
 from routes.http.background import BackgroundTasks
 from routes.http.exchange import Exchange
 from routes.http.internal_auth import InternalAuth
@@ -165,7 +165,7 @@ class Gateway:
         exchange = Exchange(self.core, RequestMetrics(), AccessLog(None), (), 1_000_000, BackgroundTasks())
         self.bus = CommandBus(exchange, InternalAuth(None))
 
-    async def send(self, service: str, token: str | None = None, key: str | None = None, **body: object) -> BusAnswer:
+    async def send(self, service: str, token: str | None = None, key: str | None = None, **body: object) -> HttpAnswer:
         headers = {"authorization": f"Bearer {token}" if token else None, "idempotency-key": key}
         sent = {name: text for name, text in headers.items() if text is not None}
         request = BusRequest(sent.get, "request-1", "192.0.2.1", orjson.dumps({"service": service, **body}))
