@@ -133,8 +133,9 @@ async def read_agent(call: Call, agent_id: str) -> AgentView:
     Raises:
         NotFound: it is gone or out of sight.
     """
+    read = ReadAgent(call.user.user_id)
     try:
-        view = await call.ask(AGENT, agent_id, ReadAgent(call.user.user_id))
+        view = call.core.directory.ask_inline(AGENT, agent_id, read) or await call.ask(AGENT, agent_id, read)
     except NotFound:
         if not await has_access_to(call, agent_id):
             raise
