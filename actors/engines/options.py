@@ -56,10 +56,10 @@ PER_MESSAGE = 4
 
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text, rather too high: one for four ASCII characters, or for one other character."""
-    plain = len(text.encode("ascii", "ignore"))
+    plain = len(text) if text.isascii() else len(text.encode("ascii", "ignore"))
     return (plain + 3) // 4 + len(text) - plain
 
 
 def estimated_usage(prompt: Iterable[str], reply: str) -> Usage:
     """Estimate the usage of an answer by `estimate_tokens`, with PER_MESSAGE more for each text of the prompt."""
-    return Usage(sum(estimate_tokens(text) + PER_MESSAGE for text in prompt), estimate_tokens(reply))
+    return Usage(sum([estimate_tokens(text) + PER_MESSAGE for text in prompt]), estimate_tokens(reply))

@@ -1,6 +1,6 @@
 """Members of a request's body, read one by one; those that are not asked for are ignored."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from routes.openai_api.refusals import MISSING, TOO_LONG, BadRequest
@@ -14,17 +14,16 @@ MAX_TEXT = 32_000
 class Members:
     """The members of a JSON object; null ones count as absent. `path` is the object's own, for errors."""
 
+    __slots__ = ("_path", "any")
+
     def __init__(self, value: Mapping[str, Any], path: str = "") -> None:
-        self._value = value
         self._path = path
+        self.any: Callable[[str], Any] = value.get
+        """Returns a member of any type."""
 
     def path(self, name: str) -> str:
         """Return the path of a member."""
         return f"{self._path}.{name}" if self._path else name
-
-    def any(self, name: str) -> Any:
-        """Return a member of any type."""
-        return self._value.get(name)
 
     def text(self, name: str, most: int = MAX_TEXT) -> str | None:
         """Return a string of at most that many characters.
@@ -32,7 +31,7 @@ class Members:
         Raises:
             BadRequest: it is of another type, too long, or has a NUL.
         """
-        value = self._value.get(name)
+        value = self.any(name)
         return None if value is None else checked_text(value, self.path(name), most)
 
     def required_text(self, name: str) -> str:
@@ -52,7 +51,7 @@ class Members:
         Raises:
             BadRequest: it is of another type.
         """
-        value = self._value.get(name)
+        value = self.any(name)
         if value is None:
             return default
         if not isinstance(value, bool):
@@ -65,7 +64,7 @@ class Members:
         Raises:
             BadRequest: it is of another type or out of range.
         """
-        value = self._value.get(name)
+        value = self.any(name)
         if value is None:
             return None
         if not isinstance(value, int) or isinstance(value, bool):
@@ -78,7 +77,7 @@ class Members:
         Raises:
             BadRequest: it is of another type or out of range.
         """
-        value = self._value.get(name)
+        value = self.any(name)
         if value is None:
             return None
         if not isinstance(value, int | float) or isinstance(value, bool):
@@ -91,7 +90,7 @@ class Members:
         Raises:
             BadRequest: it is no object.
         """
-        value = self._value.get(name)
+        value = self.any(name)
         return None if value is None else members(value, self.path(name))
 
     def items(self, name: str) -> list[Any] | None:
@@ -100,7 +99,7 @@ class Members:
         Raises:
             BadRequest: it is no array.
         """
-        value = self._value.get(name)
+        value = self.any(name)
         if value is None:
             return None
         if not isinstance(value, list):

@@ -29,15 +29,15 @@ def engine_options(
         BadRequest: a member is wrong, or a tool is required.
     """
     return EngineOptions(
-        instructions=instructions,
-        tools=tools,
-        tool_choice="none" if _no_tools(body) else "auto",
-        stop=_stops(body),
-        max_tokens=max_tokens,
-        temperature=body.number("temperature", 0, 2),
-        top_p=body.number("top_p", 0, 1),
-        seed=body.whole("seed", -_MAX_SEED - 1, _MAX_SEED),
-        response_format=response_format,
+        instructions,
+        tools,
+        "none" if _no_tools(body) else "auto",
+        _stops(body),
+        max_tokens,
+        body.number("temperature", 0, 2),
+        body.number("top_p", 0, 1),
+        body.whole("seed", -_MAX_SEED - 1, _MAX_SEED),
+        response_format,
     )
 
 
@@ -47,8 +47,12 @@ def token_limit(body: Members, *names: str) -> int | None:
     Raises:
         BadRequest: one of them is wrong.
     """
-    limits = [body.whole(name, 1, _MAX_TOKENS) for name in names]
-    return next((limit for limit in limits if limit is not None), None)
+    first = None
+    for name in names:
+        limit = body.whole(name, 1, _MAX_TOKENS)
+        if first is None:
+            first = limit
+    return first
 
 
 def require_format(kind: str, path: str) -> None:
@@ -132,6 +136,8 @@ def _no_tools(body: Members) -> bool:
         BadRequest: it must call one.
     """
     choices = body.any("tool_choice"), body.any("function_call")
+    if choices == (None, None):
+        return False
     for name, choice in zip(("tool_choice", "function_call"), choices, strict=True):
         allowed = members(choice, name) if isinstance(choice, dict) else None
         if allowed is not None and allowed.any("type") == "allowed_tools":
