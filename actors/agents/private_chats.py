@@ -154,7 +154,7 @@ class PrivateChats:
     def _go_on(self, conversation: Conversation) -> None:
         """Answer the chats that waited, until one needs a task."""
         while conversation.waiting and not conversation.at_work:
-            chat = conversation.waiting.popleft()
+            chat = conversation.waiting.pop(0)
             agent = self._host.agent
             if agent is None or not agent.answers:
                 refused = StateConflict("The agent went offline or was stopped before this message's turn came.")

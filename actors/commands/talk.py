@@ -106,7 +106,7 @@ class Talked(NamedTuple):
 
 def key_digest(*parts: str) -> str:
     """Return the digest of a key: of whoever may use it, the door, the agent and the client's own parts."""
-    return hashlib.sha256("\0".join(f"{len(part)}:{part}" for part in parts).encode()).hexdigest()
+    return hashlib.sha256("\0".join([f"{len(part)}:{part}" for part in parts]).encode()).hexdigest()
 
 
 async def talk(call: Call, agent_id: str, saying: Saying) -> Talked:
@@ -200,7 +200,7 @@ async def _place_of(call: Call, agent_id: str, saying: Saying) -> ChatPlace:
     if saying.once:
         return ChatPlace(new_number(), begins=Beginning(saying.earlier[-IMPORTED:]), kept=False)
     if saying.fork is not None:
-        return replace(saying.fork, binds=saying.client_id)
+        return saying.fork._replace(binds=saying.client_id)
     if saying.conversation is not None:
         row = await own_conversation(call, saying.conversation)
         if row.agent_id != agent_id:

@@ -1,6 +1,5 @@
 """A private conversation of a user with an agent, as the agent's actor keeps it in memory."""
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -143,7 +142,7 @@ class Conversation:
     imported: tuple[Utterance, ...] = ()
     at_work: Chat | None = None
     open_units: int = 0
-    waiting: deque[Chat] = field(default_factory=deque[Chat])
+    waiting: list[Chat] = field(default_factory=list[Chat])  # a deque takes 800 bytes, and most stay empty
 
     @classmethod
     def beginning(cls, user_id: str, user_name: str, agent: AgentRow, place: ChatPlace, at: int) -> "Conversation":
@@ -216,6 +215,7 @@ class Conversation:
         begins = self.begins
         if begins is None:
             return [conversations.begin(id, self.user_id, self.agent_id), *writes]
+        self.begins = None
         opening, cut, scope = begins.opening, begins.cut, begins.scope
         begun = conversations.begin_other(id, self.user_id, self.agent_id, opening=opening, cut=cut, scope=scope)
         return [begun, *[append(id, message) for message in self.imported], *writes]

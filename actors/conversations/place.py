@@ -1,7 +1,7 @@
 """The place of a chat: the conversation that it continues, or how a new one begins."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 
 class Earlier(NamedTuple):
@@ -23,8 +23,7 @@ class Beginning(NamedTuple):
     scope: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ChatPlace:
+class ChatPlace(NamedTuple):
     """The conversation of a chat, by its number.
 
     Args:
@@ -37,8 +36,6 @@ class ChatPlace:
         copy_of: the number of the conversation that it is a complete copy of; nobody sees it before this chat's
             message is stored.
     """
-
-    local: ClassVar[str] = "It is a part of SendChat."
 
     number: int
     is_default: bool = False
