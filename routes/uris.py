@@ -1,5 +1,6 @@
 """The URIs of what Parley holds, `parley://<kind>/<name>/<name>`, as MCP's resources and citations use them."""
 
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
@@ -17,6 +18,7 @@ class Place(NamedTuple):
     cursor: str = ""
 
 
+@lru_cache(maxsize=1_024)  # answers name the same few sources over and over
 def uri(kind: str, *names: str, cursor: str = "") -> str:
     """Write a URI; every character of a name that is not unreserved (RFC 3986, 2.3) is percent-encoded."""
     path = "/".join(quote(name, safe="") for name in names)
