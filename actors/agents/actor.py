@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from actors.agents import conversation_changes
-from actors.agents.conversation_messages import BeginConversation, EraseConversation, SetTitle, ShowCopy
+from actors.agents.conversation_messages import BeginConversation, EraseConversation, FindBound, SetTitle, ShowCopy
 from actors.agents.conversations_in_use import ConversationLoaded
 from actors.agents.events import deployment_event
 from actors.agents.messages import (
@@ -278,6 +278,10 @@ class AgentActor(DurableActor):
             self._chats.engine_ended(message)
 
     # conversations
+
+    @handles(FindBound)
+    def _find_bound(self, message: FindBound) -> int | None:
+        return None if self._chats is None else self._chats.bound(message)
 
     @handles(BeginConversation)
     def _begin_conversation(self, message: BeginConversation) -> AsyncFuture[ConversationRow]:

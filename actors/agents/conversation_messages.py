@@ -1,9 +1,17 @@
-"""The messages by which an agent's actor changes its conversations otherwise than by chats."""
+"""The messages about an agent's conversations, chats in them left out."""
 
 from dataclasses import dataclass
 
 from actors.runtime.mailbox import Ask
 from persistence.conversations import ConversationRow
+
+
+@dataclass(frozen=True, slots=True)
+class FindBound(Ask[int | None]):
+    """Return the number of the conversation that a client's own id is bound to; None if only the store can tell."""
+
+    viewer_id: str
+    client_id: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
+from weakref import WeakValueDictionary
 
 from actors.agents.messages import SendChat
 from actors.conversations.archive import CONVERSATION, Newest, read_window
 from actors.conversations.conversation import Chat, Conversation
 from actors.conversations.host import ChatHost
-from actors.conversations.place import ChatPlace
 from actors.engines.answering import EngineRunner
 from actors.errors import InternalError, ServiceError, StorageUnavailable
 from actors.ids import Clock
@@ -40,13 +40,14 @@ class ConversationLoaded(OwnTell):
 class ConversationsInUse:
     """Holds conversations by their keys, the last used last."""
 
-    __slots__ = ("_by_key", "_clock", "_engine", "_erased", "_host")
+    __slots__ = ("_bound", "_by_key", "_clock", "_engine", "_erased", "_host")
 
     def __init__(self, host: ChatHost, engine: EngineRunner, clock: Clock) -> None:
         self._host = host
         self._engine = engine
         self._clock = clock
         self._by_key: dict[str | int, Conversation] = {}
+        self._bound = WeakValueDictionary[tuple[str, str], Conversation]()  # by the ids of users and clients
         self._erased = set[int]()
 
     def of(self, agent: AgentRow, message: SendChat) -> Conversation:
@@ -58,24 +59,24 @@ class ConversationsInUse:
             self._by_key[key] = known  # last used, last in the dict
             return known
         if place is not None and place.begins is not None:
-            bound = self._bound_to(message.viewer_id, place)
+            bound = None if place.binds is None else self.bound_to(message.viewer_id, place.binds)
             if bound is not None:
-                return bound
+                return bound  # another chat has just begun it
             conversation = Conversation.beginning(message.viewer_id, message.user_name, agent, place, self._clock())
         else:
             copy_of = None if place is None else place.copy_of
             conversation = Conversation(message.viewer_id, self._host.key, key, copy_of=copy_of)
             self._engine.in_background(self._load(conversation))
         self._by_key[key] = conversation
+        if place is not None and place.binds is not None:
+            self._bound[message.viewer_id, place.binds] = conversation
         self._drop_resting()
         return conversation
 
-    def _bound_to(self, user_id: str, place: ChatPlace) -> Conversation | None:
-        """Find the conversation that another chat has just begun under the same id of the client."""
-        if place.binds is None:
-            return None
-        begun = (known for known in self.all_of(user_id) if known.bound_as == place.binds)
-        return next(begun, None)
+    def bound_to(self, user_id: str, client_id: str) -> Conversation | None:
+        """Find the conversation in memory that was last bound to a client's own id, even if that is not stored yet."""
+        known = self._bound.get((user_id, client_id))
+        return known if known is not None and self.holds(known) else None
 
     def holds(self, conversation: Conversation) -> bool:
         """Return whether a conversation is still in use; nothing of one that was dropped may be stored."""

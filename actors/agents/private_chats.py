@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from actors.agents.chat_storing import ChatStoring, begun
+from actors.agents.conversation_messages import FindBound
 from actors.agents.conversations_in_use import ConversationLoaded, ConversationsInUse
 from actors.agents.host import AgentHost
 from actors.agents.keyed_runs import KeyedRuns
@@ -102,9 +103,14 @@ class PrivateChats:
         if conversation.loaded and not conversation.at_work:
             self._begin(agent, conversation, chat)
         else:
-            conversation.waiting.append(chat)
+            conversation.waiting += (chat,)
             self.runs.of(conversation.user_id, chat)
         return chat.answer
+
+    def bound(self, message: FindBound) -> int | None:
+        """Return the number of the conversation in memory that a client's own id is bound to."""
+        known = self._conversations.bound_to(message.viewer_id, message.client_id)
+        return known.id if known is not None and known.stored and known.copy_of is None else None
 
     def _drop(self, conversation: Conversation) -> None:
         self._conversations.drop(conversation)
@@ -154,7 +160,8 @@ class PrivateChats:
     def _go_on(self, conversation: Conversation) -> None:
         """Answer the chats that waited, until one needs a task."""
         while conversation.waiting and not conversation.at_work:
-            chat = conversation.waiting.pop(0)
+            chat, *later = conversation.waiting
+            conversation.waiting = tuple(later)
             agent = self._host.agent
             if agent is None or not agent.answers:
                 refused = StateConflict("The agent went offline or was stopped before this message's turn came.")
@@ -282,7 +289,7 @@ class PrivateChats:
         if conversation.at_work is not chat:
             run.cancelled = True
             if chat.resumes is not None and conversation.loaded:  # else at its turn, because the order decides its seq
-                conversation.waiting.remove(chat)
+                conversation.waiting = tuple([other for other in conversation.waiting if other is not chat])
                 self._storing.cancelled(conversation, chat, chat.resumes, is_stored=True)
         elif self._engine.streams:
             run.halt.call()

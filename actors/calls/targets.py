@@ -1,6 +1,7 @@
 """Targets: the agents, domains, zones and banks that a command names, or that are selected."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TypeVar
 
 from actors.agents.messages import AGENT, AgentView, ReadAgent, no_such_agent
@@ -113,11 +114,7 @@ async def agent_named(call: Call, name: str) -> AgentView:
     Raises:
         NotFound: there is none that the caller may see, or `target.user` is not its owner.
     """
-
-    def read(agent_id: str) -> Awaitable[AgentView]:
-        return read_agent(call, agent_id)
-
-    view = await named(call, "agent", name, agents.id_by_name, read)
+    view = await named(call, "agent", name, agents.id_by_name, partial(read_agent, call))
     user = call.target.user
     if view is None:
         raise no_such_agent()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from actors.agents.conversation_messages import FindBound
 from actors.agents.messages import (
     AGENT,
     HistoryMoved,
@@ -208,6 +209,9 @@ async def _place_of(call: Call, agent_id: str, saying: Saying) -> ChatPlace:
         return ChatPlace(row.number, row.is_default, last_seq=saying.last_seq)
     store, user_id = call.core.store, call.user.user_id
     if saying.client_id is not None:
+        known = call.core.directory.ask_inline(AGENT, agent_id, FindBound(user_id, saying.client_id))
+        if known is not None:
+            return ChatPlace(known)
         for number, is_default in await store.fetch(conversations.place_bound_to(user_id, agent_id, saying.client_id)):
             return ChatPlace(number, is_default)
         return _new_place(saying)

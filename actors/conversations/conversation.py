@@ -114,14 +114,14 @@ def new_message(
     return Utterance(id or new_id("msg", near), role, name, content, seq, at, sources)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Conversation:
     """The state of one conversation while it is in use.
 
     `key` names it among the agent's conversations in memory: the user's id for the default one, the number for another.
     `id` is its number, None until the default one is begun; `last_seq` counts its messages. One chat is answered at a
     time: while the conversation is not `loaded` or an engine is `at_work`, other chats wait in order. Nothing of a
-    conversation that is not `kept` is stored. `bound_as` is the client's own id under which it began. `copy_of` is set
+    conversation that is not `kept` is stored. `begins` is how a new one begins, until that is stored. `copy_of` is set
     while it is a copy, with messages, that its next unit shows.
     """
 
@@ -137,19 +137,18 @@ class Conversation:
     stored: bool = False
     kept: bool = True
     begins: Beginning | None = None
-    bound_as: str | None = None
     copy_of: int | None = None
     imported: tuple[Utterance, ...] = ()
     at_work: Chat | None = None
     open_units: int = 0
-    waiting: list[Chat] = field(default_factory=list[Chat])  # a deque takes 800 bytes, and most stay empty
+    waiting: tuple[Chat, ...] = ()
 
     @classmethod
     def beginning(cls, user_id: str, user_name: str, agent: AgentRow, place: ChatPlace, at: int) -> "Conversation":
         """Make a new conversation that is not the default; its first unit stores the messages it begins with."""
         begins = place.begins
         assert begins is not None
-        new = cls(user_id, agent.id, place.number, loaded=True, kept=place.kept, begins=begins, bound_as=place.binds)
+        new = cls(user_id, agent.id, place.number, loaded=True, kept=place.kept, begins=begins)
         new.number_as(place.number)
         new.imported = tuple(
             [

@@ -152,6 +152,26 @@ async def test_a_named_conversation_goes_on(openai: AsyncOpenAI, agent: str, use
     assert conversation_of(other) != conversation
 
 
+async def test_the_id_of_an_erased_conversation_names_a_new_one_of_the_same_user(
+    openai: AsyncOpenAI, sanic_client: Client, user: Client, unique: str
+):
+    agent, other = f"{unique}-shared", await sanic_client.register(f"{unique}-other")
+    await user.agent(agent, access="public")
+
+    async def named(client: AsyncOpenAI) -> str:
+        metadata = {"conversation_id": "my-own-id"}
+        return conversation_of(await client.chat.completions.create(model=agent, messages=ASKED, metadata=metadata))
+
+    async with openai_client(other) as theirs:
+        first, of_other = await named(openai), await named(theirs)
+        assert first != of_other
+        (await user.command("CV_Destroy", target={"conversation": first})).ok()
+        second = await named(openai)
+        assert second not in (first, of_other)
+        assert (await named(openai), await named(theirs)) == (second, of_other)
+    assert len(await messages_of(user, second)) == 4
+
+
 async def test_an_unknown_conversation_is_404(openai: AsyncOpenAI, agent: str, sanic_client: Client, unique: str):
     theirs = await sanic_client.register(f"{unique}-other")
     await theirs.agent(f"{unique}-theirs", access="public")
