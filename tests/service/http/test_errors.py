@@ -128,6 +128,22 @@ async def test_1006_a_method_that_the_route_does_not_take(user: Client, path: st
         assert {word.strip() for word in answer.headers["Allow"].split(",")} - {"HEAD", "OPTIONS"} == {allowed}
 
 
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/api/webhooks/endpoints", {"GET", "HEAD", "POST"}),
+        ("/api/webhooks/endpoints/whe_x", {"PATCH", "DELETE"}),
+        ("/api/rules/x", {"GET", "HEAD", "PUT", "DELETE"}),
+        ("/v1/responses/resp_x", {"GET", "HEAD", "DELETE"}),
+        ("/a2a/x/tasks/run_x/pushNotificationConfigs/c", {"GET", "HEAD", "DELETE"}),
+    ],
+)
+async def test_allow_names_all_methods_of_a_path_that_takes_several(user: Client, path: str, allowed: set[str]):
+    answer = await user.request("TRACE", path)
+    assert answer.http == 405
+    assert set(answer.headers["Allow"].split(", ")) == allowed
+
+
 async def test_1007_a_request_that_does_not_arrive_in_time(tmp_path: Path):
     body = b'{"service": "US_Read"}'
     halves = (raw_post(BUS, body)[:30], raw_post(BUS, body)[:-5], b"GET /api/health HTTP/1.1\r\nHost: gateway\r\n")
