@@ -65,7 +65,7 @@ class AgentActor(DurableActor):
         "_has_banks",
         "_has_domains",
         "_has_offers",
-        "_links_gained_times",
+        "_links",
         "_outbox",
         "_record",
         "agent",
@@ -83,7 +83,7 @@ class AgentActor(DurableActor):
         self._record: Record = {}
         self.messages = 0
         self._has_banks = self._has_offers = self._has_domains = False
-        self._links_gained_times = 0
+        self._links = LinksKnown(self.incarnation, 0)
         self._chats: PrivateChats | None = None  # from the first chat on
 
     async def on_begin(self) -> None:
@@ -131,11 +131,8 @@ class AgentActor(DurableActor):
         agent = preview or self.agent
         assert agent is not None
         record = self._record if preview is None else agent_record(agent)
-        known = self._links_known()
-        return AgentView(agent, record, self.messages, self._has_banks, self._has_offers, self._has_domains, known)
-
-    def _links_known(self) -> LinksKnown:
-        return LinksKnown(self.incarnation, self._links_gained_times)
+        links = self._links
+        return AgentView(agent, record, self.messages, self._has_banks, self._has_offers, self._has_domains, links)
 
     @handles(ReadAgent)
     def _read(self, message: ReadAgent) -> AgentView:
@@ -223,14 +220,14 @@ class AgentActor(DurableActor):
 
     @handles(LinksGained)
     def _links_gained(self, message: LinksGained) -> None:
-        self._links_gained_times += 1
+        self._links = self._links._replace(gained=self._links.gained + 1)
         self._has_banks = self._has_banks or message.has_banks
         self._has_offers = self._has_offers or message.has_offers
         self._has_domains = self._has_domains or message.has_domains
 
     @handles(NoBanksLeft)
     def _no_banks_left(self, message: NoBanksLeft) -> None:
-        if message.known == self._links_known():  # else a bank may have come after the look-up
+        if message.known == self._links:  # else a bank may have come after the look-up
             self._has_banks = False
 
     @handles(UserGone)
@@ -248,7 +245,7 @@ class AgentActor(DurableActor):
         if not agent.answers:
             raise no_answer(agent)
         if self._has_banks and message.memories is None:
-            return MemoriesNeeded(agent.name, self._links_known() if agent.owner_id == message.viewer_id else None)
+            return MemoriesNeeded(agent.name, self._links if agent.owner_id == message.viewer_id else None)
         return (self._chats or self._begin_chats()).send(agent, message)
 
     @handles(HearRun)

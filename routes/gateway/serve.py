@@ -5,7 +5,7 @@ from contextlib import suppress
 from functools import partial
 from inspect import iscoroutine
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from pydantic import BaseModel, ValidationError
@@ -20,7 +20,7 @@ from actors.errors import MessageKept, Overloaded, ServiceError
 from actors.idempotency.once import Done, fingerprint_of, require_key
 from actors.idempotency.records import Rendered
 from routes.doors.answer_stream import AnswerStream, ConnectionStream
-from routes.doors.door import JSON, Door, door_of
+from routes.doors.door import Door, door_of
 from routes.gateway.live import Live
 from routes.gateway.paths import Verbs, by_sanic_path, chosen
 from routes.gateway.route import Arrival, Route, RouteCall, RouteReply
@@ -44,14 +44,6 @@ if TYPE_CHECKING:
 
 
 Served = tuple[int, HttpAnswer | None]
-
-
-class _CarriedOut(NamedTuple):
-    """The end of a request, and what its answer has beside the body."""
-
-    done: Done
-    headers: Mapping[str, str] = {}
-    media_type: str = JSON
 
 
 class GatewayRoutes:
@@ -118,20 +110,17 @@ class GatewayRoutes:
 
     async def _served_here(self, arrival: Arrival, route: Route, params: dict[str, str], call: Call) -> Served:
         try:
-            carried_out = await self._carried_out(arrival, route, params, call)
+            code, answer = await self._carried_out(arrival, route, params, call)
         except Exception:
             await count_stored(call)  # as for answers, an error is sent only once its request is counted
             raise
         await count_stored(call)
-        done = carried_out.done
-        headers = {"X-Request-Id": call.request_id} | quota_headers(call)
-        if done.replayed:
-            headers[REPLAYED] = "true"
-        headers.update(carried_out.headers)
-        status, body = done.rendered
-        return done.internal_code, HttpAnswer(body, status, headers, carried_out.media_type)
+        answer.headers = {"X-Request-Id": call.request_id} | quota_headers(call) | answer.headers
+        return code, answer
 
-    async def _carried_out(self, arrival: Arrival, route: Route, params: dict[str, str], call: Call) -> _CarriedOut:
+    async def _carried_out(
+        self, arrival: Arrival, route: Route, params: dict[str, str], call: Call
+    ) -> tuple[int, HttpAnswer]:
         """Run the checks in the order of the contract, then the handler."""
         call.counts_as, call.mutates = route.counts_as, route.mutates
         if route.entrance == "internal":
@@ -166,8 +155,10 @@ class GatewayRoutes:
         await next_turn(body)
         call.target_names = params | route.named(parsed) if route.named else params
         if route.door is not None or route.streams:
-            return _of_door(await self._run_of_door(arrival, route, request))
-        return _CarriedOut(await self._done(arrival, route, request, body if late else sent))
+            return 0, _of_door(await self._run_of_door(arrival, route, request))
+        done = await self._done(arrival, route, request, body if late else sent)
+        status, body = done.rendered
+        return done.internal_code, HttpAnswer(body, status, {REPLAYED: "true"} if done.replayed else {})
 
     async def _let_operator_in(self, arrival: Arrival, route: Route, call: Call) -> None:
         """Check the credential of an operator's route, or else the internal secret.
@@ -319,14 +310,16 @@ def refused_below(
     return door and refused_by(door, request_id, error, extra=extra)
 
 
-def _of_door(reply: RouteReply) -> _CarriedOut:
-    return _CarriedOut(Done(_rendered(reply)), reply.headers, reply.media_type)
+def _of_door(reply: RouteReply) -> HttpAnswer:
+    return HttpAnswer(_written(reply.value), int(reply.status), dict(reply.headers), reply.media_type)
 
 
 def _rendered(reply: RouteReply) -> Rendered:
-    value = reply.value
-    written = value if isinstance(value, bytes) else b"" if value is None else orjson.dumps(value)
-    return Rendered(int(reply.status), written)
+    return Rendered(int(reply.status), _written(reply.value))
+
+
+def _written(value: Any) -> bytes:
+    return value if isinstance(value, bytes) else b"" if value is None else orjson.dumps(value)
 
 
 def _failed(error: ServiceError) -> Rendered:
