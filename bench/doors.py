@@ -75,6 +75,12 @@ def measure(seconds: float, rounds: int) -> None:
             _print_first_pieces(asyncio.run(_first_pieces(parley.base, tokens[0])))
 
 
+def prepare(folder: Path, parley: Server, bare: Server) -> dict[str, Load]:
+    """Set up the sessions and write their requests, for bench/pairs.py."""
+    del bare
+    return _loads(folder, parley, asyncio.run(_set_up(parley.base)))
+
+
 async def _set_up(base: str) -> list[str]:
     async with commands_to(base) as gateway:
         return await gateway.sessions("bench-user", AGENTS)

@@ -1,10 +1,12 @@
 """Processor time of a request in two checkouts, in turn: `python -m bench.pairs OLD NEW [--rounds N] [--only ROW]`.
 
-Each checkout has a `.venv`, and its own bench/http.py prepares its gateway's users and loads. One gateway of each runs
-for the whole time; a pair is a run of the one and a run of the other, which take turns to be first.
+Each checkout has a `.venv`, and its own bench/http.py (with `--bench doors`, bench/doors.py) prepares its gateway's
+users and loads. One gateway of each runs for the whole time; a pair is a run of the one and a run of the other, which
+take turns to be first.
 """
 
 import argparse
+import importlib
 import json
 import os
 import statistics
@@ -26,14 +28,18 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=1.5)
     parser.add_argument("--only", default="", help="measure only rows whose name contains this")
+    parser.add_argument("--bench", default="http", choices=("http", "doors"), help="the rows of this benchmark")
     parser.add_argument("--side", action="store_true", help=argparse.SUPPRESS)
     told = parser.parse_args()
     if told.side:
-        serve_side()
+        serve_side(told.bench)
         return
     old, new = told.checkouts
     with ExitStack() as stack:
-        sides = {name: stack.enter_context(side(folder.resolve())) for name, folder in (("old", old), ("new", new))}
+        sides = {
+            name: stack.enter_context(side(folder.resolve(), told.bench))
+            for name, folder in (("old", old), ("new", new))
+        }
         rows: list[str] = [json.loads(_line(process)) for process in sides.values()][-1]
         rows = [row for row in rows if told.only in row]
         compare(sides, rows, told.rounds, told.seconds)
@@ -43,10 +49,10 @@ def main() -> None:
             process.wait()
 
 
-def side(checkout: Path) -> "subprocess.Popen[str]":
+def side(checkout: Path, bench: str) -> "subprocess.Popen[str]":
     """Start the side of a checkout: its gateway and its loads."""
     return subprocess.Popen(
-        [checkout / ".venv" / "bin" / "python", "-P", Path(__file__).resolve(), "--side"],
+        [checkout / ".venv" / "bin" / "python", "-P", Path(__file__).resolve(), "--side", "--bench", bench],
         cwd=checkout,
         env=os.environ | {"PYTHONPATH": str(checkout)},
         stdin=subprocess.PIPE,
@@ -55,15 +61,15 @@ def side(checkout: Path) -> "subprocess.Popen[str]":
     )
 
 
-def serve_side() -> None:
+def serve_side(bench: str) -> None:
     """Run the gateway of this folder's checkout, and the rows that come on stdin; print each one's processor time."""
-    from bench import http  # noqa: PLC0415 - of this folder, which may be an older one than this file's
+    from bench.http import Load  # noqa: PLC0415 - of this folder, which may be an older one than this file's
     from bench.servers import gateway  # noqa: PLC0415
 
-    older: Any = http
+    older: Any = importlib.import_module(f"bench.{bench}")
     with tempfile.TemporaryDirectory() as name, gateway(Path(name)) as parley:
         prepare = getattr(older, "prepare", None) or older._prepare  # its name up to 0.2
-        prepared: dict[str, http.Load] = prepare(Path(name), parley, parley)
+        prepared: dict[str, Load] = prepare(Path(name), parley, parley)
         loads = {row: load for row, load in prepared.items() if not row.startswith("bare")}
         print(json.dumps(list(loads)), flush=True)
         for line in sys.stdin:
