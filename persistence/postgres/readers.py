@@ -82,12 +82,14 @@ class _Dependent(Generic[T]):
 class Readers:
     """Runs reads on `COUNT` connections; the others wait. A read that a lost connection ended is repeated.
 
-    `certain`: while it is not set, a read waits, because a commit is in doubt.
+    `certain`: while it is not set, a read waits, because a commit is in doubt. `over` returns why this gateway may use
+    the database no more, or None; then every read fails at once, because nobody may be told what it finds.
     """
 
-    def __init__(self, url: str, certain: asyncio.Event) -> None:
+    def __init__(self, url: str, certain: asyncio.Event, over: Callable[[], str | None]) -> None:
         self._url = url
         self._certain = certain
+        self._over = over
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[_Read] = deque()
         self._idle: deque[asyncio.Future[_Read]] = deque()
@@ -155,6 +157,8 @@ class Readers:
             try:
                 if not self._certain.is_set():
                     await asyncio.wait_for(self._certain.wait(), max(0.0, read.until - self._loop.time()))
+                if (reason_to_end := self._over()) is not None:
+                    return _fail(read, StoreUnavailable(reason_to_end))
                 connection = await self._connection(place, read.until)
                 with Watch(self._url, connection):
                     result = await read.run(connection)

@@ -64,7 +64,7 @@ class PostgresStore:
             raise
         except Exception as error:
             raise StoreError(unusable(url, error)) from error
-        return cls(url, writer, Readers(url, writer.certain))
+        return cls(url, writer, Readers(url, writer.certain, lambda: writer.over))
 
     @property
     def description(self) -> str:

@@ -55,7 +55,8 @@ class Writer:
     more, with the reason.
 
     Attributes:
-        certain: set while the connection is there and no commit is in doubt, so that reads see all that is stored.
+        certain: set while the connection is there and no commit is in doubt, so that reads see all that is stored; set
+            as well once this gateway may store no more.
     """
 
     def __init__(
@@ -99,6 +100,11 @@ class Writer:
     def oldest_s(self) -> float:
         """The seconds that the oldest unit has waited; 0 if none waits."""
         return monotonic() - self._queue[0].since if self._queue else 0.0
+
+    @property
+    def over(self) -> str | None:
+        """Why this gateway may store no more, or None."""
+        return self._over
 
     @property
     def trouble(self) -> str | None:
@@ -233,7 +239,7 @@ class Writer:
         log.critical("%s: this gateway stores nothing any more; restart it", reason)
         self._over = reason
         self.session.drop()
-        self.certain.clear()
+        self.certain.set()
         self._end_outage()
         if self._on_over is not None:
             self._on_over(reason)

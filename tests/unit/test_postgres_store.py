@@ -693,7 +693,8 @@ async def test_a_second_gateway_is_refused(store: PostgresStore, url: str, monke
     await store.commit(count(1))
 
 
-async def test_a_gateway_that_was_replaced_stores_nothing_more(own: Cluster, url: str):
+async def test_a_gateway_that_was_replaced_stores_nothing_more(own: Cluster, url: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(readers, "PATIENCE_S", 60)
     first = await PostgresStore.open(url)
     await first.commit(Unit((Write("CREATE TABLE counted (n bigint PRIMARY KEY)", ()),)))
     await first.commit(count(1))
@@ -705,6 +706,9 @@ async def test_a_gateway_that_was_replaced_stores_nothing_more(own: Cluster, url
         await first.commit(count(2))
     with pytest.raises(StoreUnavailable, match="taken over"):
         await first.commit(count(3))
+    async with asyncio.timeout(20):  # no read waits for a connection that does not come back
+        with pytest.raises(StoreUnavailable, match="taken over"):
+            await counted(first)
     await first.close()
     second = await PostgresStore.open(url)
     assert await counted(second) == {1}
