@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from persistence import conversations, own_conversations
+from persistence import conversations, own_conversations, push_configs
 from persistence.dialect import SQLITE
 from persistence.sqlite.store import SqliteStore
 from persistence.store import Query
@@ -26,3 +26,13 @@ async def test_conversations_with_one_agent_are_found_by_user_and_agent(tmp_path
     plan = [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {SQLITE.text(query.sql)}", query.params)]
     database.close()
     assert "SEARCH conversations USING INDEX conversations_agent (agent_id=? AND user_id=?)" in plan
+
+
+async def test_due_push_configs_are_found_without_a_look_at_all_messages(tmp_path: Path):
+    path = tmp_path / "parley.db"
+    await (await SqliteStore.open(path)).close()
+    query = push_configs.due_at(0, ("", ""), 10)
+    database = sqlite3.connect(path)
+    plan = [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {SQLITE.text(query.sql)}", query.params)]
+    database.close()
+    assert not [step for step in plan if step.startswith("SCAN said")]

@@ -103,6 +103,13 @@ async def test_a_document_has_a_name_and_a_text(user: Client, body: dict[str, An
     assert answer.note.startswith(f"missing {missing} field")
 
 
+@pytest.mark.parametrize("media_type", [None, "", "  "])
+async def test_a_media_type_that_is_null_or_blank_is_missing(user: Client, media_type: str | None):
+    body = {"name": "notes", "content": "The Sun is far away.", "media_type": media_type}
+    added = await user.request("POST", "/api/documents", json=body)
+    assert (added.http, added.body["media_type"]) == (202, "text/plain")
+
+
 async def test_a_document_without_text_fails_and_says_why(user: Client, bank: str):
     record = await hand_in(user, "Empty", "<p><script>alert(1)</script></p>", "text/html")
     assert (record["status"], record["error"]) == ("failed", "there is no text in it")
