@@ -4,7 +4,7 @@ from http import HTTPStatus
 from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from actors.calls.request import BlankIsMissing, Body, RequiredReference
 from actors.commands import documents
@@ -37,10 +37,6 @@ DOCUMENT = record(
 )
 
 
-def _plain_if_missing(media_type: Any) -> Any:
-    return "text/plain" if media_type is None else media_type
-
-
 class Document(Body):
     """Body of a new document."""
 
@@ -48,7 +44,7 @@ class Document(Body):
     content: Annotated[
         Annotated[str, StringConstraints(min_length=1, max_length=MAX_CHARS, pattern=_NO_NUL)], BlankIsMissing
     ] = Field(description="Its text, 1 to 500,000 characters.")
-    media_type: Annotated[MediaType, BeforeValidator(_plain_if_missing), BlankIsMissing] = "text/plain"
+    media_type: Annotated[MediaType | None, BlankIsMissing] = Field(None, description="text/plain if absent.")
     metadata: dict[str, Any] | None = Field(None, description="Your own notes on it, up to 4,096 bytes of JSON.")
 
 
@@ -62,7 +58,9 @@ async def add_document(request: RouteCall) -> RouteReply:
             orjson.loads(sent.content)
         except orjson.JSONDecodeError as error:
             raise InvalidField(f"Invalid value of content: it is not JSON: {error}.") from None
-    return await documents.add(request.call, sent.name, sent.content, sent.media_type, sent.metadata, _accepted)
+    return await documents.add(
+        request.call, sent.name, sent.content, sent.media_type or "text/plain", sent.metadata, _accepted
+    )
 
 
 def _accepted(document: DocumentRow) -> RouteReply:

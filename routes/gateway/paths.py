@@ -60,6 +60,15 @@ def chosen(verbs: Verbs, method: str, params: dict[str, str]) -> tuple[Route, di
     raise MethodNotAllowed("The verb is not there with this method.", method, sorted([*allowed, *heads]))
 
 
+def takes(verbs: Verbs, method: str, params: dict[str, str]) -> bool:
+    """Return whether there is a route for a request's verb with this method."""
+    try:
+        chosen(verbs, method, params)
+    except (MethodNotAllowed, NotFound):
+        return False
+    return True
+
+
 def _sanic_path(path: str) -> str:
     *before, last = _PARAMETER.sub(r"<\1:str>", path).split("/")
     if ":" in last and not last.startswith("<"):  # Sanic quotes a colon in a path, so that it never matches

@@ -22,7 +22,7 @@ from actors.idempotency.records import Rendered
 from routes.doors.answer_stream import AnswerStream, ConnectionStream
 from routes.doors.door import Door, door_of
 from routes.gateway.live import Live
-from routes.gateway.paths import Verbs, by_sanic_path, chosen
+from routes.gateway.paths import Verbs, by_sanic_path, chosen, takes
 from routes.gateway.route import Arrival, Route, RouteCall, RouteReply
 from routes.http.answers import (
     REPLAYED,
@@ -71,7 +71,9 @@ class GatewayRoutes:
             return answer and answer.response()
 
         name = next(iter(verbs.routes.values())).name
-        blueprint.add_route(handler, path, methods=[method], name=name, ignore_body=True)
+        blueprint.add_route(
+            handler, path, methods=[method], name=name, ignore_body=True, ctx_takes=partial(takes, verbs, method)
+        )
 
     def _arrived(self, request: Request, route: Route) -> Arrival:
         headers: Any = request.headers

@@ -23,8 +23,10 @@ class GetAndHead(Router):
         return {method for method in self.ALLOWED_METHODS if self._takes(path, method, host)}
 
     def _takes(self, path: str, method: str, host: str | None) -> bool:
+        """Return whether a route takes a method; one whose paths end in verbs says so itself, as `ctx.takes`."""
         try:
-            super()._get(path, method, host)
+            route, _, params = super()._get(path, method, host)
         except MethodNotAllowed:
             return False
-        return True
+        takes = getattr(route.ctx, "takes", None)
+        return takes is None or takes(params)

@@ -83,7 +83,7 @@ class Host(Actor):
         super().__init__(key)
         self.world = world
         self.present = False
-        self.at_work = False
+        self.busy = False
         self.user = f"user of {key}"
         world.hosts.append(self)
 
@@ -103,7 +103,7 @@ class Host(Actor):
 
     @property
     def engaged(self) -> bool:
-        return self.at_work
+        return self.busy
 
     def concerns(self, user_id: str) -> bool:
         return self.user == user_id
@@ -257,10 +257,10 @@ async def test_an_actor_with_messages_in_its_mailbox_is_not_passivated(hosts: Op
 async def test_an_engaged_actor_is_not_passivated(hosts: Opener):
     world, directory = hosts(idle_s=0)
     await directory.ask("host", "a", Visit())
-    world.hosts[0].at_work = True
+    world.hosts[0].busy = True
     assert [status.life for status in directory.statuses()] == ["engaged"]
     assert await directory.passivate_idle() == 0
-    world.hosts[0].at_work = False
+    world.hosts[0].busy = False
     assert await directory.passivate_idle() == 1
 
 
@@ -294,12 +294,12 @@ async def test_above_the_cap_the_longest_idle_go_first(hosts: Opener):
 async def test_above_the_cap_no_actor_goes_that_is_not_idle(hosts: Opener):
     world, directory = hosts(idle_s=3_600, max_active=1)
     await directory.ask("host", "engaged", Visit())
-    world.hosts[0].at_work = True
+    world.hosts[0].busy = True
     await directory.ask("host", "idle", Visit())
     await directory.ask("host", "last", Visit())
     await directory.passivate_idle()
     assert "engaged" in {status.key for status in directory.statuses()}
-    world.hosts[0].at_work = False
+    world.hosts[0].busy = False
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -136,6 +136,8 @@ async def test_1006_a_method_that_the_route_does_not_take(user: Client, path: st
         ("/api/rules/x", {"GET", "HEAD", "PUT", "DELETE"}),
         ("/v1/responses/resp_x", {"GET", "HEAD", "DELETE"}),
         ("/a2a/x/tasks/run_x/pushNotificationConfigs/c", {"GET", "HEAD", "DELETE"}),
+        ("/a2a/x/tasks/run_x", {"GET", "HEAD"}),
+        ("/a2a/x/tasks/run_x:cancel", {"POST"}),
     ],
 )
 async def test_allow_names_all_methods_of_a_path_that_takes_several(user: Client, path: str, allowed: set[str]):
