@@ -81,7 +81,7 @@ class Directory(Protocol):
         ...
 
     def ask_inline(self, kind: str, key: str, message: Ask[R]) -> R | None:
-        """Ask without a coroutine; for messages that are answered at once and never with None.
+        """Ask without a coroutine; for messages answered at once, with None only where `ask` need not follow.
 
         Returns None if the actor can't answer in this very step; then nothing has happened, and `ask` is the way.
 

@@ -29,15 +29,15 @@ def engine_options(
         BadRequest: a member is wrong, or a tool is required.
     """
     return EngineOptions(
-        instructions,
-        tools,
-        "none" if _no_tools(body) else "auto",
-        _stops(body),
-        max_tokens,
-        body.number("temperature", 0, 2),
-        body.number("top_p", 0, 1),
-        body.whole("seed", -_MAX_SEED - 1, _MAX_SEED),
-        response_format,
+        instructions=instructions,
+        tools=tools,
+        tool_choice="none" if _no_tools(body) else "auto",
+        stop=_stops(body),
+        max_tokens=max_tokens,
+        temperature=body.number("temperature", 0, 2),
+        top_p=body.number("top_p", 0, 1),
+        seed=body.whole("seed", -_MAX_SEED - 1, _MAX_SEED),
+        response_format=response_format,
     )
 
 

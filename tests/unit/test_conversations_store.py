@@ -1,7 +1,9 @@
 """How SQLite finds conversations: without reading those of the user with other agents."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +11,14 @@ from persistence import conversations, own_conversations, push_configs
 from persistence.dialect import SQLITE
 from persistence.sqlite.store import SqliteStore
 from persistence.store import Query
+
+
+async def plan_of(folder: Path, query: Query[Any]) -> list[str]:
+    """Return the steps by which SQLite runs a query on an empty database."""
+    path = folder / "parley.db"
+    await (await SqliteStore.open(path)).close()
+    with closing(sqlite3.connect(path)) as database:
+        return [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {SQLITE.text(query.sql)}", query.params)]
 
 
 @pytest.mark.parametrize(
@@ -20,19 +30,10 @@ from persistence.store import Query
     ],
 )
 async def test_conversations_with_one_agent_are_found_by_user_and_agent(tmp_path: Path, query: Query[object]):
-    path = tmp_path / "parley.db"
-    await (await SqliteStore.open(path)).close()
-    database = sqlite3.connect(path)
-    plan = [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {SQLITE.text(query.sql)}", query.params)]
-    database.close()
+    plan = await plan_of(tmp_path, query)
     assert "SEARCH conversations USING INDEX conversations_agent (agent_id=? AND user_id=?)" in plan
 
 
 async def test_due_push_configs_are_found_without_a_look_at_all_messages(tmp_path: Path):
-    path = tmp_path / "parley.db"
-    await (await SqliteStore.open(path)).close()
-    query = push_configs.due_at(0, ("", ""), 10)
-    database = sqlite3.connect(path)
-    plan = [row[3] for row in database.execute(f"EXPLAIN QUERY PLAN {SQLITE.text(query.sql)}", query.params)]
-    database.close()
+    plan = await plan_of(tmp_path, push_configs.due_at(0, ("", ""), 10))
     assert not [step for step in plan if step.startswith("SCAN said")]

@@ -270,13 +270,12 @@ class ClusterDirectory(LocalDirectory):
         leaving = [actor for actor in await self._all_actors() if shard_of(actor.key) in shards]
         for actor in leaving:
             actor.on_leaving()
-        until = (began := monotonic()) + grace_s
-        until_work = began + max(grace_s, WORK_S)
-        busy = leaving
+        began, busy = monotonic(), leaving
         while busy := [
             actor
             for actor in busy
-            if not (actor.idle or actor.stopping) and monotonic() < (until_work if actor.at_work else until)
+            if not (actor.idle or actor.stopping)
+            and monotonic() - began < (max(grace_s, WORK_S) if actor.at_work else grace_s)
         ]:
             await asyncio.sleep(0.01)
         for actor in leaving:
