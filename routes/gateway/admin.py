@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from actors.agents.messages import AgentView
 from actors.calls.paging import name_after, name_cursor
-from actors.calls.request import Body
+from actors.calls.request import BlankIsMissing, Body
 from actors.commands import operators
 from actors.commands.operators import Account
 from actors.errors import InvalidField
@@ -43,13 +43,15 @@ class UsersAsked(BaseModel):
 class RoleChange(Body):
     """Body of a change of role."""
 
-    role: Role = Field(description="The user's role from now on.")
+    role: Annotated[Role, BlankIsMissing] = Field(description="The user's role from now on.")
 
 
 class PlanChange(Body):
     """Body of the billing hook."""
 
-    plan: Literal["free", "builder", "scale", "enterprise"] = Field(description="The user's plan from now on.")
+    plan: Annotated[Literal["free", "builder", "scale", "enterprise"], BlankIsMissing] = Field(
+        description="The user's plan from now on."
+    )
     limit: Annotated[int, Field(ge=1, le=2**53)] | None = Field(
         None, description="Requests per UTC day, for enterprise only; absent: no limit."
     )

@@ -161,6 +161,11 @@ class Route:
         return self.service or (GATEWAY_ROUTE if self.door is None else "AP_Chat")
 
     @property
+    def takes_no_body(self) -> bool:
+        """Whether a body must be an empty object, because no member is known; doors ignore members."""
+        return self.method == "POST" and self.mutates and self.door is None and not self.body
+
+    @property
     def takes_key(self) -> bool:
         """Whether a request with a credential may have an Idempotency-Key."""
         if self.method != "POST" or not self.mutates or self.repeatable or self.door is not None:

@@ -15,7 +15,7 @@ from actors.calls.acts import note_read, require_role
 from actors.calls.admission import admit, authenticate, count_stored
 from actors.calls.call import Call, Elsewhere
 from actors.calls.known_members import members_of
-from actors.calls.request import checked, refusal_of
+from actors.calls.request import Body, checked, refusal_of
 from actors.errors import MessageKept, Overloaded, ServiceError
 from actors.idempotency.once import Done, fingerprint_of, require_key
 from actors.idempotency.records import Rendered
@@ -134,7 +134,7 @@ class GatewayRoutes:
         late = route.reads_body or route.parse is not None
         if not late:
             body = await arrival.receive()
-            if route.body is not None:
+            if route.body is not None or (body and route.takes_no_body):
                 media_type = arrival.whole_header("content-type")
                 sent = json_object(body or b"{}", media_type, self._exchange.max_body_bytes)
                 await next_turn(body)
@@ -147,7 +147,7 @@ class GatewayRoutes:
             await next_turn(body)
         args = arrival.args()
         received = Received(arrival.whole_header, args, body)
-        parsed = route.parse(received) if route.parse else route.body and checked(route.body, sent)
+        parsed = route.parse(received) if route.parse else (route.body or sent) and checked(route.body or Body, sent)
         if iscoroutine(parsed):
             parsed = await parsed
         asked = route.query and _asked(route.query, args)

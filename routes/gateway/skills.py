@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import StringConstraints
 
 from actors.calls.known_members import Members
-from actors.calls.request import Body, checked
+from actors.calls.request import BlankIsMissing, Body, checked
 from actors.commands import skills
 from actors.errors import InvalidField, MissingField, WrongMediaType
 from actors.library.records import skill_record
@@ -33,8 +33,8 @@ SKILL = record(
 class SkillInstallation(Body):
     """Body of an installation: the name of a skill in the operator's catalog, or the text of a SKILL.md."""
 
-    name: Annotated[str, StringConstraints(max_length=200)] | None = None
-    content: Annotated[str, StringConstraints(max_length=MAX_SKILL_FILE_BYTES)] | None = None
+    name: Annotated[Annotated[str, StringConstraints(max_length=200)] | None, BlankIsMissing] = None
+    content: Annotated[Annotated[str, StringConstraints(max_length=MAX_SKILL_FILE_BYTES)] | None, BlankIsMissing] = None
 
 
 _MULTIPART = Members(("file",))

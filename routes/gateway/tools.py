@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from actors.calls.request import Body
+from actors.calls.request import BlankIsMissing, Body, Reference, RequiredReference
 from actors.commands import tools
 from actors.tools.catalog import BUILT_IN
 from actors.tools.messages import ToolServerView
@@ -14,15 +14,16 @@ from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import NAME, TIME, array, flag, ident, nullable, record, ref, text
 
 _NO_NUL = r"^[^\x00]*$"
-Name = Annotated[str, Field(max_length=200, pattern=_NO_NUL)]
 
 
 class InstallTool(Body):
     """Body of an installation: `server` or `url`."""
 
-    name: Name = Field(description="Its name for you: 3 to 64 letters, digits, `_`, `-`; its tools are `name.tool`.")
-    server: Name | None = Field(None, description="An entry of the operator's catalog; needed unless `url` is sent.")
-    url: Annotated[str, Field(max_length=2048, pattern=_NO_NUL)] | None = Field(
+    name: RequiredReference = Field(
+        description="Its name for you: 3 to 64 letters, digits, `_`, `-`; its tools are `name.tool`."
+    )
+    server: Reference = Field(None, description="An entry of the operator's catalog; needed unless `url` is sent.")
+    url: Annotated[Annotated[str, Field(max_length=2048, pattern=_NO_NUL)] | None, BlankIsMissing] = Field(
         None, description="The https address of a streamable-HTTP server; needed unless `server` is sent."
     )
     headers: dict[str, str] | None = Field(
@@ -33,7 +34,7 @@ class InstallTool(Body):
 class InvokeToolBody(Body):
     """Body of a tool call."""
 
-    tool: Name = Field(description="The full name of the tool, `server.tool`.")
+    tool: RequiredReference = Field(description="The full name of the tool, `server.tool`.")
     arguments: dict[str, Any] | None = Field(None, description="The arguments, as its `input_schema` describes them.")
 
 

@@ -155,6 +155,7 @@ async def test_an_enterprise_user_may_have_a_limit_of_its_own_which_ends_with_th
         ({"plan": "FREE"}, "plan"),
         ({"plan": 1}, "plan"),
         ({"plan": None}, "plan"),
+        ({"plan": " "}, "plan"),
         *(({"plan": plan, "limit": 5}, "limit") for plan in ("free", "builder", "scale")),
         *(({"plan": "enterprise", "limit": limit}, "limit") for limit in (0, -1, 1.5, "5", True, 2**53 + 1, 10**30)),
     ],
@@ -162,7 +163,7 @@ async def test_an_enterprise_user_may_have_a_limit_of_its_own_which_ends_with_th
 )
 async def test_an_invalid_change_of_plan_is_refused_and_changes_nothing(user: Client, body: dict[str, Any], named: str):
     answer = await user.request("PUT", f"/api/admin/users/{user.name}/plan", json=body, headers=SECRET)
-    assert answer.refused(1003 if body.get("plan") else 1002, 400).http == 400
+    assert answer.refused(1003 if str(body.get("plan") or "").strip() else 1002, 400).http == 400
     assert named in answer.note
     assert (await user.command("US_Read")).ok().profile[0]["plan"] == "free"
 

@@ -227,6 +227,7 @@ async def test_an_unknown_skill_of_the_catalog_is_3000_and_a_path_is_no_name(use
     [
         ({}, 1002, 400),
         ({"name": None, "content": None}, 1002, 400),
+        ({"name": " ", "content": ""}, 1002, 400),
         ({"name": "a", "content": MINIMAL}, 1003, 400),
         ({"name": 7}, 1003, 400),
         ({"content": ["x"]}, 1003, 400),

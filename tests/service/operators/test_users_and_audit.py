@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.support.gateway import Client
 from tests.support.operator import LISTED, SECRET, Cast
 
@@ -74,6 +76,12 @@ async def test_a_user_is_shown_with_plan_counts_quota_and_last_use(cast: Cast, u
     }
     assert "secret" not in str(shown)
     (await cast.auditor.request("GET", f"{USERS}/nobody-at-all")).refused(3000, 404)
+
+
+@pytest.mark.parametrize("body", [{}, {"role": None}, {"role": ""}, {"role": " "}])
+async def test_a_role_that_is_blank_counts_as_missing(cast: Cast, body: dict[str, Any]):
+    answer = await cast.operator.request("PUT", f"{USERS}/{cast.target.name}/role", json=body)
+    assert answer.refused(1002, 400).body["status"]["note"].startswith("missing role field")
 
 
 async def test_every_change_leaves_a_row(cast: Cast, nobody: Client):

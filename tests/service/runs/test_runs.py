@@ -1,6 +1,7 @@
 """Runs: their state, and their events from any point on (docs/contract.md, "Runs")."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -82,6 +83,16 @@ async def test_reading_and_following_runs_is_not_counted(user: Client, name: str
     await run_of(user, run)
     await all_events(user, run)
     assert (await user.command("US_Read")).ok().profile[0]["quota"]["used"] == used + 1
+
+
+@pytest.mark.parametrize("body", [{"x": 1}, {"reason": None}])
+async def test_a_cancellation_has_no_members(user: Client, name: str, body: Any):
+    await user.agent(name)
+    run = (await user.command("AP_Chat", content="Hello")).ok().headers["X-Run-Id"]
+    answer = await user.request("POST", f"/api/runs/{run}/cancel", json=body)
+    assert answer.refused(1003, 400).body["status"]["note"].startswith(f"Unknown member {next(iter(body))} ")
+    (await user.request("POST", f"/api/runs/{run}/cancel", json=[])).refused(1000, 400)
+    assert (await user.request("POST", f"/api/runs/{run}/cancel", json={})).http == 200
 
 
 @pytest.mark.parametrize("path", ["", "/events", "/cancel"])

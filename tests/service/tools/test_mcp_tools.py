@@ -213,6 +213,9 @@ async def test_the_built_in_server_answers_wrong_arguments_as_errors(user: Clien
         ({"server": "parley"}, 1002, 400),
         ({"name": "fine"}, 1002, 400),
         ({"name": "fine", "server": None, "url": None}, 1002, 400),
+        ({"name": "fine", "server": "", "url": " "}, 1002, 400),
+        ({"name": " ", "server": "parley"}, 1002, 400),
+        ({"name": "fine", "server": " ", "url": "ftp://example.com/"}, 1003, 400),
         ({"name": "fine", "server": "parley", "url": "https://example.com/mcp"}, 1003, 400),
         ({"name": "fine", "server": "no-such-entry"}, 3000, 404),
         ({"name": "fine", "server": "/bin/sh"}, 3000, 404),
@@ -314,9 +317,15 @@ async def test_the_catalog_is_listed_for_who_wants_to_install(unruly_user: Clien
     assert "parley" in entries
 
 
-@pytest.mark.parametrize("tool", ["", "wild", "wild.", ".echo", "wild.no_such_tool", "other.echo", "wild.echo.more"])
+@pytest.mark.parametrize("tool", ["wild", "wild.", ".echo", "wild.no_such_tool", "other.echo", "wild.echo.more"])
 async def test_a_tool_that_is_not_there_is_3000(caught: Client, tool: str):
     (await invoke(caught, tool)).refused(3000, 404)
+
+
+@pytest.mark.parametrize("tool", ["", " ", None])
+async def test_a_blank_tool_counts_as_missing(user: Client, tool: str | None):
+    answer = await user.request("POST", "/api/mcp/tools/invoke", json={"tool": tool})
+    assert answer.refused(1002, 400).body["status"]["note"].startswith("missing tool field")
 
 
 # misbehaviour
