@@ -1,6 +1,5 @@
 """POST /v1/chat/completions."""
 
-from actors.commands.talk import talk
 from routes.gateway.route import RouteCall, RouteReply
 from routes.http.bodies import json_object
 from routes.http.exchange import Received
@@ -8,7 +7,7 @@ from routes.openai_api.completions import Chunks, completion
 from routes.openai_api.models import agent_of_model
 from routes.openai_api.repeats import CONVERSATION_ID
 from routes.openai_api.request import Asked, read_chat
-from routes.openai_api.saying import answered_by, headers_of, require_possible, saying_of
+from routes.openai_api.saying import answered_by, headers_of, require_possible, said_to, saying_of
 from routes.openai_api.streaming import StreamedAnswer
 
 
@@ -31,7 +30,7 @@ async def create_chat_completion(request: RouteCall) -> RouteReply:
     if asked.stream and stream is not None:
         streamed = StreamedAnswer(stream, asked.model, lambda heading: Chunks(heading, asked.include_usage))
         call.stream_to(streamed.text, streamed.begun)
-    talked = await talk(call, agent.id, saying_of(request))
+    talked = await said_to(call, agent.id, asked, saying_of(request))
     answered = answered_by(talked, asked)
     if streamed is not None:
         streamed.end(answered)

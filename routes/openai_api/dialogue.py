@@ -47,9 +47,11 @@ def input_dialogue(body: Members) -> Dialogue:
     sent = body.any("input")
     if isinstance(sent, str):
         return Dialogue(_said(checked_text(sent, "input"), "input"), instructions=before)
-    items = body.items("input")
-    if not items:
+    if sent is not None and not isinstance(sent, list):
+        raise wrong_type("input", "a string or an array of items")
+    if not sent:
         raise missing("input")
+    items = cast(list[Any], sent)
     read = _dialogue("input", [members(item, f"input[{at}]") for at, item in enumerate(items)])
     return Dialogue(read.said, read.earlier, before + read.instructions)
 
@@ -109,7 +111,7 @@ def _text_of(message: Members) -> str:
     """
     path, content = message.path("content"), message.any("content")
     if content is None:
-        return ""
+        return message.text("refusal") or ""
     if isinstance(content, str):
         return checked_text(content, path)
     if not isinstance(content, list):
@@ -127,4 +129,7 @@ def _parts(content: list[Any], path: str) -> Iterable[str]:
         member = _TEXT_PARTS.get(kind)
         if member is None:
             raise unsupported(f"{path}[{at}]", f"agents read text, and this part is of type {kind[:80]}.")
-        yield part.text(member) or ""
+        text = part.text(member)
+        if text is None:
+            raise missing(part.path(member))
+        yield text

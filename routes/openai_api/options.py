@@ -10,6 +10,11 @@ from routes.openai_api.refusals import BadRequest, unsupported
 MAX_ID = 200
 """The longest id that a client may give to a conversation, in characters."""
 
+MAX_PAIRS = 16
+MAX_PAIR_NAME = 64
+MAX_PAIR_VALUE = 512
+"""The limits of `metadata`: members, characters of a name and of a value."""
+
 MAX_STOPS = 4
 MAX_TOOLS = 128
 _MAX_SEED = 2**63 - 1
@@ -39,6 +44,36 @@ def engine_options(
         seed=body.whole("seed", -_MAX_SEED - 1, _MAX_SEED),
         response_format=response_format,
     )
+
+
+def require_plain_answer(body: Members) -> None:
+    """Refuse another answer than one text, given while the client waits.
+
+    Raises:
+        BadRequest: several answers, sound or pictures are asked for, or an answer in the background.
+    """
+    if (body.whole("n", 1, 2**31) or 1) > 1:
+        raise unsupported("n", "an agent gives one answer; send 1.")
+    if any(kind != "text" for kind in body.items("modalities") or ()):
+        raise unsupported("modalities", "agents answer in text.")
+    if body.flag("background"):
+        raise unsupported("background", "this gateway answers while the client waits.")
+
+
+def stream_of(body: Members) -> tuple[bool, bool]:
+    """Return whether the answer is streamed, and whether its last chunk tells the usage.
+
+    Raises:
+        BadRequest: a member is wrong, or there are options of a stream without a stream.
+    """
+    stream, options = body.flag("stream"), body.mapping("stream_options")
+    if options is None:
+        return stream, False
+    if not stream:
+        raise BadRequest(
+            "Invalid value of stream_options: only a stream has them; send stream: true.", "stream_options"
+        )
+    return stream, options.flag("include_usage")
 
 
 def token_limit(body: Members, *names: str) -> int | None:
@@ -84,12 +119,16 @@ def offered_tools(body: Members, nested: bool) -> tuple[Mapping[str, Any], ...]:
         function = tool.mapping("function") if nested else tool
         if function is None:
             raise wrong_type(tool.path("function"), "an object")
-        described: dict[str, Any] = {"name": function.required_text("name")}
-        for member in ("description", "parameters", "strict"):
-            if function.any(member) is not None:
-                described[member] = function.any(member)
-        tools.append({"type": "function", "function": described})
+        tools.append({"type": "function", "function": _described(function)})
     return tuple(tools)
+
+
+def _described(function: Members) -> dict[str, Any]:
+    described: dict[str, Any] = {"name": function.required_text("name"), "description": function.text("description")}
+    function.mapping("parameters")
+    function.flag("strict")
+    described |= {member: function.any(member) for member in ("parameters", "strict")}
+    return {member: value for member, value in described.items() if value is not None}
 
 
 def end_user(body: Members) -> str:
@@ -116,17 +155,25 @@ def conversation_named(value: object, param: str) -> str | None:
 
 
 def metadata_of(body: Members) -> dict[str, Any]:
-    """Return a request's metadata.
+    """Return a request's metadata: up to 16 texts by name.
 
     Raises:
-        BadRequest: it is no object.
+        BadRequest: it is no object, has too many members, or one that is too long or no text.
     """
-    value = body.any("metadata")
-    if value is None:
+    if (sent := body.any("metadata")) is None:
         return {}
-    if not isinstance(value, dict):
+    if not isinstance(sent, dict):
         raise wrong_type("metadata", "an object")
-    return cast(dict[str, Any], value)
+    pairs = cast(dict[str, Any], sent)
+    if len(pairs) > MAX_PAIRS:
+        raise BadRequest(f"Invalid value of metadata: send up to {MAX_PAIRS} members.", "metadata")
+    if any(len(name) > MAX_PAIR_NAME for name in pairs):
+        raise BadRequest(f"Invalid value of metadata: a name has up to {MAX_PAIR_NAME} characters.", "metadata")
+    return {
+        name: checked_text(value, f"metadata.{name}", MAX_PAIR_VALUE)
+        for name, value in pairs.items()
+        if value is not None
+    }
 
 
 def _no_tools(body: Members) -> bool:

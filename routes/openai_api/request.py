@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from actors.conversations.place import Earlier
 from actors.engines.options import EngineOptions
 from routes.openai_api.dialogue import chat_dialogue, input_dialogue
-from routes.openai_api.members import Members, missing
+from routes.openai_api.members import Members, missing, wrong_type
 from routes.openai_api.options import (
     conversation_named,
     end_user,
@@ -14,6 +14,8 @@ from routes.openai_api.options import (
     metadata_of,
     offered_tools,
     require_format,
+    require_plain_answer,
+    stream_of,
     token_limit,
 )
 from routes.openai_api.refusals import BadRequest, unsupported
@@ -34,6 +36,7 @@ class Asked(NamedTuple):
         options: what the client asks of the engine.
         scope: the client's name for its own user.
         conversation: a `cnv_` id, or the client's own.
+        conversation_param: the member or header that names it.
         previous: the id of the response that this one follows.
         stream: whether it is answered with events.
         include_usage: whether the last chunk of a stream tells the usage.
@@ -48,6 +51,7 @@ class Asked(NamedTuple):
     options: EngineOptions
     scope: str = ""
     conversation: str | None = None
+    conversation_param: str = ""
     previous: str | None = None
     stream: bool = False
     include_usage: bool = False
@@ -67,16 +71,18 @@ def read_chat(sent: Mapping[str, Any], header: str | None) -> Asked:
     body = Members(sent)
     model = body.required_text("model")
     dialogue = chat_dialogue(body)
-    if (body.whole("n", 1, 2**31) or 1) > 1:
-        raise unsupported("n", "an agent gives one answer; send 1.")
-    if "audio" in (body.items("modalities") or ()):
-        raise unsupported("modalities", "agents answer in text.")
-    stream_options = body.mapping("stream_options")
-    metadata = metadata_of(body)
+    require_plain_answer(body)
+    for member in ("conversation", "previous_response_id"):
+        if body.any(member) is not None:
+            raise unsupported(member, "chat completions name a conversation by metadata.conversation_id.")
+    stream, include_usage = stream_of(body)
+    metadata, once = metadata_of(body), _is_once(body, model)
+    named, param = _by_metadata_or_header(metadata, header)
+    _require_stored(once, named, param)
     return Asked(
         model,
         agent_of(model),
-        model.endswith(ONCE) or not body.flag("store", True),
+        once,
         dialogue.said,
         dialogue.earlier,
         engine_options(
@@ -87,9 +93,10 @@ def read_chat(sent: Mapping[str, Any], header: str | None) -> Asked:
             _chat_format(body),
         ),
         end_user(body),
-        _by_metadata_or_header(metadata, header),
-        stream=body.flag("stream"),
-        include_usage=stream_options is not None and stream_options.flag("include_usage"),
+        named,
+        param,
+        stream=stream,
+        include_usage=include_usage,
         echoed={"metadata": metadata},
     )
 
@@ -103,17 +110,20 @@ def read_response(sent: Mapping[str, Any], header: str | None) -> Asked:
     body = Members(sent)
     model = body.required_text("model")
     dialogue = input_dialogue(body)
-    if body.flag("background"):
-        raise unsupported("background", "this gateway answers while the client waits.")
+    require_plain_answer(body)
     if body.any("prompt") is not None:
         raise unsupported("prompt", "this gateway has no stored prompts; send instructions.")
-    once = model.endswith(ONCE) or not body.flag("store", True)
-    metadata, previous, named = metadata_of(body), body.text("previous_response_id", 200), _conversation(body)
+    if body.any("response_format") is not None:
+        raise unsupported("response_format", "responses take it as text.format.")
+    stream, _ = stream_of(body)
+    metadata, previous, once = metadata_of(body), body.text("previous_response_id", 200), _is_once(body, model)
+    named, param = _conversation(body), "conversation"
     if previous is not None and named is not None:
         raise BadRequest("Send conversation or previous_response_id, not both.", "previous_response_id")
-    if once and (previous is not None or named is not None):
-        param = "conversation" if previous is None else "previous_response_id"
-        raise unsupported(param, "an answer that is not stored continues no conversation; send the messages.")
+    _require_stored(once, previous, "previous_response_id")
+    if named is None:
+        named, param = _by_metadata_or_header(metadata, header)
+    _require_stored(once, named, param)
     tools = offered_tools(body, nested=False)
     text_format = _response_format(body)
     return Asked(
@@ -124,9 +134,10 @@ def read_response(sent: Mapping[str, Any], header: str | None) -> Asked:
         dialogue.earlier,
         engine_options(body, dialogue.instructions, token_limit(body, "max_output_tokens"), tools, text_format),
         end_user(body),
-        named or _by_metadata_or_header(metadata, header),
+        named,
+        param,
         previous,
-        stream=body.flag("stream"),
+        stream=stream,
         echoed=_echoed(body, metadata),
     )
 
@@ -136,11 +147,26 @@ def agent_of(model: str) -> str:
     return model.removesuffix(ONCE)
 
 
-def _by_metadata_or_header(metadata: Mapping[str, Any], header: str | None) -> str | None:
-    named = metadata.get("conversation_id")
-    if named is not None:
-        return conversation_named(named, "metadata.conversation_id")
-    return conversation_named(header or None, "X-Conversation-Id")
+def _is_once(body: Members, model: str) -> bool:
+    return model.endswith(ONCE) or not body.flag("store", True)
+
+
+def _require_stored(once: bool, named: str | None, param: str) -> None:
+    """Refuse to answer without a conversation where the request goes on with one.
+
+    Raises:
+        BadRequest: `param` names it.
+    """
+    if once and named is not None:
+        raise unsupported(param, "an answer that is not stored continues no conversation; send the messages.")
+
+
+def _by_metadata_or_header(metadata: Mapping[str, Any], header: str | None) -> tuple[str | None, str]:
+    """Return the id of the conversation, and the member or header that it is from."""
+    named, param = metadata.get("conversation_id"), "metadata.conversation_id"
+    if named is None:
+        named, param = header or None, "X-Conversation-Id"
+    return conversation_named(named, param), param
 
 
 def _conversation(body: Members) -> str | None:
@@ -151,6 +177,8 @@ def _conversation(body: Members) -> str | None:
         if inner.any("id") is None:
             raise missing("conversation.id")
         return conversation_named(inner.any("id"), "conversation.id")
+    if sent is not None and not isinstance(sent, str):
+        raise wrong_type("conversation", "a string or an object with an id")
     return conversation_named(sent, "conversation")
 
 
@@ -207,10 +235,17 @@ def _echoed(body: Members, metadata: Mapping[str, Any]) -> dict[str, Any]:
         "tool_choice": body.any("tool_choice"),
         "tools": [_repeated(tool) for tool in offered_tools(body, nested=False)],
         "top_p": body.any("top_p"),
-        "truncation": "auto" if body.any("truncation") == "auto" else None,
+        "truncation": _truncation(body),
         "user": body.text("user"),
     }
     return {name: value for name, value in echoed.items() if value is not None}
+
+
+def _truncation(body: Members) -> str | None:
+    kind = body.text("truncation")
+    if kind not in (None, "auto", "disabled"):
+        raise BadRequest("Invalid value of truncation: send auto or disabled.", "truncation")
+    return kind
 
 
 def _text_member(body: Members) -> dict[str, Any] | None:

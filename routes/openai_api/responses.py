@@ -1,5 +1,8 @@
 """POST /v1/responses, GET and DELETE /v1/responses/{id}."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from actors.agents.messages import HistoryMoved
 from actors.calls.call import Call
 from actors.calls.conversation_targets import own_conversation
@@ -9,7 +12,7 @@ from actors.commands.talk import Saying, Talked, repeated, talk
 from actors.conversations.ids import number_of, run_of
 from actors.engines.options import estimated_usage
 from actors.errors import MessageKept, NotFound
-from persistence import deleted_responses
+from persistence import deleted_responses, run_keys
 from persistence.store import FOREIGN_KEY, Unit
 from routes.gateway.route import RouteCall, RouteReply
 from routes.http.bodies import json_object
@@ -17,11 +20,11 @@ from routes.http.exchange import Received
 from routes.openai_api.answers import Answered, Heading, message_of_response, unique_part
 from routes.openai_api.errors import GO_ON
 from routes.openai_api.models import agent_of_model
-from routes.openai_api.refusals import BadRequest, no_such_response
+from routes.openai_api.refusals import BadRequest, no_such_response, unsupported
 from routes.openai_api.repeats import CONVERSATION_ID
 from routes.openai_api.request import Asked, read_response
 from routes.openai_api.response_object import Events, Json, completed_response, failed_response, response_object
-from routes.openai_api.saying import answered_by, headers_of, require_possible, saying_of
+from routes.openai_api.saying import answered_by, headers_of, require_possible, said_to, saying_of
 from routes.openai_api.streaming import StreamedAnswer
 
 
@@ -44,7 +47,7 @@ async def create_response(request: RouteCall) -> RouteReply:
     if asked.stream and stream is not None:
         streamed = StreamedAnswer(stream, asked.model, lambda heading: Events(heading, asked.echoed))
         call.stream_to(streamed.text, streamed.begun)
-    talked = await _talked(call, agent.id, asked.previous, saying_of(request))
+    talked = await _talked(call, agent.id, asked, await _unless_deleted(call, saying_of(request)))
     answered = answered_by(talked, asked)
     if streamed is not None:
         streamed.end(answered)
@@ -55,6 +58,7 @@ async def create_response(request: RouteCall) -> RouteReply:
 
 async def retrieve_response(request: RouteCall) -> RouteReply:
     """Read a response again, as it is stored."""
+    _require_no_stream(request.received.args)
     run = await _run_of(request.call, request.params["response_id"], "response_id")
     row = await own_conversation(request.call, run.conversation)
     return RouteReply(_as_response(run, row.agent))
@@ -70,15 +74,42 @@ async def delete_response(request: RouteCall) -> RouteReply:
     return RouteReply({"id": response_id, "object": "response", "deleted": True})
 
 
-async def _talked(call: Call, agent_id: str, previous_id: str | None, saying: Saying) -> Talked:
+def _require_no_stream(args: Mapping[str, str]) -> None:
+    """Refuse to stream a stored response, because its events are not stored.
+
+    Raises:
+        BadRequest: the query asks for a stream.
+    """
+    stream = args.get("stream", "false").lower()
+    if stream not in ("true", "false"):
+        raise BadRequest("Invalid value of stream: send true or false.", "stream")
+    for param in ("stream", "starting_after"):
+        if param in args and args[param].lower() != "false":
+            raise unsupported(
+                param, "a response streams only while it is made; GET /api/runs/{id}/events follows its run."
+            )
+
+
+async def _unless_deleted(call: Call, saying: Saying) -> Saying:
+    """Return what a repeat says; as a first try's, if the response that it would get again was deleted."""
+    key = saying.key
+    if key is None or key.latest:
+        return saying
+    for run in await call.core.store.fetch(run_keys.of_key(key.digest, call.core.clock() - saying.key_ms)):
+        if await call.core.store.fetch(deleted_responses.of_message(run.message_id)):
+            return saying._replace(key=replace(key, latest=True))
+    return saying
+
+
+async def _talked(call: Call, agent_id: str, asked: Asked, saying: Saying) -> Talked:
     """Say something after a previous response, if one is named; in a fork if that is not its conversation's last.
 
     Raises:
         Unknown: there is no such response of the caller with this agent.
         BadRequest: it has no answer to go on from.
     """
-    if previous_id is None:
-        return await talk(call, agent_id, saying)
+    if (previous_id := asked.previous) is None:
+        return await said_to(call, agent_id, asked, saying)
     earlier_try = await repeated(call, agent_id, saying)
     if earlier_try is not None:
         return earlier_try

@@ -1,12 +1,13 @@
 """From a checked request to what is said to the agent, and from there to an answer."""
 
+from actors.agents.messages import NoSuchConversation
 from actors.calls.call import Call
-from actors.commands.talk import Saying, Talked
+from actors.commands.talk import Saying, Talked, talk
 from actors.engines.options import estimated_usage
 from actors.engines.turn import Reply, StreamingEngine
 from routes.gateway.route import RouteCall
 from routes.openai_api.answers import Answered, Heading, unique_part
-from routes.openai_api.refusals import unsupported
+from routes.openai_api.refusals import Unknown, unsupported
 from routes.openai_api.repeats import REPEAT_MS, run_key
 from routes.openai_api.request import Asked
 
@@ -38,6 +39,21 @@ def saying_of(request: RouteCall) -> Saying:
         key_ms=REPEAT_MS,
         options=asked.options,
     )
+
+
+async def said_to(call: Call, agent_id: str, asked: Asked, saying: Saying) -> Talked:
+    """Say something to an agent, as `talk` does.
+
+    Raises:
+        Unknown: there is no such conversation, and `param` names it.
+        ServiceError: see `talk`.
+    """
+    try:
+        return await talk(call, agent_id, saying)
+    except NoSuchConversation as error:
+        if asked.conversation is None:
+            raise
+        raise Unknown(error.note, asked.conversation_param, "not_found") from None
 
 
 def answered_by(talked: Talked, asked: Asked) -> Answered:

@@ -34,12 +34,13 @@ def test_the_last_message_is_said_and_the_others_are_its_history() -> None:
             {"role": "assistant", "content": parts("Hello", " there.")},
             {"role": "assistant", "content": None, "tool_calls": [{"id": "1"}]},
             {"role": "tool", "tool_call_id": "1", "content": [{"type": "anything"}]},
+            {"role": "assistant", "content": None, "refusal": "No."},
             {"role": "developer", "content": "Answer in English."},
             {"role": "user", "content": parts("How far is", " the Moon?")},
         ]
     )
     assert (asked.model, asked.once, asked.said) == ("scout", False, "How far is the Moon?")
-    assert asked.earlier == (Earlier("user", "Hello"), Earlier("agent", "Hello there."))
+    assert asked.earlier == (Earlier("user", "Hello"), Earlier("agent", "Hello there."), Earlier("agent", "No."))
     assert asked.options.instructions == ("Be brief.", "Answer in English.")
 
 
@@ -69,7 +70,10 @@ def test_members_that_are_not_used_are_ignored() -> None:
 
 def test_null_members_count_as_absent() -> None:
     names = ("n", "stop", "tools", "tool_choice", "response_format", "metadata", "store", "stream_options", "seed")
+    names += ("modalities", "background", "conversation", "previous_response_id", "truncation")
     assert chat(**dict.fromkeys(names)) == chat()
+    assert response(**dict.fromkeys(names)) == response()
+    assert chat(metadata={"conversation_id": None, "other": None}).echoed == chat().echoed
 
 
 def test_options_go_to_the_engine() -> None:
@@ -135,6 +139,9 @@ def test_a_conversation_is_named_by_metadata_or_header() -> None:
     assert response("chat-1", conversation="cnv_1").conversation == "cnv_1"
     assert response(conversation={"id": "cnv_1"}).conversation == "cnv_1"
     assert response("chat-1", previous_response_id="resp_1").previous == "resp_1"
+    assert chat("chat-1").conversation_param == "X-Conversation-Id"
+    assert chat("chat-1", metadata={"conversation_id": "chat-2"}).conversation_param == "metadata.conversation_id"
+    assert response("chat-1", conversation="cnv_1").conversation_param == "conversation"
 
 
 def test_the_end_user_is_the_safety_identifier_or_the_user() -> None:
@@ -205,12 +212,35 @@ def said(content: object, *before: dict[str, Any]) -> dict[str, Any]:
         ({"n": "1"}, "n", "invalid_type"),
         ({"n": True}, "n", "invalid_type"),
         ({"modalities": ["text", "audio"]}, "modalities", "unsupported_parameter"),
+        ({"modalities": ["image"]}, "modalities", "unsupported_parameter"),
+        ({"modalities": "text"}, "modalities", "invalid_type"),
+        ({"background": True}, "background", "unsupported_parameter"),
+        ({"conversation": "cnv_1"}, "conversation", "unsupported_parameter"),
+        ({"previous_response_id": "resp_1"}, "previous_response_id", "unsupported_parameter"),
+        ({"stream_options": {"include_usage": True}}, "stream_options", "invalid_value"),
+        ({"stream": False, "stream_options": {}}, "stream_options", "invalid_value"),
+        (
+            {"store": False, "metadata": {"conversation_id": "a"}},
+            "metadata.conversation_id",
+            "unsupported_parameter",
+        ),
+        (
+            {"model": "scout:once", "metadata": {"conversation_id": "a"}},
+            "metadata.conversation_id",
+            "unsupported_parameter",
+        ),
+        (said([{"type": "text"}]), "messages[0].content[0].text", "missing_required_parameter"),
         ({"tool_choice": "required"}, "tool_choice", "unsupported_parameter"),
         ({"tool_choice": {"type": "function", "function": {"name": "look"}}}, "tool_choice", "unsupported_parameter"),
         ({"function_call": {"name": "look"}}, "function_call", "unsupported_parameter"),
         ({"tools": {}}, "tools", "invalid_type"),
         ({"tools": [{"type": "function"}]}, "tools[0].function", "invalid_type"),
         ({"tools": [{"type": "function", "function": {}}]}, "tools[0].function.name", "missing_required_parameter"),
+        (
+            {"tools": [{"type": "function", "function": {"name": "f", "parameters": "x"}}]},
+            "tools[0].function.parameters",
+            "invalid_type",
+        ),
         ({"tools": [FUNCTION] * 129}, "tools", "invalid_value"),
         ({"stop": 1}, "stop", "invalid_type"),
         ({"stop": ["a"] * 5}, "stop", "invalid_value"),
@@ -224,10 +254,15 @@ def said(content: object, *before: dict[str, Any]) -> dict[str, Any]:
         ({"response_format": {"type": "xml"}}, "response_format.type", "invalid_value"),
         ({"response_format": {"type": "json_schema"}}, "response_format.json_schema", "missing_required_parameter"),
         ({"stream": "yes"}, "stream", "invalid_type"),
-        ({"stream_options": {"include_usage": 1}}, "stream_options.include_usage", "invalid_type"),
+        ({"stream": True, "stream_options": {"include_usage": 1}}, "stream_options.include_usage", "invalid_type"),
+        ({"stream_options": 1}, "stream_options", "invalid_type"),
         ({"store": "no"}, "store", "invalid_type"),
         ({"user": 7}, "user", "invalid_type"),
         ({"metadata": []}, "metadata", "invalid_type"),
+        ({"metadata": {"a": 1}}, "metadata.a", "invalid_type"),
+        ({"metadata": {"a": "x" * 513}}, "metadata.a", "string_above_max_length"),
+        ({"metadata": {"a" * 65: "x"}}, "metadata", "invalid_value"),
+        ({"metadata": {str(at): "x" for at in range(17)}}, "metadata", "invalid_value"),
         ({"metadata": {"conversation_id": 7}}, "metadata.conversation_id", "invalid_type"),
         ({"metadata": {"conversation_id": ""}}, "metadata.conversation_id", "invalid_value"),
         ({"metadata": {"conversation_id": "a b"}}, "metadata.conversation_id", "invalid_value"),
@@ -267,6 +302,17 @@ def test_a_chat_completion_is_refused(sent: dict[str, Any], param: str, code: st
         ),
         ({"instructions": 1}, "instructions", "invalid_type"),
         ({"background": True}, "background", "unsupported_parameter"),
+        ({"n": 2}, "n", "unsupported_parameter"),
+        ({"modalities": ["audio"]}, "modalities", "unsupported_parameter"),
+        ({"response_format": {"type": "json_object"}}, "response_format", "unsupported_parameter"),
+        ({"stream_options": {"include_obfuscation": False}}, "stream_options", "invalid_value"),
+        ({"truncation": "some"}, "truncation", "invalid_value"),
+        ({"metadata": {"a": 1}}, "metadata.a", "invalid_type"),
+        (
+            {"store": False, "metadata": {"conversation_id": "a"}},
+            "metadata.conversation_id",
+            "unsupported_parameter",
+        ),
         ({"prompt": {"id": "pmpt_1"}}, "prompt", "unsupported_parameter"),
         ({"tool_choice": "required"}, "tool_choice", "unsupported_parameter"),
         ({"tool_choice": {"type": "function", "name": "look"}}, "tool_choice", "unsupported_parameter"),
@@ -294,3 +340,29 @@ def test_a_response_is_refused(sent: dict[str, Any], param: str, code: str) -> N
 def test_a_text_of_exactly_the_limit_is_taken() -> None:
     assert len(chat(messages=[{"role": "user", "content": "x" * 32_000}]).said) == 32_000
     assert len(response(input="x" * 32_000).said) == 32_000
+
+
+def test_an_answer_that_is_not_stored_has_no_conversation_by_a_header() -> None:
+    for asked in (lambda: chat("chat-1", store=False), lambda: response("chat-1", model="scout:once")):
+        with pytest.raises(BadRequest) as refused:
+            asked()
+        assert (refused.value.param, refused.value.code) == ("X-Conversation-Id", "unsupported_parameter")
+
+
+@pytest.mark.parametrize("wrong", [1, True, {"id": "1"}])
+def test_a_wrong_type_of_input_is_told_all_that_is_allowed(wrong: object) -> None:
+    with pytest.raises(BadRequest) as refused:
+        response(input=wrong)
+    assert refused.value.note == "Invalid type of input: send a string or an array of items."
+
+
+@pytest.mark.parametrize("wrong", [1, True, ["cnv_1"]])
+def test_a_wrong_type_of_conversation_is_told_all_that_is_allowed(wrong: object) -> None:
+    with pytest.raises(BadRequest) as refused:
+        response(conversation=wrong)
+    assert refused.value.note == "Invalid type of conversation: send a string or an object with an id."
+
+
+def test_metadata_has_up_to_16_texts() -> None:
+    most = {f"{at:064}": "x" * 512 for at in range(15)} | {"conversation_id": "x" * 200}
+    assert chat(metadata=most).echoed["metadata"] == response(metadata=most).echoed["metadata"] == most

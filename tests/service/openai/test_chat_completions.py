@@ -181,7 +181,10 @@ async def test_an_unknown_conversation_is_404(openai: AsyncOpenAI, agent: str, s
     for wrong in ("cnv_" + "0" * 18, "cnv_x", other, own):  # the last is one with another agent
         with pytest.raises(NotFoundError) as refused:
             await openai.chat.completions.create(model=agent, messages=ASKED, metadata={"conversation_id": wrong})
-        assert refused.value.code == "not_found"
+        assert (refused.value.code, refused.value.param) == ("not_found", "metadata.conversation_id")
+    with pytest.raises(NotFoundError) as by_header:
+        await openai.chat.completions.create(model=agent, messages=ASKED, extra_headers={"X-Conversation-Id": "cnv_x"})
+    assert by_header.value.param == "X-Conversation-Id"
 
 
 async def test_an_agent_that_is_offline_or_hidden_is_refused(

@@ -92,6 +92,8 @@ async def test_either_header_takes_a_credential(user: Client, agent: str):
     ("sent", "param", "code"),
     [
         ({"n": 2}, "n", "unsupported_parameter"),
+        ({"store": False, "metadata": {"conversation_id": "a"}}, "metadata.conversation_id", "unsupported_parameter"),
+        ({"stream_options": {"include_usage": True}}, "stream_options", "invalid_value"),
         ({"messages": [{"role": "user", "content": [IMAGE]}]}, "messages[0].content[0]", "unsupported_parameter"),
         ({"tool_choice": "required"}, "tool_choice", "unsupported_parameter"),
         ({"messages": [{"role": "assistant", "content": "Hello"}]}, "messages", "invalid_value"),

@@ -138,8 +138,9 @@ async def test_a_conversation_is_named_by_its_id_or_the_clients_own(openai: Asyn
     by_id = await openai.responses.create(model=agent, input=ASKED, conversation=conversation_of(first))
     by_object = await openai.responses.create(model=agent, input=ASKED, conversation={"id": f"{agent}-own"})
     assert conversation_of(first) == conversation_of(by_id) == conversation_of(by_object)
-    with pytest.raises(NotFoundError):
+    with pytest.raises(NotFoundError) as unknown:
         await openai.responses.create(model=agent, input=ASKED, conversation="cnv_" + "0" * 18)
+    assert (unknown.value.code, unknown.value.param) == ("not_found", "conversation")
     with pytest.raises(BadRequestError):
         await openai.responses.create(
             model=agent, input=ASKED, conversation=f"{agent}-own", previous_response_id=first.id
@@ -169,6 +170,41 @@ async def test_a_deleted_response_is_unknown_and_its_messages_stay(openai: Async
             await asking()
     assert (unknown.value.code, unknown.value.param) == ("previous_response_not_found", "previous_response_id")
     assert len(await messages_of(user, conversation_of(response))) == 2
+
+
+async def test_a_repeat_after_a_deletion_is_answered_anew(openai: AsyncOpenAI, agent: str, user: Client):
+    async def said(count: int) -> str:
+        headers = {"x-stainless-retry-count": str(count)}
+        return (await openai.responses.create(model=agent, input=ASKED, extra_headers=headers)).id
+
+    first = await said(0)
+    assert await said(1) == first
+    await openai.responses.delete(first)
+    second = await said(1)
+    assert second != first
+    assert await said(2) == second == (await openai.responses.retrieve(second)).id
+    with pytest.raises(NotFoundError):
+        await openai.responses.retrieve(first)
+    assert await count_of(user, agent) == 4
+
+
+@pytest.mark.parametrize(
+    ("query", "param", "code"),
+    [
+        ({"stream": "true"}, "stream", "unsupported_parameter"),
+        ({"stream": "true", "starting_after": "3"}, "stream", "unsupported_parameter"),
+        ({"starting_after": "3"}, "starting_after", "unsupported_parameter"),
+        ({"stream": "1"}, "stream", "invalid_value"),
+    ],
+)
+async def test_a_stored_response_is_not_streamed(
+    openai: AsyncOpenAI, agent: str, query: dict[str, str], param: str, code: str
+):
+    response = await openai.responses.create(model=agent, input=ASKED)
+    assert (await openai.responses.retrieve(response.id, stream=False)).output == response.output
+    with pytest.raises(BadRequestError) as refused:
+        await openai.responses.retrieve(response.id, extra_query=query)
+    assert (refused.value.param, refused.value.code) == (param, code)
 
 
 async def test_an_unknown_response_is_404(openai: AsyncOpenAI, agent: str, user: Client, sanic_client: Client):
@@ -262,6 +298,8 @@ async def test_a_repeat_of_a_forking_response_forks_once(user: Client, openai: A
     ("sent", "param", "code"),
     [
         ({"background": True}, "background", "unsupported_parameter"),
+        ({"extra_body": {"n": 2}}, "n", "unsupported_parameter"),
+        ({"extra_body": {"modalities": ["audio"]}}, "modalities", "unsupported_parameter"),
         ({"tool_choice": "required"}, "tool_choice", "unsupported_parameter"),
         ({"input": "x" * 32_001}, "input", "string_above_max_length"),
         ({"input": [{"role": "assistant", "content": "Hello"}]}, "input", "invalid_value"),
