@@ -1,5 +1,5 @@
 // Shows the gateway's own OpenAPI document. validatorUrl null: no badge of another host.
-window.SwaggerUIBundle({
+const ui = window.SwaggerUIBundle({
   url: "/api/tps/openapi.json",
   dom_id: "#api",
   deepLinking: true,
@@ -7,4 +7,18 @@ window.SwaggerUIBundle({
   docExpansion: "list",
   defaultModelsExpandDepth: 0,
   validatorUrl: null,
+  onComplete: () => scrollToLinked(decodeURIComponent(location.hash)),
 });
+
+// Swagger UI draws only the operations in view, and scrolls once to the one that the address names: too early on a slow machine.
+const scrollToLinked = (hash) => {
+  const [, tag, operation] = hash.split("/");
+  if (!operation) return;
+  const asking = setInterval(() => {
+    if (document.querySelector(".opblock.is-open")) stop();
+    else ui.layoutActions.scrollToVirtualizedOperation(["operations", tag, operation]);
+  }, 500);
+  const stop = () => clearInterval(asking);
+  for (const event of ["wheel", "keydown", "pointerdown", "touchstart"]) addEventListener(event, stop, { once: true });
+  setTimeout(stop, 30_000);
+};
