@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import NamedTuple
 
-from actors.agents.messages import RanBefore
+from actors.agents.messages import RanBefore, UnstoredAnswer
 from actors.conversations.conversation import Chat, ChatSent
 from actors.conversations.place import RunKey
 from actors.ids import Clock
@@ -14,6 +14,8 @@ from actors.runtime.future import AsyncFuture
 MAX_ENDED = 4_096
 """Keys of ended chats that are remembered, for repeats that looked in the store just before the end."""
 
+MAX_UNSTORED = 32
+"""Ended chats without a conversation whose answers are remembered, because the store has none of them."""
 
 JUST_ENDED_MS = 600_000
 """How long an ended chat is remembered; more than a repeat takes from its look in the store to here."""
@@ -30,12 +32,13 @@ class _Ended(NamedTuple):
 class KeyedRuns:
     """Lets a repeat join the chat of its key while that is under way, and tells it of one that has just ended."""
 
-    __slots__ = ("_clock", "_ended", "_under_way")
+    __slots__ = ("_clock", "_ended", "_under_way", "_unstored")
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._under_way: dict[str, Chat] = {}
         self._ended: OrderedDict[str, _Ended] = OrderedDict()
+        self._unstored: OrderedDict[str, UnstoredAnswer] = OrderedDict()
 
     def join(self, key: RunKey) -> AsyncFuture[ChatSent] | RanBefore | None:
         """Return the answer of the chat that has this key, or where to find it; None if none has it."""
@@ -49,13 +52,16 @@ class KeyedRuns:
         ended = self._ended.get(key.digest)
         if ended is None or ended.at < self._clock() - JUST_ENDED_MS:
             return None
-        return RanBefore(ended.message_id, other_request=ended.fingerprint != key.fingerprint)
+        other_request = ended.fingerprint != key.fingerprint
+        return RanBefore(ended.message_id, other_request, None if other_request else self._unstored.get(key.digest))
 
     def begin(self, key: RunKey, chat: Chat) -> None:
         """Note a chat under its key until it is answered, and for a while after a success."""
         digest = key.digest
         self._under_way[digest] = chat
         self._ended.pop(digest, None)
+        self._unstored.pop(digest, None)
+        self._forget_old()
 
         def ended(answer: AsyncFuture[ChatSent]) -> None:
             if self._under_way.get(digest) is not chat:
@@ -63,7 +69,25 @@ class KeyedRuns:
             del self._under_way[digest]
             if answer.error is None:
                 self._ended[digest] = _Ended(chat.message_id, key.fingerprint, self._clock())
-                if len(self._ended) > MAX_ENDED:
-                    self._ended.popitem(last=False)
+                if chat.place is not None and not chat.place.kept:
+                    self._unstored[digest] = _unstored(chat, answer.get())
+                self._forget_old()
 
         chat.answer.then(ended)
+
+    def _forget_old(self) -> None:
+        """Forget the oldest chats beyond the limits, and the answers that no repeat gets any more."""
+        if len(self._ended) > MAX_ENDED:
+            self._unstored.pop(self._ended.popitem(last=False)[0], None)
+        while self._unstored:
+            oldest = next(iter(self._unstored))
+            if len(self._unstored) <= MAX_UNSTORED and self._ended[oldest].at >= self._clock() - JUST_ENDED_MS:
+                return
+            del self._unstored[oldest]
+
+
+def _unstored(chat: Chat, sent: ChatSent) -> UnstoredAnswer:
+    """Return an answer, without what was said, and the memories whose words it may repeat."""
+    read = () if sent.outcome is None else sent.outcome.positions
+    positions = {*[memory.position for memory in chat.memories], *read}
+    return UnstoredAnswer(sent._replace(message=sent.message._replace(content="")), tuple(positions))

@@ -136,11 +136,25 @@ class MemoriesNeeded(NamedTuple):
     links: LinksKnown | None = None
 
 
+class UnstoredAnswer(NamedTuple):
+    """An answer without a conversation, its message without text.
+
+    It is not repeated once a memory at one of the `positions` is censored.
+    """
+
+    sent: ChatSent
+    positions: tuple[int, ...]
+
+
 class RanBefore(NamedTuple):
-    """The chat's key has a run, which ended just now: the user's message, and whether the request is another one."""
+    """The chat's key has a run, which ended just now: the user's message, and whether the request is another one.
+
+    `unstored` is its answer, if the store has none.
+    """
 
     message_id: str
     other_request: bool = False
+    unstored: UnstoredAnswer | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from actors.agents.messages import (
     NoSuchConversation,
     RanBefore,
     SendChat,
+    UnstoredAnswer,
     no_such_conversation,
     nothing_said,
 )
@@ -34,6 +35,7 @@ from actors.errors import InternalError, NotFound, StateConflict
 from actors.ids import new_number
 from persistence import conversations, run_keys
 from persistence.conversations import ConversationRow
+from persistence.memories import at_positions
 from persistence.run_keys import KeyedRun
 
 CHAT_TIMEOUT_S = 300.0
@@ -156,11 +158,19 @@ async def _said(
     assert key is not None  # else nothing has run before
     if sent.other_request:
         raise _other_request()
+    if sent.unstored is not None and await _may_be_told(call, sent.unstored):
+        return _talked(sent.unstored.sent, ())
     found = await call.core.store.fetch(run_keys.of_key(key.digest, call.core.clock() - saying.key_ms))
     if not found:  # the run is forgotten, or too old for this door
         anew = saying._replace(key=replace(key, latest=True))
         return await _said(call, agent_id, anew, place, resumes)
     return await _again(call, agent_id, saying, key, found[0])
+
+
+async def _may_be_told(call: Call, answer: UnstoredAnswer) -> bool:
+    """Return whether no memory is censored whose words an answer may repeat."""
+    positions = answer.positions
+    return not positions or len(await call.core.store.fetch(at_positions(positions))) == len(positions)
 
 
 async def _again(call: Call, agent_id: str, saying: Saying, key: RunKey, known: KeyedRun) -> Talked:

@@ -35,7 +35,7 @@ def saying_of(request: RouteCall) -> Saying:
         matches=named is None and not asked.once,
         scope=asked.scope,
         once=asked.once,
-        key=None if asked.once else run_key(request.call, request.received),
+        key=run_key(request.call, request.received),
         key_ms=REPEAT_MS,
         options=asked.options,
     )

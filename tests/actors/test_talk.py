@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from actors.agents.conversation_messages import EraseConversation
+from actors.agents.keyed_runs import JUST_ENDED_MS, MAX_UNSTORED
 from actors.agents.messages import ReadAgent, SendChat, SetOnline
 from actors.calls.call import Call
 from actors.commands.conversations import forked
@@ -329,6 +330,23 @@ async def test_a_run_that_failed_goes_on_with_its_message(scripted: Room, tmp_pa
     assert between.reply.content == "between"
     texts = await scripted.texts(again.conversation)
     assert [text for _, text in texts] == [said, "say:between", "between", "done"]
+
+
+async def test_an_answer_without_a_conversation_is_repeated_for_ten_minutes(room: Room, clock: MovableClock):
+    first = await room.say("Where is the Moon?", once=True, key=KEY)
+    clock.now += JUST_ENDED_MS
+    again = await room.say("Where is the Moon?", once=True, key=KEY)
+    assert (again.run, again.reply, again.conversation) == (first.run, first.reply, None)
+    clock.now += 1
+    assert (await room.say("Where is the Moon?", once=True, key=KEY)).run != first.run
+    assert await room.conversations() == 0
+
+
+async def test_only_the_newest_answers_without_a_conversation_are_repeated(room: Room):
+    keys = [RunKey(key_digest("usr", str(at)), "print") for at in range(MAX_UNSTORED + 1)]
+    said = [(await room.say("Where is the Moon?", once=True, key=key)).run for key in keys]
+    assert (await room.say("Where is the Moon?", once=True, key=keys[1])).run == said[1]
+    assert (await room.say("Where is the Moon?", once=True, key=keys[0])).run != said[0]
 
 
 async def test_keys_are_forgotten_after_a_day(room: Room, clock: MovableClock):

@@ -1,5 +1,6 @@
 """Requests that the official client repeats, because it got no answer."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -136,10 +137,54 @@ async def test_a_try_beyond_the_quota_is_carried_out_anew(openai: AsyncOpenAI, u
     assert await count_of(user, agent) == 4
 
 
-async def test_what_is_not_stored_is_said_again(openai: AsyncOpenAI, user: Client, agent: str):
-    async def said(headers: dict[str, str]) -> str:
-        answer = await openai.chat.completions.create(model=f"{agent}:once", messages=ASKED, extra_headers=headers)
-        return answer.id
+@pytest.mark.parametrize("path", ["chat/completions", "responses"])
+@pytest.mark.parametrize("stored", [{"model": "{}:once"}, {"model": "{}", "store": False}])
+async def test_a_repeat_gets_what_is_not_stored_too(user: Client, agent: str, path: str, stored: dict[str, Any]):
+    body = {"messages": ASKED, "input": "How far is the Moon?"} | stored | {"model": stored["model"].format(agent)}
 
-    assert await said(FIRST) != await said(REPEAT)
+    async def said(headers: dict[str, str]) -> Any:
+        answer = await user.request("POST", f"/v1/{path}", json=body, headers=headers)
+        assert (answer.http, "X-Conversation-Id" in answer.headers) == (200, False)
+        return answer.body
+
+    first, again, new = await said(FIRST), await said(REPEAT), await said(FIRST)
+    assert first == again
+    assert "384,400 km" in str(first)
+    assert new["id"] != first["id"]
+    assert (await said(REPEAT))["id"] == new["id"]
     assert await count_of(user, agent) == 0
+
+
+async def test_a_repeat_joins_what_is_not_stored(scripted_user: Client, unique: str, gate: Gate):
+    agent = f"{unique}-agent"
+    await scripted_user.agent(agent)
+    body = {"model": f"{agent}:once", "input": f"say:Hello wait:{gate} say:World", "stream": True}
+
+    async def said(headers: dict[str, str]) -> str:
+        return (await scripted_user.request("POST", "/v1/responses", json=body, headers=headers)).body
+
+    first = asyncio.create_task(said(FIRST))
+    await gate.reached()
+    second = asyncio.create_task(said(REPEAT))
+    third = asyncio.create_task(said({"x-stainless-retry-count": "2"}))
+    gate.open()
+    ends = {events.strip().splitlines()[-3] for events in await asyncio.gather(first, second, third)}
+    assert [end for end in ends if "HelloWorld" in end] == list(ends)
+    assert len({end.partition('"id":')[2][:40] for end in ends}) == 1
+
+
+async def test_what_is_not_stored_is_not_repeated_once_a_memory_in_it_is_censored(user: Client, unique: str):
+    agent, bank = f"{unique}-agent", f"{unique}-bank"
+    await user.agent(agent)
+    (await user.command("MB_Create", vx={"name": bank})).ok()
+    (await user.command("MB_Load", target={"bank": bank}, vx={"name": "moon"}, content="The Moon is 1 km away.")).ok()
+    body = {"model": f"{agent}:once", "messages": ASKED}
+
+    async def said(headers: dict[str, str]) -> Any:
+        return (await user.request("POST", "/v1/chat/completions", json=body, headers=headers)).body
+
+    first = await said(FIRST)
+    assert "1 km" in str(first)
+    assert await said(REPEAT) == first
+    (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "moon"})).ok()
+    assert "1 km" not in str(await said(REPEAT))
