@@ -129,7 +129,7 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     gateway = GatewayRoutes(exchange, internal_auth, live)
     app.blueprint(gateway.blueprint(served))
     app.ctx.fast_routes = FastRoutes(exchange, gateway, served)
-    mcp = McpServer(exchange, bus, (options.host,), options.version)
+    mcp = McpServer(exchange, bus, (options.host,), options.version, public_url)
     if core.cluster is not None:
         from routes.forwarding.mcp_sessions import share_sessions  # noqa: PLC0415
         from routes.forwarding.serving import forward  # noqa: PLC0415 - a single node needs nothing of it

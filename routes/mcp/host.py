@@ -101,14 +101,16 @@ class McpHost:
             fresh = CacheHint(_LISTS_ARE_FRESH_MS, "public")
 
             async def list_tools(
-                context: "ServerRequestContext[Any]", _: "PaginatedRequestParams | None"
+                context: "ServerRequestContext[Any]", params: "PaginatedRequestParams | None"
             ) -> "ListToolsResult":
+                _require_first_page(context, params)
                 groups = _message_of(context).groups
                 return ListToolsResult(tools=[tool for tool in tools if is_offered(tool.name, groups)])
 
             async def list_templates(
-                _: "ServerRequestContext[Any]", __: "PaginatedRequestParams | None"
+                context: "ServerRequestContext[Any]", params: "PaginatedRequestParams | None"
             ) -> "ListResourceTemplatesResult":
+                _require_first_page(context, params)
                 return templates
 
             class ListsThatChange(Server[Any]):
@@ -236,10 +238,20 @@ async def _list_prompts(
     context: "ServerRequestContext[Any]", params: "PaginatedRequestParams | None"
 ) -> "ListPromptsResult":
     asked = _message_of(context)
+    _require_first_page(context, params)
     with refusing(asked, context.protocol_version):
-        if params and params.cursor:
-            raise InvalidField("Invalid value of cursor: the list of prompts has one page.")
         return await list_prompts(asked.call)
+
+
+def _require_first_page(context: "ServerRequestContext[Any]", params: "PaginatedRequestParams | None") -> None:
+    """Refuse a cursor for a list that has one page.
+
+    Raises:
+        MCPError: there is one.
+    """
+    with refusing(_message_of(context), context.protocol_version):
+        if params is not None and params.cursor:
+            raise InvalidField("Invalid value of cursor: this list has one page; leave the cursor out.")
 
 
 async def _get_prompt(context: "ServerRequestContext[Any]", params: "GetPromptRequestParams") -> "GetPromptResult":

@@ -42,9 +42,12 @@ _NOT_PASSED_ON = ("accept", "last-event-id", "content-type")
 class McpServer:
     """Serves POST /mcp."""
 
-    def __init__(self, exchange: Exchange, bus: CommandBus, hosts: Sequence[str], version: str) -> None:
+    def __init__(
+        self, exchange: Exchange, bus: CommandBus, hosts: Sequence[str], version: str, public_url: str | None
+    ) -> None:
         self._exchange = exchange
         self._hosts = frozenset((*LOCAL_HOSTS, *hosts))
+        self._public_origin = None if public_url is None else "/".join(public_url.split("/", 3)[:3]).lower()
         self.sessions = McpSessions(exchange.core)
         self._host = McpHost(bus, self.sessions, exchange.max_body_bytes, version)
 
@@ -118,7 +121,7 @@ class McpServer:
             NotPermitted: the request comes from a page of another origin.
         """
         origin = headers.get("origin")
-        if origin is None:
+        if origin is None or origin == self._public_origin:
             return
         with suppress(ValueError):
             parts = urlsplit(origin)

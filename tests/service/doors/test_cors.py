@@ -94,6 +94,14 @@ async def test_headers_asked_for_that_are_no_names_are_not_repeated(client: Clie
     assert "Access-Control-Allow-Headers" not in answer.headers
 
 
+async def test_a_page_at_the_set_url_is_the_gateway_s_own_for_mcp(client: Client):
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    accept = {"Accept": "application/json, text/event-stream"}
+    for origin, status in (("https://parley.example.org", 200), ("http://parley.example.org", 403), (PAGE, 403)):
+        answer = await client.request("POST", "/mcp", json=ping, headers=accept | {"Origin": origin})
+        assert answer.http == status, answer.body
+
+
 async def test_the_set_url_is_the_gateway_s_whatever_the_request_says(client: Client):
     sent = {"Host": "elsewhere.example", "X-Forwarded-Host": "evil.example"}
     answer = await client.request("GET", "/echo/x/look", headers=sent)

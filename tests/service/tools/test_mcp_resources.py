@@ -320,6 +320,9 @@ async def test_wrong_cursors_are_refused(owner: Client, client: Connecting, uniq
     for cursor in ("nonsense", "WyJiYW5rIl0=", "é", "W10="):
         with pytest.raises(MCPError) as refused:
             await client.list_resources(cursor=cursor)
+        for listing in (client.list_tools, client.list_resource_templates, client.list_prompts):
+            with pytest.raises(MCPError, match="cursor"):
+                await listing(cursor=cursor, cache_mode="bypass")
         assert refused.value.code == -32602
     with pytest.raises(MCPError) as refused:
         await client.read_resource(f"parley://bank/{unique}-bank?cursor=-1")
