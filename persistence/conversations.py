@@ -217,6 +217,13 @@ def place_bound_to(user_id: str, agent_id: str, name: str) -> Query[tuple[int, b
     )
 
 
+INNER_NAME = "ag-ui cnv_"
+"""The beginning of names that no client has given: those of AG-UI's threads whose id is a conversation's.
+
+Such a thread has a name only since it goes on in a fork of that conversation.
+"""
+
+
 def bind(user_id: str, agent_id: str, name: str, conversation_id: int) -> Write:
     """Bind a client's own id to a conversation, from now on; refused as `FOREIGN_KEY` when that is gone."""
     return Write(

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from persistence.conversations import MessageRow
+from persistence.conversations import INNER_NAME, MessageRow
 from persistence.store import Params, Query
 
 
@@ -47,7 +47,9 @@ WITH_REPLY = """
 """
 """Joins the reply to the user's message `said`."""
 
-BOUND_NAME = "(SELECT max(name) FROM bindings WHERE bindings.conversation_id = conversations.id)"
+_OF_CLIENTS = f"substr(name, 1, {len(INNER_NAME)}) <> '{INNER_NAME}'"
+
+BOUND_NAME = f"(SELECT max(name) FROM bindings WHERE bindings.conversation_id = conversations.id AND {_OF_CLIENTS})"
 """A client's own id of a conversation."""
 
 _RUNS = f"""
@@ -90,7 +92,7 @@ def count(chosen: Chosen) -> Query[int]:
 def bound_name(conversation_id: int) -> Query[str]:
     """Find a client's own id of a conversation."""
     return Query(
-        "SELECT max(name) FROM bindings WHERE conversation_id = ? HAVING max(name) IS NOT NULL",
+        f"SELECT max(name) FROM bindings WHERE conversation_id = ? AND {_OF_CLIENTS} HAVING max(name) IS NOT NULL",
         (conversation_id,),
         lambda row: row[0],
     )

@@ -2,7 +2,7 @@
 
 import re
 from functools import cache
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic_core import ErrorDetails
@@ -134,18 +134,36 @@ def _members_of(model: type[Body]) -> Members:
     return members_of(model)
 
 
-def refusal_of(error: ValidationError) -> InvalidField | MissingField:
-    """Make the error for a body: it names up to ten wrong members, or else one that is missing."""
+def refusal_of(error: ValidationError, sent: object = None) -> InvalidField | MissingField:
+    """Make the error for a body: it names up to ten wrong members, or else one that is missing.
+
+    A body that was validated by a union's kinds is `sent` along, because pydantic's paths name these kinds, too.
+    """
     missing, problems = _parted(error)
     if not problems:
-        path = ".".join(str(part) for part in missing[0]["loc"])
+        path = ".".join(_path(missing[0], sent))
         return MissingField(f"missing {path} field: send a value as `{path}`.")
     named = [
-        f"{'.'.join(str(part) for part in problem['loc']) or 'the body'}: {_plain(problem['type'], problem['msg'])}"
+        f"{'.'.join(_path(problem, sent)) or 'the body'}: {_plain(problem['type'], problem['msg'])}"
         for problem in problems[:MAX_ERRORS]
     ]
     more = len(problems) - MAX_ERRORS
     return InvalidField("Invalid value of " + "; ".join(named) + (f"; and {more} more" if more > 0 else "") + ".")
+
+
+def _path(problem: ErrorDetails, sent: object) -> list[str]:
+    """Return the path of a wrong member, without steps that the body doesn't have but for a missing member's last."""
+    if sent is None:
+        return [str(step) for step in problem["loc"]]
+    path: list[str] = []
+    at: Any = sent
+    for place, step in enumerate(problem["loc"]):
+        is_there = isinstance(step, int) if isinstance(at, list) else isinstance(at, dict) and step in at
+        if is_there:
+            at = cast(Any, at)[step]
+        if is_there or (problem["type"] == "missing" and place == len(problem["loc"]) - 1):
+            path.append(str(step))
+    return path
 
 
 def _parted(error: ValidationError) -> tuple[list[ErrorDetails], list[ErrorDetails]]:

@@ -24,6 +24,7 @@ from actors.errors import (
     StorageUnavailable,
     TooManyAttempts,
     UnknownService,
+    UserSuspended,
     WrongMediaType,
     WrongMethod,
 )
@@ -119,6 +120,7 @@ MEANINGS: Mapping[type[ServiceError], Meaning] = {
     NoCredential: Meaning(GATEWAY, 401, "UNAUTHENTICATED", "UNAUTHENTICATED", outside=True),
     InvalidCredential: Meaning(GATEWAY, 401, "UNAUTHENTICATED", "UNAUTHENTICATED", outside=True),
     NotPermitted: Meaning(GATEWAY, 403, "PERMISSION_DENIED", "PERMISSION_DENIED", outside=True),
+    UserSuspended: Meaning(GATEWAY, 403, "PERMISSION_DENIED", "PERMISSION_DENIED", outside=True),
     NeedsPlan: Meaning(GATEWAY, 403, "PERMISSION_DENIED", "PERMISSION_DENIED", outside=True),
     QuotaExceeded: Meaning(GATEWAY, 429, "RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED", outside=True),
     TooManyAttempts: Meaning(GATEWAY, 429, "RESOURCE_EXHAUSTED", "RATE_LIMITED", outside=True),

@@ -12,21 +12,19 @@ Id = str | int | float | None
 
 
 class Request(NamedTuple):
-    """A request; `params` is empty if it has none."""
+    """A request; `params` are as they were sent."""
 
     id: Id
     method: str
-    params: dict[str, Any]
+    params: Any
 
 
-def request_of(body: bytes, methods: frozenset[str]) -> Request:
+def request_of(body: bytes) -> Request:
     """Read a request.
 
     Raises:
         MalformedBody: the body is no JSON, or too deep.
         InvalidRequest: it is no request of JSON-RPC 2.0, a batch, or a notification, which A2A doesn't have.
-        MethodNotFound: it names none of the methods.
-        InvalidParams: `params` is no object.
     """
     sent = json_value(body)
     if not isinstance(sent, dict):
@@ -37,12 +35,22 @@ def request_of(body: bytes, methods: frozenset[str]) -> Request:
         raise InvalidRequest('A request has "jsonrpc": "2.0" and a method.')
     if "id" not in members or not _is_id(members["id"]):
         raise InvalidRequest("A request has an id, a string or a number.")
-    if method not in methods:
-        raise MethodNotFound(f"There is no method {method[:64]!r}; the methods are {', '.join(sorted(methods))}.")
-    params = members.get("params")
+    return Request(members["id"], method, members.get("params"))
+
+
+def params_of(sent: Request, methods: frozenset[str]) -> dict[str, Any]:
+    """Return the parameters of a request to one of these methods; they are empty if it has none.
+
+    Raises:
+        MethodNotFound: it names none of the methods.
+        InvalidParams: `params` is no object.
+    """
+    if sent.method not in methods:
+        raise MethodNotFound(f"There is no method {sent.method[:64]!r}; the methods are {', '.join(sorted(methods))}.")
+    params = sent.params
     if params is not None and not isinstance(params, dict):
         raise InvalidParams("params", "must be an object")
-    return Request(members["id"], method, cast(dict[str, Any], params or {}))
+    return cast(dict[str, Any], params or {})
 
 
 def _is_id(value: object) -> bool:

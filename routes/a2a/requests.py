@@ -144,7 +144,7 @@ def _text_part(sent: Any, path: str) -> str:
     if not isinstance(sent, dict):
         raise InvalidParams(path, "must be an object")
     part = cast(Members, sent)
-    if any(member(part, kind) is not None for kind in ("raw", "url")) or "data" in part:
+    if any(member(part, kind) is not None for kind in ("raw", "url", "file")) or "data" in part:  # `file` is 0.3's
         raise ContentTypeNotSupported(f"{path} is not text; this agent takes text parts only.")
     media_type = text_at(part, "mediaType", f"{path}.")
     if media_type is not None and not media_type.lower().startswith("text/"):

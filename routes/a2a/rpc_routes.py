@@ -3,6 +3,7 @@
 from functools import partial
 from typing import Any
 
+from actors.calls.admission import require_service_in_scope
 from actors.calls.targets import agent_named
 from routes.a2a import jsonrpc
 from routes.a2a.asked import STREAMED, Asked
@@ -43,21 +44,25 @@ _EXAMPLE = {
 
 
 def version_of(received: Received) -> str | None:
-    """Return the version of the protocol that a request names, in a header or in its query."""
-    return received.header("a2a-version") or received.args.get("A2A-Version")
+    """Return the version of the protocol that a request names, in a header or in its query (section 3.2.6)."""
+    sent = received.header("a2a-version")
+    return sent or next((value for name, value in received.args.items() if name.lower() == "a2a-version"), None)
 
 
 async def call_agent(request: RouteCall) -> RouteReply:
     """Carry out one request of JSON-RPC."""
     received = request.received
     require_json(received.header("content-type"))
-    sent = jsonrpc.request_of(received.body, METHODS)
-    require_version(version_of(received))
+    sent = jsonrpc.request_of(received.body)
+    require_version(version_of(received))  # before the method, because other versions have other methods
+    params = jsonrpc.params_of(sent, METHODS)
     operation = OPERATIONS[sent.method]
+    request.call.mutates = operation.mutates
+    require_service_in_scope(request.call)
     if not operation.mutates:
         request.call.waive_receipt()
     agent = (await agent_named(request.call, request.params["agent"])).row
-    result = await operation.run(Asked(request, agent, sent.params, partial(_event, sent.id)))
+    result = await operation.run(Asked(request, agent, params, partial(_event, sent.id)))
     return RouteReply() if result is STREAMED else RouteReply(jsonrpc.result(sent.id, result))
 
 
@@ -84,5 +89,6 @@ ROUTES = (
         door=JSON_RPC,
         streams=True,
         repeatable=True,
+        may_only_read=True,
     ),
 )

@@ -57,7 +57,7 @@ def read(received: Received) -> Asked:
     try:
         sent = RunAgentInput.model_validate(body)
     except ValidationError as error:
-        raise refusal_of(error) from None
+        raise refusal_of(error, body) from None
     for name, id in (("threadId", sent.thread_id), ("runId", sent.run_id)):
         if not _ID.fullmatch(id):
             raise InvalidField(f"Invalid value of {name}: send 1 to 200 visible characters.")

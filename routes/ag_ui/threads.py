@@ -71,7 +71,7 @@ async def saying_of(call: Call, agent: AgentRow, asked: Asked, name: str) -> Asy
     options = EngineOptions(instructions=asked.instructions) if asked.instructions else None
     saying = Saying(asked.text, earlier=asked.earlier, key=key, options=options)
     stored = await _stored(call, agent_id, asked.message_id, name)
-    bound_as = f"ag-ui {thread}" if thread.startswith("cnv_") else thread  # no client's own id has a space
+    bound_as = f"ag-ui {thread}" if thread.startswith("cnv_") else thread  # see conversations.INNER_NAME
     # A run is looked for after its message, because both are stored as one unit.
     if stored is not None and not await fetch(run_keys.of_key(digest, call.core.clock() - KEY_MS)):
         require_answering(agent)  # before the work on a fork that nothing would be said in

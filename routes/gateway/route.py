@@ -121,6 +121,8 @@ class Route:
         endless: True for a streamed read without end. It runs at the node of its connection, and the quota doesn't
             count one that is taken up again with Last-Event-ID.
         repeats: True if its query parameters may be repeated; their values are joined by commas.
+        may_only_read: True for a change that some bodies don't ask for; its handler checks an API key's scopes again,
+            with `Call.mutates` as the body says.
         service: the service as which it counts for the scopes of an API key; by default a door's route counts as
             AP_Chat, and others as none.
     """
@@ -153,6 +155,7 @@ class Route:
     repeatable: bool = False
     endless: bool = False
     repeats: bool = False
+    may_only_read: bool = False
     service: str = GATEWAY_ROUTE
 
     @property

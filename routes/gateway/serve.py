@@ -1,6 +1,6 @@
 """Serves gateway routes from their tables: credential, quota, checks, handler, one shape of errors."""
 
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from inspect import iscoroutine
@@ -124,7 +124,7 @@ class GatewayRoutes:
         self, arrival: Arrival, route: Route, params: dict[str, str], call: Call
     ) -> tuple[int, HttpAnswer]:
         """Run the checks in the order of the contract, then the handler."""
-        call.counts_as, call.mutates = route.counts_as, route.mutates
+        call.counts_as, call.mutates = route.counts_as, route.mutates and not route.may_only_read
         if route.entrance == "internal":
             self._internal_auth.check(arrival.header)
         elif route.entrance == "operator":
@@ -305,11 +305,17 @@ def refused_by(
 
 
 def refused_below(
-    doors: Iterable[Door], path: str, request_id: str, error: ServiceError, extra: dict[str, str]
+    doors: Iterable[Door],
+    path: str,
+    header: Callable[[str], str | None],
+    request_id: str,
+    error: ServiceError,
+    extra: dict[str, str],
 ) -> HttpAnswer | None:
     """Return the answer to an error of a path that no route serves, if a door serves others beside it."""
     door = door_of(path, doors)
-    return door and refused_by(door, request_id, error, extra=extra)
+    media_type = door and door.media_type and door.media_type(header)
+    return door and refused_by(door, request_id, error, extra=extra, media_type=media_type)
 
 
 def _of_door(reply: RouteReply) -> HttpAnswer:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from functools import partial
 
 from sanic import HTTPResponse, Request, handlers
 from sanic.exceptions import (
@@ -18,12 +19,13 @@ from actors import errors
 from actors.runtime.durable import may_be_stored
 from persistence.store import InDoubt, StoreUnavailable
 from routes.http.answers import HttpAnswer, bus_error, error_answer, request_id_of
+from routes.http.bodies import whole_header
 
 log = logging.getLogger("parley.http")
 
 
-DoorAnswer = Callable[[str, str, errors.ServiceError, dict[str, str]], HttpAnswer | None]
-"""Writes an error in the shape of the door that a path belongs to; None if it belongs to none."""
+DoorAnswer = Callable[[str, Callable[[str], str | None], str, errors.ServiceError, dict[str, str]], HttpAnswer | None]
+"""Writes an error in the shape of the door that a path belongs to, from the request's headers; None for no door."""
 
 
 class ErrorHandler(handlers.ErrorHandler):
@@ -43,7 +45,7 @@ class ErrorHandler(handlers.ErrorHandler):
         if request.path.startswith(self._bus_prefix):
             return bus_error(request_id_of(request), None, error, extra=extra).response()
         request_id = request_id_of(request)
-        of_door = self._door_answer(request.path, request_id, error, extra)
+        of_door = self._door_answer(request.path, partial(whole_header, request), request_id, error, extra)
         return (of_door or error_answer(request_id, error, extra)).response()
 
 

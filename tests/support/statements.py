@@ -388,6 +388,7 @@ TALK = (
     call(conversations.bind, "usr_1", "agt_1", "thread", 3),
     call(conversations.bind, "usr_1", "agt_1", "thread", 4),
     call(conversations.bind, "usr_1", "agt_1", "other", 9),
+    call(conversations.bind, "usr_1", "agt_1", "ag-ui cnv_1", 4),
     call(conversations.bound_to, "usr_1", "agt_1", "thread"),
     call(conversations.bound_to, "usr_2", "agt_1", "thread"),
     call(conversations.place_bound_to, "usr_1", "agt_1", "thread"),

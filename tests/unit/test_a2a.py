@@ -11,7 +11,7 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from actors import errors as service_errors
 from actors.commands.tasks import TaskView
 from actors.engines.message import Source, Utterance
-from actors.errors import MalformedBody, NoCredential, QuotaExceeded, ServiceError
+from actors.errors import MalformedBody, NoCredential, QuotaExceeded, ServiceError, UserSuspended
 from actors.webhooks.push import PushTarget, TaskEnd
 from persistence.agents import AgentRow
 from routes.a2a import cards, errors, jsonrpc, requests, tasks
@@ -76,6 +76,8 @@ def test_an_invalid_parameter_is_named_in_both_bindings():
 def test_refusals_of_the_gateway_keep_their_http_status_in_json_rpc():
     assert jsonrpc.http_status(NoCredential("?")) == 401
     assert jsonrpc.http_status(QuotaExceeded("?")) == 429
+    assert jsonrpc.http_status(UserSuspended("?")) == 403
+    assert errors.http_error(UserSuspended("?"))["error"]["code"] == 403
     assert jsonrpc.http_status(errors.TaskNotFound("?")) == 200
 
 
@@ -278,7 +280,7 @@ METHODS = frozenset({"GetTask"})
 )
 def test_a_malformed_request_has_its_code_and_its_id_if_that_can_be_read(body: bytes, code: int, id: jsonrpc.Id):
     with pytest.raises(ServiceError) as refused:
-        jsonrpc.request_of(body, METHODS)
+        jsonrpc.params_of(jsonrpc.request_of(body), METHODS)
     answer = jsonrpc.failure(jsonrpc.id_of(body), refused.value)
     assert (answer["error"]["code"], answer["id"]) == (code, id)
     assert isinstance(refused.value, MalformedBody) is (code in (-32700, -32600))
@@ -286,4 +288,5 @@ def test_a_malformed_request_has_its_code_and_its_id_if_that_can_be_read(body: b
 
 def test_a_request_without_parameters_has_none():
     body = orjson.dumps({"jsonrpc": "2.0", "id": 0, "method": "GetTask"})
-    assert jsonrpc.request_of(body, METHODS) == (0, "GetTask", {})
+    sent = jsonrpc.request_of(body)
+    assert (sent.id, sent.method, jsonrpc.params_of(sent, METHODS)) == (0, "GetTask", {})

@@ -80,8 +80,16 @@ async def test_other_versions_are_refused_in_both_bindings(raw: Raw):
         for method, path, sent in (("POST", "/message:send", message()), ("GET", "/tasks", None)):
             refused = await raw.user.request(method, raw.path + path, json=sent, headers=headers)
             assert (refused.http, reason(refused)) == (400, "VERSION_NOT_SUPPORTED")
-    named = await raw.user.request("GET", f"{raw.path}/tasks?A2A-Version=1.0")
-    assert (named.http, named.body["totalSize"]) == (200, 0)
+    for name in ("A2A-Version", "a2a-version"):
+        named = await raw.user.request("GET", f"{raw.path}/tasks?{name}=1.0")
+        assert (named.http, named.body["totalSize"]) == (200, 0)
+
+
+async def test_a_method_of_another_version_is_refused_for_the_version(raw: Raw):
+    body = {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": message()}
+    refused = await raw.user.request("POST", raw.path, json=body)
+    assert refused.body["error"]["code"] == -32009
+    assert (await raw.rpc("message/send", message())).body["error"]["code"] == -32601
 
 
 async def test_http_json_answers_in_the_type_that_the_request_names(raw: Raw):
@@ -98,6 +106,8 @@ async def test_http_json_answers_in_the_type_that_the_request_names(raw: Raw):
         assert (refused.http, refused.headers["Content-Type"]) == (404, expected)
         body = orjson.loads(refused.body) if isinstance(refused.body, str) else refused.body
         assert body["error"]["status"] == "NOT_FOUND"
+        for method, path in (("GET", "/nothing/there"), ("PUT", "/tasks")):
+            assert (await raw.rest(method, path, **headers)).headers["Content-Type"] == expected
 
 
 async def test_a_body_of_another_type_is_415(raw: Raw):
@@ -108,7 +118,12 @@ async def test_a_body_of_another_type_is_415(raw: Raw):
 
 
 async def test_parts_that_are_no_text_are_refused(raw: Raw):
-    for part in ({"raw": "eA==", "mediaType": "image/png"}, {"url": "https://x.example/"}, {"data": {"a": 1}}):
+    for part in (
+        {"raw": "eA==", "mediaType": "image/png"},
+        {"url": "https://x.example/"},
+        {"data": {"a": 1}},
+        {"kind": "file", "file": {"uri": "https://x.example/"}},  # as in version 0.3
+    ):
         refused = await raw.rpc("SendMessage", message(parts=[{"text": "Look:"}, part]))
         assert (refused.http, refused.body["error"]["code"]) == (200, -32005)
         refused = await raw.rest("POST", "/message:send", message(parts=[part]))

@@ -43,6 +43,23 @@ async def test_a_message_in_a_new_run_is_answered_in_a_fork_to_which_the_thread_
     assert set(await conversations(user, agent)) == {before, fork}
 
 
+async def test_a_fork_of_a_thread_with_a_conversation_s_id_is_known_elsewhere_by_its_own_id(
+    scripted_user: Client, agent: str
+):
+    user, message = scripted_user, user_says("say:One")
+    before = (await run(user, agent, run_input(message))).headers["X-Conversation-Id"]
+    first = (await history(user, before))[0]
+    fork = (await run(user, agent, run_input(message | {"id": first["id"]}, thread=before))).headers[
+        "X-Conversation-Id"
+    ]
+    assert fork != before
+    version = {"A2A-Version": "1.0"}
+    tasks = (await user.request("GET", f"/a2a/{agent}/tasks", headers=version)).body["tasks"]
+    assert tasks[0]["contextId"] == fork
+    task = await user.request("GET", f"/a2a/{agent}/tasks/{tasks[0]['id']}", headers=version)
+    assert task.body["contextId"] == fork
+
+
 async def test_the_first_message_is_answered_in_a_conversation_of_its_own(scripted_user: Client, agent: str):
     message = user_says("say:One")
     answers = [await run(scripted_user, agent, run_input(message, thread="t")) for _ in range(3)]

@@ -90,6 +90,27 @@ async def test_a_key_that_only_reads(cast: Cast):
     assert (await key.request("GET", "/v1/models")).http == 200
 
 
+async def test_a_key_that_only_reads_reads_by_both_bindings_of_a2a(cast: Cast):
+    key, path, version = await key_of(cast.user, read_only=True), f"/a2a/{cast.agent}", {"A2A-Version": "1.0"}
+    message = {"message": {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "Hi"}]}}
+    for method, params, is_refused in (
+        ("ListTasks", {}, False),
+        ("GetExtendedAgentCard", {}, False),
+        ("GetTask", {"id": "run_none"}, False),
+        ("SendMessage", message, True),
+        ("SendStreamingMessage", message, True),
+        ("CancelTask", {"id": "run_none"}, True),
+    ):
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = await key.request("POST", path, json=body, headers=version)
+        assert answer.http == (403 if is_refused else 200), answer.body
+    assert (await key.request("GET", f"{path}/tasks", headers=version)).body["totalSize"] == 0
+    assert (await key.request("POST", f"{path}/message:send", json=message, headers=version)).http == 403
+    other = await key_of(cast.user, services=["AP_List"], read_only=True)
+    body = {"jsonrpc": "2.0", "id": 1, "method": "ListTasks"}
+    assert (await other.request("POST", path, json=body, headers=version)).http == 403
+
+
 # routes
 
 OF_MEMBERS = [route for route in ROUTES if route.entrance == "member"]
