@@ -1,11 +1,15 @@
 """The keys under which clients ask for a run again: repeats of a request, and ids that they give to their messages."""
 
+import json
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from persistence.store import Query, Write
 
 _ALWAYS = 2**62
 """A time after that of every run."""
+_SHOWN = "shown "
+"""Begins the keys under which clients' own ids are kept; no digest has a space."""
 
 
 class KeyedRun(NamedTuple):
@@ -35,6 +39,20 @@ _REMEMBER_MANY = (
 def name(digest: str, message_id: str, conversation_id: int) -> Write:
     """Note the message of a client's own id, as long as the conversation is stored."""
     return remember(digest, message_id, conversation_id, "", _ALWAYS)
+
+
+def show(client_id: str, message_id: str, conversation_id: int) -> Write:
+    """Note the client's own id of a message, as long as the conversation is stored."""
+    return remember(_SHOWN + message_id, message_id, conversation_id, client_id, _ALWAYS)
+
+
+def shown(message_ids: Sequence[str]) -> Query[tuple[str, str]]:
+    """Find the clients' own ids of messages: pairs of a message's id and the client's."""
+    return Query(
+        "SELECT message_id, fingerprint FROM run_keys WHERE digest IN @list_text(?)",
+        (json.dumps([_SHOWN + id for id in message_ids]),),
+        lambda row: (row[0], row[1]),
+    )
 
 
 def of_key(digest: str, since: int) -> Query[KeyedRun]:

@@ -25,7 +25,7 @@ class TaskView(NamedTuple):
     """A run with what a task shows of it.
 
     `number` is that of its conversation, and `context` the id that the client knows: its own one, if it has bound one.
-    `error` is the note of a failed run.
+    `error` is the note of a failed run, and `message_id` the client's own id of the message, if it had one.
     """
 
     id: str
@@ -35,6 +35,7 @@ class TaskView(NamedTuple):
     message: Utterance
     reply: Utterance | None = None
     error: str | None = None
+    message_id: str | None = None
 
     @property
     def ended(self) -> bool:
@@ -53,7 +54,9 @@ async def task_of(call: Call, agent_id: str, run_id: str) -> TaskView:
     if run.agent_id != agent_id or number is None:
         raise NotFound("There is no such task of yours with this agent.")
     context = await context_of(call, number, run.conversation)
-    return TaskView(run.id, number, context, run.state, run.message, run.reply, run.error and run.error.note)
+    error = run.error and run.error.note
+    ids = dict(await call.core.store.fetch(run_keys.shown([run.message.id])))
+    return TaskView(run.id, number, context, run.state, run.message, run.reply, error, ids.get(run.message.id))
 
 
 async def context_of(call: Call, number: int, conversation: str) -> str:
@@ -109,18 +112,18 @@ async def tasks_of(
     rows = await store.fetch(tasks.page(chosen, before, limit + 1))
     (total,) = await store.fetch(tasks.count(chosen))
     last = rows[limit - 1] if len(rows) > limit else None
-    views = [_view(row, agent_id) for row in rows[:limit]]
+    ids = dict(await store.fetch(run_keys.shown([row.message.id for row in rows[:limit]])))
+    views = [_view(row, agent_id, ids.get(row.message.id)) for row in rows[:limit]]
     return Page(views, total, last and (last.changed_at, last.message.id))
 
 
-def _view(row: TaskRow, agent_id: str) -> TaskView:
+def _view(row: TaskRow, agent_id: str, message_id: str | None) -> TaskView:
     context = row.name or conversation_id(row.conversation_id, agent_id)
     state: State = row.state  # pyright: ignore[reportAssignmentType] - the query makes no others
     reply = None if row.reply is None else from_row(row.reply)
     said = from_row(row.message)
-    return TaskView(
-        run_of(said.id), row.conversation_id, context, state, said, reply, CUT_OFF if state == "failed" else None
-    )
+    error = CUT_OFF if state == "failed" else None
+    return TaskView(run_of(said.id), row.conversation_id, context, state, said, reply, error, message_id)
 
 
 class Known(NamedTuple):

@@ -80,6 +80,8 @@ class Chat(NamedTuple):
         if key is not None:
             writes.append(run_keys.remember(key.digest, self.message_id, conversation.id, key.fingerprint, at))
             writes += [run_keys.name(name, self.message_id, conversation.id) for name in key.names]
+            if key.shown:
+                writes.append(run_keys.show(key.shown, self.message_id, conversation.id))
         if place is not None and place.binds is not None:
             writes.append(conversations.bind(conversation.user_id, conversation.agent_id, place.binds, conversation.id))
         return writes

@@ -55,9 +55,11 @@ class RunKey:
         fingerprint: of the request; another one under the same key is refused.
         latest: whether this is a first try, which runs even if the key has a run; it is the key's run from now on.
         names: digests of the client's own ids of the message, by which it is found as long as it is stored.
+        shown: the client's own id of the message, if the client is shown that again.
     """
 
     digest: str
     fingerprint: str
     latest: bool = False
     names: tuple[str, ...] = ()
+    shown: str = ""

@@ -87,7 +87,9 @@ class Sending:
         self._begun: asyncio.Future[RunBegun] = asyncio.get_running_loop().create_future()
         self._pieces = 0
         self._key = RunKey(
-            key_digest(asked.call.user.user_id, "a2a", asked.agent.id, sent.message_id), sent.fingerprint
+            key_digest(asked.call.user.user_id, "a2a", asked.agent.id, sent.message_id),
+            sent.fingerprint,
+            shown=sent.message_id,
         )
 
     async def repeated(self) -> TaskView | None:
@@ -161,7 +163,9 @@ class Sending:
         begun = self._begun.result()
         conversation = begun.conversation or ""
         context = self._sent.context_id or conversation
-        return TaskView(begun.run, number_of(conversation) or 0, context, "working", begun.message)
+        return TaskView(
+            begun.run, number_of(conversation) or 0, context, "working", begun.message, message_id=self._sent.message_id
+        )
 
     async def _ended(self, talked: Talked) -> TaskView:
         state = "cancelled" if talked.reply.mark == "cancelled" else "completed"

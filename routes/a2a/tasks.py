@@ -20,7 +20,7 @@ def task(view: TaskView, history_length: int | None = None, *, artifacts: bool =
     if artifacts and view.reply is not None:
         shown["artifacts"] = [artifact(view.reply.content, view.reply.sources)]
     if history_length != 0:
-        shown["history"] = [_message(view, view.message.id, "ROLE_USER", view.message.content)]
+        shown["history"] = [_message(view, view.message_id or view.message.id, "ROLE_USER", view.message.content)]
     return shown
 
 

@@ -91,6 +91,20 @@ async def test_a_message_sent_twice_is_one_task(talker: Talker, user: Client):
     assert len(history) == 2
 
 
+async def test_a_task_shows_its_message_under_the_client_s_own_id(talker: Talker, user: Client, unique: str):
+    task = await talker.say("Hello!", id="mine / 1")
+    read, again = await talker.task(task.id), await talker.say("Hello!", id="mine / 1")
+    (listed,) = (await talker.sdk.list_tasks(pb.ListTasksRequest())).tasks
+    async with talking(user, f"{unique}-agent", "JSONRPC", streaming=True) as streaming:
+        events = await streaming.events(said("Hello!", id="mine / 2"))
+    for shown, id in ((task, "mine / 1"), (read, "mine / 1"), (again, "mine / 1"), (listed, "mine / 1")):
+        assert [one.message_id for one in shown.history] == [id]
+    assert [one.message_id for one in events[0].task.history] == ["mine / 2"]
+    (await user.command("CV_Destroy", target={"conversation": task.context_id})).ok()
+    (left,) = (await talker.sdk.list_tasks(pb.ListTasksRequest())).tasks
+    assert [one.message_id for one in left.history] == ["mine / 2"]
+
+
 async def test_a_task_that_has_ended_takes_no_more(talker: Talker):
     task = await talker.say("Hello!")
     with pytest.raises(UnsupportedOperationError):
@@ -131,6 +145,7 @@ async def test_a_chat_on_the_bus_is_a_task_too(talker: Talker, user: Client):
     listed = (await talker.sdk.list_tasks(pb.ListTasksRequest(include_artifacts=True))).tasks
     assert [task.artifacts[0].parts[0].text for task in listed] == [said_there[1]["content"]]
     assert listed[0].context_id == said_there[0]["conversation"]
+    assert listed[0].history[0].message_id == said_there[0]["id"]
 
 
 async def test_the_extended_card_also_has_the_agent_s_profile(talker: Talker, user: Client, unique: str):
