@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from urllib.parse import unquote
 
 from sanic.exceptions import MethodNotAllowed, NotFound
 
@@ -36,7 +37,7 @@ def by_sanic_path(routes: Iterable[Route]) -> Mapping[tuple[str, str], Verbs]:
 
 
 def chosen(verbs: Verbs, method: str, params: dict[str, str]) -> tuple[Route, dict[str, str]]:
-    """Return the route of a request, and the parameters of its path.
+    """Return the route of a request, and the parameters of its path; a colon before a verb is not encoded.
 
     Raises:
         MethodNotAllowed: its verb exists with other methods.
@@ -52,12 +53,23 @@ def chosen(verbs: Verbs, method: str, params: dict[str, str]) -> tuple[Route, di
         elif colon and "" not in verbs.routes:
             raise NotFound
     if verb in verbs.routes:
-        return verbs.routes[verb], named
+        return verbs.routes[verb], {name: _decoded(value) for name, value in named.items()}
     allowed = verbs.methods.get(verb)
     if allowed is None:
         raise NotFound
     heads = ["HEAD"] if "GET" in allowed else []
     raise MethodNotAllowed("The verb is not there with this method.", method, sorted([*allowed, *heads]))
+
+
+def _decoded(segment: str) -> str:
+    """Return a segment of a path without percent-encoding (RFC 3986, 2.1); what stands for no text stays encoded."""
+    if "%" not in segment:
+        return segment
+    try:
+        text = unquote(segment, errors="strict")
+    except UnicodeDecodeError:
+        return segment
+    return segment if "\0" in text else text
 
 
 def takes(verbs: Verbs, method: str, params: dict[str, str]) -> bool:

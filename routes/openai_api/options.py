@@ -207,4 +207,5 @@ def _stops(body: Members) -> tuple[str, ...]:
     stops = cast(list[Any], sent)
     if len(stops) > MAX_STOPS:
         raise BadRequest(f"Invalid value of stop: send up to {MAX_STOPS}.", "stop")
-    return tuple([checked_text(stop, f"stop[{at}]", 500) for at, stop in enumerate(stops)])
+    texts = [checked_text(stop, f"stop[{at}]", 500) for at, stop in enumerate(stops)]
+    return tuple([text for text in texts if text])

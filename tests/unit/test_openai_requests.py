@@ -156,6 +156,11 @@ def test_a_stream_is_asked_for_with_or_without_usage() -> None:
     assert not chat(stream=True, stream_options={}).include_usage
 
 
+def test_a_blank_stop_counts_as_missing() -> None:
+    assert chat(stop=["", "END"]) == chat(stop="END")
+    assert chat(stop="") == chat()
+
+
 def test_a_response_repeats_members_of_its_request() -> None:
     asked = response(metadata={"a": "b"}, text={"verbosity": "low"}, temperature=0.5, tools=[FLAT], truncation="auto")
     tool = {"type": "function", "name": "look", "description": None, "parameters": {"type": "object"}, "strict": None}

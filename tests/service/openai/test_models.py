@@ -2,6 +2,7 @@
 
 import pytest
 from openai import AsyncOpenAI, NotFoundError
+from openai.types import Model
 
 from actors.wire import iso
 from tests.support.gateway import Client
@@ -31,6 +32,15 @@ async def test_a_model_has_its_owner_and_the_time_of_its_making(openai: AsyncOpe
     assert iso(model.created * 1000)[:19] == record["created_at"][:19]
     assert (await openai.models.retrieve(f"{agent}:once")).id == f"{agent}:once"
     assert (await openai.models.retrieve(agent.upper())).id == agent
+
+
+async def test_a_model_may_be_percent_encoded_in_the_path(openai: AsyncOpenAI, agent: str):
+    for path in (f"{agent}%3Aonce", f"%{ord(agent[0]):x}{agent[1:]}%3aonce"):
+        assert (await openai.get(f"/models/{path}", cast_to=Model)).id == f"{agent}:once"
+    for path, name in ((f"{agent}%20", f"{agent} "), ("a%2Fb", "a/b"), ("a%00", "a%00"), ("%ff", "%ff")):
+        with pytest.raises(NotFoundError) as refused:
+            await openai.get(f"/models/{path}", cast_to=Model)
+        assert f"`{name}`" in refused.value.message
 
 
 async def test_a_public_agent_is_a_model_that_is_not_listed(openai: AsyncOpenAI, sanic_client: Client, unique: str):
