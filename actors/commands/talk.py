@@ -62,6 +62,7 @@ class Saying(NamedTuple):
         last_seq: the seq of that conversation's last message, if the text may only follow that one.
         fork: where it is said, if the caller has forked a conversation for it; `client_id` is bound to it then.
         earlier: the client's history before this message; a new conversation imports its newest messages.
+        earlier_names: digests of the client's own ids of those messages, empty for one without; or none at all.
         matches: whether to go on with the conversation whose whole text equals `earlier`.
         scope: the end user of the client; only conversations of the same one match.
         once: whether to answer without a conversation, storing no text.
@@ -75,6 +76,7 @@ class Saying(NamedTuple):
     client_id: str | None = None
     fork: ChatPlace | None = None
     earlier: tuple[Earlier, ...] = ()
+    earlier_names: tuple[str, ...] = ()
     matches: bool = False
     scope: str = ""
     once: bool = False
@@ -235,7 +237,8 @@ async def _place_of(call: Call, agent_id: str, saying: Saying) -> ChatPlace:
 def _new_place(saying: Saying) -> ChatPlace:
     history = (*saying.earlier, Earlier("user", saying.content))
     cut = max(len(saying.earlier) - IMPORTED, 0)
-    begins = Beginning(saying.earlier[cut:], _opening(history[: cut + 1]), cut, _scope(saying))
+    names = saying.earlier_names[cut:]
+    begins = Beginning(saying.earlier[cut:], _opening(history[: cut + 1]), cut, _scope(saying), names)
     return ChatPlace(new_number(), begins=begins, binds=saying.client_id)
 
 

@@ -219,7 +219,9 @@ class Conversation:
         self.begins = None
         opening, cut, scope = begins.opening, begins.cut, begins.scope
         begun = conversations.begin_other(id, self.user_id, self.agent_id, opening=opening, cut=cut, scope=scope)
-        return [begun, *[append(id, message) for message in self.imported], *writes]
+        given = zip(begins.names, self.imported, strict=False)
+        names = [run_keys.name(name, message.id, id) for name, message in given if name]
+        return [begun, *[append(id, message) for message in self.imported], *names, *writes]
 
     def unit_stored(self) -> None:
         """Note that one of its units is stored."""

@@ -15,12 +15,14 @@ class Beginning(NamedTuple):
     """How a new conversation begins: with messages of a client's history, the first `cut` of which are left out.
 
     `opening` is a digest of the history's beginning, and `scope` of the end user; see `conversations.begin_other`.
+    `names` are digests of the client's own ids of those messages, empty for one without; or there are none.
     """
 
     earlier: tuple[Earlier, ...] = ()
     opening: str | None = None
     cut: int = 0
     scope: str = ""
+    names: tuple[str, ...] = ()
 
 
 class ChatPlace(NamedTuple):

@@ -31,8 +31,9 @@ _ID = re.compile(r"[^\s\x00-\x1f\x7f]{1,200}")
 class Asked:
     """A run that a client asks for.
 
-    `message_id` is the client's own id of the message. `earlier` are the messages before it, `instructions` those of
-    the system and the developer and what the client says of its surroundings.
+    `message_id` is the client's own id of the message. `earlier` are the messages before it, with the client's own ids
+    of those of the user in `earlier_ids`, and `instructions` those of the system and the developer and what the client
+    says of its surroundings.
     """
 
     thread_id: str
@@ -41,6 +42,7 @@ class Asked:
     text: str
     message_id: str
     earlier: tuple[Earlier, ...]
+    earlier_ids: tuple[str, ...]
     instructions: tuple[str, ...]
 
 
@@ -74,18 +76,24 @@ def read(received: Received) -> Asked:
     told = [message.content for message in before if isinstance(message, SystemMessage | DeveloperMessage)]
     around = [f"{one.description}: {one.value}" for one in sent.context or ()]
     instructions = tuple(text for text in (*told, *around) if text.strip())
-    return Asked(sent.thread_id, sent.run_id, sent.parent_run_id, text, last.id, _earlier(before), instructions)
+    earlier = _earlier(before)
+    said, ids = tuple(one for one, _ in earlier), tuple(id for _, id in earlier)
+    return Asked(sent.thread_id, sent.run_id, sent.parent_run_id, text, last.id, said, ids, instructions)
 
 
-def _earlier(messages: list[Message]) -> tuple[Earlier, ...]:
-    """Return the messages of users and agents that have a text; tools' and others' have no place in a conversation."""
-    found: list[Earlier] = []
+def _earlier(messages: list[Message]) -> list[tuple[Earlier, str]]:
+    """Return the messages of users and agents that have a text; tools' and others' have no place in a conversation.
+
+    Beside each message of a user stands the client's own id of it.
+    """
+    found: list[tuple[Earlier, str]] = []
     for place, message in enumerate(messages):
         if isinstance(message, UserMessage):
-            found.append(Earlier("user", _text(message.content, f"messages.{place}.content", strict=False)))
+            text = _text(message.content, f"messages.{place}.content", strict=False)
+            found.append((Earlier("user", text), message.id))
         elif isinstance(message, AssistantMessage) and message.content:
-            found.append(Earlier("agent", message.content))
-    return tuple(one for one in found if one.text.strip())
+            found.append((Earlier("agent", message.content), ""))
+    return [(one, id) for one, id in found if one.text.strip()]
 
 
 def _text(content: str | list[ContentPart], path: str, *, strict: bool = True) -> str:

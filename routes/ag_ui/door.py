@@ -61,7 +61,7 @@ async def run_agent(request: RouteCall) -> RouteReply:
     assert stream is not None
     agent = (await agent_named(call, request.params["agent"])).row
     events = RunEvents(stream, asked)
-    name = name_of(call, agent, asked)
+    name = name_of(call, agent, asked, asked.message_id)
     async with turn_to_say(call, name) as said:
 
         def begun(run: RunBegun) -> None:

@@ -31,9 +31,9 @@ GO_ON = "Your message is kept; run it again with the same threadId and runId to 
 """How to go on with a message on which the engine failed."""
 
 
-def name_of(call: Call, agent: AgentRow, asked: Asked) -> str:
+def name_of(call: Call, agent: AgentRow, asked: Asked, message_id: str) -> str:
     """Return the name by which a message is found from its client's own id, as long as it is stored."""
-    return key_digest(call.user.user_id, "ag-ui message", agent.id, asked.thread_id, asked.message_id)
+    return key_digest(call.user.user_id, "ag-ui message", agent.id, asked.thread_id, message_id)
 
 
 @asynccontextmanager
@@ -67,10 +67,10 @@ async def saying_of(call: Call, agent: AgentRow, asked: Asked, name: str) -> Asy
     agent_id = agent.id
     thread, user_id, fetch = asked.thread_id, call.user.user_id, call.core.store.fetch
     digest = key_digest(user_id, "ag-ui", agent_id, thread, asked.run_id)
-    key = RunKey(digest, key_digest(asked.text), names=(name,))
+    key = RunKey(digest, key_digest(asked.text), names=(name,) if asked.message_id else ())
     options = EngineOptions(instructions=asked.instructions) if asked.instructions else None
     saying = Saying(asked.text, earlier=asked.earlier, key=key, options=options)
-    stored = await _stored(call, agent_id, asked.message_id, name)
+    stored = await _stored(call, agent_id, asked.message_id, name) if asked.message_id else None
     bound_as = f"ag-ui {thread}" if thread.startswith("cnv_") else thread  # see conversations.INNER_NAME
     # A run is looked for after its message, because both are stored as one unit.
     if stored is not None and not await fetch(run_keys.of_key(digest, call.core.clock() - KEY_MS)):
@@ -81,12 +81,18 @@ async def saying_of(call: Call, agent: AgentRow, asked: Asked, name: str) -> Asy
         return
     bound = await fetch(conversations.bound_to(user_id, agent_id, bound_as))
     if bound or bound_as == thread:
-        yield saying._replace(client_id=bound_as)
+        names = () if bound else _earlier_names(call, agent, asked)
+        yield saying._replace(client_id=bound_as, earlier_names=names)
         return
     row = await own_conversation(call, thread)
     if row.agent_id != agent_id:
         raise no_such_conversation()
     yield saying._replace(conversation=thread)
+
+
+def _earlier_names(call: Call, agent: AgentRow, asked: Asked) -> tuple[str, ...]:
+    """Name the messages that a new thread begins with, so that each of the user's is found when it is edited."""
+    return tuple([id and name_of(call, agent, asked, id) for id in asked.earlier_ids])
 
 
 async def under_way(call: Call, key: RunKey) -> Run | None:

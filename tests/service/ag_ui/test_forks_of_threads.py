@@ -60,6 +60,28 @@ async def test_a_fork_of_a_thread_with_a_conversation_s_id_is_known_elsewhere_by
     assert task.body["contextId"] == fork
 
 
+async def test_a_message_that_was_imported_is_edited_in_a_fork_too(scripted_user: Client, agent: str):
+    user, first, second = scripted_user, user_says("say:One"), user_says("say:Two")
+    reply = {"id": "a-1", "role": "assistant", "content": "One"}
+    begun = await run(user, agent, run_input(first, reply, second, user_says("say:Three"), thread="t"))
+    before = begun.headers["X-Conversation-Id"]
+    assert texts(await history(user, before)) == ["say:One", "One", "say:Two", "say:Three", "Three"]
+    for message, expected in ((second, ["say:One", "One", "say:2", "2"]), (first, ["say:1", "1"])):
+        edited = message | {"content": expected[-2]}
+        fork = (await run(user, agent, run_input(edited, thread="t"))).headers["X-Conversation-Id"]
+        assert fork != before
+        assert texts(await history(user, fork)) == expected
+    assert len(await history(user, before)) == 5
+    elsewhere = (await run(user, agent, run_input(second, thread="u"))).headers["X-Conversation-Id"]
+    assert texts(await history(user, elsewhere)) == ["say:Two", "Two"]
+
+
+async def test_messages_without_an_id_go_on(scripted_user: Client, agent: str):
+    for count in (1, 2):
+        answer = await run(scripted_user, agent, run_input(user_says("say:One") | {"id": ""}, thread="t"))
+        assert len(await history(scripted_user, answer.headers["X-Conversation-Id"])) == 2 * count
+
+
 async def test_the_first_message_is_answered_in_a_conversation_of_its_own(scripted_user: Client, agent: str):
     message = user_says("say:One")
     answers = [await run(scripted_user, agent, run_input(message, thread="t")) for _ in range(3)]
