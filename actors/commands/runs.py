@@ -7,13 +7,14 @@ from typing import Any, Literal, NamedTuple
 
 from actors.agents.messages import AGENT, CancelRun, HearRun, RunError, RunHeard, nothing_said
 from actors.calls.call import Call
-from actors.conversations.ids import conversation_id, message_of
+from actors.conversations.ids import conversation_id, message_of, run_of
+from actors.conversations.place import RunKey
 from actors.conversations.records import message_record
 from actors.conversations.stored import from_row
 from actors.engines.message import Utterance
 from actors.errors import NotFound, Overloaded, ServiceError
 from actors.wire import Record
-from persistence import conversations, memories, runs
+from persistence import conversations, memories, run_keys, runs
 from persistence.conversations import MessageRow
 from persistence.runs import RunRow
 from persistence.store import Reads, rows_of
@@ -67,6 +68,14 @@ async def read_run(call: Call, run_id: str) -> Run:
     """
     run = await _stored(call, run_id)
     return run if run.state != "working" else await _as_the_agent_knows(call, run)
+
+
+async def keyed_run(call: Call, key: RunKey, for_ms: int) -> Run | None:
+    """Read the run of a repeated request, for `for_ms` after its beginning; None if it has none."""
+    for found in await call.core.store.fetch(run_keys.of_key(key.digest, call.core.clock() - for_ms)):
+        if found.fingerprint == key.fingerprint:
+            return await read_run(call, run_of(found.message_id))
+    return None
 
 
 async def _as_the_agent_knows(call: Call, run: Run) -> Run:

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from actors.agents.messages import no_such_conversation, require_answering
 from actors.calls.conversation_targets import own_conversation
 from actors.commands.conversations import forked
-from actors.commands.runs import read_run
+from actors.commands.runs import keyed_run
 from actors.commands.talk import KEY_MS, Saying, key_digest
-from actors.conversations.ids import run_of
 from actors.conversations.place import RunKey
 from actors.conversations.stored import from_row
 from actors.engines.options import EngineOptions
@@ -97,11 +96,10 @@ def _earlier_names(call: Call, agent: AgentRow, asked: Asked) -> tuple[str, ...]
 
 async def under_way(call: Call, key: RunKey) -> Run | None:
     """Find the run of a repeated request, if it is under way, or was cancelled before the agent said anything."""
-    found = await call.core.store.fetch(run_keys.of_key(key.digest, call.core.clock() - KEY_MS))
-    if not found or found[0].fingerprint != key.fingerprint:
+    run = await keyed_run(call, key, KEY_MS)
+    if run is None or run.state in ("completed", "failed") or run.reply is not None:
         return None
-    run = await read_run(call, run_of(found[0].message_id))
-    return run if run.state == "working" or (run.state == "cancelled" and run.reply is None) else None
+    return run
 
 
 async def _stored(call: Call, agent_id: str, message_id: str, name: str) -> tuple[ConversationRow, Utterance] | None:

@@ -26,11 +26,11 @@ async def create_chat_completion(request: RouteCall) -> RouteReply:
     call, asked, stream = request.call, request.body, request.stream
     require_possible(call, asked, "response_format")
     agent = await agent_of_model(call, asked.model)
-    streamed = None
+    saying, streamed = saying_of(request), None
     if asked.stream and stream is not None:
         streamed = StreamedAnswer(stream, asked.model, lambda heading: Chunks(heading, asked.include_usage))
-        call.stream_to(streamed.text, streamed.begun)
-    talked = await said_to(call, agent.id, asked, saying_of(request))
+        await streamed.open(call, saying)
+    talked = await said_to(call, agent.id, asked, saying)
     answered = answered_by(talked, asked)
     if streamed is not None:
         streamed.end(answered)

@@ -43,11 +43,11 @@ async def create_response(request: RouteCall) -> RouteReply:
     call, asked, stream = request.call, request.body, request.stream
     require_possible(call, asked, "text.format")
     agent = await agent_of_model(call, asked.model)
-    streamed = None
+    saying, streamed = await _unless_deleted(call, saying_of(request)), None
     if asked.stream and stream is not None:
         streamed = StreamedAnswer(stream, asked.model, lambda heading: Events(heading, asked.echoed))
-        call.stream_to(streamed.text, streamed.begun)
-    talked = await _talked(call, agent.id, asked, await _unless_deleted(call, saying_of(request)))
+        await streamed.open(call, saying)
+    talked = await _talked(call, agent.id, asked, saying)
     answered = answered_by(talked, asked)
     if streamed is not None:
         streamed.end(answered)

@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from typing import Protocol
 
+from actors.calls.call import Call
+from actors.commands.runs import RunPiece, follow_run, keyed_run
+from actors.commands.talk import Saying
 from actors.conversations.conversation import RunBegun
-from actors.errors import ServiceError
+from actors.errors import EngineFailed, ServiceError
 from routes.doors.answer_stream import AnswerStream
 from routes.openai_api.answers import Answered, Heading, unique_part
 from routes.openai_api.saying import headers_of
@@ -45,6 +48,24 @@ class StreamedAnswer:
         self._writing = writing
         self._writer: Writer | None = None
         self._sent = 0
+
+    async def open(self, call: Call, saying: Saying) -> None:
+        """Take what the call says; of a repeat whose first try is under way first the rest of that.
+
+        Raises:
+            EngineFailed: the first try failed after pieces were passed on.
+        """
+        key = saying.key
+        run = None if key is None or key.latest else await keyed_run(call, key, saying.key_ms)
+        if run is None or run.state != "working":
+            call.stream_to(self.text, self.begun)
+            return
+        self.begun(RunBegun(run.id, run.message, run.conversation))
+        async for heard in follow_run(call, run.id):
+            if isinstance(heard, RunPiece):
+                self.text(heard.text)
+            elif heard.state == "failed" and heard.error is not None and self._sent:
+                raise EngineFailed(heard.error.note)
 
     def begun(self, run: RunBegun) -> None:
         """Begin the answer, once the user's message is stored."""

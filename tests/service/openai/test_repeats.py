@@ -138,6 +138,45 @@ async def test_a_try_beyond_the_quota_is_carried_out_anew(openai: AsyncOpenAI, u
 
 
 @pytest.mark.parametrize("path", ["chat/completions", "responses"])
+async def test_a_repeat_hears_the_run_under_way_as_it_goes_on(
+    scripted_user: Client, unique: str, gate: Gate, path: str
+):
+    agent, says = f"{unique}-agent", f"say:Hello wait:{gate} say:World"
+    await scripted_user.agent(agent)
+    body = {"model": agent, "messages": [{"role": "user", "content": says}], "input": says, "stream": True}
+
+    async def heard(headers: dict[str, str], opens: bool) -> str:
+        text, sent = "", scripted_user.headers(headers)
+        async with scripted_user.http.post(f"{scripted_user.base}/v1/{path}", json=body, headers=sent) as answer:
+            async for line in answer.content:
+                text += line.decode()
+                if opens and '"Hello"' in text:
+                    gate.open()
+        return text
+
+    first = asyncio.create_task(heard(FIRST, opens=False))
+    await gate.reached()
+    assert await heard(REPEAT, opens=True) == await first
+    assert await count_of(scripted_user, agent) == 2
+
+
+@pytest.mark.parametrize("path", ["chat/completions", "responses"])
+async def test_a_repeat_hears_that_the_run_under_way_fails(scripted_user: Client, unique: str, gate: Gate, path: str):
+    agent, says = f"{unique}-agent", f"say:Hello wait:{gate} fail"
+    await scripted_user.agent(agent)
+    body = {"model": agent, "messages": [{"role": "user", "content": says}], "input": says, "stream": True}
+    first = asyncio.create_task(scripted_user.request("POST", f"/v1/{path}", json=body, headers=FIRST))
+    await gate.reached()
+    again = asyncio.create_task(scripted_user.request("POST", f"/v1/{path}", json=body, headers=REPEAT))
+    await asyncio.sleep(0.1)
+    gate.open()
+    for answer in (await first, await again):
+        assert "The chat engine failed" in answer.body or "engine_failed" in answer.body
+        assert answer.body.count('"Hello"') == 1
+    assert await count_of(scripted_user, agent) == 1
+
+
+@pytest.mark.parametrize("path", ["chat/completions", "responses"])
 @pytest.mark.parametrize("stored", [{"model": "{}:once"}, {"model": "{}", "store": False}])
 async def test_a_repeat_gets_what_is_not_stored_too(user: Client, agent: str, path: str, stored: dict[str, Any]):
     body = {"messages": ASKED, "input": "How far is the Moon?"} | stored | {"model": stored["model"].format(agent)}
