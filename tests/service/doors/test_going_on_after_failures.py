@@ -88,3 +88,18 @@ async def test_each_door_says_how_to_go_on_and_that_works(
     assert "Answered" in await sent(user, agent, text, 1)
     listed = (await user.command("CV_List", target={"agent": agent})).ok().profile
     assert [one["messages"] for one in listed] == [2], "the message is stored once, with its reply"
+
+
+async def test_without_a_key_nobody_is_told_to_send_the_same_one(scripted_user: Client, unique: str):
+    user, agent = scripted_user, f"{unique}-agent"
+    await user.agent(agent)
+    said = {"target": {"agent": agent}, "content": "fail"}
+    body = {"service": "AP_Chat", **said}
+    called = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "AP_Chat", "arguments": said}}
+    for answer in (
+        await post(user, BUS, body),
+        await post(user, BUS, body, Accept="text/event-stream"),
+        await post(user, "/mcp", called, Accept="application/json, text/event-stream"),
+    ):
+        assert "sent again, it is said once more" in answer, answer
+        assert "the same Idempotency-Key" not in answer
