@@ -54,7 +54,7 @@ def require_plain_answer(body: Members) -> None:
     """
     if (body.whole("n", 1, 2**31) or 1) > 1:
         raise unsupported("n", "an agent gives one answer; send 1.")
-    if any(kind != "text" for kind in body.items("modalities") or ()):
+    if (kinds := body.items("modalities")) and any(kind != "text" for kind in kinds):
         raise unsupported("modalities", "agents answer in text.")
     if body.flag("background"):
         raise unsupported("background", "this gateway answers while the client waits.")

@@ -77,7 +77,7 @@ def read_chat(sent: Mapping[str, Any], header: str | None) -> Asked:
             raise unsupported(member, "chat completions name a conversation by metadata.conversation_id.")
     stream, include_usage = stream_of(body)
     metadata, once = metadata_of(body), _is_once(body, model)
-    named, param = _by_metadata_or_header(metadata, header)
+    named, param = _by_metadata_or_header(model, metadata, header)
     _require_stored(once, named, param)
     return Asked(
         model,
@@ -122,7 +122,7 @@ def read_response(sent: Mapping[str, Any], header: str | None) -> Asked:
         raise BadRequest("Send conversation or previous_response_id, not both.", "previous_response_id")
     _require_stored(once, previous, "previous_response_id")
     if named is None:
-        named, param = _by_metadata_or_header(metadata, header)
+        named, param = _by_metadata_or_header(model, metadata, header)
     _require_stored(once, named, param)
     tools = offered_tools(body, nested=False)
     text_format = _response_format(body)
@@ -161,10 +161,13 @@ def _require_stored(once: bool, named: str | None, param: str) -> None:
         raise unsupported(param, "an answer that is not stored continues no conversation; send the messages.")
 
 
-def _by_metadata_or_header(metadata: Mapping[str, Any], header: str | None) -> tuple[str | None, str]:
-    """Return the id of the conversation, and the member or header that it is from."""
+def _by_metadata_or_header(model: str, metadata: Mapping[str, Any], header: str | None) -> tuple[str | None, str]:
+    """Return the id of the conversation, and the member or header that it is from.
+
+    Beside `<agent>:once` the header is ignored, because front ends send it with the requests of all their models.
+    """
     named, param = metadata.get("conversation_id"), "metadata.conversation_id"
-    if named is None:
+    if named is None and not model.endswith(ONCE):
         named, param = header or None, "X-Conversation-Id"
     return conversation_named(named, param), param
 

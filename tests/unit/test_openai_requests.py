@@ -348,10 +348,15 @@ def test_a_text_of_exactly_the_limit_is_taken() -> None:
 
 
 def test_an_answer_that_is_not_stored_has_no_conversation_by_a_header() -> None:
-    for asked in (lambda: chat("chat-1", store=False), lambda: response("chat-1", model="scout:once")):
+    for asked in (lambda: chat("chat-1", store=False), lambda: response("chat-1", store=False)):
         with pytest.raises(BadRequest) as refused:
             asked()
         assert (refused.value.param, refused.value.code) == ("X-Conversation-Id", "unsupported_parameter")
+
+
+def test_a_header_that_a_front_end_sends_with_all_models_is_ignored_beside_once() -> None:
+    for asked in (chat("chat-1", model="scout:once"), response("chat-1", model="scout:once")):
+        assert (asked.once, asked.conversation) == (True, None)
 
 
 @pytest.mark.parametrize("wrong", [1, True, {"id": "1"}])
