@@ -88,8 +88,8 @@ class Saying(NamedTuple):
 class Talked(NamedTuple):
     """A message and its reply, both durable unless `conversation` is None.
 
-    `outcome` is the engine's reply as it came; None for a run that ended before this request. `quoted` are the
-    positions of the memories that the reply quotes.
+    `outcome` is the engine's reply as it came; None for a run that ended before this request, which is `replayed`, and
+    of which the store has no more. `quoted` are the positions of the memories that the reply quotes.
     """
 
     message: Utterance
@@ -97,6 +97,7 @@ class Talked(NamedTuple):
     conversation: str | None
     outcome: Reply | None = None
     quoted: tuple[int, ...] = ()
+    replayed: bool = False
 
     @property
     def conversation_number(self) -> int | None:
@@ -161,7 +162,7 @@ async def _said(
     if sent.other_request:
         raise _other_request()
     if sent.unstored is not None and await _may_be_told(call, sent.unstored):
-        return _talked(sent.unstored.sent, ())
+        return _talked(sent.unstored.sent, ())._replace(replayed=True)
     found = await call.core.store.fetch(run_keys.of_key(key.digest, call.core.clock() - saying.key_ms))
     if not found:  # the run is forgotten, or too old for this door
         anew = saying._replace(key=replace(key, latest=True))
@@ -195,7 +196,7 @@ async def _again(call: Call, agent_id: str, saying: Saying, key: RunKey, known: 
         call.begun(RunBegun(run_of(said.id), said, name))
     if call.progress is not None:
         call.progress(reply.content)
-    return Talked(said, reply, name)
+    return Talked(said, reply, name, replayed=True)
 
 
 class OtherRequest(StateConflict):

@@ -35,6 +35,5 @@ async def create_chat_completion(request: RouteCall) -> RouteReply:
     if streamed is not None:
         streamed.end(answered)
         return RouteReply()
-    return RouteReply(
-        completion(answered, asked.echoed["metadata"]), quoted=talked.quoted, headers=headers_of(answered.heading)
-    )
+    headers = headers_of(answered.heading, talked.replayed)
+    return RouteReply(completion(answered, asked.echoed["metadata"]), quoted=talked.quoted, headers=headers)

@@ -53,7 +53,7 @@ async def create_response(request: RouteCall) -> RouteReply:
         streamed.end(answered)
         return RouteReply()
     whole = completed_response(answered, asked.echoed)
-    return RouteReply(whole, quoted=talked.quoted, headers=headers_of(answered.heading))
+    return RouteReply(whole, quoted=talked.quoted, headers=headers_of(answered.heading, talked.replayed))
 
 
 async def retrieve_response(request: RouteCall) -> RouteReply:

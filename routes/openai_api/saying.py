@@ -2,13 +2,14 @@
 
 from actors.agents.messages import NoSuchConversation
 from actors.calls.call import Call
-from actors.commands.talk import Saying, Talked, talk
+from actors.commands.talk import KEY_MS, Saying, Talked, talk
 from actors.engines.options import estimated_usage
 from actors.engines.turn import Reply, StreamingEngine
 from routes.gateway.route import RouteCall
+from routes.http.answers import REPLAYED
 from routes.openai_api.answers import Answered, Heading, unique_part
 from routes.openai_api.refusals import Unknown, unsupported
-from routes.openai_api.repeats import REPEAT_MS, run_key
+from routes.openai_api.repeats import repeatable
 from routes.openai_api.request import Asked
 
 
@@ -27,6 +28,7 @@ def saying_of(request: RouteCall) -> Saying:
     asked: Asked = request.body
     named = None if asked.once else asked.conversation
     stored = named is not None and named.startswith("cnv_")
+    known = repeatable(request.call, request.received)
     return Saying(
         asked.said,
         conversation=named if stored else None,
@@ -35,8 +37,8 @@ def saying_of(request: RouteCall) -> Saying:
         matches=named is None and not asked.once,
         scope=asked.scope,
         once=asked.once,
-        key=run_key(request.call, request.received),
-        key_ms=REPEAT_MS,
+        key=known and known.key,
+        key_ms=KEY_MS if known is None else known.for_ms,
         options=asked.options,
     )
 
@@ -78,8 +80,9 @@ def answered_by(talked: Talked, asked: Asked) -> Answered:
     )
 
 
-def headers_of(heading: Heading) -> dict[str, str]:
-    """Return the headers that name the run and the conversation; none if nothing is stored."""
+def headers_of(heading: Heading, replayed: bool) -> dict[str, str]:
+    """Return the headers that name the run and the conversation, if they are stored, and mark a replayed answer."""
+    mark = {REPLAYED: "true"} if replayed else {}
     if heading.conversation is None:
-        return {}
-    return {"X-Run-Id": f"run_{heading.number}", "X-Conversation-Id": heading.conversation}
+        return mark
+    return {"X-Run-Id": f"run_{heading.number}", "X-Conversation-Id": heading.conversation} | mark

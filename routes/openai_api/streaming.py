@@ -48,6 +48,7 @@ class StreamedAnswer:
         self._writing = writing
         self._writer: Writer | None = None
         self._sent = 0
+        self._replayed = False
 
     async def open(self, call: Call, saying: Saying) -> None:
         """Take what the call says; of a repeat whose first try is under way first the rest of that.
@@ -58,6 +59,7 @@ class StreamedAnswer:
         key = saying.key
         run = None if key is None or key.latest else await keyed_run(call, key, saying.key_ms)
         if run is None or run.state != "working":
+            self._replayed = run is not None and run.reply is not None
             call.stream_to(self.text, self.begun)
             return
         self.begun(RunBegun(run.id, run.message, run.conversation))
@@ -85,6 +87,6 @@ class StreamedAnswer:
 
     def _begin(self, heading: Heading) -> Writer:
         writer = self._writer = self._writing(heading)
-        self._stream.begin(headers_of(heading), failure=writer.failed)
+        self._stream.begin(headers_of(heading, self._replayed), failure=writer.failed)
         self._stream.send(writer.first())
         return writer

@@ -8,7 +8,7 @@ import pytest
 from openai import APIStatusError, APITimeoutError, AsyncOpenAI
 
 from tests.gateways.gate import Gate
-from tests.support.gateway import Client, GatewayProcess
+from tests.support.gateway import Answer, Client, GatewayProcess
 from tests.support.openai_client import LosingProxy, count_of, losing_proxy, messages_of, openai_client
 from tests.support.operator import set_plan
 
@@ -227,3 +227,53 @@ async def test_what_is_not_stored_is_not_repeated_once_a_memory_in_it_is_censore
     assert await said(REPEAT) == first
     (await user.command("MB_Censor", target={"bank": bank}, vx={"name": "moon"})).ok()
     assert "1 km" not in str(await said(REPEAT))
+
+
+@pytest.mark.parametrize("path", ["chat/completions", "responses"])
+@pytest.mark.parametrize("stream", [False, True])
+async def test_an_idempotency_key_is_carried_out_once(user: Client, agent: str, path: str, stream: bool):
+    body = {"model": agent, "messages": ASKED, "input": "How far is the Moon?", "stream": stream}
+
+    async def said(key: str, **more: Any) -> Answer:
+        headers = {"Idempotency-Key": key, **more.pop("headers", {})}
+        return await user.request("POST", f"/v1/{path}", json=body | more, headers=headers)
+
+    first = await said("one")
+    again = await said("one", headers=FIRST)
+    assert (first.http, again.http) == (200, 200)
+    assert (first.headers["X-Run-Id"], first.body) == (again.headers["X-Run-Id"], again.body)
+    assert ("Idempotency-Replayed" in first.headers, again.headers["Idempotency-Replayed"]) == (False, "true")
+    assert (await said("two")).headers["X-Run-Id"] != first.headers["X-Run-Id"]
+    for other in ({"user": "ada"}, {"headers": {"X-Conversation-Id": "mine"}}):
+        refused = await said("one", **other)
+        assert (refused.http, refused.body["error"]["code"]) == (409, "conflict")
+    elsewhere = await user.log_on(user.name)
+    theirs = await elsewhere.request("POST", f"/v1/{path}", json=body, headers={"Idempotency-Key": "one"})
+    assert theirs.headers["X-Run-Id"] != first.headers["X-Run-Id"]
+    assert await count_of(user, agent) == 6
+
+
+async def test_requests_at_once_with_one_idempotency_key_are_one_chat(user: Client, agent: str):
+    body, headers = {"model": agent, "messages": ASKED}, {"Idempotency-Key": "at-once"}
+    answers = await asyncio.gather(
+        *[user.request("POST", "/v1/chat/completions", json=body, headers=headers) for _ in range(5)]
+    )
+    assert len({answer.body["id"] for answer in answers}) == 1
+    assert await count_of(user, agent) == 2
+
+
+@pytest.mark.parametrize("key", ["", "a b", "x" * 256, "\xe9"])
+async def test_a_wrong_idempotency_key_is_refused(user: Client, agent: str, key: str):
+    body = {"model": agent, "messages": ASKED}
+    refused = await user.request("POST", "/v1/chat/completions", json=body, headers={"Idempotency-Key": key})
+    assert (refused.http, refused.body["error"]["code"]) == (400, "invalid_value")
+    assert await count_of(user, agent) == 0
+
+
+async def test_a_refusal_keeps_nothing_for_its_idempotency_key(user: Client, agent: str):
+    body, headers = {"model": agent, "messages": ASKED}, {"Idempotency-Key": "refused"}
+    (await user.command("AP_LogOff", target={"agent": agent})).ok()
+    assert (await user.request("POST", "/v1/chat/completions", json=body, headers=headers)).http == 409
+    (await user.command("AP_LogOn", target={"agent": agent})).ok()
+    assert (await user.request("POST", "/v1/chat/completions", json=body, headers=headers)).http == 200
+    assert await count_of(user, agent) == 2
