@@ -16,6 +16,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from config.values import (
+    CHECKOUT,
     POSTGRES_URL,
     SQLITE_URL,
     BaseUrl,
@@ -143,7 +144,9 @@ class Settings(BaseModel):
     )
 
     mcp_catalog: Catalog = Path("config/mcp-catalog.toml")
-    skills_dir: Catalog = Path("config/skills")
+    skills_dir: Catalog = Field(
+        Path("config/skills"), description="the path of a directory; a relative one is taken from the checkout"
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="debug, info, warning or error")
     log_format: Literal["console", "json"] = Field("console", description="console or json")
     store_url: StoreUrl | None = Field(
@@ -168,6 +171,14 @@ class Settings(BaseModel):
     def _openai_engine_needs(cls, value: str | None, info: ValidationInfo) -> str | None:
         if value is None and info.data.get("chat_engine") == "openai":
             raise ValueError("the openai engine needs it")
+        return value
+
+    @field_validator("skills_dir")
+    @classmethod
+    def _is_a_folder(cls, value: Path) -> Path:
+        # The default may be absent, as the default catalog of tool servers may.
+        if not value.is_dir() and value != CHECKOUT / "config/skills":
+            raise ValueError("not a directory")
         return value
 
     @field_validator("nats_url")

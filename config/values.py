@@ -52,9 +52,16 @@ def _host(text: str) -> str:
     return text
 
 
+def _plain(text: str) -> str:
+    """Refuse digits that only Python takes in numbers: 8_000, or those of other scripts."""
+    if "_" in text or not text.isascii():
+        raise ValueError("not a number as settings are written")
+    return text
+
+
 def _path(text: str) -> Path:
-    if "\0" in text:
-        raise ValueError("a path holds no NUL")
+    if "\0" in text or not text.strip():
+        raise ValueError("a path is not blank and holds no NUL")
     return Path(text)
 
 
@@ -144,8 +151,8 @@ def _nats_url(text: str) -> str:
 
 Host = Annotated[str, AfterValidator(_host)]
 Flag = Annotated[bool, _text(_flag), Field(description="true or false (or 1/0, yes/no, on/off)")]
-Whole = Annotated[int, _text(int)]
-Number = Annotated[float, _text(float), Field(allow_inf_nan=False)]
+Whole = Annotated[int, _text(lambda text: int(_plain(text)))]
+Number = Annotated[float, _text(lambda text: float(_plain(text))), Field(allow_inf_nan=False)]
 Delay = Annotated[Number, Field(ge=0, le=_MAX_DELAY_S)]
 Network = Annotated[ipaddress.IPv4Network | ipaddress.IPv6Network, _text(ipaddress.ip_network)]
 FsPath = Annotated[Path, _text(_path)]
