@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from actors.calls.paging import cursor_of, position_of
 from actors.commands import audit
@@ -28,6 +28,8 @@ def _iso_only(value: Any) -> Any:
 
 class AuditAsked(BaseModel):
     """Query parameters of the audit log."""
+
+    model_config = ConfigDict(extra="forbid")
 
     since: Annotated[datetime, BeforeValidator(_iso_only)] | None = Field(
         None, description="Only entries from this time on (ISO 8601; UTC if it names no zone)."

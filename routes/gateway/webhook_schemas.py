@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, Field, StringConstraints, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
 
 from actors.calls.request import BlankIsMissing, Body
 from actors.webhooks.messages import Failure
@@ -62,6 +62,8 @@ class EndpointChanges(Body):
 class HowToDelete(BaseModel):
     """Query parameters of the deletion of an endpoint."""
 
+    model_config = ConfigDict(extra="forbid")
+
     hard: bool = Field(False, description="True deletes it for good; otherwise it is disabled.")
 
 
@@ -73,6 +75,8 @@ class RecoverySince(Body):
 
 class DeliveriesAsked(BaseModel):
     """Query parameters of the list of deliveries."""
+
+    model_config = ConfigDict(extra="forbid")
 
     endpoint_id: Word = Field(None, description="Only those to this endpoint.")
     event_type: Word = Field(None, description="Only those of events of this type.")

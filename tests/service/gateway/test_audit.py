@@ -303,6 +303,7 @@ async def test_any_time_of_the_calendar_is_taken(scale: Client, since: str):
     [
         *("since=yesterday", "since=", "since=2026-13-01T00:00:00Z", "limit=0", "limit=201", "limit=x", "limit="),
         *("cursor=x", "cursor=MTIzNA", "cursor=LTE=", "cursor=8J%2BYgA==", f"service={'x' * 101}", "cursor=%00"),
+        *("servce=AP_Create", "Since=2026-01-01T00:00:00Z"),
     ],
 )
 async def test_a_wrong_query_is_refused(scale: Client, query: str):

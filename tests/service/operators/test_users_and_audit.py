@@ -58,6 +58,7 @@ async def test_users_are_listed_by_prefix_role_and_state(cast: Cast, operator: C
         "page=2",
     ):
         (await operator.request("GET", f"{USERS}?{wrong}")).refused(1003, 400)
+    (await operator.request("GET", "/api/admin/audit?user=x")).refused(1003, 400)
 
 
 async def test_a_user_is_shown_with_plan_counts_quota_and_last_use(cast: Cast, unique: str):

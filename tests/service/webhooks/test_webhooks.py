@@ -495,7 +495,8 @@ async def test_deliveries_are_listed_with_their_attempts_newest_first_page_by_pa
 
 
 @pytest.mark.parametrize(
-    "query", ["state=lost", "limit=0", "limit=201", "limit=x", "cursor=abc", "event_type=no.such.type"]
+    "query",
+    ["state=lost", "limit=0", "limit=201", "limit=x", "cursor=abc", "event_type=no.such.type", "sate=exhausted"],
 )
 async def test_a_wrong_question_about_deliveries_is_refused(user: Client, query: str):
     answer = (await user.request("GET", f"{DELIVERIES}?{query}")).refused(1003, 400)
