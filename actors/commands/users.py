@@ -1,5 +1,7 @@
 """The user group: registration, log-on, sessions, the user itself."""
 
+import orjson
+
 from actors.addresses import place_of
 from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
@@ -82,9 +84,9 @@ async def log_on(call: Call) -> Answer:
     secret = call.vx.secret or ""
     user = await passwords.verified(call, name, secret)
     token = new_token(SESSION_TOKEN)
-    opening = OpenSession(
-        user.secret_hash, token_hash(token), passwords.place_digest(call), await _ended_sessions(call, user.id)
-    )
+    gone, target = await _ended_sessions(call, user.id), orjson.dumps({"user": name}).decode()
+    place = passwords.place_digest(call)
+    opening = OpenSession(user.secret_hash, token_hash(token), place, gone, call.address, target, call.request_id)
     try:
         session, _ = await call.ask(USER, user.id, opening)
     except NotFound:  # destroyed since its password was checked

@@ -18,7 +18,7 @@ from actors.runtime.future import AsyncFuture
 from actors.runtime.notices import Announced, Notice, Reload, ReloadConcerning, Told
 from actors.sessions.messages import KEY, SESSION, CredentialsEnded, suspended
 from actors.text import tokenizer
-from actors.users.created import new_agent, new_bank, new_domain, new_key
+from actors.users.created import new_agent, new_bank, new_domain, new_key, session_writes
 from actors.users.held_credentials import HeldCredentials
 from actors.users.messages import (
     USER,
@@ -123,7 +123,7 @@ class UserActor(DurableActor):
         )  # a refusal means that the user is gone, and its count with it
 
         return self.commit_or_refuse(
-            credentials.insert(session),
+            *session_writes(session, message, user.plan),
             *((credentials.delete_several(ended),) if ended else ()),
             *logon_places.put(user.id, message.place, now),
             reply=lambda: SessionOpened(session, ended),

@@ -1,14 +1,25 @@
-"""The rows of what a user creates: its keys, agents, domains and banks."""
+"""The rows of what a user creates: its sessions, keys, agents, domains and banks."""
 
 from actors.ids import new_id, new_number
 from actors.names import require_name_allowed
-from actors.plans import require_entitled
-from actors.users.messages import CreateAgent, CreateBank, CreateDomain, CreateKey
+from actors.plans import PLANS, require_entitled
+from actors.users.messages import CreateAgent, CreateBank, CreateDomain, CreateKey, OpenSession
+from persistence import audit, credentials
 from persistence.agents import AgentRow
 from persistence.banks import BankRow
 from persistence.credentials import SessionRow
 from persistence.domains import DomainRow
+from persistence.store import Write
 from persistence.users import UserRow
+
+
+def session_writes(session: SessionRow, message: OpenSession, plan: str) -> tuple[Write, ...]:
+    """Store a session, with the log-on's row on a plan with an audit log; the new session is its credential."""
+    stored = credentials.insert(session)
+    if not PLANS[plan].audited:
+        return (stored,)
+    user_id, at, address, target = session.user_id, session.created_at, message.address, message.target
+    return stored, audit.insert(user_id, at, session.id, address, "US_LogOn", target, 0, message.request_id)
 
 
 def new_key(user: UserRow, message: CreateKey, now: int) -> SessionRow:

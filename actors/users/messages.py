@@ -37,13 +37,16 @@ class OpenSession(Ask[SessionOpened]):
     """Start a session, if the password has not changed since it was verified.
 
     Above the limit, the oldest sessions end. `place` is the digest of the log-on's origin, `gone` are counted sessions
-    that have ended.
+    that have ended; the other members are for the audit log, `target` as JSON.
     """
 
     verified_hash: str
     token_hash: bytes
     place: bytes
     gone: frozenset[str] = frozenset()
+    address: str = ""
+    target: str = "{}"
+    request_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

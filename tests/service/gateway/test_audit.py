@@ -14,8 +14,8 @@ from tests.support.gateway import PASSWORD, Answer, Client, running
 from tests.support.operator import on_plan, set_plan
 
 AUDIT = "/api/audit"
-NOT_LOGGED = {"US_Create", "US_LogOn", "US_Destroy"}
-"""Services without a credential, and one that leaves no user to read its row."""
+NOT_LOGGED = {"US_Create", "US_Destroy"}
+"""A service without a credential, and one that leaves no user to read its row."""
 
 
 async def read(user: Client, **query: Any) -> Answer:
@@ -122,9 +122,32 @@ async def test_every_command_that_changes_something_leaves_one_row_without_a_tex
     assert "private" not in json.dumps(found)
     session_user = await logged.log_on(logged.name)
     (await session_user.command("US_LogOff")).ok()
-    assert (await entries(logged))[0]["service"] == "US_LogOff"
+    assert [entry["service"] for entry in (await entries(logged))[:2]] == ["US_LogOff", "US_LogOn"]
     mutating = {command.service for command in COMMANDS.values() if command.mutates and command.available}
-    assert mutating - NOT_LOGGED - {"DM_Join", "MB_Accept"} == {service for service, _ in commands} | {"US_LogOff"}
+    assert mutating - NOT_LOGGED - {"DM_Join", "MB_Accept"} == {service for service, _ in commands} | {
+        "US_LogOn",
+        "US_LogOff",
+    }
+
+
+async def test_a_log_on_leaves_a_row_of_its_session_and_a_failed_one_none(scale: Client, sanic_client: Client):
+    (await sanic_client.command("US_LogOn", target={"user": scale.name}, vx={"secret": "not the password"})).refused(
+        2002, 401
+    )
+    on_bus = await sanic_client.command("US_LogOn", target={"user": scale.name}, vx={"secret": PASSWORD})
+    body = {"name": scale.name, "password": PASSWORD}
+    assert (await sanic_client.request("POST", "/console/session", json=body)).http == 200
+    by_console, row = await entries(scale)
+    assert row.pop("time") == on_bus.ok().profile[0]["created_at"]
+    assert row == {
+        "credential_id": on_bus.profile[0]["id"],
+        "address": "127.0.0.1",
+        "service": "US_LogOn",
+        "target": {"user": scale.name},
+        "internal_code": 0,
+        "request_id": on_bus.body["header"]["request_id"],
+    }
+    assert by_console["service"] == "US_LogOn"
 
 
 async def test_what_the_core_refuses_leaves_a_row_with_its_code(scale: Client, unique: str):
