@@ -37,9 +37,10 @@ async def talk(request: RouteCall) -> RouteReply:
 
     def progress(piece: str) -> None:
         if not stream.begun:
-            stream.begin({"X-Echo": "streamed"}, media_type="text/x-echo")
+            stream.begin({"X-Echo": "streamed"}, media_type=body.get("media_type", "text/x-echo"))
         stream.send(f"piece {piece}\n".encode())
 
+    stream.silent_s = 0.1
     if body.get("stream"):
         call.stream_to(progress)
     reply = (await chat(call)).content[1]

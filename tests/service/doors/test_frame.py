@@ -7,7 +7,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.gateways.gate import ENGINES
+from tests.gateways.gate import ENGINES, Gate
 from tests.support.gateway import Client, GatewayProcess, running
 
 
@@ -47,6 +47,20 @@ async def test_a_stream_comes_in_pieces_as_the_route_writes_them(member: Client,
     assert answer.headers["Content-Type"] == "text/x-echo"
     assert answer.headers["X-Echo"] == "streamed"
     assert answer.headers["RateLimit-Policy"].startswith('"day";q=')
+
+
+@pytest.mark.one_node(reason="the route sets how long the stream of its own node may be silent")
+async def test_a_silent_stream_of_events_gets_comments_and_others_nothing(member: Client, unique: str, tmp_path: Path):
+    for media_type, has_comments in (("text/event-stream", True), ("text/x-echo", False)):
+        gate = Gate(tmp_path / media_type.replace("/", "-"))
+        said = {"text": f"say:One wait:{gate} say:Two", "stream": True, "media_type": media_type}
+        answer = asyncio.create_task(member.request("POST", f"/echo/{unique}-agent", json=said))
+        await gate.reached()
+        await asyncio.sleep(0.5)
+        gate.open()
+        body = (await answer).body
+        assert body.replace(": still here\n\n", "") == "piece One\npiece Two\nend\n"
+        assert (body.count(": still here\n\n") >= 2) == has_comments, body
 
 
 async def test_an_error_before_the_first_piece_is_the_door_s_and_after_it_the_stream_s_last_piece(
