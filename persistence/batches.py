@@ -2,9 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
 
@@ -19,6 +19,10 @@ Outcome = Exception | None
 Statement = tuple[str, str]
 """SQL with one parameter, a JSON array of rows."""
 
+Rows = tuple[str, list[Params]]
+"""SQL for many writes (`Write.many`), with the parameters of each."""
+
+S = TypeVar("S", Statement, Rows)
 
 log = logging.getLogger("parley.writer")
 
@@ -60,29 +64,32 @@ def refusal(unit: Unit, constraint: Constraint) -> Exception | None:
         return StoreUnavailable(f"refused by {constraint}")
 
 
-class Step(NamedTuple):
+class Step(NamedTuple, Generic[S]):
     """Units in order of submission, and the statements that store them all; without any, each is stored by itself."""
 
     units: list[Unit]
-    statements: list[Statement]
+    statements: Sequence[S]
 
 
-def one_by_one(units: list[Unit]) -> list[Step]:
+def one_by_one(units: list[Unit]) -> list[Step[Any]]:
     """Plan to store each unit by itself."""
-    return [Step([unit], []) for unit in units]
+    return [Step([unit], ()) for unit in units]
 
 
 def joined(units: list[Unit]) -> list[Statement] | None:
     """Make the statements that store all of these units together; None if one of them must be stored by itself."""
-    return _statements_for(units) if all(map(_can_join_others, units)) else None
+    return in_json(units) if all(map(_can_join_others, units)) else None
 
 
-def planned(units: list[Unit]) -> list[Step]:
-    """Plan to store units together where possible; most batches hold only chats and are one statement."""
-    steps: list[Step] = []
+def planned(units: list[Unit], statements_for: Callable[[list[Unit]], Sequence[S] | None]) -> list[Step[S]]:
+    """Plan to store units together where possible; most batches hold only chats and are one statement.
+
+    `statements_for` makes the statements of units that can join: `in_rows` or `in_json`.
+    """
+    steps: list[Step[S]] = []
     for joinable, run in groupby(units, key=_can_join_others):
         same = list(run)
-        statements = _statements_for(same) if joinable and len(same) > 1 else []
+        statements = statements_for(same) if joinable and len(same) > 1 else None
         steps += [Step(same, statements)] if statements else one_by_one(same)
     return steps
 
@@ -94,19 +101,24 @@ def _can_join_others(unit: Unit) -> bool:
     return all(write.many is not None and write.rows is None for write in unit.writes)
 
 
-def _statements_for(units: list[Unit]) -> list[Statement] | None:
-    """Make one statement per kind of write for units that can join; None if JSON can't represent their parameters."""
+def in_rows(units: list[Unit]) -> list[Rows]:
+    """Make one statement per kind of write for units that can join."""
     first: dict[str, list[Params]] = {}
     others: dict[str, list[Params]] = {}
     for unit in units:
         for write in unit.writes:
             assert write.many is not None
             (first if write.before else others).setdefault(write.many, []).append(write.params)
-    rows = first | others
+    return [*first.items(), *others.items()]
+
+
+def in_json(units: list[Unit]) -> list[Statement] | None:
+    """Make the same statements with their rows as JSON; None if that can't represent them."""
+    statements = in_rows(units)
     try:
-        arrays = [orjson.dumps(of_kind) for of_kind in rows.values()]
+        arrays = [orjson.dumps(rows) for _, rows in statements]
     except orjson.JSONEncodeError:
         return None
-    if any(b"\\u0000" in array for array in arrays):  # SQLite's JSON ends a text at a NUL, PostgreSQL refuses it
+    if any(b"\\u0000" in array for array in arrays):  # PostgreSQL refuses a NUL
         return None
-    return [(sql, array.decode()) for sql, array in zip(rows, arrays, strict=True)]
+    return [(sql, array.decode()) for (sql, _), array in zip(statements, arrays, strict=True)]

@@ -23,6 +23,7 @@ statement. The macros of both databases stand side by side in `_MACROS`:
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 T = TypeVar("T")
@@ -176,6 +177,21 @@ def _rows_in_order_in_sqlite(json: str, *columns: str) -> str:
     return f"(SELECT {_columns_in_sqlite(columns)}, key AS ordinal FROM json_each({json}))"
 
 
+def _values_in_sqlite(count: int, _: str, *columns: str) -> str:
+    row = ", ".join(["?"] * len(columns))
+    return _named_values([f"({row})"] * count, columns)
+
+
+def _values_in_order_in_sqlite(count: int, _: str, *columns: str) -> str:
+    row = ", ".join(["?"] * len(columns))
+    return _named_values([f"({row}, {place})" for place in range(count)], [*columns, "ordinal"])
+
+
+def _named_values(values: Sequence[str], columns: Sequence[str]) -> str:
+    named = ", ".join(f"column{place} AS {column.split()[0]}" for place, column in enumerate(columns, 1))
+    return f"(SELECT {named} FROM (VALUES {', '.join(values)}))"
+
+
 def _columns_in_sqlite(columns: Sequence[str]) -> str:
     names = (column.split()[0] for column in columns)
     return ", ".join(f"json_extract(value, '$[{place}]') AS {name}" for place, name in enumerate(names))
@@ -268,3 +284,17 @@ SQLITE = Dialect(
 POSTGRES = Dialect(
     {name: macro for name, (_, macro) in _MACROS.items()}, ("postgres",), ("sqlite", "hint"), numbered=True
 )
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def many_in_sqlite(sql: str, count: int) -> str:
+    """Return the text of a statement for many writes (`Write.many`), with a parameter for each value of `count` rows.
+
+    SQLite reads parameters three times as fast as JSON.
+    """
+    macros: dict[str, Macro] = {
+        **SQLITE.macros,
+        "rows": partial(_values_in_sqlite, count),
+        "rows_in_order": partial(_values_in_order_in_sqlite, count),
+    }
+    return Dialect(macros, SQLITE.mine, SQLITE.others, numbered=False).text(sql)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import asyncpg
 
-from persistence.batches import Outcome, Statement, joined, one_by_one, planned, refusal
+from persistence.batches import Outcome, Statement, in_json, joined, one_by_one, planned, refusal
 from persistence.dialect import POSTGRES
 from persistence.postgres.batch_functions import BatchFunctions, begin
 from persistence.postgres.connecting import is_statements_own, reason
@@ -85,7 +85,7 @@ class Transaction:
             self.outcomes = [None] * len(units)
             self.shared = True
             return await self._store_at_once(call, node, number, *(array for _, array in statements))
-        steps = one_by_one(units) if self._fenced else planned(units)
+        steps = one_by_one(units) if self._fenced else planned(units, in_json)
         self.shared = all(_commutes(unit) for unit in units)
         await self._begin(node, number, shared=self.shared)
         try:

@@ -14,16 +14,20 @@ import sqlite3
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from time import monotonic
 from typing import TypeVar
 
 import aiosqlite
 
-from persistence.batches import MAX_BATCH, Outcome, Step, answer, one_by_one, planned, refusal
-from persistence.dialect import SQLITE
+from persistence.batches import MAX_BATCH, Outcome, Rows, Step, answer, in_rows, one_by_one, planned, refusal
+from persistence.dialect import SQLITE, many_in_sqlite
 from persistence.histogram import SIZES, Histogram
 from persistence.sqlite.connection_thread import on_thread_of
-from persistence.store import FOREIGN_KEY, ROWS, Fenced, Settled, StoreUnavailable, Unit, Write
+from persistence.store import FOREIGN_KEY, ROWS, Fenced, Params, Settled, StoreUnavailable, Unit, Write
+
+MAX_ROWS = 128
+"""The most rows that one statement stores; SQLite prepares, and keeps, one for each number of rows."""
 
 EARLY = 24
 """Number of waiting units that starts a batch within a loop step, so that the disk works while the step goes on."""
@@ -119,7 +123,7 @@ class Writer:
         queue = self._queue
         batch = [queue.popleft() for _ in range(min(len(queue), MAX_BATCH))]
         units = [unit for unit, _, _ in batch]
-        steps = one_by_one(units) if self._fenced else planned(units)
+        steps = one_by_one(units) if self._fenced else planned(units, in_rows)
         future = on_thread_of(self._connection, partial(self._commit, steps=steps))
         future.add_done_callback(partial(self._ended, batch, monotonic()))
 
@@ -139,7 +143,7 @@ class Writer:
 
     # The methods below run in the connection's thread.
 
-    def _commit(self, connection: sqlite3.Connection, steps: list[Step]) -> list[Outcome]:
+    def _commit(self, connection: sqlite3.Connection, steps: list[Step[Rows]]) -> list[Outcome]:
         """Store a batch in one transaction, and return each unit's outcome."""
         units = [unit for step in steps for unit in step.units]
         try:
@@ -153,9 +157,9 @@ class Writer:
                 self._fenced.update(unit.incarnations)
             return [StoreUnavailable(str(error))] * len(units)
 
-    def _transact(self, connection: sqlite3.Connection, steps: list[Step]) -> list[Outcome]:
+    def _transact(self, connection: sqlite3.Connection, steps: list[Step[Rows]]) -> list[Outcome]:
         units, statements = steps[0]
-        if len(steps) == 1 and len(statements) == 1:
+        if len(steps) == 1 and len(statements) == 1 and len(statements[0][1]) <= MAX_ROWS:
             if self._before_commit is not None:
                 self._before_commit()
             _run_for_many(connection, *statements[0])  # a transaction by itself
@@ -242,14 +246,17 @@ def _run_all(connection: sqlite3.Connection, writes: Sequence[Write]) -> int:
     return touched
 
 
-def _run_for_many(connection: sqlite3.Connection, sql: str, array: str) -> None:
-    """Run a statement whose one parameter is a JSON array of rows.
+def _run_for_many(connection: sqlite3.Connection, sql: str, rows: list[Params]) -> None:
+    """Run a statement for many writes, up to MAX_ROWS at once.
 
     Raises:
         _TakeApart: a row was refused.
     """
     try:
-        connection.executemany(SQLITE.text(sql), [(array,)])  # unlike execute, it doesn't wait once more for a row id
+        for start in range(0, len(rows), MAX_ROWS):
+            some = rows[start : start + MAX_ROWS]
+            # unlike execute, it doesn't wait once more for a row id
+            connection.executemany(many_in_sqlite(sql, len(some)), [tuple(chain.from_iterable(some))])
     except Exception as error:
         raise _TakeApart from error
 

@@ -456,6 +456,13 @@ async def test_one_unit_of_a_merged_run_that_is_refused_hurts_no_other(store: St
     assert await ids(store) == [1, 2, 3, 4, 5, 101, 102, 104, 105]
 
 
+async def test_a_merged_run_of_more_rows_than_a_statement_takes_is_one_transaction(store: Store, disk: Disk):
+    await store.commit(unit(note(300)))
+    units = [unit(note(id, many=True), by=id) for id in range(1, 301)]
+    assert kinds(await in_one_batch(store, disk, units)) == [None] * 299 + [StoreUnavailable]
+    assert await ids(store) == list(range(1, 301))
+
+
 async def test_a_merged_run_refuses_fenced_incarnations_only(store: Store, disk: Disk):
     with pytest.raises(StoreUnavailable):
         await store.commit(unit(Write("no SQL at all", ()), by=3))
