@@ -54,7 +54,7 @@ class Write(NamedTuple):
     """One statement with its parameters.
 
     `rows`: the number of rows that it must touch; another number refuses the unit with the constraint `ROWS`.
-    `many`: a statement that does the same for many writes; its one parameter, of `@rows`, stands for their `params`. Only
+    `many`: a statement that does the same for many writes; the parameter of its `@rows` stands for their `params`. Only
     for writes whose order does not matter, because units of them change places in a batch.
     `before`: whether the statement for many runs before those of other writes, which may refer to its rows.
     """
