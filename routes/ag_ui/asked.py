@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any, cast
 
 from ag_ui.core import (
     AssistantMessage,
@@ -23,6 +24,11 @@ from routes.http.exchange import Received
 
 MAX_CONTENT = 32_000
 """Characters of a message that is said to an agent."""
+
+_NOT_USED = ("tools", "state", "forwardedProps")
+_SPEAKERS = ("user", "assistant", "system", "developer")
+_NOTHING = {"id": "", "role": "developer", "content": ""}
+"""Stands for a message of others, so that those after it keep their places."""
 
 _ID = re.compile(r"[^\s\x00-\x1f\x7f]{1,200}")
 
@@ -53,7 +59,7 @@ def read(received: Received) -> Asked:
         MalformedBody, WrongMediaType: it is no JSON object.
         MissingField, InvalidField: a member is missing or wrong, or the gateway can't do what it asks for.
     """
-    body = json_object(received.body, received.header("content-type"), len(received.body))
+    body = _used(json_object(received.body, received.header("content-type"), len(received.body)))
     if b"\\u0000" in received.body and _has_nul(body):
         raise InvalidField("Invalid value of the body: a text must not contain NUL.")
     try:
@@ -79,6 +85,30 @@ def read(received: Received) -> Asked:
     earlier = _earlier(before)
     said, ids = tuple(one for one, _ in earlier), tuple(id for _, id in earlier)
     return Asked(sent.thread_id, sent.run_id, sent.parent_run_id, text, last.id, said, ids, instructions)
+
+
+def _used(body: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what is not used, so that its shape is no matter: members, and of earlier messages all but texts."""
+    used = {name: value for name, value in body.items() if name not in _NOT_USED}
+    messages = body.get("messages")
+    if isinstance(messages, list) and messages:
+        *before, last = cast(list[Any], messages)
+        used["messages"] = [*map(_said, before), last]
+    return used
+
+
+def _said(message: Any) -> Any:
+    if not isinstance(message, dict) or "role" not in message:
+        return cast(Any, message)
+    sent = cast(dict[str, Any], message)
+    if sent["role"] not in _SPEAKERS:
+        return _NOTHING
+    said = {name: sent[name] for name in ("id", "role", "content") if name in sent}
+    content = said.get("content")
+    if isinstance(content, list):
+        parts = cast(list[Any], content)
+        said["content"] = [part for part in parts if not isinstance(part, dict) or part.get("type") == "text"]
+    return said
 
 
 def _earlier(messages: list[Message]) -> list[tuple[Earlier, str]]:

@@ -141,6 +141,28 @@ async def test_members_that_are_not_used_are_ignored(user: Client, agent: str):
     assert types_of(await run(user, agent, sent)) == WHOLE_RUN
 
 
+async def test_messages_before_the_last_need_only_be_such_as_can_be_imported(user: Client, agent: str):
+    sent = run_input(
+        {"id": "1", "role": "alien", "whatever": 1},
+        {"id": "2", "role": "tool", "content": 7},
+        {"id": "3", "role": "user", "content": [{"type": "binary", "data": "eA=="}, {"type": "text", "text": "What?"}]},
+        {"id": "4", "role": "assistant", "content": "A picture.", "toolCalls": "none"},
+        user_says("Hi"),
+        tools=[{"parameters": 1}],
+        state="any",
+        forwardedProps=None,
+    )
+    answer = await run(user, agent, sent)
+    assert types_of(answer) == WHOLE_RUN
+    kept = await history(user, answer.headers["X-Conversation-Id"])
+    assert [message["content"] for message in kept[:3]] == ["What?", "A picture.", "Hi"]
+    faults: list[Any] = [1, {"id": "1"}, {"role": "user", "content": "Hi"}, {"id": "1", "role": "user", "content": 7}]
+    for wrong in faults:
+        refused = await run(user, agent, run_input(wrong, user_says("Hi")))
+        assert refused.http == 400
+        assert "messages.0" in refused.note
+
+
 async def test_refusals_before_the_run_are_http_errors(user: Client, agent: str, unique: str):
     sent = run_input(user_says("Hi"))
     assert (await run(user.as_user(), agent, sent)).refused(2000, 401).headers["WWW-Authenticate"] == "Bearer"
