@@ -106,9 +106,12 @@ def _said(message: Any) -> Any:
     said = {name: sent[name] for name in ("id", "role", "content") if name in sent}
     content = said.get("content")
     if isinstance(content, list):
-        parts = cast(list[Any], content)
-        said["content"] = [part for part in parts if not isinstance(part, dict) or part.get("type") == "text"]
+        said["content"] = [part for part in cast(list[Any], content) if not _is_no_text(part)]
     return said
+
+
+def _is_no_text(part: Any) -> bool:
+    return isinstance(part, dict) and cast(dict[str, Any], part).get("type") != "text"
 
 
 def _earlier(messages: list[Message]) -> list[tuple[Earlier, str]]:
