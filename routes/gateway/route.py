@@ -109,7 +109,8 @@ class Route:
         described_body: the OpenAPI description of such a body.
         redacted: the answer to a repeat with an Idempotency-Key if the first answer quoted a memory censored since.
         mock: True for a route that exists only if DEV_MOCKS_ENABLED is set.
-        door: the protocol that it belongs to, which writes its errors; such a route ignores Idempotency-Key.
+        door: the protocol that it belongs to, which writes its errors; the frame ignores Idempotency-Key there.
+        keys_runs: True if such a route finds the run of a repeat by its Idempotency-Key.
         parse: reads the body, after admission and count, into `RouteCall.body`, or returns a coroutine of that; may
             raise a ServiceError. The body is received as with `reads_body`.
         named: the names of the entities in a parsed body, for the audit row; those of the path are added.
@@ -157,6 +158,7 @@ class Route:
     repeats: bool = False
     may_only_read: bool = False
     service: str = GATEWAY_ROUTE
+    keys_runs: bool = False
 
     @property
     def counts_as(self) -> str:
@@ -166,7 +168,9 @@ class Route:
     @property
     def takes_no_body(self) -> bool:
         """Whether a body must be an empty object, because no member is known; doors ignore members."""
-        return self.method == "POST" and self.mutates and self.door is None and not self.body
+        if self.method != "POST" or not self.mutates or self.door is not None:
+            return False
+        return self.body is None and not self.reads_body
 
     @property
     def takes_key(self) -> bool:

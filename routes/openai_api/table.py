@@ -32,7 +32,9 @@ def _named(asked: Asked) -> dict[str, str]:
 
 
 _route: Any = partial(Route, tag=TAG, door=DOOR)
-_saying: Any = partial(_route, mutates=True, streams=True, named=_named, errors=(400, 403, 404, 409, 502))
+_saying: Any = partial(
+    _route, mutates=True, streams=True, keys_runs=True, named=_named, errors=(400, 403, 404, 409, 502)
+)
 
 ROUTES: tuple[Route, ...] = (
     _route(
@@ -87,7 +89,7 @@ ROUTES: tuple[Route, ...] = (
         summary="Read a response again.",
         run=retrieve_response,
         reply=ref("Response"),
-        errors=(404,),
+        errors=(400, 404),
         counts=False,
     ),
     _route(

@@ -81,7 +81,7 @@ def _of_route(route: Route) -> Schema:
     refusals = {*_REFUSALS[route.entrance], *route.errors}
     if route.takes_key:
         refusals |= {400, 409}  # an invalid key, or one used for another request
-    if route.body is not None or route.reads_body or route.parse is not None:
+    if route.body is not None or route.reads_body or route.parse is not None or route.takes_no_body:
         refusals.update(_OF_A_BODY)
     elif route.method in ("POST", "PUT"):
         refusals |= {408, 413}  # a body is received although the route ignores it
@@ -106,7 +106,7 @@ def _of_route(route: Route) -> Schema:
         description = "Takes a session token or an API key, and is not counted."
     described = operation(route.tag, route.name, route.summary, description, responses, _SECURITY[route.entrance])
     parameters = [*_path_parameters(route), *_query_parameters(route)]
-    if route.takes_key:
+    if route.takes_key or route.keys_runs:
         parameters.append(IDEMPOTENCY_KEY)
     if route.endless and route.counts:
         parameters.append(_EVENT_ID)
