@@ -7,11 +7,13 @@ import pty
 import stat
 import sys
 import threading
+from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from config.version import VERSION
 from parley_client import AsyncParley
 from parley_client import Parley as SyncParley
 from parley_client.cli.main import app
@@ -87,6 +89,64 @@ async def test_a_session_that_can_t_be_kept_is_said(parley: CommandLine, tmp_pat
     assert ran.err.startswith(str(tmp_path / "parley"))
 
 
+async def test_a_chat_with_nothing_to_say_is_wrong_usage_whoever_is_named(parley: CommandLine) -> None:
+    assert (await parley("login", "avogadro", "--register")).status == 0
+    for ran in (
+        await parley("chat", "nobody-there", "--create"),
+        await parley("chat", "nobody-there", stdin=" \n\n"),
+        await parley("chat", "nobody-there", " "),
+    ):
+        assert (ran.status, ran.out, "there is nothing to say" in ran.err) == (2, "", True)
+    assert (await parley("agents", "list", "--json")).records == []
+
+
+@pytest.mark.parametrize("argument", [["\udcff"], []])
+async def test_a_text_that_is_not_utf_8_is_wrong_usage(parley: CommandLine, argument: list[str]) -> None:
+    command = [sys.executable, "-m", "parley_client", "chat", "anybody", *argument]
+    process = await asyncio.create_subprocess_exec(
+        *command, env=parley.environment | {"PARLEY_API_KEY": "plk_x"}, stdin=PIPE, stdout=PIPE, stderr=PIPE
+    )
+    out, err = await process.communicate(b"a\xff")
+    assert (process.returncode, out, err) == (2, b"", b"The text is not valid UTF-8.\n")
+
+
+async def test_a_password_comes_by_a_pipe_and_is_missed_where_there_is_none(parley: CommandLine) -> None:
+    assert (await parley("login", "dalton", "--register")).status == 0
+    piped, none = (
+        await parley("login", "dalton", "--json", stdin=f"{PASSWORD}\n", PARLEY_PASSWORD=""),
+        await parley("login", "dalton", PARLEY_PASSWORD=""),
+    )
+    assert (piped.status, piped.err, len(piped.records)) == (0, "", 1)
+    assert (none.status, none.out, "set PARLEY_PASSWORD" in none.err) == (2, "", True)
+
+
+async def test_a_password_is_asked_for_beside_the_output(parley: CommandLine, tmp_path: Path) -> None:
+    assert (await parley("login", "proust", "--register")).status == 0
+    out = tmp_path / "out"
+    login = f"{sys.executable} -m parley_client login proust --json > {out}"
+    environment = {name: value for name, value in parley.environment.items() if name != "PARLEY_PASSWORD"}
+    ended, shown = await asyncio.to_thread(
+        on_a_terminal, ("sh", "-c", login), [("Password: ", f"{PASSWORD}\n")], environment
+    )
+    assert ended == 0, shown
+    assert json.loads(out.read_text(encoding="utf-8"))["current"] is True
+
+
+async def test_a_profile_that_is_missing_is_told_of_where_it_would_count(parley: CommandLine) -> None:
+    told = "There is no profile work yet; `parley --profile work login USER` makes it.\n"
+    without = await parley("--profile", "work", "agents", "list")
+    assert (without.status, without.err.startswith(told + "2000:")) == (12, True)
+    assert (await parley("--profile", "work", "agents", "list", PARLEY_API_KEY="plk_wrong")).err[:5] == "2001:"
+    made = await parley("--profile", "work", "login", "volta", "--register")
+    assert (made.status, "There is no profile" in made.err) == (0, False)
+    assert (await parley("--profile", "work", "agents", "list")).err == ""
+
+
+async def test_the_version_is_shown(parley: CommandLine) -> None:
+    ran = await parley("--version")
+    assert (ran.status, ran.out) == (0, f"parley {VERSION}\n")
+
+
 async def test_an_internal_secret_that_no_header_takes_is_said(parley: CommandLine) -> None:
     ran = await parley("top", PARLEY_INTERNAL_SECRET="two\nlines")
     assert (ran.status, ran.out, "INTERNAL_SECRET, whole and alone" in ran.err) == (2, "", True)
@@ -108,7 +168,9 @@ async def test_a_chat_creates_its_agent_where_it_is_told_to(parley: CommandLine,
         await client.log_on("mendeleev", PASSWORD)
         await client.agents.log_off("dmitri")
         assert (await parley("chat", "dmitri", "Hello")).err[:5] == "3002:"
-        assert (await parley("chat", "dmitri", "Hello", "--create")).status == 0
+        again = await parley("chat", "dmitri", "Does gallium melt?", "--create", "--profile", "It does not.")
+        assert (again.status, "Gallium melts in the hand." in again.out) == (0, True)
+        assert "There is an agent dmitri already; --profile changes nothing." in again.err
         assert [agent.name async for agent in client.agents.list()] == ["dmitri"]
 
 
@@ -145,7 +207,7 @@ def test_each_group_of_commands_does_what_it_says(
     run("agents", "create", "otto", "--description", "Finds things")
     key = json.loads(run("keys", "create", "script", "--days", "2", "--json"))
     assert key["id"] in run("keys", "list")
-    run("keys", "revoke", key["id"])
+    assert json.loads(run("keys", "revoke", key["id"], "--json")) == {"id": key["id"]}
     assert key["id"] not in run("keys", "list")
 
     with SyncParley(gateway.base) as client:

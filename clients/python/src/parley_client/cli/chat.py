@@ -31,12 +31,16 @@ def chat(
     as_json: AsJson = False,
 ) -> None:
     """Chat with an agent; the reply is shown while it is written, then its sources."""
+    if text is None and not sys.stdin.isatty():
+        text = sys.stdin.read()
+    if text is not None and not text.strip():
+        raise typer.BadParameter("there is nothing to say; give a text, or one in a pipe", param_hint="TEXT")
     parley = client(context)
     if create or (not as_json and sys.stdin.isatty() and sys.stderr.isatty()):
         _find_or_create(parley, agent, profile, create=create)
     elif profile is not None:
         raise typer.BadParameter("it is for an agent that is created: add --create", param_hint="--profile")
-    for said in [text] if text is not None else _texts():
+    for said in [text] if text is not None else _typed():
         _say(parley, agent, said, conversation, as_json)
 
 
@@ -50,6 +54,8 @@ def _find_or_create(parley: Parley, agent: str, profile: str | None, *, create: 
         parley.agents.create(agent, DESCRIPTION, profile=profile)
         parley.agents.log_on(agent)
     else:
+        if profile is not None:
+            err.print(f"There is an agent {agent} already; --profile changes nothing.", markup=False)
         if create and found.state == "offline":
             parley.agents.log_on(agent)
 
@@ -73,11 +79,8 @@ def _say(parley: Parley, agent: str, text: str, conversation: str | None, as_jso
                 pass
 
 
-def _texts() -> Iterator[str]:
-    """Yield what to say: a pipe as a whole, else line by line; a line that ends with a backslash goes on."""
-    if not sys.stdin.isatty():
-        yield sys.stdin.read()
-        return
+def _typed() -> Iterator[str]:
+    """Yield what to say, line by line; a line that ends with a backslash goes on."""
     text = ""
     while True:
         try:

@@ -27,12 +27,18 @@ def settings(context: typer.Context) -> Settings:
     return made
 
 
-def client(context: typer.Context) -> Parley:
-    """Return a client: options win over PARLEY_URL and PARLEY_API_KEY, and these over the profile."""
+def client(context: typer.Context, *, makes_profile: bool = False) -> Parley:
+    """Return a client: options win over PARLEY_URL and PARLEY_API_KEY, and these over the profile.
+
+    A profile that is missing is told of on stderr where it would count, unless the command makes it.
+    """
     given = settings(context)
     kept = profiles.read(given.profile)
     url = given.url or os.environ.get("PARLEY_URL") or kept.url
     key = os.environ.get("PARLEY_API_KEY") or kept.key
+    if not (url and key) and not makes_profile and given.profile not in (profiles.DEFAULT, *profiles.names("")):
+        name = given.profile
+        err.print(f"There is no profile {name} yet; `parley --profile {name} login USER` makes it.", markup=False)
     made = Parley(url, key, brand=given.brand, internal_secret=given.internal_secret)
     context.call_on_close(made.close)
     return made

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from parley_client import InvalidSetting, NoConnection, ParleyError, Refused, ZoneMessage
+from parley_client._version import __version__
 from parley_client.cli import profiles
 from parley_client.cli.admin import admin
 from parley_client.cli.chat import chat
@@ -47,9 +48,16 @@ app.command()(top)
 Name = Annotated[str, typer.Argument(help="Its name.")]
 
 
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"parley {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def options(
     context: typer.Context,
+    *,
     profile: Annotated[
         str, typer.Option(envvar="PARLEY_PROFILE", help="The profile to use.", autocompletion=profiles.names)
     ] = profiles.DEFAULT,
@@ -61,6 +69,9 @@ def options(
             envvar="PARLEY_INTERNAL_SECRET", help="The gateway's INTERNAL_SECRET, for admin and top without a role."
         ),
     ] = None,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
 ) -> None:
     """Parley on the command line."""
     context.obj = Settings(profile, url, brand, internal_secret or None)
@@ -70,22 +81,36 @@ def options(
 def login(
     context: typer.Context,
     user: Annotated[str, typer.Argument(help="Your user name.")],
-    password: Annotated[str, typer.Option(prompt=True, hide_input=True, envvar="PARLEY_PASSWORD", help="Asked for.")],
     *,
+    password: Annotated[
+        str | None,
+        typer.Option(envvar="PARLEY_PASSWORD", help="Asked for on a terminal; else the first line of a pipe."),
+    ] = None,
     register: Annotated[bool, typer.Option("--register", help="Register this user first.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Log on, and keep the session in the profile."""
-    parley = client(context)
+    secret = password or _asked_password()
+    parley = client(context, makes_profile=True)
     if register:
-        parley.users.create(user, password)
-    session, token = parley.users.log_on(user, password)
+        parley.users.create(user, secret)
+    session, token = parley.users.log_on(user, secret)
     given = settings(context)
     path = profiles.write(given.profile, profiles.Profile(parley.url, token.token))
     if as_json:
         print_json(session)
     else:
         err.print(f"Logged on as {user}; the session is kept in {path} until {session.expires_at:%Y-%m-%d %H:%M} UTC.")
+
+
+def _asked_password() -> str:
+    """Ask for the password on stderr, or read it from a pipe."""
+    if sys.stdin.isatty():
+        return str(typer.prompt("Password", hide_input=True, err=True))
+    given = sys.stdin.readline().rstrip("\r\n")
+    if not given:
+        raise typer.BadParameter("there is none; set PARLEY_PASSWORD, or give it in a pipe", param_hint="--password")
+    return given
 
 
 @agents.command("list")
@@ -214,9 +239,16 @@ def create_key(
 
 
 @keys.command("revoke")
-def revoke_key(context: typer.Context, key_id: Annotated[str, typer.Argument(help="Its id, key_...")]) -> None:
+def revoke_key(
+    context: typer.Context,
+    key_id: Annotated[str, typer.Argument(help="Its id, key_...")],
+    *,
+    as_json: AsJson = False,
+) -> None:
     """Revoke an API key at once."""
     client(context).keys.revoke(key_id)
+    if as_json:
+        print_json({"id": key_id})
 
 
 @app.command()
@@ -237,6 +269,9 @@ def main() -> None:
         app(prog_name="parley")
     except ParleyError as error:
         sys.exit(_told(error))
+    except UnicodeError:  # bytes of an argument or a pipe, which Python keeps as lone surrogates
+        err.print("The text is not valid UTF-8.")
+        sys.exit(WRONG_USAGE)
 
 
 def _told(error: ParleyError) -> int:

@@ -101,6 +101,8 @@ def delete_endpoint(
         show([parley.webhooks.disable(endpoint)], COLUMNS, as_json=as_json)
     else:
         parley.webhooks.delete(endpoint)
+        if as_json:
+            print_json({"id": endpoint})
 
 
 @deliveries.command("list")
