@@ -192,7 +192,7 @@ class Sending:
         now = await self._asked.task(begun.id)
         if not now.ended:
             raise error
-        note = now.error or error.note if now.state == "failed" else None
+        note = error.note if now.state == "failed" else None
         return self._told(begun._replace(state=now.state, reply=now.reply, error=note))
 
     def _told(self, view: TaskView) -> TaskView:

@@ -183,6 +183,15 @@ async def test_a_failed_engine_makes_a_failed_task_and_a_repeat_asks_it_again(
     assert again.artifacts[0].parts[0].text == "Now"
 
 
+async def test_a_task_that_ends_with_its_agent_says_so(talker: Talker, scripted_user: Client, unique: str, gate: Gate):
+    running = asyncio.create_task(talker.events(said(f"say:One wait:{gate}")))
+    await gate.reached()
+    (await scripted_user.command("AP_Destroy", target={"agent": f"{unique}-agent"})).ok()
+    status = (await running)[-1].status_update.status
+    assert status.state == pb.TASK_STATE_FAILED
+    assert "The agent was destroyed" in status.message.parts[0].text
+
+
 async def test_a_client_that_goes_away_does_not_end_the_task(talker: Talker, gate: Gate):
     sending = asyncio.create_task(talker.events(said(f"say:Hello wait:{gate} say:World")))
     await gate.reached()
