@@ -68,7 +68,11 @@ async def test_a_failed_run_tells_its_error_and_keeps_its_message(scripted_user:
         *_, last = await chat.rest()
     assert (last.name, last.data["internal_code"], last.id) == ("error", 5001, "3.end")
     run = await run_of(scripted_user, chat.run)
-    assert (run["state"], run["reply"], run["error"]) == ("failed", None, last.data)
+    assert (run["state"], run["reply"]) == ("failed", None)
+    assert "said once more" in last.data["note"]
+    assert "the same Idempotency-Key" in run["error"]["note"], "a run's note is for those who have one, too"
+    last.data["note"] = run["error"]["note"]
+    assert run["error"] == last.data
     assert [message["id"] for message in (await scripted_user.command("AP_History")).ok().content] == [
         run["message"]["id"]
     ]
