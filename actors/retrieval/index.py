@@ -3,12 +3,11 @@
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Sequence
-from heapq import nlargest
 from itertools import islice
 from typing import NamedTuple
 
 from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, beginning, judged, shares_of
-from actors.retrieval.question import Question
+from actors.retrieval.question import Judge, Question
 from actors.retrieval.ranking import IN_CONTEXT, K1, B, Gains, Matched, rarity
 from actors.retrieval.ranking import in_context as with_context
 from actors.text import tokenizer
@@ -25,6 +24,7 @@ MAX_QUERY_TERMS = 16
 _ALONE = "", 0
 _SETTLED = 8  # searches since the last change
 _COMMON = 12  # texts that have a term
+_MAX_RELATED = 1_000  # terms whose relatives are cached
 
 
 class _Text(NamedTuple):
@@ -58,6 +58,7 @@ class Index:
         "_parts",
         "_places",
         "_postings",
+        "_related",
         "_relates",
         "_searches",
         "_texts",
@@ -78,6 +79,7 @@ class Index:
         self._places: dict[int, tuple[str, int]] = {}
         self._parts: dict[tuple[str, int], int] = {}
         self._in_order: list[str] | None = None  # the terms, from the first search for relatives on
+        self._related: dict[str, list[str]] = {}  # what stands for a term that no text has, as long as nothing changes
         self._words = 0
         self._searches = 0  # since the last change
         self._gains: dict[str, list[float]] = {}  # of common terms, as long as nothing changes
@@ -141,6 +143,8 @@ class Index:
         self._searches = 0
         if self._gains:
             self._gains = {}
+        if self._related:
+            self._related = {}
 
     def search(
         self, question: Question, limit: int, *, among: int = 0, context: int = IN_CONTEXT, answering: bool = False
@@ -164,18 +168,28 @@ class Index:
         judge = question.judging(max(len(self._texts), among), having)
         if answering and not judge.judge(dict.fromkeys(having, 1.0))[1]:
             return []
-        own = self._own(known[: self._leading(known)])
-        in_context = bool(self._places)
+        leading = known[: self._leading(known)]
+        own = self._own(leading)
+        places = self._places
+        replaced = shares_of([(term, asked) for term, asked, _, _ in known if term != asked])
+        if not places and not replaced and len(leading) == len(known):
+            return self._judged_by_own(judge, _best(own, leading, limit), [one[0] for one in known])
         by_term = {one[0]: one for one in known}
-        found = plain = {
-            number: self._gains_in(number, by_term) for number in _best(own, context if in_context else limit)
-        }
-        if in_context:
-            places = self._places
+        best = _best(own, leading, context if places else limit)
+        found = plain = {number: self._gains_in(number, by_term) for _, number in best}
+        if places:
             matched = [Matched(number, *places.get(number, _ALONE), gains) for number, gains in plain.items()]
             found = with_context(matched, self._parts.get)
-        replaced = shares_of([(term, asked) for term, asked, _, _ in known if term != asked])
         return judged(judge, len(self._texts), having, replaced, plain, found, limit)
+
+    def _judged_by_own(self, judge: Judge, best: list[tuple[float, int]], terms: list[str]) -> list[Found]:
+        """Judge texts that stand alone, whose scores count these terms of the question."""
+        texts, asked = self._texts, frozenset(terms)
+        found: list[Found] = []
+        for score, number in best:
+            present = asked.intersection(texts[number].terms)
+            found.append(Found(number, score, *judge.judge_whole([term for term in terms if term in present])))
+        return found
 
     def sure(self, question: Question, limit: int, *, among: int = 0) -> list[Found]:
         """Return the texts that answer a question without doubt by their own terms, best first.
@@ -217,7 +231,12 @@ class Index:
         found = {term: (term, 1.0) for term in question.terms if term in postings}
         if self._relates and len(found) < len(question.terms):
             for term in [term for term in question.terms if term not in found][:MAX_QUERY_TERMS]:
-                for relative in self._relatives(term):
+                related = self._related.get(term)
+                if related is None:
+                    related = self._relatives(term)
+                    if self._searches > _SETTLED and len(self._related) < _MAX_RELATED:
+                        self._related[term] = related
+                for relative in related:
                     if relative not in found:
                         found[relative] = term, RELATIVE
         having: dict[str, int] = {}
@@ -311,12 +330,20 @@ class Index:
         return gains
 
 
-def _best(scores: dict[int, float], count: int) -> list[int]:
-    """Return the numbers with the highest scores, best first; among equals, the higher number first."""
+def _best(scores: dict[int, float], leading: list[_Term], count: int) -> list[tuple[float, int]]:
+    """Return the highest scores with their texts' numbers, best first; among equals, the higher number first.
+
+    `leading` are the terms that were counted, rarest first: the texts with the rarest ones bound what has to be sorted.
+    """
     if len(scores) > 2 * count:
-        least = nlargest(count, scores.values())[-1]
+        some: set[int] = set()
+        for one in leading:
+            some.update(one[3])
+            if len(some) >= count:
+                break
+        least = sorted([scores.get(number, 0.0) for number in some])[-count]
         ranked = [(score, number) for number, score in scores.items() if score >= least]
     else:
         ranked = [(score, number) for number, score in scores.items()]
     ranked.sort(reverse=True)
-    return [number for _, number in ranked[:count]]
+    return ranked[:count]

@@ -114,9 +114,9 @@ class Question:
         trust = (log(max(texts, 1)) - log(_FEW)) / (log(_MANY) - log(_FEW))
         if trust > 0:
             trust = min(trust, 1.0)
-            rarest = rarity(texts, 0)
+            little, much = 1 - trust, trust / rarity(texts, 0)
             rare_weights = {
-                term: weight * (1 - trust + trust * rarity(texts, having.get(term, 0)) / rarest)
+                term: weight * (little + much * rarity(texts, having.get(term, 0)))
                 for term, weight in answer_weights.items()
             }
             total = min(sum(rare_weights.values()), _MAX_ASKED)
@@ -178,6 +178,17 @@ class Judge:
             share += of_share * part
             answering += of_answer * part
             rare += by_rarity * part
+        return min(share, 1.0), answering >= MAYBE - _ROUNDING and rare >= self._enough - _ROUNDING
+
+    def judge_whole(self, terms: Iterable[str]) -> tuple[float, bool]:
+        """Do the same as `judge` for a text that accounts for the whole of each of these terms."""
+        share = answering = rare = 0.0
+        weights = self._weights
+        for term in terms:
+            of_share, of_answer, by_rarity = weights[term]
+            share += of_share
+            answering += of_answer
+            rare += by_rarity
         return min(share, 1.0), answering >= MAYBE - _ROUNDING and rare >= self._enough - _ROUNDING
 
 
