@@ -9,7 +9,7 @@ from actors.conversations.conversation import ChatSent
 from actors.conversations.place import ChatPlace, RunKey
 from actors.engines.message import Utterance
 from actors.engines.options import EngineOptions
-from actors.engines.turn import Memory
+from actors.engines.turn import Memory, Reply
 from actors.errors import NotFound, StateConflict
 from actors.runtime.mailbox import Ask, Tell
 from actors.runtime.notices import Announced, Notice
@@ -197,14 +197,16 @@ class RunError(NamedTuple):
 class RunHeard(NamedTuple):
     """What a run has said after the characters that the asker has had.
 
-    The store knows of a run that has "ended". `error` is that of a run that has "failed"; its text must not be shown
-    once a memory at one of the `positions` is censored.
+    The store knows of a run that has "ended", but for some time `outcome` has what it lacks: the calls of the client's
+    functions, the end, the usage. `error` is that of a run that has "failed". Neither a failed run's text nor an
+    outcome may be shown once a memory at one of the `positions` is censored.
     """
 
     state: Literal["working", "failed", "ended"]
     text: str = ""
     error: RunError | None = None
     positions: tuple[int, ...] = ()
+    outcome: Reply | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from actors.agents.messages import HearRun, RunError, RunHeard
 from actors.engines.halting import Halt
+from actors.engines.turn import Reply
 from actors.errors import InternalError, Overloaded, ServiceError
 from actors.runtime.future import AsyncFuture
 
@@ -26,8 +27,11 @@ MAX_LISTENERS = 64
 MAX_FAILED = 32
 """Failed runs whose text is remembered, because the store has none of it."""
 
+MAX_OUTCOMES = 32
+"""Ended runs of which is remembered what the store has not: calls of the client's functions, the end, the usage."""
+
 REMEMBERED_S = 600.0
-"""How long it is, in seconds, as long as the actor lives."""
+"""How long these are, in seconds, as long as the actor lives."""
 
 
 class RunUnderWay:
@@ -159,11 +163,12 @@ class _Listener:
 class RunsUnderWay:
     """Finds runs by the ids of their users' messages, and remembers failed ones for a while."""
 
-    __slots__ = ("_failed", "_runs")
+    __slots__ = ("_failed", "_outcomes", "_runs")
 
     def __init__(self) -> None:
         self._runs: dict[str, RunUnderWay] = {}
         self._failed: OrderedDict[str, tuple[RunUnderWay, RunError, float]] = OrderedDict()
+        self._outcomes: OrderedDict[str, tuple[str, RunHeard, float]] = OrderedDict()
 
     def of(self, user_id: str, chat: Chat) -> RunUnderWay:
         """Return the run of a user's chat; it is under way until the chat is answered."""
@@ -192,6 +197,9 @@ class RunsUnderWay:
         failed = self._failed.get(id)
         if failed is not None and failed[0].user_id == user_id and monotonic() < failed[2]:
             return failed[0].outcome(message.after, failed[1])
+        ended = self._outcomes.get(id)
+        if ended is not None and ended[0] == user_id and monotonic() < ended[2]:
+            return ended[1]
         return RunHeard("ended")
 
     def _ended(self, id: str, answer: AsyncFuture[Any]) -> None:
@@ -202,6 +210,18 @@ class RunsUnderWay:
             self._failed[id] = run, error, monotonic() + REMEMBERED_S
             if len(self._failed) > MAX_FAILED:
                 self._failed.popitem(last=False)
+        elif answer.error is None:
+            self._remember(id, run, answer.get())
+
+    def _remember(self, id: str, run: RunUnderWay, sent: ChatSent) -> None:
+        outcome = sent.outcome
+        if outcome is None or not (outcome.calls or outcome.usage or outcome.finish != "stop"):
+            return
+        rest = Reply("", usage=outcome.usage, calls=outcome.calls, finish=outcome.finish)
+        heard = RunHeard("ended", outcome=rest, positions=tuple(run.positions))
+        self._outcomes[id] = run.user_id, heard, monotonic() + REMEMBERED_S
+        if len(self._outcomes) > MAX_OUTCOMES:
+            self._outcomes.popitem(last=False)
 
 
 def _shown(raised: BaseException) -> RunError:

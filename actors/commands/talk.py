@@ -11,12 +11,12 @@ from typing import NamedTuple
 from actors.agents.conversation_messages import FindBound
 from actors.agents.messages import (
     AGENT,
+    HearRun,
     HistoryMoved,
     MemoriesNeeded,
     NoSuchConversation,
     RanBefore,
     SendChat,
-    UnstoredAnswer,
     no_such_conversation,
     nothing_said,
 )
@@ -88,8 +88,8 @@ class Saying(NamedTuple):
 class Talked(NamedTuple):
     """A message and its reply, both durable unless `conversation` is None.
 
-    `outcome` is the engine's reply as it came; None for a run that ended before this request, which is `replayed`, and
-    of which the store has no more. `quoted` are the positions of the memories that the reply quotes.
+    `outcome` is the engine's reply as it came; of a run that ended before this request, which is `replayed`, it has no
+    text, or is None. `quoted` are the positions of the memories that the reply quotes.
     """
 
     message: Utterance
@@ -161,7 +161,7 @@ async def _said(
     assert key is not None  # else nothing has run before
     if sent.other_request:
         raise _other_request()
-    if sent.unstored is not None and await _may_be_told(call, sent.unstored):
+    if sent.unstored is not None and await _may_be_told(call, sent.unstored.positions):
         return _talked(sent.unstored.sent, ())._replace(replayed=True)
     found = await call.core.store.fetch(run_keys.of_key(key.digest, call.core.clock() - saying.key_ms))
     if not found:  # the run is forgotten, or too old for this door
@@ -170,9 +170,17 @@ async def _said(
     return await _again(call, agent_id, saying, key, found[0])
 
 
-async def _may_be_told(call: Call, answer: UnstoredAnswer) -> bool:
+async def _outcome_of(call: Call, agent_id: str, saying: Saying, message_id: str) -> Reply | None:
+    """Return what the store lacks of a reply, if that is remembered, and if the options may have changed it."""
+    options = saying.options
+    if options is None or not (options.tools or options.max_tokens):
+        return None
+    heard = await call.ask(AGENT, agent_id, HearRun(call.user.user_id, message_id, 0))
+    return heard.outcome if await _may_be_told(call, heard.positions) else None
+
+
+async def _may_be_told(call: Call, positions: tuple[int, ...]) -> bool:
     """Return whether no memory is censored whose words an answer may repeat."""
-    positions = answer.positions
     return not positions or len(await call.core.store.fetch(at_positions(positions))) == len(positions)
 
 
@@ -196,7 +204,7 @@ async def _again(call: Call, agent_id: str, saying: Saying, key: RunKey, known: 
         call.begun(RunBegun(run_of(said.id), said, name))
     if call.progress is not None:
         call.progress(reply.content)
-    return Talked(said, reply, name, replayed=True)
+    return Talked(said, reply, name, await _outcome_of(call, agent_id, saying, said.id), replayed=True)
 
 
 class OtherRequest(StateConflict):

@@ -157,6 +157,39 @@ async def test_a_call_without_a_text_is_an_answer_without_one(
     assert [item.type for item in response.output] == ["function_call"]
 
 
+def try_of(number: int, keyed: bool) -> dict[str, str]:
+    return {"Idempotency-Key": "one"} if keyed else {"x-stainless-retry-count": str(number)}
+
+
+@pytest.mark.parametrize("path", ["chat/completions", "responses"])
+@pytest.mark.parametrize("keyed", [False, True])
+async def test_a_repeat_has_calls_of_the_clients_functions_too(
+    user: Client, agent: str, provider: Provider, unique: str, path: str, keyed: bool
+):
+    text, tool = f"{unique} lost", FLAT if path == "responses" else TOOL
+    provider.on(text, calls(("look_up", '{"at": "Moon"}')))
+    body = {"model": agent, "messages": said(text), "input": text, "tools": [tool]}
+    first, again = [
+        await user.request("POST", f"/v1/{path}", json=body, headers=try_of(number, keyed)) for number in range(2)
+    ]
+    assert "look_up" in str(first.body)
+    assert (again.http, again.body) == (200, first.body)
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+async def test_a_repeat_ends_as_the_first_try_with_the_same_usage(
+    user: Client, agent: str, provider: Provider, unique: str, keyed: bool
+):
+    text = f"{unique} short"
+    provider.on(text, says("It is", finish="length", usage=(31, 7)))
+    body = {"model": agent, "input": text, "max_output_tokens": 2}
+    first, again = [
+        await user.request("POST", "/v1/responses", json=body, headers=try_of(number, keyed)) for number in range(2)
+    ]
+    assert (first.body["status"], first.body["usage"]["total_tokens"]) == ("incomplete", 38)
+    assert (again.http, again.body) == (200, first.body)
+
+
 async def test_an_answer_cut_by_its_limit_says_so(openai: AsyncOpenAI, agent: str, provider: Provider, unique: str):
     text = f"{unique} length"
     provider.on(text, says("It is", finish="length"), says("It is", finish="length"))
