@@ -217,7 +217,10 @@ class MessageKept(EngineFailed):
         fault: what has failed, in one sentence.
     """
 
-    _GO_ON: ClassVar[str] = " Your message is kept; send it again with the same Idempotency-Key to go on with it."
+    _GO_ON: ClassVar[str] = (
+        " Your message is kept; send it again with the same Idempotency-Key to go on with it; without one it is said"
+        " once more."
+    )
 
     def __init__(self, fault: str, *, retry_after: int | None = None) -> None:
         fault = fault.removesuffix(self._GO_ON)  # the note of another node has it

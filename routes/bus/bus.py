@@ -18,7 +18,7 @@ from actors.calls.request import parse, require
 from actors.commands.command import Command
 from actors.commands.table import COMMANDS, UNROUTED
 from actors.conversations.ids import run_of
-from actors.errors import InvalidField, MessageKept, MissingField, NotAvailable, ServiceError, UnknownService
+from actors.errors import InvalidField, MissingField, NotAvailable, ServiceError, UnknownService
 from actors.idempotency.once import fingerprint_of
 from actors.idempotency.records import Rendered
 from actors.slices import sliced
@@ -45,9 +45,6 @@ from routes.http.pieces import FEW_RECORDS, send_pieces, tps_pieces
 
 if TYPE_CHECKING:
     from routes.bus.passing_on import BusPassage
-
-
-_GO_ON_WITHOUT_KEY = "Your message is kept; sent again, it is said once more, because it had no Idempotency-Key."
 
 
 class CommandBus:
@@ -220,10 +217,7 @@ class CommandBus:
             return 0, await _written(call, await command.run(call), headers)
         key = request.header("idempotency-key")
         if key is None:
-            try:
-                answer = await self._exchange.carry_out(call, command.run, call)
-            except MessageKept as error:
-                raise error.told(_GO_ON_WITHOUT_KEY) from error
+            answer = await self._exchange.carry_out(call, command.run, call)
             if call.run is not None:
                 headers[RUN_ID] = call.run
             return 0, await _written(call, answer, headers)

@@ -11,6 +11,9 @@ from routes.gateway.route import Route
 
 _PARAMETER = re.compile(r"{(\w+)}")
 _VERB = re.compile(r"{(\w+)}:(\w+)$")
+_COLON = "(?::|%3[aA])"
+"""A colon in a path, which clients may encode (RFC 3986, 2.2)."""
+_WITH_VERB = re.compile(rf"(.*){_COLON}(\w+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ def by_sanic_path(routes: Iterable[Route]) -> Mapping[tuple[str, str], Verbs]:
 
 
 def chosen(verbs: Verbs, method: str, params: dict[str, str]) -> tuple[Route, dict[str, str]]:
-    """Return the route of a request, and the parameters of its path; a colon before a verb is not encoded.
+    """Return the route of a request, and the parameters of its path.
 
     Raises:
         MethodNotAllowed: its verb exists with other methods.
@@ -47,10 +50,10 @@ def chosen(verbs: Verbs, method: str, params: dict[str, str]) -> tuple[Route, di
     verb = ""
     if len(verbs.methods) > 1 or "" not in verbs.methods:
         last = list(named)[-1]
-        value, colon, ending = named[last].rpartition(":")
-        if colon and ending in verbs.methods:
-            verb, named = ending, named | {last: value}
-        elif colon and "" not in verbs.routes:
+        found = _WITH_VERB.fullmatch(named[last])
+        if found and found[2] in verbs.methods:
+            verb, named = found[2], named | {last: found[1]}
+        elif ":" in named[last] and "" not in verbs.routes:
             raise NotFound
     if verb in verbs.routes:
         return verbs.routes[verb], {name: _decoded(value) for name, value in named.items()}
@@ -84,5 +87,5 @@ def takes(verbs: Verbs, method: str, params: dict[str, str]) -> bool:
 def _sanic_path(path: str) -> str:
     *before, last = _PARAMETER.sub(r"<\1:str>", path).split("/")
     if ":" in last and not last.startswith("<"):  # Sanic quotes a colon in a path, so that it never matches
-        last = f"<_verb:{re.escape(last)}>"
+        last = f"<_verb:{re.escape(last).replace(':', _COLON)}>"
     return "/".join([*before, last])

@@ -5,6 +5,7 @@ import itertools
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx
 import orjson
 import pytest
 
@@ -151,6 +152,16 @@ async def test_malformed_requests_are_refused_by_json_rpc_s_codes(raw: Raw):
     for path in ("/tasks/x:cancel", "/message:send"):
         refused = await raw.rest("GET", path)
         assert (refused.http, refused.headers["Allow"]) == (405, "POST")
+
+
+async def test_the_colon_before_a_verb_may_be_encoded(raw: Raw):
+    async with httpx.AsyncClient(base_url=raw.user.base + raw.path, headers=raw.user.headers(VERSION)) as http:
+        for path in ("/message:send", "/message%3Asend", "/message%3asend/"):
+            assert (await http.post(path, json=message())).status_code == 200
+        refused = (await http.post("/tasks/run_x%3Acancel")).json()
+        assert refused["error"]["details"][0]["reason"] == "TASK_NOT_FOUND"
+        assert (await http.post("/message%3Aother", json=message())).status_code == 404
+        assert (await http.get("/message%3Asend")).headers["Allow"] == "POST"
 
 
 async def test_subscribe_takes_get_and_post(scripted_user: Client, unique: str, gate: Gate):

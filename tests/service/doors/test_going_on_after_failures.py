@@ -90,16 +90,16 @@ async def test_each_door_says_how_to_go_on_and_that_works(
     assert [one["messages"] for one in listed] == [2], "the message is stored once, with its reply"
 
 
-async def test_without_a_key_nobody_is_told_to_send_the_same_one(scripted_user: Client, unique: str):
+async def test_who_has_sent_no_key_is_told_what_comes_of_a_repeat(scripted_user: Client, unique: str):
     user, agent = scripted_user, f"{unique}-agent"
     await user.agent(agent)
     said = {"target": {"agent": agent}, "content": "fail"}
-    body = {"service": "AP_Chat", **said}
     called = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "AP_Chat", "arguments": said}}
     for answer in (
-        await post(user, BUS, body),
-        await post(user, BUS, body, Accept="text/event-stream"),
+        await post(user, BUS, {"service": "AP_Chat", **said}),
+        await post(user, BUS, {"service": "AP_Chat", **said}, Accept="text/event-stream"),
         await post(user, "/mcp", called, Accept="application/json, text/event-stream"),
     ):
-        assert "sent again, it is said once more" in answer, answer
-        assert "the same Idempotency-Key" not in answer
+        assert "without one it is said once more" in answer, answer
+    kept = (await user.command("AP_History", target={"conversation": await only_one(user, agent)})).ok().content
+    assert [message["content"] for message in kept] == ["fail"] * 3
