@@ -217,7 +217,7 @@ COMMANDS = (
         content=("message", "message"),
         streams=True,
         errors=(2003, 3000, 3002, 3003, 5001),
-        example={"content": "Hello! What do you know?"},
+        example={"target": {"agent": "scout"}, "content": "Hello! What do you know?"},
         tool=ToolDescription(
             "Chat with an agent",
             "Say something to an agent and get its reply. The agent must be online (AP_LogOn); name it, or "

@@ -58,7 +58,7 @@ class AsyncAgents(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            await client.agents.chat("Hello! What do you know?")
+            await client.agents.chat("Hello! What do you know?", agent="scout")
 
         Raises:
             AccessError: 2003
@@ -99,7 +99,7 @@ class AsyncAgents(AsyncServices):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            async for text in client.agents.stream_chat("Hello! What do you know?").text():
+            async for text in client.agents.stream_chat("Hello! What do you know?", agent="scout").text():
                 print(text, end="", flush=True)
 
         Raises:

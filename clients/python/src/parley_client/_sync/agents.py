@@ -58,7 +58,7 @@ class Agents(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            client.agents.chat("Hello! What do you know?")
+            client.agents.chat("Hello! What do you know?", agent="scout")
 
         Raises:
             AccessError: 2003
@@ -99,7 +99,7 @@ class Agents(Services):
             idempotency_key: The key under which it is carried out once; one is made where absent.
 
         Example:
-            for text in client.agents.stream_chat("Hello! What do you know?").text():
+            for text in client.agents.stream_chat("Hello! What do you know?", agent="scout").text():
                 print(text, end="", flush=True)
 
         Raises:
