@@ -188,8 +188,7 @@ def opened_with(user_id: str, agent_id: str, opening: str, scope: str, last_seq:
         f"{SELECT} WHERE conversations.user_id = ?1 AND conversations.agent_id = ?2 AND conversations.scope = ?4"
         " AND (conversations.opening = ?3 OR conversations.cut > 0 OR conversations.opening IS NULL)"
         f" AND {LAST_SEQ} + conversations.cut = ?5 AND conversations.copying IS NULL"
-        # `+`, else SQLite reads all conversations of the user, whose index is in this order
-        " ORDER BY @hint(+)conversations.id DESC",
+        " ORDER BY conversations.id DESC",
         (user_id, agent_id, opening, scope, last_seq),
         row_of,
     )

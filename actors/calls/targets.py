@@ -42,7 +42,7 @@ async def named(
     if hint is not None:
         try:
             view = await read(hint)
-            if name_key(view.row.name) == name_key(name):
+            if view.row.name == name or name_key(view.row.name) == name_key(name):
                 return view
         except NotFound:
             pass

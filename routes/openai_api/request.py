@@ -24,6 +24,10 @@ ONCE = ":once"
 """The end of a model's id that answers without a conversation."""
 
 
+_FEW = frozenset(("model", "messages", "metadata", "store"))
+"""The members of a chat completion's request that has no options."""
+
+
 class Asked(NamedTuple):
     """A checked request.
 
@@ -71,33 +75,41 @@ def read_chat(sent: Mapping[str, Any], header: str | None) -> Asked:
     body = Members(sent)
     model = body.required_text("model")
     dialogue = chat_dialogue(body)
-    require_plain_answer(body)
-    for member in ("conversation", "previous_response_id"):
-        if body.any(member) is not None:
-            raise unsupported(member, "chat completions name a conversation by metadata.conversation_id.")
-    stream, include_usage = stream_of(body)
     metadata, once = metadata_of(body), _is_once(body, model)
     named, param = _by_metadata_or_header(model, metadata, header)
     _require_stored(once, named, param)
-    return Asked(
+    asked = Asked(
         model,
         agent_of(model),
         once,
         dialogue.said,
         dialogue.earlier,
-        engine_options(
-            body,
-            dialogue.instructions,
-            token_limit(body, "max_completion_tokens", "max_tokens"),
-            offered_tools(body, nested=True),
-            _chat_format(body),
-        ),
-        end_user(body),
-        named,
-        param,
+        EngineOptions(dialogue.instructions),
+        conversation=named,
+        conversation_param=param,
+        echoed={"metadata": metadata},
+    )
+    return asked if _FEW.issuperset(sent) else _with_options(asked, body)
+
+
+def _with_options(asked: Asked, body: Members) -> Asked:
+    """Add the options of a chat completion.
+
+    Raises:
+        BadRequest: one is wrong or unsupported.
+    """
+    require_plain_answer(body)
+    for member in ("conversation", "previous_response_id"):
+        if body.any(member) is not None:
+            raise unsupported(member, "chat completions name a conversation by metadata.conversation_id.")
+    stream, include_usage = stream_of(body)
+    limit = token_limit(body, "max_completion_tokens", "max_tokens")
+    tools = offered_tools(body, nested=True)
+    return asked._replace(
+        options=engine_options(body, asked.options.instructions, limit, tools, _chat_format(body)),
+        scope=end_user(body),
         stream=stream,
         include_usage=include_usage,
-        echoed={"metadata": metadata},
     )
 
 
