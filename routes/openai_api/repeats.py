@@ -44,7 +44,7 @@ def repeatable(call: Call, received: Received) -> Repeatable | None:
     """
     key, count = received.header(IDEMPOTENCY_KEY), received.header(RETRY_COUNT)
     credential, named = call.user.credential_id, received.header(CONVERSATION_ID) or ""
-    if key is not None:
+    if key:
         digest = key_digest("openai key", credential, require_key(key))
         request = fingerprint_of(f"{call.service} {named}", orjson.loads(received.body))
         return Repeatable(RunKey(digest, request.hex()), KEY_MS)
@@ -59,7 +59,7 @@ async def forget_earlier(call: Call, received: Received, error: ServiceError, si
 
     `since` is the time at which the request arrived, in ms since the epoch.
     """
-    if error.http_code not in _REFUSED or received.header(IDEMPOTENCY_KEY) is not None:
+    if error.http_code not in _REFUSED or received.header(IDEMPOTENCY_KEY):
         return
     known = repeatable(call, received)
     if known is None or not known.key.latest:

@@ -262,7 +262,14 @@ async def test_requests_at_once_with_one_idempotency_key_are_one_chat(user: Clie
     assert await count_of(user, agent) == 2
 
 
-@pytest.mark.parametrize("key", ["", "a b", "x" * 256, "\xe9"])
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_blank_idempotency_key_counts_as_missing(user: Client, agent: str, stream: bool):
+    body, headers = {"model": agent, "messages": ASKED, "stream": stream}, {"Idempotency-Key": ""}
+    answers = [await user.request("POST", "/v1/chat/completions", json=body, headers=headers) for _ in range(2)]
+    assert len({answer.headers["X-Run-Id"] for answer in answers}) == 2
+
+
+@pytest.mark.parametrize("key", ["a b", "x" * 256, "\xe9"])
 async def test_a_wrong_idempotency_key_is_refused(user: Client, agent: str, key: str):
     body = {"model": agent, "messages": ASKED}
     refused = await user.request("POST", "/v1/chat/completions", json=body, headers={"Idempotency-Key": key})
