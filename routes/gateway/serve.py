@@ -33,7 +33,7 @@ from routes.http.answers import (
     quota_headers,
     status_of,
 )
-from routes.http.bodies import json_object, next_turn, received_body, whole_header
+from routes.http.bodies import json_object, next_turn, received_body, require_size, whole_header
 from routes.http.console_cookie import Header
 from routes.http.errors import as_service_error
 from routes.http.exchange import Exchange, Received, Writing
@@ -144,6 +144,7 @@ class GatewayRoutes:
         if late:
             # received here, where a disconnect of the client ends it
             body = arrival.body = arrival.body or await arrival.receive()
+            require_size(body, self._exchange.max_body_bytes)
             await next_turn(body)
         args = arrival.args()
         received = Received(arrival.whole_header, args, body)

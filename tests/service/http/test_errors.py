@@ -93,6 +93,16 @@ async def test_1004_follows_the_setting(tmp_path: Path):
         refused(await client.command("US_Create"), 1002, 400)
 
 
+async def test_1004_follows_a_setting_below_the_limit_of_heads_on_routes_that_read_their_bodies(tmp_path: Path):
+    headers = {"Content-Type": "application/json", "A2A-Version": "1.0"}
+    body = b'{"x": "' + b"x" * 391 + b'"}'
+    async with running(tmp_path / "data", PARLEY_MAX_BODY_BYTES="400") as gateway, gateway.client() as client:
+        user = await client.register("faraday")
+        for path in ("/v1/chat/completions", "/v1/responses", "/a2a/x", "/ag-ui/x", "/api/skills/install"):
+            assert (await user.request("POST", path, data=body, headers=headers)).http != 413
+            assert (await user.request("POST", path, data=body + b" ", headers=headers)).http == 413
+
+
 async def test_1005_a_service_that_is_not_available(user: Client):
     for service in ("COMMAND", "DEFAULT"):
         refused(await user.command(service), 1005, 400)
