@@ -236,7 +236,7 @@ async def test_only_public_operations_need_no_credential(document: dict[str, Any
 def test_an_example_needs_no_selection():
     needing = [command for command in COMMANDS.values() if 3003 in command.errors and command.example]
     # CV_Search looks through all conversations; only the word "default" needs an agent there.
-    assert [command.service for command in needing if "target" not in command.example] == ["CV_Search"]
+    assert [command.service for command in needing if "target" not in (command.example or {})] == ["CV_Search"]
 
 
 @pytest.mark.parametrize("service", [service for service, command in COMMANDS.items() if command.example is not None])
