@@ -302,8 +302,7 @@ class AgentActor(DurableActor):
     @property
     def holds_something(self) -> bool:
         """Return whether an engine or a load is to be stopped."""
-        chats = self._chats
-        return chats is not None and (chats.has_tasks or chats.any_under_way)
+        return self._chats is not None and (self._chats.has_tasks or self._chats.any_under_way)
 
     @property
     def engaged(self) -> bool:
@@ -326,6 +325,10 @@ class AgentActor(DurableActor):
     def concerns(self, user_id: str) -> bool:
         """Return whether the agent belongs to this user."""
         return self.agent is not None and self.agent.owner_id == user_id
+
+    def name_for(self, user_id: str) -> str | None:
+        """Return the agent's name to its owner."""
+        return self.agent.name if self.agent is not None and self.agent.owner_id == user_id else None
 
     @property
     def title(self) -> str | None:

@@ -65,6 +65,9 @@ async def _domain_and_zone(call: Call, domain_id: str) -> tuple[str | None, str 
 
 def _agent_name_now(call: Call, agent_id: str) -> str | None:
     """Return the agent's name if its actor tells it in this very step."""
+    name = call.core.directory.name_for(AGENT, agent_id, call.user.user_id)
+    if name is not None:
+        return name
     try:
         view = call.core.directory.ask_inline(AGENT, agent_id, ReadAgent(call.user.user_id))
     except ServiceError:

@@ -24,7 +24,7 @@ from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.targets import own_target_agent
 from actors.commands.command import BANK_MEMBERS, PAGE, Command, ToolDescription
 from actors.commands.documents import ingested
-from actors.engines.relevance import asking
+from actors.engines.relevance import asked_terms
 from actors.errors import InvalidField, MissingField, NotFound, NotPermitted
 from actors.runtime.notices import Reload
 from actors.slices import sliced
@@ -91,8 +91,7 @@ async def read(call: Call) -> Answer:
 async def recall_memories(call: Call) -> Answer:
     """MB_Recall: the memories that match `content` best, best first."""
     text = call.request.content or ""
-    question = await sliced(asking(text))
-    terms = tuple(islice(question.terms, MAX_TERMS_ASKED))
+    terms = tuple(islice(dict.fromkeys(await sliced(asked_terms(text))), MAX_TERMS_ASKED))
     recalled = await recall_in_target_bank(call, text, terms, page_limit(call, RECALL_LIMIT))
     return Answer(
         profile=[bank_record(recalled.row)],

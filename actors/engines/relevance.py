@@ -8,6 +8,16 @@ from actors.text import tokenizer
 _AT_A_TIME = 4  # sentences that are read in one step
 
 
+def asked_terms(text: str) -> Steps[list[str]]:
+    """Return the terms of the question in a message, where nothing else of the message is needed."""
+    if len(text) <= tokenizer.SLICE_CHARS:
+        said = dialogue_acts.spoken(text)
+        if len(dialogue_acts.passages(said)) < 2:
+            return tokenizer.terms(tokenizer.split(said))
+    message = yield from dialogue_acts.analysing(text)
+    return (yield from terms_asked_for(message, dialogue_acts.passages(message.text)))
+
+
 def asking(text: str, name: str = "") -> Steps[Question]:
     """Return the question in a message, as a chat with the agent of this name understands it."""
     message = yield from dialogue_acts.analysing(text)

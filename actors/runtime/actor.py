@@ -102,6 +102,10 @@ class Actor(Lifecycle):
         """The entity's name, for maintainers."""
         return None
 
+    def name_for(self, user_id: str) -> str | None:
+        """Return the entity's name, as it is stored, if the entity is this user's; else None."""
+        return None
+
     @property
     def engaged(self) -> bool:
         """Whether work runs outside the mailbox, so that this actor must not be passivated."""

@@ -90,6 +90,13 @@ class Directory(Protocol):
         """
         ...
 
+    def name_for(self, kind: str, key: str, user_id: str) -> str | None:
+        """Return the stored name of an entity whose actor is live here, if it belongs to this user; no message is sent.
+
+        None says nothing: ask the actor.
+        """
+        ...
+
     def serves(self, key: str) -> bool:
         """Return whether this node serves the actors of a key now."""
         ...

@@ -12,7 +12,7 @@ from actors.errors import Overloaded
 from actors.runtime.actor import NOT_NOW, Actor
 from actors.runtime.directory import ASK_TIMEOUT_S, ActorStatus, Inspected, Kind
 from actors.runtime.future import AsyncFuture, Deadlines, once_all_done
-from actors.runtime.lifecycle import State
+from actors.runtime.lifecycle import LIVE, State
 from actors.runtime.mailbox import Ask, Envelope, MessageContext, Tell
 from actors.runtime.notices import Announced, Notice, Posting, Reload, ReloadConcerning, Told
 from actors.runtime.recent import shown
@@ -89,6 +89,11 @@ class LocalDirectory:
         """Ask in this very step if the actor is free; see `Directory.ask_inline`."""
         actor = self._actors.get((kind, key))
         return None if actor is None else actor.answer_inline(message)
+
+    def name_for(self, kind: str, key: str, user_id: str) -> str | None:
+        """Return the stored name of a user's own entity; see `Directory.name_for`."""
+        actor = self._actors.get((kind, key))
+        return None if actor is None or actor.life is not LIVE else actor.name_for(user_id)
 
     def serves(self, key: str) -> bool:
         """Return True, because all actors are here; see `Directory.serves`."""

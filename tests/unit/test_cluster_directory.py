@@ -79,6 +79,9 @@ class Guest(Actor):
         self._world = world
         self._working = 0
 
+    def name_for(self, user_id: str) -> str | None:
+        return f"guest of {user_id}" if user_id == "usr_1" else None
+
     async def on_begin(self) -> None:
         await asyncio.sleep(0)
         if self.key in self._world.live:
@@ -174,6 +177,21 @@ async def test_an_ask_reaches_its_actor_from_every_node():
     assert [directory.elsewhere("guest", key) for directory in inn.directories] == ["node1", None, "node1"]
     assert inn.directories[0].ask_inline("guest", key, Whereabouts()) is None
     assert inn.directories[1].ask_inline("guest", key, Whereabouts()) == "node1"
+
+
+async def test_a_name_is_told_without_a_message_only_where_its_actor_is_owned_and_live():
+    inn = await opened()
+    key = inn.key_on(1)
+    assert [directory.name_for("guest", key, "usr_1") for directory in inn.directories] == [None] * 3
+    await inn.directories[0].ask("guest", key, Whereabouts())
+    assert [directory.name_for("guest", key, "usr_1") for directory in inn.directories] == [
+        None,
+        "guest of usr_1",
+        None,
+    ]
+    assert inn.directories[1].name_for("guest", key, "usr_2") is None
+    inn.ownerships[1].valid = False
+    assert inn.directories[1].name_for("guest", key, "usr_1") is None
 
 
 async def test_an_error_crosses_as_it_was_raised():

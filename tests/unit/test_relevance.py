@@ -2,7 +2,7 @@
 
 import pytest
 
-from actors.engines.relevance import asking
+from actors.engines.relevance import asked_terms, asking
 from actors.slices import whole
 from tests.support.recall_questions import QUESTIONS
 
@@ -25,3 +25,21 @@ def test_the_memory_that_answers_is_taken_and_no_question_without_an_answer_gets
     found = answering(bank, question)
     right = wanted in found if wanted is not None else not found
     assert right is (question not in MISSED), f"{question}: {found or 'nothing'}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How far is the Moon?",
+        "@scout @curie  how far is the Moon from the Moon?",
+        "It rains here. How far is the Moon? Thanks!",
+        "My name is Ada",
+        "",
+        "@scout",
+        "@a " * 12 + "Where is the key? I lost it.",
+        "Wo liegt der Hafen? " * 80,
+        "word " * 900,
+    ],
+)
+def test_the_terms_alone_are_those_of_the_question(text: str) -> None:
+    assert list(dict.fromkeys(whole(asked_terms(text)))) == list(whole(asking(text)).terms)

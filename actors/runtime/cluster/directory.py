@@ -223,6 +223,10 @@ class ClusterDirectory(LocalDirectory):
         else:
             yield _REPLY + encode_reply(type(message), reply)
 
+    def name_for(self, kind: str, key: str, user_id: str) -> str | None:
+        """Return the stored name of a user's own entity if this node owns it; see `Directory.name_for`."""
+        return super().name_for(kind, key, user_id) if self._owners.is_mine(key) else None
+
     def ask_inline(self, kind: str, key: str, message: Ask[R]) -> R | None:
         """Ask in this very step if the actor is here and free; see `Directory.ask_inline`."""
         return super().ask_inline(kind, key, message) if self._owners.is_mine(key) else None

@@ -51,6 +51,23 @@ async def test_the_context_names_what_is_selected_after_the_command(user: Client
     assert (await user.command("US_LogOff")).ok().context == NOBODY
 
 
+async def test_the_context_has_the_name_of_today_and_no_agent_that_is_gone(
+    user: Client, sanic_client: Client, unique: str
+):
+    guest = await sanic_client.register(f"{unique}-guest")
+    agent = (await user.agent(f"{unique}-scout", online=False))["name"]
+    await user.command("AP_Modify", target={"agent": agent}, vx={"access": "public"})
+    for service in ("AP_Add", "AP_Select"):
+        (await guest.command(service, target={"agent": agent})).ok()
+    new = f"{unique}-curie"
+    assert (await user.command("AP_Modify", target={"agent": agent}, vx={"name": new})).ok().context["agent"] == new
+    assert [(await who.command("US_Read")).context["agent"] for who in (user, guest)] == [new, new]
+    (await user.command("AP_Modify", target={"agent": new}, vx={"access": "agent"})).ok()
+    assert [(await who.command("US_Read")).context["agent"] for who in (user, guest)] == [new, None]
+    (await user.command("AP_Destroy", target={"agent": new})).ok()
+    assert [(await who.command("US_Read")).context["agent"] for who in (user, guest)] == [None, None]
+
+
 async def test_each_session_has_a_context_of_its_own(user: Client, unique: str):
     await user.agent(f"{unique}-scout", online=False)
     other = await user.log_on(user.name)
