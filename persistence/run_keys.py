@@ -8,7 +8,7 @@ from persistence.store import Query, Write
 
 _ALWAYS = 2**62
 """A time after that of every run."""
-_SHOWN = "shown "
+SHOWN = "shown "
 """Begins the keys under which clients' own ids are kept; no digest has a space."""
 
 
@@ -43,14 +43,14 @@ def name(digest: str, message_id: str, conversation_id: int) -> Write:
 
 def show(client_id: str, message_id: str, conversation_id: int) -> Write:
     """Note the client's own id of a message, as long as the conversation is stored."""
-    return remember(_SHOWN + message_id, message_id, conversation_id, client_id, _ALWAYS)
+    return remember(SHOWN + message_id, message_id, conversation_id, client_id, _ALWAYS)
 
 
 def shown(message_ids: Sequence[str]) -> Query[tuple[str, str]]:
     """Find the clients' own ids of messages: pairs of a message's id and the client's."""
     return Query(
         "SELECT message_id, fingerprint FROM run_keys WHERE digest IN @list_text(?)",
-        (json.dumps([_SHOWN + id for id in message_ids]),),
+        (json.dumps([SHOWN + id for id in message_ids]),),
         lambda row: (row[0], row[1]),
     )
 

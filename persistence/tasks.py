@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from persistence.conversations import INNER_NAME, MessageRow
+from persistence.run_keys import SHOWN
 from persistence.store import Params, Query
 
 
@@ -89,12 +90,13 @@ def count(chosen: Chosen) -> Query[int]:
     return Query(f"SELECT count(*) FROM ({runs}) AS runs WHERE {conditions}", params, lambda row: row[0])
 
 
-def bound_name(conversation_id: int) -> Query[str]:
-    """Find a client's own id of a conversation."""
+def client_ids(conversation_id: int, message_id: str) -> Query[tuple[str | None, str | None]]:
+    """Find a client's own ids of a conversation and of a message there; None for one that it has not given."""
     return Query(
-        f"SELECT max(name) FROM bindings WHERE conversation_id = ? AND {_OF_CLIENTS} HAVING max(name) IS NOT NULL",
-        (conversation_id,),
-        lambda row: row[0],
+        f"SELECT (SELECT max(name) FROM bindings WHERE conversation_id = ? AND {_OF_CLIENTS}),"
+        " (SELECT fingerprint FROM run_keys WHERE digest = ?)",
+        (conversation_id, SHOWN + message_id),
+        lambda row: (row[0], row[1]),
     )
 
 

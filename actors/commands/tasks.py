@@ -53,16 +53,9 @@ async def task_of(call: Call, agent_id: str, run_id: str) -> TaskView:
     number = number_of(run.conversation)
     if run.agent_id != agent_id or number is None:
         raise NotFound("There is no such task of yours with this agent.")
-    context = await context_of(call, number, run.conversation)
+    ((context, message_id),) = await call.core.store.fetch(tasks.client_ids(number, run.message.id))
     error = run.error and run.error.note
-    ids = dict(await call.core.store.fetch(run_keys.shown([run.message.id])))
-    return TaskView(run.id, number, context, run.state, run.message, run.reply, error, ids.get(run.message.id))
-
-
-async def context_of(call: Call, number: int, conversation: str) -> str:
-    """Return the id of a conversation that the client knows: its own one if it has bound one."""
-    bound = await call.core.store.fetch(tasks.bound_name(number))
-    return bound[0] if bound else conversation
+    return TaskView(run.id, number, context or run.conversation, run.state, run.message, run.reply, error, message_id)
 
 
 async def numbered_context(call: Call, agent_id: str, context: str) -> int | None:
