@@ -2,10 +2,12 @@
 
 Each checkout has a `.venv`, and its own bench/http.py (with `--bench doors`, bench/doors.py) prepares its gateway's
 users and loads. One gateway of each runs for the whole time; a pair is a run of the one and a run of the other, which
-take turns to be first.
+take turns to be first. With `--store postgres` each gateway has a PostgreSQL of its own, whose processor time counts,
+too. `--bench cluster` compares the rows of bench/cluster.py, over all processes of the nodes, PostgreSQL and NATS.
 """
 
 import argparse
+import asyncio
 import importlib
 import json
 import os
@@ -14,11 +16,16 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Callable
 from contextlib import ExitStack
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 Sides = dict[str, "subprocess.Popen[str]"]
+HOME, HOP = "hop: through its home", "hop: through another node"
+Rows = dict[str, Callable[[float], float]]
+"""By name, what loads for some seconds and returns the processor time of a request in µs."""
 
 
 def main() -> None:
@@ -28,16 +35,17 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=1.5)
     parser.add_argument("--only", default="", help="measure only rows whose name contains this")
-    parser.add_argument("--bench", default="http", choices=("http", "doors"), help="the rows of this benchmark")
+    parser.add_argument("--bench", default="http", choices=("http", "doors", "cluster"), help="whose rows to measure")
+    parser.add_argument("--store", default="sqlite", choices=("sqlite", "postgres"), help="the store of http and doors")
     parser.add_argument("--side", action="store_true", help=argparse.SUPPRESS)
     told = parser.parse_args()
     if told.side:
-        serve_side(told.bench)
+        serve_side(told.bench, told.store)
         return
     old, new = told.checkouts
     with ExitStack() as stack:
         sides = {
-            name: stack.enter_context(side(folder.resolve(), told.bench))
+            name: stack.enter_context(side(folder.resolve(), told.bench, told.store))
             for name, folder in (("old", old), ("new", new))
         }
         rows: list[str] = [json.loads(_line(process)) for process in sides.values()][-1]
@@ -49,10 +57,11 @@ def main() -> None:
             process.wait()
 
 
-def side(checkout: Path, bench: str) -> "subprocess.Popen[str]":
+def side(checkout: Path, bench: str, store: str) -> "subprocess.Popen[str]":
     """Start the side of a checkout: its gateway and its loads."""
+    program = [checkout / ".venv" / "bin" / "python", "-P", Path(__file__).resolve()]
     return subprocess.Popen(
-        [checkout / ".venv" / "bin" / "python", "-P", Path(__file__).resolve(), "--side", "--bench", bench],
+        [*program, "--side", "--bench", bench, "--store", store],
         cwd=checkout,
         env=os.environ | {"PYTHONPATH": str(checkout)},
         stdin=subprocess.PIPE,
@@ -61,20 +70,66 @@ def side(checkout: Path, bench: str) -> "subprocess.Popen[str]":
     )
 
 
-def serve_side(bench: str) -> None:
+def serve_side(bench: str, store: str) -> None:
     """Run the gateway of this folder's checkout, and the rows that come on stdin; print each one's processor time."""
-    from bench.http import Load  # noqa: PLC0415 - of this folder, which may be an older one than this file's
-    from bench.servers import gateway  # noqa: PLC0415
-
-    older: Any = importlib.import_module(f"bench.{bench}")
-    with tempfile.TemporaryDirectory() as name, gateway(Path(name)) as parley:
-        prepare = getattr(older, "prepare", None) or older._prepare  # its name up to 0.2
-        prepared: dict[str, Load] = prepare(Path(name), parley, parley)
-        loads = {row: load for row, load in prepared.items() if not row.startswith("bare")}
-        print(json.dumps(list(loads)), flush=True)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        rows = rows_of_nodes(stack, folder) if bench == "cluster" else rows_of_gateway(stack, folder, bench, store)
+        print(json.dumps(list(rows)), flush=True)
         for line in sys.stdin:
             row, seconds = json.loads(line)
-            print(json.dumps(loads[row].run(seconds).cpu), flush=True)
+            print(json.dumps(rows[row](seconds)), flush=True)
+
+
+def rows_of_gateway(stack: ExitStack, folder: Path, bench: str, store: str) -> Rows:
+    """Run one gateway until the end of `stack`, and return the rows of a benchmark for it."""
+    from bench.http import Load  # noqa: PLC0415 - of this folder, which may be an older one than this file's
+    from bench.private_postgres import private_postgres, stored_in  # noqa: PLC0415
+    from bench.servers import cpu_s_of_tree, gateway  # noqa: PLC0415
+
+    postgres = stack.enter_context(private_postgres()) if store == "postgres" else None
+    url = None if postgres is None else asyncio.run(postgres.database("bench"))
+    parley = stack.enter_context(gateway(folder, **stored_in(url)))
+    older: Any = importlib.import_module(f"bench.{bench}")
+    prepare = getattr(older, "prepare", None) or older._prepare  # its name up to 0.2
+    prepared: dict[str, Load] = prepare(folder, parley, parley)
+
+    def run(load: Load, seconds: float) -> float:
+        before = cpu_s_of_tree(postgres.pid) if postgres else 0.0
+        ran = load.run(seconds)
+        after = cpu_s_of_tree(postgres.pid) if postgres else 0.0
+        return ran.cpu + (after - before) / max(1, ran.requests) * 1e6
+
+    return {row: partial(run, load) for row, load in prepared.items() if not row.startswith("bare")}
+
+
+def rows_of_nodes(stack: ExitStack, folder: Path) -> Rows:
+    """Return the rows of chats on nodes; each cluster runs from its first row to the end of `stack`."""
+    from bench.private_postgres import private_postgres  # noqa: PLC0415
+
+    older: Any = importlib.import_module("bench.cluster")
+    postgres = stack.enter_context(private_postgres())
+
+    @cache
+    def running(size: int) -> Any:
+        return stack.enter_context(older._running(postgres, folder, size))
+
+    @cache
+    def loads(row: str, size: int) -> list[Any]:
+        cluster = running(size)
+        if row in (HOME, HOP):
+            owned = asyncio.run(older._tokens_by_owner(cluster))
+            tokens = next(tokens for node, tokens in owned.items() if node.startswith("n0-"))
+            node = cluster.nodes[row == HOP]
+            return [cluster.load(node, tokens, f"hop-{node.pid}", older.CONNECTIONS)]
+        connections = older.CONNECTIONS // size
+        return [cluster.load(node, cluster.tokens, str(node.pid), connections) for node in cluster.nodes]
+
+    def run(row: str, size: int, seconds: float) -> float:
+        return older._together(running(size), loads(row, size), seconds).cpu.total
+
+    sizes = {"1 node": 1, HOME: 2, HOP: 2, "3 nodes": 3}
+    return {row: partial(run, row, size) for row, size in sizes.items()}
 
 
 def compare(sides: Sides, rows: list[str], rounds: int, seconds: float) -> None:
