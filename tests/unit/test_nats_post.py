@@ -11,6 +11,7 @@ from time import perf_counter
 
 import pytest
 
+from actors.runtime.cluster.nats_client import DirectClient, DirectParser, Message
 from actors.runtime.cluster.nats_post import NatsPost
 from actors.runtime.cluster.parts import PART_BYTES, Gap, Joining, Joinings, split
 from actors.runtime.cluster.post import Lost, NotReached
@@ -255,6 +256,38 @@ async def test_a_node_has_a_plain_id() -> None:
             await NatsPost("nats://127.0.0.1:1").start(node)
 
 
+class Hearing(DirectClient):
+    """A client without a connection, which notes what its parser delivers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heard: list[tuple[int, Message]] = []
+
+    def deliver(self, sid: int, message: Message) -> None:
+        self.heard.append((sid, message))
+
+
+async def test_messages_are_heard_once_and_whole_wherever_their_bytes_are_cut() -> None:
+    said = (
+        b"MSG parley.n.two.echo 2 parley.r.one.7 13\r\nMSG a 1 0\r\n\r\n\r\n"  # its body looks like a message
+        b"+OK\r\n"
+        b"HMSG parley.r.one.8 1 16 16\r\nNATS/1.0 503\r\n\r\n\r\n"
+        b"MSG parley.back 3 3\r\none\r\n"
+    )
+    expected = [
+        (2, Message(b"parley.n.two.echo", b"parley.r.one.7", b"MSG a 1 0\r\n\r\n")),
+        (1, Message(b"parley.r.one.8", b"", b"")),
+        (3, Message(b"parley.back", b"", b"one")),
+    ]
+    for second in range(len(said) + 1):
+        for first in range(second + 1):
+            client = Hearing()
+            parser = DirectParser(client)
+            for piece in (said[:first], said[first:second], said[second:]):
+                await parser.parse(piece)
+            assert client.heard == expected, (first, second)
+
+
 def test_a_lost_part_is_noticed() -> None:
     messages = list(split(1, bytes(3 * PART_BYTES), first=5))
     assert [len(message) for message in messages] == [PART_BYTES + 5] * 3
@@ -262,7 +295,7 @@ def test_a_lost_part_is_noticed() -> None:
         joinings = Joinings()
         arriving = iter([*messages[:missing], *messages[missing + 1 :], *split(1, b"next", first=8)])
         with pytest.raises(Gap):
-            deque(joinings.take("key", message) for message in arriving)
+            deque(joinings.take(b"key", message) for message in arriving)
         assert len(joinings) == 0
 
 

@@ -43,6 +43,9 @@ NODE = re.compile(r"[A-Za-z0-9_-]+")
 # Kinds of messages: a whole body of a request or topic; and of an answer.
 WHOLE, FRAME, LAST_FRAME, END, NOT_REACHED, LOST = range(1, 7)
 
+ONLY_FRAME = HEADER.pack(LAST_FRAME, 0)
+"""How the only message of an answer begins."""
+
 
 class NatsPost:
     """A `Post` over NATS.
@@ -58,9 +61,10 @@ class NatsPost:
         self._connect_s = connect_s
         self._nats = DirectClient()
         self._node = ""
+        self._inbox = b""
         self._closing = False
         self._trouble: Exception | None = None
-        self._handlers: dict[str, Handler] = {}
+        self._handlers: dict[bytes, Handler] = {}
         self._followers: dict[str, list[Callable[[bytes], None]]] = {}
         self._topics: dict[str, Subscription] = {}
         self._replies = Replies()
@@ -80,6 +84,7 @@ class NatsPost:
         if not NODE.fullmatch(node):
             raise ValueError(f"{node!r} is no id of a node: it has letters, digits, - and _")
         self._node = node
+        self._inbox = f"parley.r.{node}.".encode()
         try:
             await asyncio.wait_for(self._connect(), self._connect_s)
         except (TimeoutError, OSError, NatsError) as error:
@@ -148,7 +153,7 @@ class NatsPost:
     async def _reconnected(self) -> None:
         log.info("connected to NATS at %s again", self._address)
         self._trouble = None
-        self._send("parley.back", self._node.encode())
+        self._send(b"parley.back", self._node.encode())
         for callback in self.on_reconnect:
             callback()
 
@@ -174,25 +179,27 @@ class NatsPost:
         if not self.connected:
             self._replies.end(reply, NotReached("there is no connection to NATS"))
             return reply
-        inbox = f"parley.r.{self._node}.{reply.number}"
+        to, inbox = f"parley.n.{node}.{subject}".encode(), self._inbox + b"%d" % reply.number
         for message in split(WHOLE, body):
-            self._send(f"parley.n.{node}.{subject}", message, inbox)
+            self._send(to, message, inbox)
         return reply
 
-    def _reply_to(self, inbox: str) -> Reply | None:
-        return self._replies.get(int(inbox.rpartition(".")[2]))
-
     def _answered(self, message: Message) -> None:
-        reply = self._reply_to(message.subject)
+        subject, _, data = message
+        reply = self._replies.get(int(subject[len(self._inbox) :]))
         if reply is None:
             return
-        if not message.data:
+        if not data:
             self._replies.end(reply, NotReached("the other node is not connected"))
+            return
+        if reply.joining is None and data.startswith(ONLY_FRAME):
+            reply.put(data[HEADER.size :])
+            self._replies.end(reply)
             return
         if reply.joining is None:
             reply.joining = Joining()
         try:
-            taken = reply.joining.take(message.data)
+            taken = reply.joining.take(data)
         except Gap:
             self._replies.end(reply, Lost("a part of the answer was lost"))
             return
@@ -215,16 +222,17 @@ class NatsPost:
 
     def serve(self, subject: str, handler: Handler) -> None:
         """Carry out requests for a subject; see `Post.serve`."""
-        self._handlers[subject] = handler
+        self._handlers[subject.encode()] = handler
 
     def _requested(self, message: Message) -> None:
-        answer = _Answer(partial(self._send, message.reply))
-        handler = self._handlers.get(message.subject.rpartition(".")[2])
+        subject, inbox, data = message
+        answer = _Answer(partial(self._send, inbox))
+        handler = self._handlers.get(subject[subject.rindex(b".") + 1 :])
         if handler is None or self._closing:
             answer.end(NotReached("the other node does not serve this"))
             return
         try:
-            body = self._requests.take(message.reply, message.data)
+            body = self._requests.take(inbox, data)
         except Gap:
             answer.end(NotReached("a part of the request was lost"))
             return
@@ -237,9 +245,9 @@ class NatsPost:
 
     def publish(self, topic: str, body: bytes) -> None:
         """Send a message to all who follow a topic; see `Post.publish`."""
-        key = f"{self._node}.{next(self._published)}"  # what the parts of one message have in common
+        key = f"{self._node}.{next(self._published)}".encode()  # what the parts of one message have in common
         for message in split(WHOLE, body):
-            self._send(f"parley.t.{topic}", message, key)
+            self._send(f"parley.t.{topic}".encode(), message, key)
 
     def follow(self, topic: str, handler: Callable[[bytes], None]) -> Callable[[], None]:
         """Call `handler` with each message of a topic; see `Post.follow`."""
@@ -277,7 +285,7 @@ class NatsPost:
         if subscription is not None and not self._nats.is_closed:
             await self._nats.stop_hearing(subscription)
 
-    def _send(self, subject: str, message: bytes, reply: str = "") -> None:
+    def _send(self, subject: bytes, message: bytes, reply: bytes = b"") -> None:
         if self.connected:  # what waits for a connection would arrive after it was given up
             self._nats.send(subject, message, reply)
 

@@ -4,7 +4,7 @@ Each message begins with five bytes: its kind, and its number in its sequence. S
 before anything is put together wrongly.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from struct import Struct
 from time import monotonic
 
@@ -23,15 +23,21 @@ class Gap(Exception):
     """A message of the sequence was lost."""
 
 
-def split(kind: int, body: bytes, first: int = 0) -> Iterator[bytes]:
+def split(kind: int, body: bytes, first: int = 0) -> Iterable[bytes]:
     """Return the messages of a body, numbered from `first`; the last one is of `kind`."""
+    if len(body) <= PART_BYTES:
+        return (HEADER.pack(kind, first) + body,)
+    return _parts(kind, body, first)
+
+
+def _parts(kind: int, body: bytes, first: int) -> Iterator[bytes]:
     number = first
     start = 0
     while len(body) - start > PART_BYTES:
         yield HEADER.pack(MORE, number) + body[start : start + PART_BYTES]
         start += PART_BYTES
         number += 1
-    yield HEADER.pack(kind, number) + (body[start:] if start else body)
+    yield HEADER.pack(kind, number) + body[start:]
 
 
 class Joining:
@@ -69,18 +75,23 @@ class Joinings:
     """Joins the bodies of several senders; a sequence is one body, and has a key."""
 
     def __init__(self) -> None:
-        self._by_key: dict[str, Joining] = {}
+        self._by_key: dict[bytes, Joining] = {}
 
     def __len__(self) -> int:
         return len(self._by_key)
 
-    def take(self, key: str, message: bytes) -> bytes | None:
+    def take(self, key: bytes, message: bytes) -> bytes | None:
         """Return the body that a message of a key completes; None if it completes none.
 
         Raises:
             Gap: a message before it was lost; the body is given up.
         """
-        joining = self._by_key.pop(key, None) or Joining()
+        joining = self._by_key.pop(key, None)
+        if joining is None:
+            kind, number = HEADER.unpack_from(message)
+            if number == 0 and kind != MORE:
+                return message[HEADER.size :]
+            joining = Joining()
         taken = joining.take(message)
         if taken is not None:
             return taken[1]
