@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
 
-from persistence.store import Constraint, Params, Settled, StoreUnavailable, Unit
+from persistence.store import Constraint, Params, Settled, StoreUnavailable, Unit, Write
 
 MAX_BATCH = 512
 """The largest number of units in one transaction; bounds the wait of the first for the last."""
@@ -79,6 +79,21 @@ def one_by_one(units: list[Unit]) -> list[Step[Any]]:
 def joined(units: list[Unit]) -> list[Statement] | None:
     """Make the statements that store all of these units together; None if one of them must be stored by itself."""
     return in_json(units) if all(map(_can_join_others, units)) else None
+
+
+def in_writes(units: list[Unit]) -> list[Sequence[Write]] | None:
+    """Plan to store units together where possible, each step as its writes; None if that is known only on the way.
+
+    A unit that a constraint refuses would refuse the others, too.
+    """
+    steps: list[Sequence[Write]] = []
+    for joinable, run in groupby(units, key=_can_join_others):
+        same = list(run)
+        statements = in_json(same) if joinable else []
+        if statements is None or any(unit.then is not None for unit in same):
+            return None
+        steps += [[Write(sql, (array,)) for sql, array in statements]] if joinable else [unit.writes for unit in same]
+    return steps
 
 
 def planned(units: list[Unit], statements_for: Callable[[list[Unit]], Sequence[S] | None]) -> list[Step[S]]:

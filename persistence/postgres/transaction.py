@@ -6,10 +6,11 @@ A batch of nothing but joined statements is stored by one function of the sessio
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import asyncpg
 
-from persistence.batches import Outcome, Statement, in_json, joined, one_by_one, planned, refusal
+from persistence.batches import Outcome, Statement, in_json, in_writes, joined, one_by_one, planned, refusal
 from persistence.dialect import POSTGRES
 from persistence.postgres.batch_functions import BatchFunctions, begin
 from persistence.postgres.connecting import is_statements_own, reason
@@ -70,9 +71,13 @@ class Transaction:
         self.outcomes: list[Outcome] = []
         self.commit_sent = False
         self.shared = False
+        self.takes_steps = False
 
     async def store(self, node: str, number: int, units: list[Unit]) -> bool:
-        """Store units in one transaction; return False if they must be stored with `apart` instead.
+        """Store units in one transaction, by one message where that can be.
+
+        Returns False if they must be stored otherwise: with `store_in_steps` if this `takes_steps`, else with
+        `store_apart`.
 
         Raises:
             ConnectionLost: it is not known whether they are stored.
@@ -85,6 +90,23 @@ class Transaction:
             self.outcomes = [None] * len(units)
             self.shared = True
             return await self._store_at_once(call, node, number, *(array for _, array in statements))
+        self.shared = all(_commutes(unit) for unit in units)
+        writes = None if self._fenced or statements is not None else in_writes(units)
+        steps = None if writes is None else await self._call_steps(writes)
+        if writes is None or steps is None:
+            return await self.store_in_steps(node, number, units)
+        call, params = steps
+        self.outcomes = [None] * len(units)
+        if not await self._store_at_once(call, node, number, *params):
+            self._functions.were_refused(writes)
+            self.takes_steps = True
+        return not self.takes_steps
+
+    async def store_in_steps(self, node: str, number: int, units: list[Unit]) -> bool:
+        """Store units by a message for each statement; return False if they must be stored with `store_apart`.
+
+        Raises: as `store`.
+        """
         steps = one_by_one(units) if self._fenced else planned(units, in_json)
         self.shared = all(_commutes(unit) for unit in units)
         await self._begin(node, number, shared=self.shared)
@@ -119,16 +141,27 @@ class Transaction:
         try:
             return await self._functions.call([sql for sql, _ in statements], self._execute)
         except _Refused as refused:
-            log.warning("a batch takes several messages, without a function: %s", reason(refused.__cause__))
-            self._functions.take_no_more()
+            self._have_no_function(refused)
             return None
 
-    async def _store_at_once(self, call: str, node: str, number: int, *arrays: str) -> bool:
+    async def _call_steps(self, steps: list[Sequence[Write]]) -> tuple[str, list[Any]] | None:
+        """Return the call of the session's functions for steps, with its parameters, if all have one."""
+        try:
+            return await self._functions.call_steps(steps, self._execute, self._fetch, shared=self.shared)
+        except _Refused as refused:
+            self._have_no_function(refused)
+            return None
+
+    def _have_no_function(self, refused: _Refused) -> None:
+        log.warning("a batch takes several messages, without a function: %s", reason(refused.__cause__))
+        self._functions.take_no_more()
+
+    async def _store_at_once(self, call: str, node: str, number: int, *params: object) -> bool:
         """Store the batch by one statement, which commits by itself; return False if it was refused."""
         await self._before_it_commits()
         self.commit_sent = True
         try:
-            await self._execute(call, node, number, *arrays)
+            await self._execute(call, node, number, *params)
         except _Refused as refused:
             if _is_fenced(refused):
                 raise TakenOver from refused

@@ -277,7 +277,11 @@ class Writer:
         began = self._loop.time()
         with Watch(self._url, self.session.connection, lambda: self._begin_outage(began)):
             transaction = self._begin()
-            if not await transaction.store(self.session.node, self._number, units):
+            stored = await transaction.store(self.session.node, self._number, units)
+            if not stored and transaction.takes_steps:
+                transaction = self._begin()
+                stored = await transaction.store_in_steps(self.session.node, self._number, units)
+            if not stored:
                 transaction = self._begin()
                 await transaction.store_apart(self.session.node, self._number, units)
         return self._stored(transaction)

@@ -5,6 +5,7 @@ holds until the batch may go on.
 """
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -63,7 +64,7 @@ class Side:
         self._connection = connection
         self._watcher = watcher
         self._constraints = Constraints()
-        self._functions = BatchFunctions()
+        self._functions = BatchFunctions(seen=sys.maxsize)  # what may be refused is stepped through by statements
         self._no_functions = BatchFunctions()
         self._no_functions.take_no_more()
         self._shut: list[int] = []

@@ -23,11 +23,13 @@ from actors.runtime.directory import Kind
 from actors.runtime.local_directory import LocalDirectory
 from persistence import users
 from persistence.postgres import readers, session, watching, writer
+from persistence.postgres.batch_functions import SEEN
 from persistence.postgres.connecting import described
 from persistence.postgres.migrate import MIGRATIONS, migrate
 from persistence.postgres.store import PostgresStore
 from persistence.store import (
     FOREIGN_KEY,
+    ROWS,
     Fenced,
     InDoubt,
     Query,
@@ -655,6 +657,49 @@ async def test_a_batch_of_joined_writes_is_one_statement(store: PostgresStore):
     assert first.startswith("CREATE FUNCTION pg_temp.parley_store_0(")
     assert store.stats().exclusive == 1  # the table
     assert others == ["SELECT pg_temp.parley_store_0($1, $2, $3)"] * 3
+
+
+def doubled(n: int) -> Unit:
+    """Double a number that is there, which the unit would be refused without."""
+    return Unit(
+        (Write("UPDATE counted SET n = 2 * n WHERE n = ?", (n,), rows=1), Write(COUNT, (-n,))),
+        constraint_errors={ROWS: LookupError, "counted.n": KeyError},
+    )
+
+
+async def test_a_batch_with_units_that_may_be_refused_is_one_statement_once_their_kind_is_known(store: PostgresStore):
+    mine = store._writer.session  # pyright: ignore[reportPrivateUsage]
+    assert mine.connection is not None
+    watched = Cancelling(mine.connection)
+
+    async def stored(*units: Unit) -> list[str]:
+        """Store units as one batch; return its statements."""
+        watched.told.clear()
+        outcomes = await asyncio.gather(*map(store.commit, units), return_exceptions=True)
+        refused.extend(type(outcome) for outcome in outcomes if outcome is not None)
+        return watched.told.copy()
+
+    refused: list[object] = []
+    mine.connection = cast("asyncpg.Connection", watched)
+    for n in range(1001, 1001 + 2 * SEEN, 2):  # odd: none is another's double
+        assert len(await stored(count(n), count(n + 5000), doubled(n))) > 3
+    await stored(count(1), count(3), doubled(1))  # makes the functions
+    first, second = 100_001, 100_003
+    (told,) = await stored(count(first), count(second), doubled(first), doubled(second))
+    assert told.startswith("SELECT pg_temp.parley_step_")
+    assert {2 * first, 2 * second, -first, -second} <= await counted(store)
+    assert not refused
+
+    third = 100_005
+    told = await stored(count(third), doubled(third), doubled(7), count(11))
+    assert told[0].startswith("SELECT pg_temp.parley_step_")
+    assert told[1].startswith("BEGIN")
+    assert refused == [LookupError]
+    assert {2 * third, -third, 11} <= await counted(store)
+    assert -7 not in await counted(store)
+
+    assert (await stored(count(13), doubled(13)))[0].startswith("BEGIN")  # for as long as before
+    assert store.stats().in_doubt == 0
 
 
 async def test_a_batch_sees_what_was_stored_before_it_had_the_lock(own: Cluster, url: str):
