@@ -33,6 +33,7 @@ from routes.http.exchange import Exchange
 from routes.http.internal_auth import InternalAuth
 from routes.http.loop_lag import LoopLag
 from routes.http.metrics import RequestMetrics
+from routes.http.ready_answers import ReadyAnswers
 from routes.http.router import GetAndHead
 from routes.mcp.server import McpServer
 from routes.openapi.document import openapi_blueprint
@@ -102,6 +103,7 @@ def build_app(core: Core, options: HttpOptions, access_log: AccessLog) -> App:
     lag = LoopLag()
     work = BackgroundTasks()
     app.ctx.work = work
+    app.ctx.ready_answers = ReadyAnswers()
     connections = Connections(options.connections_per_address, options.trusted_proxies)
     app.ctx.connections = connections
     limit, public_url = options.max_body_bytes, options.public_url

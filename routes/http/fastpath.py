@@ -21,6 +21,7 @@ from routes.http.answers import HttpAnswer
 from routes.http.background import BackgroundTasks
 from routes.http.connections import Connections
 from routes.http.head import BadHead, read_head
+from routes.http.ready_answers import ReadyAnswers
 from routes.http.strict_http import StrictHttp
 
 UNUSUAL = frozenset(("transfer-encoding", "expect", "upgrade", "origin"))
@@ -45,7 +46,18 @@ class FastPath(_Connection):
     """
 
     HTTP_CLASS = StrictHttp
-    __slots__ = ("_bus", "_caller", "_connections", "_gone", "_routes", "_serving", "_work", "fresh")
+    __slots__ = (
+        "_arriving",
+        "_bus",
+        "_caller",
+        "_connections",
+        "_gone",
+        "_ready",
+        "_routes",
+        "_serving",
+        "_work",
+        "fresh",
+    )
     recv_buffer: bytearray
 
     def __init__(self, **options: Any) -> None:
@@ -56,6 +68,8 @@ class FastPath(_Connection):
         self._connections: Connections = self.app.ctx.connections
         self._caller: str | None = None  # the caller that the connection is counted for
         self._serving: Coroutine[Any, Any, HttpAnswer | None] | None = None
+        self._ready: ReadyAnswers = self.app.ctx.ready_answers
+        self._arriving = False  # its request is served in the very step in which it has arrived
         self._gone = False  # the client has closed the connection
         self.fresh = True  # nothing has arrived yet
 
@@ -84,7 +98,11 @@ class FastPath(_Connection):
             return
         self._time = monotonic()
         self._serving = serving
-        self._go_on()
+        self._arriving = True
+        try:
+            self._go_on()
+        finally:
+            self._arriving = False
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Continue the current request without writing, because a command may have steps after its commit."""
@@ -155,12 +173,18 @@ class FastPath(_Connection):
             self._work.discard(self)
 
     def _answer(self, answer: HttpAnswer) -> None:
-        if self._gone:
-            self._done()
-            return
         deferred = answer.deferred
         if deferred is not None:
             deferred.then(lambda _: self._release(answer))
+        elif self._arriving:
+            self._http.stage = Stage.HANDLER
+            self._ready.add(self.loop, self._send, answer)
+        else:
+            self._send(answer)
+
+    def _send(self, answer: HttpAnswer) -> None:
+        if self._gone:
+            self._done()
             return
         self.transport.write(answer.wire())
         if answer.rest:
