@@ -266,7 +266,8 @@ class Window:
 
     def sure(self, question: Question, limit: int) -> list[FoundUtterance]:
         """Return the utterances that answer a question without doubt by themselves, as `search` does."""
-        return self._found(self._ready().sure(question, limit, among=self._told))
+        index = self._ready()
+        return self._found(index.sure(question, limit, among=self._told)) if len(index) else []
 
     def _search(self, question: Question, limit: int, *, answering: bool) -> list[FoundUtterance]:
         index = self._ready()
