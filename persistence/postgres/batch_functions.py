@@ -99,7 +99,7 @@ class BatchFunctions:
         if len(self._seen) >= MOST_KINDS:
             self._seen.clear()
         self._seen[kind] += 1
-        if self._seen[kind] <= self._enough or not all(sql.startswith(CHANGES) for sql, _ in kind):
+        if self._seen[kind] <= self._enough or not all(sql.lstrip().startswith(CHANGES) for sql, _ in kind):
             return False
         if kind not in self._steps:
             if len(self._steps) >= self._most:
