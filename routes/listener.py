@@ -1,12 +1,15 @@
 """The listening socket, from its opening to the last answer."""
 
 import asyncio
+import ctypes
 import errno
 import fcntl
 import os
 import socket
+import struct
 import termios
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from ipaddress import ip_address
 from time import monotonic
@@ -28,6 +31,9 @@ ACCEPTED_AT_ONCE = 8
 
 FIRST_REQUEST_S = 0.5
 """Seconds from the closing of the socket for which a stop waits for the first byte of a new connection."""
+
+SO_ATTACH_FILTER, BPF_RETURN = 26, 0x06
+"""Of Linux's asm-generic/socket.h and linux/bpf_common.h; Python's socket module has neither."""
 
 ANY_IPV4, ANY_IPV6 = "0.0.0.0", "::"
 _OUTSIDE = ((socket.AF_INET, "192.0.2.1"), (socket.AF_INET6, "2001:db8::1"))
@@ -147,9 +153,10 @@ class Listener:
 
 
 def _accepted_before_closing(listening: socket.socket) -> list[socket.socket]:
-    """Accept all connections that the kernel has taken, and close the listening socket at once."""
+    """Accept all connections that the kernel has taken, let it take no more, and close the listening socket."""
     accepted: list[socket.socket] = []
     listening.setblocking(False)
+    take_no_more(listening)
     with listening:
         while True:
             try:
@@ -161,6 +168,17 @@ def _accepted_before_closing(listening: socket.socket) -> list[socket.socket]:
             connection.setblocking(False)
             accepted.append(connection)
     return accepted
+
+
+def take_no_more(listening: socket.socket) -> None:
+    """Let Linux drop what arrives at a listening socket; it would reset what comes after the last accept.
+
+    A client that connects meanwhile asks again after a second, and is refused.
+    """
+    with suppress(OSError):  # a sandbox or another system may have no filters
+        drop_all = ctypes.create_string_buffer(struct.pack("HBBI", BPF_RETURN, 0, 0, 0))  # struct sock_filter
+        program = struct.pack("HP", 1, ctypes.addressof(drop_all))  # struct sock_fprog
+        listening.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, program)
 
 
 def _has_bytes(connection: Any) -> bool:

@@ -32,9 +32,11 @@ from persistence import (
     idempotency_records,
     memories,
     offers,
+    own_conversations,
     quotas,
     quotes,
     reindexing,
+    run_keys,
     search_index,
     users,
     zones,
@@ -123,6 +125,7 @@ STATE: tuple[Write, ...] = (
     conversations.begin(2, "usr_2", "agt_1"),
     *a_chat(1, 1, reply=f"You said: {SECRET}", sources=QUOTING),
     *a_chat(2, 1),
+    run_keys.remember("key", "msg_11", 1, "print", 1),
     zones.append("zon_1", 1, 1, "msg_z1", "user", "Ada", "hello", None, 1),
     zones.append("zon_1", 2, 2, "msg_z2", "agent", "Scout", f"You said: {SECRET}", QUOTING, 1),
     zones.append("zon_2", 3, 1, "msg_z3", "user", "Ada", "hello", None, 1),
@@ -162,6 +165,22 @@ SHARED: Mapping[Any, tuple[Sequence[Write], Sequence[Write]]] = {
     audit.insert: ([*a_chat(1, 3), an_entry("usr_1")], [an_entry("usr_2")]),
     events.insert: ([an_event("evt_8", "usr_1")[0]], [an_event("evt_9", "usr_2")[0]]),
     deliveries.fan_out: (an_event("evt_8", "usr_1"), an_event("evt_9", "usr_2")),
+    conversations.begin_other: (
+        [conversations.begin_other(4, "usr_1", "agt_1", title="Trip", at=NOW), *a_chat(4, 1)],
+        [conversations.begin_other(5, "usr_2", "agt_1", opening="ab", cut=2), *a_chat(5, 1)],
+    ),
+    run_keys.remember: (
+        [*a_chat(1, 3), run_keys.remember("key", "msg_13", 1, "print", NOW)],
+        [*a_chat(2, 3), run_keys.remember("key 2", "msg_23", 2, "print", NOW)],
+    ),
+    run_keys.name: (
+        [*a_chat(1, 3), run_keys.name("name", "msg_13", 1)],
+        [*a_chat(2, 3), run_keys.name("name 2", "msg_23", 2)],
+    ),
+    run_keys.show: (
+        [*a_chat(1, 3), run_keys.show("m-1", "msg_13", 1)],
+        [*a_chat(2, 3), run_keys.show("m-2", "msg_23", 2)],
+    ),
 }
 """For each function whose writes share the lock, the writes of two units that it is part of."""
 
@@ -223,6 +242,8 @@ EXCLUSIVE: Mapping[str, Sequence[Write]] = {
     ),
     "an agent leaves": (domains.delete_membership("dom_1", "agt_2"), zones.membership_changed("dom_1", 9, "{}")),
     "a conversation begins": (conversations.begin(3, "usr_2", "agt_3"), *a_chat(3, 1)),
+    "a conversation is destroyed": own_conversations.erase(1, "usr_1"),
+    "keys of runs are forgotten": (run_keys.delete_older(NOW),),
     "a chat is stored again": (*a_chat(1, 3), credentials.touch("ses_1", NOW)),
     "a chat quotes a memory": A_QUOTING_CHAT,
     "a chat may repeat a quote": (*a_chat(2, 3), *a_chat(1, 3), quotes.echo(1, [2], 4, NOW)),

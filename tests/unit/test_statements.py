@@ -27,7 +27,7 @@ from persistence.store import FOREIGN_KEY, ROWS, Query, Write
 from tests.support import postgres
 from tests.support.statements import ADA, NOTES, SECTIONS, Step
 
-NOT_CALLED = {"persistence.memories_not_moved", "persistence.notices", "persistence.store"}
+NOT_CALLED = {"persistence.batches", "persistence.memories_not_moved", "persistence.notices", "persistence.store"}
 """Modules whose statements no other store runs, or that make none."""
 
 ORDERED = re.compile(r"ORDER BY(?:[^()]|\([^()]*\))*$")
