@@ -285,7 +285,9 @@ async def test_a_run_cancelled_before_a_word_is_no_failure_and_so_replayed(
     sent = run_input(user_says(f"wait:{gate} say:Never"))
     waiting = [asyncio.create_task(run(user, scripted_agent, sent)) for _ in range(2)]
     await gate.reached()
-    (said,) = await history(user, (await user.command("CV_List")).ok().profile[0]["id"])
+    while not (begun := (await user.command("CV_List")).ok().profile):  # the engine does not wait for the commit
+        await asyncio.sleep(0.01)
+    (said,) = await history(user, begun[0]["id"])
     cancelled = await user.request("POST", f"/api/runs/{said['id'].replace('msg_', 'run_')}/cancel")
     assert cancelled.body["state"] == "cancelled"
     for answer in (*[await one for one in waiting], await run(user, scripted_agent, sent)):
