@@ -328,7 +328,7 @@ class AgentActor(DurableActor):
 
     def name_for(self, user_id: str) -> str | None:
         """Return the agent's name to its owner."""
-        return self.agent.name if self.agent is not None and self.agent.owner_id == user_id else None
+        return self.title if self.concerns(user_id) else None
 
     @property
     def title(self) -> str | None:

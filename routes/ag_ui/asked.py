@@ -122,23 +122,23 @@ def _earlier(messages: list[Message]) -> list[tuple[Earlier, str]]:
     found: list[tuple[Earlier, str]] = []
     for place, message in enumerate(messages):
         if isinstance(message, UserMessage):
-            text = _text(message.content, f"messages.{place}.content", strict=False)
+            text = _text(message.content, f"messages.{place}.content")
             found.append((Earlier("user", text), message.id))
         elif isinstance(message, AssistantMessage) and message.content:
             found.append((Earlier("agent", message.content), ""))
     return [(one, id) for one, id in found if one.text.strip()]
 
 
-def _text(content: str | list[ContentPart], path: str, *, strict: bool = True) -> str:
+def _text(content: str | list[ContentPart], path: str) -> str:
     """Return the text of a message, with its parts joined.
 
     Raises:
-        InvalidField: a part is no text, and `strict` is set.
+        InvalidField: a part is no text.
     """
     if isinstance(content, str):
         return content
     for place, part in enumerate(content):
-        if strict and not isinstance(part, TextPart):
+        if not isinstance(part, TextPart):
             raise InvalidField(f"Invalid value of {path}.{place}: agents read text only; send parts of type text.")
     return "".join(part.text for part in content if isinstance(part, TextPart))
 

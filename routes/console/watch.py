@@ -3,12 +3,12 @@
 from typing import Annotated
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from actors.commands.watching import Change, Watch, watch_of
 from actors.errors import InvalidField
 from routes.bus.server_sent_events import named_event
-from routes.gateway.route import Route, RouteCall, RouteReply
+from routes.gateway.route import Query, Route, RouteCall, RouteReply
 from routes.http.event_stream import STILL_HERE
 
 HEARTBEAT_S = 15.0
@@ -20,10 +20,8 @@ SLOW_S = 60.0
 _Named = Annotated[str, StringConstraints(max_length=2_000)]
 
 
-class Watched(BaseModel):
+class Watched(Query):
     """The query of a watch."""
-
-    model_config = ConfigDict(extra="forbid")
 
     bank: _Named = Field("", description="Names of banks; the parameter may be repeated.")
     zone: _Named = Field("", description="Zones as `domain/zone`; the parameter may be repeated.")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Coroutine
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from actors.agents.messages import AgentView
 from actors.calls.paging import name_after, name_cursor
@@ -18,7 +18,7 @@ from persistence import audit
 from persistence.accounts import ROLES
 from persistence.users import name_key
 from routes.gateway.audit import ENTRY, AuditAsked, audit_record, audit_reply
-from routes.gateway.route import Route, RouteCall, RouteReply
+from routes.gateway.route import Query, Route, RouteCall, RouteReply
 from routes.openapi.schemas import RECORDS, TIME, Schema, array, flag, nullable, record, ref, text
 
 Role = Literal["user", "auditor", "operator"]
@@ -28,10 +28,8 @@ Run = Callable[[RouteCall], Coroutine[Any, Any, RouteReply]]
 TAG = "Operator"
 
 
-class UsersAsked(BaseModel):
+class UsersAsked(Query):
     """Query parameters of the list of users."""
-
-    model_config = ConfigDict(extra="forbid")
 
     prefix: str = Field("", max_length=200, description="Only users whose names begin like this, in any case.")
     role: Role | None = Field(None, description="Only users with this role.")

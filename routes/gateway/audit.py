@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 import orjson
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from actors.calls.paging import cursor_of, position_of
 from actors.commands import audit
 from actors.wire import Record, iso
 from persistence.audit import AuditRow
-from routes.gateway.route import Route, RouteCall, RouteReply
+from routes.gateway.route import Query, Route, RouteCall, RouteReply
 from routes.openapi.schemas import TIME, array, nullable, number, record, text
 
 NEWEST = 2**62
@@ -26,10 +26,8 @@ def _iso_only(value: Any) -> Any:
     return value
 
 
-class AuditAsked(BaseModel):
+class AuditAsked(Query):
     """Query parameters of the audit log."""
-
-    model_config = ConfigDict(extra="forbid")
 
     since: Annotated[datetime, BeforeValidator(_iso_only)] | None = Field(
         None, description="Only entries from this time on (ISO 8601; UTC if it names no zone)."

@@ -6,7 +6,7 @@ from itertools import islice
 from operator import attrgetter, itemgetter
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from actors.core import Core
 from actors.errors import InvalidField, NotFound
@@ -17,7 +17,7 @@ from routes.gateway import debug_cluster, debug_graph, debug_stream
 from routes.gateway.all_nodes import Answering, Asked, of_all, of_one
 from routes.gateway.debug_cluster import QUESTION as NODE_QUESTION
 from routes.gateway.debug_cluster import node_counts
-from routes.gateway.route import Route, RouteCall, RouteReply
+from routes.gateway.route import Query, Route, RouteCall, RouteReply
 from routes.openapi.schemas import array, record, ref, text
 
 AT_A_TIME = 200
@@ -39,10 +39,8 @@ Order = Literal[
 ]
 
 
-class ActorsAsked(BaseModel):
+class ActorsAsked(Query):
     """Query parameters of the list of actors."""
-
-    model_config = ConfigDict(extra="forbid")
 
     kind: str | None = Field(None, description="Only actors of this kind; `counts` names all kinds.")
     name: str | None = Field(

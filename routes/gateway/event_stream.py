@@ -3,11 +3,11 @@
 from typing import Annotated
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from actors.commands.event_stream import EventStream, SignedEvent, position_of
 from routes.bus.server_sent_events import named_event
-from routes.gateway.route import Route, RouteCall, RouteReply
+from routes.gateway.route import Query, Route, RouteCall, RouteReply
 from routes.http.event_stream import STILL_HERE
 
 HEARTBEAT_S = 15.0
@@ -17,10 +17,8 @@ SLOW_S = 60.0
 """Seconds after which a stream is cut off if its reader takes nothing."""
 
 
-class StreamAsked(BaseModel):
+class StreamAsked(Query):
     """The query of the stream."""
-
-    model_config = ConfigDict(extra="forbid")
 
     events: Annotated[str, StringConstraints(max_length=2_000)] | None = Field(
         default=None, description="Exact types, or `group.*`, separated by commas; absent or empty means all."

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from actors.calls.call import Call
 from actors.calls.request import Body
@@ -18,6 +18,12 @@ from routes.http.exchange import Received
 from routes.openapi.schemas import Schema
 
 Entrance = Literal["member", "guest", "operator", "internal", "open"]
+
+
+class Query(BaseModel):
+    """Query parameters of a route; others are refused."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 class RouteReply(NamedTuple):

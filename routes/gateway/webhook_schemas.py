@@ -2,10 +2,11 @@
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, WithJsonSchema
+from pydantic import BeforeValidator, Field, StringConstraints, WithJsonSchema
 
 from actors.calls.request import BlankIsMissing, Body
 from actors.webhooks.messages import Failure
+from routes.gateway.route import Query
 from routes.openapi.schemas import TIME, array, flag, ident, nullable, number, record, text
 
 _NO_NUL = r"^[^\x00]*$"
@@ -59,10 +60,8 @@ class EndpointChanges(Body):
     )
 
 
-class HowToDelete(BaseModel):
+class HowToDelete(Query):
     """Query parameters of the deletion of an endpoint."""
-
-    model_config = ConfigDict(extra="forbid")
 
     hard: bool = Field(False, description="True deletes it for good; otherwise it is disabled.")
 
@@ -73,10 +72,8 @@ class RecoverySince(Body):
     since: RequiredWord = Field(description="A time (ISO 8601; UTC where it names no zone), 14 days ago at most.")
 
 
-class DeliveriesAsked(BaseModel):
+class DeliveriesAsked(Query):
     """Query parameters of the list of deliveries."""
-
-    model_config = ConfigDict(extra="forbid")
 
     endpoint_id: Word = Field(None, description="Only those to this endpoint.")
     event_type: Word = Field(None, description="Only those of events of this type.")
