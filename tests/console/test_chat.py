@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Route, expect
 
 from tests.support.console import (
     PHONE,
@@ -131,6 +131,28 @@ async def test_a_conversation_s_link_opened_in_a_second_window_shows_a_reply_und
         await expect(messages(page).nth(1)).to_contain_text("early-late")
         await expect(messages(page).nth(1)).not_to_have_attribute("aria-busy", "true")
         await expect(messages(page)).to_have_count(2)
+
+
+async def test_a_reply_that_ends_while_the_page_looks_for_it_is_shown(
+    scripted: Console, talker: Client, unique: str, tmp_path: Path
+):
+    made = (await talker.command("CV_Create", target={"agent": f"{unique}-agent"}, vx={"name": "Just over"})).ok()
+    path = f"/console/chat/{unique}-agent/{made.profile[0]['id']}"
+    first = await scripted.window(talker, path)
+    await expect(first.get_by_role("heading", name="Just over")).to_be_visible()
+    await say(first, f"say:early wait:{tmp_path}/gate say:-late")
+    await expect(messages(first).nth(1)).to_contain_text("early")
+
+    async def end_the_run_before(asked: Route) -> None:
+        (tmp_path / "gate").touch()
+        await expect(messages(first).nth(1)).to_contain_text("early-late")
+        await asked.continue_()
+
+    second = await scripted.window(talker, "/console/chat")
+    await second.route("**/api/runs/*", end_the_run_before)
+    await second.goto(f"{scripted.base}{path}")
+    await expect(messages(second).nth(1)).to_contain_text("early-late")
+    await expect(messages(second)).to_have_count(2)
 
 
 async def test_a_reply_goes_on_after_a_lost_connection(

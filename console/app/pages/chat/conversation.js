@@ -108,10 +108,17 @@ class Talk {
     const id = runOf(last);
     const isKnown = () => this.state.runs.some((run) => run.id === id);
     const run = isKnown() ? null : await route("GET", `/api/runs/${id}`).catch(() => null);
-    if (this.closed || run?.state !== "working" || isKnown()) return;
+    if (this.closed || run === null || isKnown()) return;
+    if (run.state !== "working") return this.takeEnd(last); // it has ended since its conversation was read
     const entry = { key: newKey(), id, content: last.content, text: "", state: "working", error: null, found: true };
     this.change({ runs: [...this.state.runs, entry] });
     this.follow(entry);
+  }
+
+  /** Read what answered `message`, and look for the chat that came after it. */
+  async takeEnd(message) {
+    await this.refresh();
+    if (this.state.messages.at(-1)?.id !== message.id) await this.find();
   }
 
   read(page) {
