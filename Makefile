@@ -8,6 +8,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
+# Bytecode is kept whatever the caller's environment says: a run of the tests starts hundreds of processes.
+export PYTHONDONTWRITEBYTECODE :=
+
 # The first supported Python of these; PYTHON=... on the command line overrides the search.
 SUPPORTED := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3; do \
@@ -54,7 +57,7 @@ define make-venv
 			"Install python3.11, or name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo "Making $(1) from $(2)"
 	@$(PYTHON) -m venv --clear $(1)
-	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(2)
+	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r $(2)
 	@touch $@
 endef
 
@@ -105,7 +108,7 @@ SUITES_postgres := tests/service $(NOT_postgres:%=--ignore=tests/service/%) --ig
 endif
 
 # Tests wait for half of their time, so there are more processes of them than the two cores of a small machine.
-WORKERS ?= 4
+WORKERS ?= 5
 
 .PHONY: environments
 environments: python-environments programs ## Set up all that the tests need
@@ -117,7 +120,7 @@ python-environments: $(DEV) $(SCHEMATHESIS)
 programs: browser postgres nats
 
 .PHONY: test
-test: environments ## Run every test but the soak tests, in four processes (ARGS="-n 0" for one; STORE=postgres; CLUSTER=3)
+test: environments ## Run every test but the soak tests, in five processes (ARGS="-n 0" for one; STORE=postgres; CLUSTER=3)
 	@STORE=$(STORE) CLUSTER=$(CLUSTER) $(PY) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations 25 $(if $(findstring tests/,$(ARGS)),,$(SUITES_$(STORE))) $(ARGS)
 
 .PHONY: check
