@@ -14,6 +14,22 @@ def answer(number: int) -> HttpAnswer:
     return HttpAnswer(b"%d" % number, 200, {})
 
 
+class Clock:
+    """A clock that stands still unless a test sets it."""
+
+    now = 7.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(ready_answers, "monotonic", clock)
+    return clock
+
+
 @pytest.fixture
 def sent() -> list[bytes]:
     return []
@@ -46,14 +62,12 @@ async def test_a_full_row_is_sent_at_once(add: Callable[[int], None], sent: list
 
 
 async def test_an_answer_does_not_wait_for_slow_ones(
-    add: Callable[[int], None], sent: list[bytes], monkeypatch: pytest.MonkeyPatch
+    add: Callable[[int], None], sent: list[bytes], clock: Clock
 ) -> None:
-    now = 7.0
-    monkeypatch.setattr(ready_answers, "monotonic", lambda: now)
     add(1)
     add(2)
     assert sent == []
-    now += 2 * ready_answers.LONGEST_S
+    clock.now += 2 * ready_answers.LONGEST_S
     add(3)
     assert sent == [b"1", b"2", b"3"]
 
