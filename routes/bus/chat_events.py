@@ -12,6 +12,7 @@ from routes.bus.server_sent_events import begin_events, named_event
 from routes.http.answers import REPLAYED, RUN_ID, HttpAnswer, status_of
 from routes.http.background import BackgroundTasks
 from routes.http.errors import as_service_error
+from routes.http.event_stream import STILL_HERE, Silence
 
 END = ".end"
 """The end of the id of a stream's last event."""
@@ -24,18 +25,20 @@ async def stream_chat(
     work: BackgroundTasks,
     headers: dict[str, str],
 ) -> tuple[int, HttpAnswer | None]:
-    """Answer as server-sent events: `delta` pieces, then the whole `response`, or an `error` after a piece.
+    """Answer as server-sent events: `delta` pieces, then the whole `response`, or an `error` after the first byte.
 
-    The events of a run have the ids by which `GET /api/runs/{id}/events` goes on (routes/gateway/runs.py).
+    The events of a run have the ids by which `GET /api/runs/{id}/events` goes on (routes/gateway/runs.py). A run that
+    is silent for long gets a comment, which may be the first byte; a piece without text stands for one.
 
     The command runs in a task of its own, so that a client that disconnects doesn't cancel it. Returns the
     internal code at the end of the stream; a refusal kept for a key is answered whole. `headers` are sent in addition;
-    `answering` may add to them before the first piece.
+    `answering` may add to them before the first byte.
 
     Raises:
-        Exception: the command failed before its first piece.
+        Exception: the command failed before the first byte.
     """
     events: asyncio.Queue[bytes | None] = asyncio.Queue()
+    silence = Silence(lambda: events.put_nowait(STILL_HERE))
     failed: Exception | None = None
     sent = 0
 
@@ -44,11 +47,16 @@ async def stream_chat(
 
     def progress(piece: str) -> None:
         nonlocal sent
+        if not piece:
+            events.put_nowait(STILL_HERE)
+            return
         sent += len(piece)
+        silence.heard()
         events.put_nowait(named_event("delta", orjson.dumps({"text": piece}), event_id()))
 
     def begun(what: Any) -> None:
         headers[RUN_ID] = what.run
+        silence.begin()
 
     whole: HttpAnswer | None = None
     code = 0
@@ -70,6 +78,7 @@ async def stream_chat(
         except Exception as raised:
             failed = raised
         finally:
+            silence.end()
             events.put_nowait(None)
 
     call.stream_to(progress, begun)
@@ -93,4 +102,5 @@ async def stream_chat(
         await response.eof()
         return code, None
     finally:  # after a disconnect the command goes on alone
+        silence.end()
         work.leave(task)

@@ -8,10 +8,7 @@ from sanic import Request
 
 from actors.errors import ServiceError
 from routes.http.background import BackgroundTasks
-from routes.http.event_stream import EVENT_STREAM, STILL_HERE, STREAM_HEADERS
-
-SILENT_S = 15.0
-"""Seconds of silence after which a stream of events gets a comment, because proxies cut off idle connections."""
+from routes.http.event_stream import EVENT_STREAM, STILL_HERE, STREAM_HEADERS, Silence
 
 T = TypeVar("T")
 
@@ -29,8 +26,8 @@ class AnswerStream:
         """Headers of every answer, which the frame sets before the route runs."""
         self.goes_on = True
         """Whether the route goes on when its client disconnects."""
-        self.silent_s = SILENT_S
-        """Seconds of silence before a comment, in a stream of events on a connection of this node."""
+        self.silent_s: float | None = None
+        """Seconds of silence before a comment, in a stream of events on a connection of this node; None: the usual."""
         self.failure: Callable[[ServiceError], bytes] | None = None
         """Writes an error as the last piece; None leaves that to the door."""
 
@@ -75,9 +72,8 @@ class ConnectionStream(AnswerStream):
 
     def __init__(self, request: Request) -> None:
         super().__init__()
-        self._sent_at = 0.0
         self._listens = False
-        self._timer: asyncio.TimerHandle | None = None
+        self._silence: Silence | None = None
         self._request: Any = request  # Sanic leaves its responses untyped
         self._response: Any = None
         self._opening: dict[str, str] = {}
@@ -87,11 +83,13 @@ class ConnectionStream(AnswerStream):
         self._opening = headers
         self.send(b"")  # so that the head is sent at once
         if self._listens and headers.get("content-type") == EVENT_STREAM:
-            self._timer = asyncio.get_running_loop().call_later(self.silent_s, self._break_silence)
+            self._silence = Silence(lambda: self._pieces.put_nowait(STILL_HERE), self.silent_s)
+            self._silence.begin()
 
     def send(self, piece: bytes) -> None:
         """Send a piece when the connection takes it."""
-        self._sent_at = asyncio.get_running_loop().time()
+        if self._silence is not None:
+            self._silence.heard()
         self._pieces.put_nowait(piece)
 
     async def flushed(self, timeout_s: float) -> bool:
@@ -119,16 +117,9 @@ class ConnectionStream(AnswerStream):
             raise
         finally:
             self._listens = False
-            if self._timer is not None:
-                self._timer.cancel()
+            if self._silence is not None:
+                self._silence.end()
         return task.result()
-
-    def _break_silence(self) -> None:
-        """Send a comment if nothing was sent for a while, and look again when that may be so next."""
-        loop = asyncio.get_running_loop()
-        if loop.time() >= self._sent_at + self.silent_s:
-            self.send(STILL_HERE)
-        self._timer = loop.call_at(self._sent_at + self.silent_s, self._break_silence)
 
     async def end(self, last: bytes = b"") -> None:
         """Send the last piece, if any, and end the answer."""

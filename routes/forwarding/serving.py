@@ -35,6 +35,7 @@ from routes.gateway.route import Arrival, Route
 from routes.gateway.serve import GatewayRoutes
 from routes.http.answers import JSON, RUN_ID, credential_of, quota_headers
 from routes.http.errors import as_service_error
+from routes.http.event_stream import Silence
 from routes.http.exchange import Exchange
 from routes.mcp.tools import members_of_tool
 
@@ -154,19 +155,23 @@ class RunServer:
     async def _streamed(self, run: Run) -> AsyncIterator[bytes]:
         """Carry out a run whose answer's pieces are sent as they come."""
         frames: asyncio.Queue[bytes | None] = asyncio.Queue()
+        headers: dict[str, str] = {}
+
+        def send(piece: str) -> None:
+            silence.heard()
+            if headers:
+                frames.put_nowait(encode(Opening(dict(headers))))
+                headers.clear()
+            frames.put_nowait(encode(Delta(piece)))
+
+        silence = Silence(lambda: send(""))
+
+        def begun(what: RunBegun) -> None:
+            headers[RUN_ID] = what.run
+            silence.begin()
 
         def open_channels(call: Call) -> None:
-            headers = quota_headers(call)
-
-            def begun(what: RunBegun) -> None:
-                headers[RUN_ID] = what.run
-
-            def send(piece: str) -> None:
-                if headers:
-                    frames.put_nowait(encode(Opening(dict(headers))))
-                    headers.clear()
-                frames.put_nowait(encode(Delta(piece)))
-
+            headers.update(quota_headers(call))
             call.stream_to(send, begun)
 
         stream = ForwardedStream(
@@ -181,6 +186,7 @@ class RunServer:
             for frame in await running:
                 yield frame
         finally:
+            silence.end()
             running.cancel()  # done, unless this node stops
 
 

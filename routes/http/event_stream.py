@@ -1,4 +1,7 @@
-"""The media type and headers of answers as server-sent events."""
+"""What answers as server-sent events share: media type, headers, and a comment after each time of silence."""
+
+import asyncio
+from collections.abc import Callable
 
 EVENT_STREAM = "text/event-stream"
 STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -6,3 +9,46 @@ STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 
 STILL_HERE = b": still here\n\n"
 """The comment that is sent on a silent stream, so that neither end takes the connection for dead."""
+
+SILENT_S = 15.0
+"""Seconds of silence after which a stream gets a comment, because proxies cut off idle connections."""
+
+
+class Silence:
+    """Calls `broken` after each `seconds` in which nothing was `heard`, from `begin` until `end`.
+
+    Args:
+        broken: sends a sign of life.
+        seconds: the time of silence; `SILENT_S` if absent.
+    """
+
+    __slots__ = ("_broken", "_heard_at", "_seconds", "_timer")
+
+    def __init__(self, broken: Callable[[], None], seconds: float | None = None) -> None:
+        self._broken = broken
+        self._seconds = SILENT_S if seconds is None else seconds
+        self._heard_at = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+
+    def begin(self) -> None:
+        """Begin to listen, unless it has begun."""
+        if self._timer is None:
+            loop = asyncio.get_running_loop()
+            self._heard_at = loop.time()
+            self._timer = loop.call_later(self._seconds, self._look)
+
+    def heard(self) -> None:
+        """Note that something was sent."""
+        self._heard_at = asyncio.get_running_loop().time()
+
+    def end(self) -> None:
+        """Stop listening."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _look(self) -> None:
+        loop = asyncio.get_running_loop()
+        if loop.time() >= self._heard_at + self._seconds:
+            self._heard_at = loop.time()
+            self._broken()
+        self._timer = loop.call_at(self._heard_at + self._seconds, self._look)

@@ -1,8 +1,12 @@
-"""The scripted gateway with time-outs of one second for arriving requests and idle connections."""
+"""The scripted gateway with time-outs of one second for arriving requests and idle connections.
+
+Its streams are silent for a tenth of a second at most.
+"""
 
 from dataclasses import replace
 
 from routes.app import HttpOptions
+from routes.http import event_stream
 from tests.gateways.parts import serve
 from tests.gateways.scripted import scripted
 
@@ -12,4 +16,5 @@ def impatient(options: HttpOptions) -> HttpOptions:
 
 
 if __name__ == "__main__":
+    event_stream.SILENT_S = 0.1
     serve(engine=scripted, http=impatient)

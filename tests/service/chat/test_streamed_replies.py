@@ -1,11 +1,12 @@
 """AP_Chat as server-sent events: pieces, the whole answer, errors."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.gateways.gate import Gate
-from tests.support.gateway import BUS, Client
+from tests.gateways.gate import ENGINES, Gate
+from tests.support.gateway import BUS, Client, running
 from tests.support.wire import Event, events_of, streamed
 from tests.support.workspaces import opened_with_a_guest
 
@@ -95,3 +96,22 @@ async def test_a_reply_in_a_zone_streams(scripted_user: Client, unique: str):
         events = [event async for event in events_of(response)]
     assert events[:2] == [Event("delta", {"text": "one"}), Event("delta", {"text": "two"})]
     assert events[2].data["content"][1]["content"] == "onetwo"
+
+
+COMMENT = b": still here\n"
+
+
+async def test_a_silent_run_gets_comments_from_its_beginning_on(tmp_path: Path, name: str, gate: Gate):
+    async with running(tmp_path / "data", script=ENGINES / "impatient.py") as gateway, gateway.client() as client:
+        user = await client.register("impatient-user")
+        await user.agent(name)
+        async with streamed(user, "AP_Chat", content=f"wait:{gate} say:one") as response:
+            assert response.headers["X-Run-Id"].startswith("run_")
+            assert [await response.content.readline() for _ in range(4)] == [COMMENT, b"\n", COMMENT, b"\n"]
+            gate.open()
+            assert [event.name async for event in events_of(response)] == ["delta", "response"]
+        async with streamed(user, "AP_Chat", content=f"wait:{gate}-2 fail") as response:
+            assert await response.content.readline() == COMMENT
+            Path(f"{gate}-2").touch()
+            (error,) = [event async for event in events_of(response)]
+            assert (error.name, error.data["internal_code"]) == ("error", 5001)

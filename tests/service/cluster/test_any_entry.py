@@ -3,16 +3,22 @@
 import asyncio
 import zipfile
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import orjson
 import pytest
 
+from tests.gateways.gate import Gate
+from tests.gateways.scripted import scripted
 from tests.support.gateway import BUS, Answer, Client
+from tests.support.nodes import running
 from tests.support.operator import set_plan
 from tests.support.roaming import Entries, UserEverywhere
 from tests.support.skills import named, zipped
+from tests.support.wire import events_of as stream_events
+from tests.support.wire import streamed
 
 JSON = {"Content-Type": "application/json"}
 EVENTS = {"Accept": "text/event-stream"}
@@ -83,6 +89,21 @@ async def test_a_streamed_chat_comes_in_pieces_through_each_node(entries: Entrie
         assert "".join(delta["text"] for _, delta in deltas) == response["content"][1]["content"]
     refused = await guest.through[entry].command("AP_Chat", headers=EVENTS, target={"agent": "nobody"}, content="Hi")
     assert refused.refused(3000, 404).http == 400
+
+
+async def test_a_silent_run_gets_comments_through_another_node(
+    tmp_path: Path, unique: str, gate: Gate, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("routes.http.event_stream.SILENT_S", 0.1)
+    async with running(tmp_path, 2, http=True, engine=scripted) as nodes, nodes.client(0) as client:
+        entries = Entries(nodes, [client])
+        user = (await entries.user_on(1, f"{unique}-user")).through[0]
+        await user.agent(f"{unique}-agent")
+        async with streamed(user, "AP_Chat", content=f"wait:{gate} say:one") as response:
+            assert response.headers["X-Run-Id"].startswith("run_")
+            assert await response.content.readline() == b": still here\n"
+            gate.open()
+            assert [event.name async for event in stream_events(response)] == ["delta", "response"]
 
 
 @pytest.mark.parametrize("entry", range(3))
