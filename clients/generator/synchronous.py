@@ -37,6 +37,7 @@ NAMES = {
     "aread": "read",
     "aiter_bytes": "iter_bytes",
     "async_sleep": "sleep",
+    "_async_waiting": "_waiting",
     "_async": "_sync",
 }
 """Names that differ between the two, beyond those that unasync knows."""

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from parley_client import AccessError, AsyncParley, EntityError, Figures, encode
 from parley_client._decoding import decode
-from parley_client.cli.top import screen
+from parley_client.cli.screen import screen
 from parley_client.figures import DeliveryFigures, Mailbox, ServiceFigures
 from tests.support.client_world import PASSWORD
 from tests.support.command_line import CommandLine

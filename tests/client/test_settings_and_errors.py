@@ -107,8 +107,16 @@ async def test_a_client_says_who_it_is() -> None:
 
 
 def test_clients_share_the_certificates_that_they_trust() -> None:
-    assert tls() is tls()
-    assert (tls().verify_mode, tls().check_hostname) == (ssl.CERT_REQUIRED, True)
+    trusting = tls("https://gateway.example")
+    assert trusting is tls("https://another.example")
+    assert (trusting.verify_mode, trusting.check_hostname) == (ssl.CERT_REQUIRED, True)
+    assert trusting.cert_store_stats()["x509_ca"] > 0
+
+
+def test_without_tls_no_certificates_are_read_and_none_is_trusted() -> None:
+    distrusting = tls("http://127.0.0.1:8000")
+    assert distrusting.cert_store_stats()["x509_ca"] == 0
+    assert (distrusting.verify_mode, distrusting.check_hostname) == (ssl.CERT_REQUIRED, True)
 
 
 def test_an_error_says_code_note_and_request(gateway: GatewayProcess) -> None:

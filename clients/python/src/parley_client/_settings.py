@@ -56,7 +56,18 @@ def _of_header(given: str | None, wrong: str) -> str | None:
     return value or None
 
 
+def tls(address: str) -> ssl.SSLContext:
+    """Return the context for a gateway's address: httpx2's own for https, else one that trusts nobody."""
+    return _trusting() if urlsplit(address).scheme == "https" else _distrusting()
+
+
 @cache
-def tls() -> ssl.SSLContext:
+def _trusting() -> ssl.SSLContext:
     """Return the context that httpx2 makes by default, made once: reading the certificates takes 30 ms."""
     return httpx2.create_ssl_context()
+
+
+@cache
+def _distrusting() -> ssl.SSLContext:
+    """Return a context without certificates, for connections that have no TLS."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

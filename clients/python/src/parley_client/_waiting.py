@@ -1,7 +1,5 @@
-"""Waiting and file-like seams whose names differ between the asynchronous and the synchronous client."""
+"""How the synchronous client waits."""
 
-import asyncio
-import time
+from time import sleep
 
-async_sleep = asyncio.sleep
-sleep = time.sleep
+__all__ = ["sleep"]

@@ -63,7 +63,7 @@ class AsyncParley:
         http: httpx2.AsyncClient | None = None,
     ) -> None:
         address, self._key, self._internal_secret = url_of(url), key_of(key), secret_of(internal_secret)
-        http = http or httpx2.AsyncClient(verify=tls(), headers=HEADERS)
+        http = http or httpx2.AsyncClient(verify=tls(address), headers=HEADERS)
         http.base_url = address
         self._brand = brand
         self._bus = f"/demo/v1/{brand}/tps"

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from parley_client._async.requests import AsyncRoutes
+from parley_client._async_waiting import async_sleep
 from parley_client._decoding import decode
-from parley_client._waiting import async_sleep
 from parley_client.records import IngestedDocument
 
 LOOK_S = 0.25

@@ -6,8 +6,8 @@ from typing import Any
 
 import httpx2
 
+from parley_client._async_waiting import async_sleep
 from parley_client._repeating import Call, Repeats, may_repeat, refusal, retry_after
-from parley_client._waiting import async_sleep
 from parley_client.errors import NoConnection, ParleyError, Refused, UnexpectedAnswer
 
 CONNECT_S = 10.0

@@ -64,7 +64,7 @@ class Parley:
         http: httpx2.Client | None = None,
     ) -> None:
         address, self._key, self._internal_secret = url_of(url), key_of(key), secret_of(internal_secret)
-        http = http or httpx2.Client(verify=tls(), headers=HEADERS)
+        http = http or httpx2.Client(verify=tls(address), headers=HEADERS)
         http.base_url = address
         self._brand = brand
         self._bus = f"/demo/v1/{brand}/tps"

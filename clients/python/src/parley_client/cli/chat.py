@@ -2,13 +2,17 @@
 
 import sys
 from collections.abc import Iterator
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parley_client import ChatDelta, ChatDone, EntityError, Parley
+import parley_client
+from parley_client import EntityError
 from parley_client.cli.context import client
-from parley_client.cli.output import AsJson, ask, err, print_json
+from parley_client.cli.output import AsJson, ask, print_json, tell
+
+if TYPE_CHECKING:
+    from parley_client import Parley
 
 NOT_FOUND = 3000
 DESCRIPTION = "Made by parley chat"
@@ -44,7 +48,7 @@ def chat(
         _say(parley, agent, said, conversation, as_json)
 
 
-def _find_or_create(parley: Parley, agent: str, profile: str | None, *, create: bool) -> None:
+def _find_or_create(parley: "Parley", agent: str, profile: str | None, *, create: bool) -> None:
     """Create an agent that is not there, unless the answer to the question is no; log it on."""
     try:
         found, _ = parley.agents.read(agent)
@@ -55,26 +59,26 @@ def _find_or_create(parley: Parley, agent: str, profile: str | None, *, create: 
         parley.agents.log_on(agent)
     else:
         if profile is not None:
-            err.print(f"There is an agent {agent} already; --profile changes nothing.", markup=False)
+            tell(f"There is an agent {agent} already; --profile changes nothing.")
         if create and found.state == "offline":
             parley.agents.log_on(agent)
 
 
-def _say(parley: Parley, agent: str, text: str, conversation: str | None, as_json: bool) -> None:
+def _say(parley: "Parley", agent: str, text: str, conversation: str | None, as_json: bool) -> None:
     for event in parley.agents.stream_chat(text, agent=agent, conversation=conversation):
         match event:
-            case ChatDelta() if not as_json:
+            case parley_client.ChatDelta() if not as_json:
                 if event.anew:
                     typer.echo()
-                    err.print("The reply was lost with the gateway, and begins anew:")
+                    tell("The reply was lost with the gateway, and begins anew:")
                 typer.echo(event.text, nl=False)
-            case ChatDone() if as_json:
+            case parley_client.ChatDone() if as_json:
                 print_json(event.reply)
-            case ChatDone():
+            case parley_client.ChatDone():
                 typer.echo()
                 for source in event.reply.sources:
                     where = source.bank or source.conversation or source.profile
-                    err.print(f"  [{where}: {source.name or source.id}] {source.quote}", style="dim", markup=False)
+                    tell(f"  [{where}: {source.name or source.id}] {source.quote}", dim=True)
             case _:
                 pass
 

@@ -1,13 +1,15 @@
 """The client of a command, made of options, the environment and the profile."""
 
 import os
+import sys
 from dataclasses import dataclass
 
 import typer
 
-from parley_client import Parley, ParleyError
+import parley_client
+from parley_client import ParleyError
 from parley_client.cli import profiles
-from parley_client.cli.output import err
+from parley_client.cli.output import tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ def settings(context: typer.Context) -> Settings:
     return made
 
 
-def client(context: typer.Context, *, makes_profile: bool = False) -> Parley:
+def client(context: typer.Context, *, makes_profile: bool = False) -> "parley_client.Parley":
     """Return a client: options win over PARLEY_URL and PARLEY_API_KEY, and these over the profile.
 
     A profile that is missing is told of on stderr where it would count, unless the command makes it.
@@ -38,20 +40,20 @@ def client(context: typer.Context, *, makes_profile: bool = False) -> Parley:
     key = os.environ.get("PARLEY_API_KEY") or kept.key
     if not (url and key) and not makes_profile and given.profile not in (profiles.DEFAULT, *profiles.names("")):
         name = given.profile
-        err.print(f"There is no profile {name} yet; `parley --profile {name} login USER` makes it.", markup=False)
-    made = Parley(url, key, brand=given.brand, internal_secret=given.internal_secret)
+        tell(f"There is no profile {name} yet; `parley --profile {name} login USER` makes it.")
+    made = parley_client.Parley(url, key, brand=given.brand, internal_secret=given.internal_secret)
     context.call_on_close(made.close)
     return made
 
 
 def tell_of_loss(error: ParleyError, wait: float) -> None:
     """Say on stderr that a stream was cut, and when it is taken up again."""
-    err.print(f"{error}; trying again in {wait:.1f} s.", markup=False)
+    tell(f"{error}; trying again in {wait:.1f} s.")
 
 
 def tell_of_stop(position: str | None) -> None:
     """Say on stderr, after Ctrl-C, where a stream can be taken up again."""
-    if err.is_terminal:
-        err.print()  # after the terminal's ^C
+    if sys.stderr.isatty():
+        tell()  # after the terminal's ^C
     if position:
-        err.print(f"Stopped; `--after {position}` goes on here.", markup=False)
+        tell(f"Stopped; `--after {position}` goes on here.")

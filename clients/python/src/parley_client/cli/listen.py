@@ -2,16 +2,18 @@
 
 from contextlib import ExitStack
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from parley_client import SignedEvent
-from parley_client.answers import StreamSecret
+import parley_client
 from parley_client.cli.context import client, tell_of_loss, tell_of_stop
-from parley_client.cli.forwarding import Forwarded, Forwarder, url_of
 from parley_client.cli.options import types_of
-from parley_client.cli.output import AsJson, err, print_json
+from parley_client.cli.output import AsJson, print_json, tell
+
+if TYPE_CHECKING:
+    from parley_client import SignedEvent, StreamSecret
+    from parley_client.cli.forwarding import Forwarded, Forwarder
 
 
 def listen(
@@ -38,12 +40,14 @@ def listen(
     with ExitStack() as closing:
         forwarder = None
         if forward_to is not None and not print_secret:
+            from parley_client.cli.forwarding import Forwarder, url_of  # noqa: PLC0415
+
             forwarder = Forwarder(url_of(forward_to), _paused, verify=not skip_verify)
             closing.callback(forwarder.close)
         before = ""
         try:
             for item in stream:
-                if isinstance(item, StreamSecret):
+                if isinstance(item, parley_client.StreamSecret):
                     _begun(item, forwarder, as_json=as_json, alone=print_secret)
                     if print_secret:
                         return
@@ -53,21 +57,21 @@ def listen(
         except KeyboardInterrupt:
             tell_of_stop(before)
             raise
-    err.print(f"The stream has ended: {stream.reason}.", markup=False)
+    tell(f"The stream has ended: {stream.reason}.")
 
 
-def _begun(begun: StreamSecret, forwarder: Forwarder | None, *, as_json: bool, alone: bool) -> None:
+def _begun(begun: "StreamSecret", forwarder: "Forwarder | None", *, as_json: bool, alone: bool) -> None:
     if as_json:
         print_json({"id": begun.id, "secret": begun.secret})
     elif alone:
         typer.echo(begun.secret)
     else:
         where = f", and forwards them to {forwarder.url}" if forwarder else ""
-        err.print(f"Listens to your events{where}. The secret that signs them:", markup=False)
-        err.print(f"  {begun.secret}", markup=False)
+        tell(f"Listens to your events{where}. The secret that signs them:")
+        tell(f"  {begun.secret}")
 
 
-def _shown(item: SignedEvent, forwarder: Forwarder | None, secret: str, before: str, *, as_json: bool) -> None:
+def _shown(item: "SignedEvent", forwarder: "Forwarder | None", secret: str, before: str, *, as_json: bool) -> None:
     event = item.event
     if not as_json:
         typer.echo(f"{event['created_at']}  {event['type']}  {event['id']}")
@@ -77,14 +81,13 @@ def _shown(item: SignedEvent, forwarder: Forwarder | None, secret: str, before: 
     elif forwarded is not None:
         typer.echo(f"  -> {forwarded}")
     if forwarded is not None and forwarded.status is None:
-        err.print(
+        tell(
             f"Event {event['id']} was not forwarded (tries: {forwarded.tries}): {forwarded.error}. It is not lost: "
-            f"`--after {before}` sends it again, with all that followed.",
-            markup=False,
+            f"`--after {before}` sends it again, with all that followed."
         )
 
 
-def _record(item: SignedEvent, forwarder: Forwarder | None, forwarded: Forwarded | None) -> dict[str, Any]:
+def _record(item: "SignedEvent", forwarder: "Forwarder | None", forwarded: "Forwarded | None") -> dict[str, Any]:
     made: dict[str, Any] = {"id": item.id, "headers": item.headers, "body": item.body.decode()}
     if forwarder is not None and forwarded is not None:
         made["forwarded"] = {"url": forwarder.url} | asdict(forwarded)
@@ -92,4 +95,4 @@ def _record(item: SignedEvent, forwarder: Forwarder | None, forwarded: Forwarded
 
 
 def _paused(reason: str, pause: float) -> None:
-    err.print(f"{reason}; the event is tried again in {pause:g} s.", markup=False)
+    tell(f"{reason}; the event is tried again in {pause:g} s.")

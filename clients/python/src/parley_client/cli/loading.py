@@ -4,15 +4,17 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from parley_client import Parley, ParleyError
+from parley_client import ParleyError
 from parley_client.cli.context import client
-from parley_client.cli.output import AsJson, err, show
-from parley_client.records import Memory
+from parley_client.cli.output import AsJson, show, tell
+
+if TYPE_CHECKING:
+    from parley_client import Parley
+    from parley_client.records import Memory
 
 LONGEST_MEMORY = 32_000
 """Characters of a memory's text; a longer file is loaded as a document, which has several parts."""
@@ -30,7 +32,7 @@ def load(
     parley = client(context)
     files = sorted(folder.rglob("*.md"))
 
-    def loaded() -> Iterator[Memory]:
+    def loaded() -> Iterator["Memory"]:
         with _bar(len(files), as_json=as_json) as at:
             for number, file in enumerate(files):
                 name = file.relative_to(folder).as_posix()
@@ -48,12 +50,12 @@ def load(
 
 
 def _loaded(
-    parley: Parley, bank: str, agent: str, name: str, file: Path, doing: Callable[[str], None]
-) -> tuple[Memory, ...]:
+    parley: "Parley", bank: str, agent: str, name: str, file: Path, doing: Callable[[str], None]
+) -> "tuple[Memory, ...]":
     """Load a file; return the memories that it has become."""
     text = file.read_text("utf-8")
     if not text.strip():
-        err.print(f"{name} is empty, and was left out.", markup=False)
+        tell(f"{name} is empty, and was left out.")
         return ()
     if len(text) <= LONGEST_MEMORY:
         return (parley.banks.load(bank, name, content=text, agent=agent)[1],)
@@ -62,6 +64,8 @@ def _loaded(
     if document.status == "failed":
         raise OSError(f"The document failed: {document.error}")
     doing(f"{name}, {document.parts} parts")
+    from parley_client.records import Memory  # noqa: PLC0415
+
     answer = parley.send("MB_Load", {"target": {"bank": bank, "agent": agent}, "vx": {"name": name}})
     return answer.items(Memory)
 
@@ -69,6 +73,10 @@ def _loaded(
 @contextmanager
 def _bar(total: int, *, as_json: bool) -> Generator[Callable[[int, str], None]]:
     """Show a progress bar on stderr, if that is a terminal; yield a function that tells it what is done and next."""
+    from rich.console import Console  # noqa: PLC0415
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+
+    err = Console(stderr=True, highlight=False, soft_wrap=True)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     disabled = as_json or not err.is_terminal
     with Progress(*columns, console=err, transient=True, disable=disabled, redirect_stdout=False) as progress:

@@ -5,14 +5,15 @@ from typing import Annotated
 
 import typer
 
-from parley_client import InvalidSetting, NoConnection, ParleyError, Refused, ZoneMessage
+import parley_client
+from parley_client import InvalidSetting, NoConnection, ParleyError, Refused
 from parley_client._version import __version__
 from parley_client.cli import profiles
 from parley_client.cli.admin import admin
 from parley_client.cli.chat import chat
 from parley_client.cli.context import Settings, client, settings, tell_of_loss, tell_of_stop
 from parley_client.cli.loading import load
-from parley_client.cli.output import AsJson, confirm, err, print_json, show
+from parley_client.cli.output import AsJson, confirm, print_json, show, tell
 from parley_client.cli.top import top
 from parley_client.cli.webhooks import webhooks
 
@@ -100,7 +101,7 @@ def login(
     if as_json:
         print_json(session)
     else:
-        err.print(f"Logged on as {user}; the session is kept in {path} until {session.expires_at:%Y-%m-%d %H:%M} UTC.")
+        tell(f"Logged on as {user}; the session is kept in {path} until {session.expires_at:%Y-%m-%d %H:%M} UTC.")
 
 
 def _asked_password() -> str:
@@ -174,14 +175,14 @@ def follow(
         for event in stream:
             if as_json:
                 print_json(event)
-            elif isinstance(event, ZoneMessage):
+            elif isinstance(event, parley_client.ZoneMessage):
                 typer.echo(f"{event.message.name}: {event.message.content}")
             else:
                 typer.echo(f"* {event.membership.agent}: {event.membership.state}")
     except KeyboardInterrupt:
         tell_of_stop(stream.position)
         raise
-    err.print(f"The stream has ended: {stream.reason}.")
+    tell(f"The stream has ended: {stream.reason}.")
 
 
 @banks.command("list")
@@ -270,7 +271,7 @@ def main() -> None:
     except ParleyError as error:
         sys.exit(_told(error))
     except UnicodeError:  # bytes of an argument or a pipe, which Python keeps as lone surrogates
-        err.print("The text is not valid UTF-8.")
+        tell("The text is not valid UTF-8.")
         sys.exit(WRONG_USAGE)
 
 
@@ -287,5 +288,5 @@ def _told(error: ParleyError) -> int:
             status, said = OTHER_ERROR, str(error)
     hints = [LOG_ON] if isinstance(error, Refused) and error.code == NO_CREDENTIAL else []
     for line in (said, *hints, *getattr(error, "__notes__", ())):
-        err.print(line, markup=False)
+        tell(line)
     return status

@@ -1,20 +1,15 @@
 """`parley top`: the gateway's figures in the terminal, each second."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Group, RenderableType
-from rich.live import Live
-from rich.table import Table
-from rich.text import Text
 
-from parley_client import Figures, ParleyError
 from parley_client._decoding import encode
 from parley_client.cli.context import client, tell_of_loss
-from parley_client.cli.output import AsJson, err, out, print_json
+from parley_client.cli.output import AsJson, print_json, tell
 
-SERVICES = 20
-"""Number of services shown, those with the most requests."""
+if TYPE_CHECKING:
+    from parley_client import Figures
 
 
 def top(
@@ -25,104 +20,21 @@ def top(
 ) -> None:
     """Watch the gateway's figures until Ctrl-C; for auditors and operators, or with the internal secret."""
     stream = client(context).admin.figures()
-    if as_json or once or not out.is_terminal:
+    if as_json:
         stream.on_loss = tell_of_loss
         for figures in stream:
-            if as_json:
-                print_json(_given(figures))
-            else:
-                out.print(screen(figures))
+            print_json(_given(figures))
             if once:
                 return
     else:
-        with Live(Text("Waits for the gateway ..."), console=out, screen=True, auto_refresh=False) as live:
-            shown: list[Figures] = []
+        from parley_client.cli.screen import watch  # noqa: PLC0415
 
-            def lost(error: ParleyError, wait: float) -> None:
-                told = Text(f"{error}; trying again in {wait:.1f} s.", style="bold red")
-                live.update(Group(told, *(screen(figures) for figures in shown)), refresh=True)
-
-            stream.on_loss = lost
-            try:
-                for figures in stream:
-                    shown[:] = [figures]
-                    live.update(screen(figures), refresh=True)
-            except KeyboardInterrupt:
-                return
-    err.print(f"The stream has ended: {stream.reason}.", markup=False)
+        if not watch(stream, once=once):
+            return
+    tell(f"The stream has ended: {stream.reason}.")
 
 
-def screen(figures: Figures) -> RenderableType:
-    """Return one second of figures as tables."""
-    deliveries = figures.deliveries
-    line = Text(
-        f"{figures.at:%H:%M:%S} UTC   {figures.requests_s:g} requests/s   {figures.commits_s:g} commits/s   "
-        f"{figures.units_waiting} units wait   loop lag {figures.loop_lag_ms:.1f} ms   {_mib(figures.memory_bytes)}   "
-        f"{figures.readers} readers   webhooks: {deliveries.attempts_s:g}/s, {deliveries.failed_s:g} failed/s, "
-        f"{deliveries.in_flight} in flight",
-        style="bold",
-    )
-    beside = Table.grid(padding=(0, 4))
-    beside.add_row(_services(figures), Group(_actors(figures), Text(), _mailboxes(figures)))
-    parts: list[RenderableType] = [line, Text(), beside]
-    if figures.nodes is not None:
-        parts += [Text(), _nodes(figures)]
-    return Group(*parts)
-
-
-def _services(figures: Figures) -> Table:
-    table = _table("service", "/s", "p50 ms", "p99 ms", "codes")
-    busiest = sorted(figures.services.items(), key=lambda item: -item[1].rate)
-    for name, of in busiest[:SERVICES]:
-        codes = "  ".join(f"{code}: {number}" for code, number in of.codes.items())
-        table.add_row(name, f"{of.rate:.1f}", f"{of.p50:.1f}", f"{of.p99:.1f}", codes)
-    if len(busiest) > SERVICES:
-        table.add_row(f"{len(busiest) - SERVICES} more", "", "", "", "")
-    return table
-
-
-def _actors(figures: Figures) -> Table:
-    table = _table("actors", "live")
-    for kind, number in sorted(figures.actors.items(), key=lambda item: -item[1]):
-        if number:
-            table.add_row(kind, str(number))
-    return table
-
-
-def _mailboxes(figures: Figures) -> Table:
-    table = _table("fullest mailboxes", "messages")
-    for box in figures.mailboxes:
-        table.add_row(f"{box.kind} {box.name or box.key}" + (f" on {box.node}" if box.node else ""), str(box.mailbox))
-    if not figures.mailboxes:
-        table.add_row("none has messages", "")
-    return table
-
-
-def _nodes(figures: Figures) -> Table:
-    table = _table("node", "requests/s", "commits/s", "lag ms", "memory", "actors")
-    for node in figures.nodes or ():
-        table.add_row(
-            node.name or node.node or "",
-            f"{node.requests_s:g}",
-            f"{node.commits_s:g}",
-            f"{node.loop_lag_ms:.1f}",
-            _mib(node.memory_bytes),
-            str(sum(node.actors.values())),
-        )
-    for gone in figures.unreachable or ():
-        table.add_row(Text(f"{gone} does not answer", style="bold red"), *[""] * 5)
-    return table
-
-
-def _table(first: str, *numbers: str) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column(first, no_wrap=True)
-    for name in numbers:
-        table.add_column(name, justify="left" if name == "codes" else "right")
-    return table
-
-
-def _given(figures: Figures) -> dict[str, Any]:
+def _given(figures: "Figures") -> dict[str, Any]:
     """Return figures as the gateway sent them: without the members that only several nodes have."""
     made: dict[str, Any] = encode(figures)
     for part in (made, *(made["nodes"] or ())):
@@ -133,7 +45,3 @@ def _given(figures: Figures) -> dict[str, Any]:
             if box["node"] is None:
                 del box["node"]
     return made
-
-
-def _mib(number: int) -> str:
-    return f"{number / 2**20:.0f} MiB"
