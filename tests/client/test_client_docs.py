@@ -3,7 +3,6 @@
 import inspect
 import os
 import re
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -16,6 +15,7 @@ from parley_client._repeating import CHAT_S
 from parley_client._sync.following import SILENCE_S
 from parley_client._sync.transport import CONNECT_S
 from tests.support.client_world import PASSWORD
+from tests.support.forked import Forked
 from tests.support.gateway import CHECKOUT, GatewayProcess
 from tests.support.terminal import END_OF_INPUT, on_a_terminal, recorded
 
@@ -33,13 +33,16 @@ def test_the_quick_start_in_python_gets_a_reply(gateway: GatewayProcess, capsys:
     assert "glows in the dark" in capsys.readouterr().out
 
 
-def test_the_examples_of_the_package_s_readme_run_one_after_the_other(gateway: GatewayProcess, tmp_path: Path) -> None:
+async def test_the_examples_of_the_package_s_readme_run_one_after_the_other(
+    gateway: GatewayProcess, tmp_path: Path
+) -> None:
     program = tmp_path / "readme.py"
     blocks = examples("clients/python/README.md")
     program.write_text("\nprint()\n".join(blocks).replace(ADDRESS, gateway.base), encoding="utf-8")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
-    environment = kept | {"PYTHONPATH": str(CHECKOUT / "clients" / "python" / "src")}
-    out = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, check=True).stdout
+    status, printed, err = await (await Forked.start(program, (), kept)).communicate()
+    assert (status, err.decode()) == (0, "")
+    out = printed.decode()
     assert len(re.findall("The Moon is 384,400 km away", out)) == 2
     assert re.search(r"^scout \d{4}-\d\d-\d\d ", out, re.MULTILINE)
     assert re.search(r"^1 None$", out, re.MULTILINE)

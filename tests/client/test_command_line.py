@@ -7,7 +7,6 @@ import pty
 import stat
 import sys
 import threading
-from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import pytest
@@ -102,12 +101,8 @@ async def test_a_chat_with_nothing_to_say_is_wrong_usage_whoever_is_named(parley
 
 @pytest.mark.parametrize("argument", [["\udcff"], []])
 async def test_a_text_that_is_not_utf_8_is_wrong_usage(parley: CommandLine, argument: list[str]) -> None:
-    command = [sys.executable, "-m", "parley_client", "chat", "anybody", *argument]
-    process = await asyncio.create_subprocess_exec(
-        *command, env=parley.environment | {"PARLEY_API_KEY": "plk_x"}, stdin=PIPE, stdout=PIPE, stderr=PIPE
-    )
-    out, err = await process.communicate(b"a\xff")
-    assert (process.returncode, out, err) == (2, b"", b"The text is not valid UTF-8.\n")
+    ran = await parley("chat", "anybody", *argument, stdin=b"a\xff", PARLEY_API_KEY="plk_x")
+    assert (ran.status, ran.out, ran.err) == (2, "", "The text is not valid UTF-8.\n")
 
 
 async def test_a_password_comes_by_a_pipe_and_is_missed_where_there_is_none(parley: CommandLine) -> None:

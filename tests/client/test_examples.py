@@ -1,47 +1,31 @@
 """The programs of examples/ run against the gateway; what they print is compared with what they promise."""
 
-import asyncio
 import os
 import re
 import signal
-import sys
-from asyncio.subprocess import PIPE, Process
 
 import aiohttp
 import pytest
 
 from parley_client import AsyncParley
 from tests.support.client_world import PASSWORD
+from tests.support.forked import Forked
 from tests.support.gateway import CHECKOUT, GatewayProcess
 
 EXAMPLES = CHECKOUT / "examples"
 PROGRAMS = sorted(path.name for path in EXAMPLES.glob("*.py"))
 
 
-def interruptible() -> None:
-    """Undo that SIGINT is ignored, as it is in all that a shell runs in the background."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-async def started(program: str, url: str, *arguments: str, **environment: str) -> Process:
+async def started(program: str, url: str, *arguments: str, **environment: str) -> Forked:
     """Start a program with these variables of the environment."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PARLEY_")}
-    given = {"PARLEY_URL": url, "PYTHONPATH": str(CHECKOUT / "clients" / "python" / "src")}
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, str(EXAMPLES / program), *arguments),
-        env=kept | given | environment,
-        cwd=EXAMPLES,
-        stdout=PIPE,
-        stderr=PIPE,
-        preexec_fn=interruptible,
-    )
+    return await Forked.start(EXAMPLES / program, arguments, kept | {"PARLEY_URL": url} | environment)
 
 
 async def printed(program: str, url: str, *arguments: str, **environment: str) -> list[str]:
     """Run a program to its end; return the lines that it prints."""
-    process = await started(program, url, *arguments, **environment)
-    out, err = await process.communicate()
-    assert (process.returncode, err.decode()) == (0, "")
+    status, out, err = await (await started(program, url, *arguments, **environment)).communicate()
+    assert (status, err.decode()) == (0, "")
     return out.decode().splitlines()
 
 
@@ -117,20 +101,19 @@ async def test_a_webhook_receiver_takes_what_is_signed_and_nothing_else(gateway:
         await client.users.create("faraday", PASSWORD)
         await client.log_on("faraday", PASSWORD)
         key = (await client.keys.create("receiver")).key
-        process = await started("webhook_receiver.py", gateway.base, PARLEY_API_KEY=key, PORT="0")
-        assert process.stdout is not None
-        begun = (await process.stdout.readline()).decode()
+        running = await started("webhook_receiver.py", gateway.base, PARLEY_API_KEY=key, PORT="0")
+        begun = (await running.out.readline()).decode()
         receiving = re.fullmatch(r"Receiving on (http://127\.0\.0\.1:\d+/)\n", begun)
         assert receiving is not None
-        assert await process.stdout.readline() == b"webhook.test: {'greeting': 'Hello'}\n"
+        assert await running.out.readline() == b"webhook.test: {'greeting': 'Hello'}\n"
         forged = {"webhook-id": "1", "webhook-timestamp": "1", "webhook-signature": "v1,AAAA"}
         async with http.post(receiving[1], json={"type": "webhook.test"}, headers=forged) as answer:
             assert answer.status == 400
-        assert await process.stdout.readline() == b"Refused: the signature is not of this secret and body\n"
+        assert await running.out.readline() == b"Refused: the signature is not of this secret and body\n"
         await client.agents.create("voltage", "Measures")
-        assert (await process.stdout.readline()).startswith(b"agent.deployment.created: {")
+        assert (await running.out.readline()).startswith(b"agent.deployment.created: {")
         assert len(await client.webhooks.list()) == 1
-        process.send_signal(signal.SIGINT)
-        _, err = await process.communicate()
-        assert (process.returncode, err) == (0, b"")
+        running.process.send_signal(signal.SIGINT)
+        status, _, err = await running.communicate()
+        assert (status, err) == (0, b"")
         assert await client.webhooks.list() == ()

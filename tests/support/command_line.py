@@ -1,10 +1,13 @@
-"""`parley` as a process of its own: run to its end, or read while it goes on."""
+"""`parley` as a process of its own: run to its end, or read while it goes on.
+
+Its processes are forks of one that has imported it (tests/support/fork_server.py); test_completion.py and the tests on
+a terminal start the interpreter, as users do.
+"""
 
 import asyncio
 import json
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,7 +18,10 @@ from typer.testing import CliRunner
 
 from parley_client.cli.main import app
 from tests.support.client_world import PASSWORD
+from tests.support.forked import Forked, ForkedProcess
 from tests.support.gateway import CHECKOUT
+
+PARLEY = CHECKOUT / "clients" / "python" / "src" / "parley_client" / "__main__.py"
 
 WAIT_S = 30.0
 
@@ -37,7 +43,7 @@ class Ran:
 class Going:
     """A process that goes on, and the lines that it has written so far."""
 
-    process: asyncio.subprocess.Process
+    process: ForkedProcess
     out: list[str] = field(default_factory=list)
     err: list[str] = field(default_factory=list)
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
@@ -100,11 +106,12 @@ class CommandLine:
             "COLUMNS": "200",
         }
 
-    async def __call__(self, *arguments: str, stdin: str = "", **environment: str) -> Ran:
+    async def __call__(self, *arguments: str, stdin: str | bytes = "", **environment: str) -> Ran:
         """Run it to its end."""
-        process = await self._started(arguments, environment, asyncio.subprocess.PIPE)
-        out, err = await process.communicate(stdin.encode())
-        return Ran(process.returncode or 0, out.decode(), err.decode())
+        given = stdin if isinstance(stdin, bytes) else stdin.encode()
+        forked = await Forked.start(PARLEY, arguments, self.environment | environment, given)
+        status, out, err = await forked.communicate()
+        return Ran(status, out.decode(), err.decode())
 
     async def inside(self, *arguments: str, stdin: str = "", **environment: str) -> Ran:
         """Run it in this process, which takes a tenth of the time; errors have no status of their own."""
@@ -115,13 +122,12 @@ class CommandLine:
     @asynccontextmanager
     async def going(self, *arguments: str, **environment: str) -> AsyncIterator[Going]:
         """Run it until the block ends, as if by Ctrl-C."""
-        process = await self._started(arguments, environment, asyncio.subprocess.DEVNULL)
+        forked = await Forked.start(PARLEY, arguments, self.environment | environment)
+        process = forked.process
         going = Going(process)
-        assert process.stdout is not None
-        assert process.stderr is not None
         reading = [
-            asyncio.create_task(going.read(process.stdout, going.out)),
-            asyncio.create_task(going.read(process.stderr, going.err)),
+            asyncio.create_task(going.read(forked.out, going.out)),
+            asyncio.create_task(going.read(forked.err, going.err)),
         ]
         try:
             yield going
@@ -130,14 +136,3 @@ class CommandLine:
                 process.send_signal(signal.SIGINT)
             await asyncio.wait_for(process.wait(), WAIT_S)
             await asyncio.gather(*reading)
-
-    async def _started(
-        self, arguments: tuple[str, ...], environment: dict[str, str], stdin: int
-    ) -> asyncio.subprocess.Process:
-        return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "parley_client", *arguments),
-            env=self.environment | environment,
-            stdin=stdin,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-        )

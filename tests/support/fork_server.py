@@ -1,9 +1,10 @@
-"""The fork server: a process that has imported the gateway and forks a child for each start.
+"""The fork server: a process that has imported a program, and forks a child for each start.
 
-`python -m tests.support.fork_server SOCKET` imports, listens on a Unix socket and reports that with a line on its
-standard output. A connection brings one request, a JSON object in a line (`Start`), and is answered with the lines `pid
-N` and, once that process has ended, `status N`. It ends with all its children at the end of its standard input, when
-its parent process has ended.
+`python -m tests.support.fork_server SOCKET gateway` imports the gateway, with `client` the Python client. It listens on
+a Unix socket and reports that with a line on its standard output. A connection brings one request, a JSON object in a
+line (`Start`), with three descriptors for the child's standard streams unless these are a log; it is answered with the
+lines `pid N` and, once that process has ended, `status N`. The server ends with all its children at the end of its
+standard input, when its parent process has ended.
 
 Only imports happen before a fork: no thread, no event loop, no open file but those below. A child gets its own
 environment, folder, log, signals and random numbers and then runs its script as `__main__`, as the interpreter would.
@@ -24,26 +25,39 @@ import threading
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-PRELOADED = (
-    "server",
-    "tests.gateways.parts",
-    "actors.engines.openai.engine",
-    "actors.egress.httpx_transport",
-    "anyio._backends._asyncio",
-    "mcp.client.client",
-    "mcp.client.streamable_http",
-    "mcp.server.caching",
-    "mcp.server.lowlevel.server",
-    "mcp.server.streamable_http_manager",
-)
-"""`server`, and the gateway's late imports for the engine `openai`, tool servers and MCP."""
+PRELOADED = {
+    "gateway": (
+        "server",
+        "tests.gateways.parts",
+        "actors.engines.openai.engine",
+        "actors.egress.httpx_transport",
+        "anyio._backends._asyncio",
+        "mcp.client.client",
+        "mcp.client.streamable_http",
+        "mcp.server.caching",
+        "mcp.server.lowlevel.server",
+        "mcp.server.streamable_http_manager",
+    ),
+    "client": (
+        "anyio._backends._asyncio",
+        "httpcore2",
+        "parley_client._async.client",
+        "parley_client._sync.client",
+        "parley_client.cli.forwarding",
+        "parley_client.cli.main",
+        "rich.live",
+        "rich.progress",
+        "typer.rich_utils",
+    ),
+}
+"""Each program with its late imports: of the gateway those for the engine `openai`, tool servers and MCP, of `parley`
+what a command needs alone, except for its own modules that look at the terminal when they are imported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A start: a script with its arguments, environment, folder, umask and log file."""
+    """A start: a script with its arguments, environment, folder, umask and log file, or without a log its streams."""
 
     script: str
     arguments: tuple[str, ...]
@@ -63,8 +77,8 @@ class ForkServer:
         self._path = path
         self._children: dict[int, socket.socket] = {}
 
-    def until_forked(self) -> Start | None:
-        """Serve requests; return the request in each child, and None in the server at its end."""
+    def until_forked(self) -> tuple[Start, list[int]] | None:
+        """Serve requests; return the request and its descriptors in each child, and None in the server at its end."""
         with (
             selectors.DefaultSelector() as selector,
             socket.socket(socket.AF_UNIX) as listening,
@@ -98,16 +112,20 @@ class ForkServer:
                 woken.close()
                 wakes.close()
 
-    def _fork(self, listening: socket.socket) -> Start | None:
+    def _fork(self, listening: socket.socket) -> tuple[Start, list[int]] | None:
         connection, _ = listening.accept()
-        with connection.makefile("rb") as request:
-            start = Start(**json.loads(request.readline()))
+        request, streams, _, _ = socket.recv_fds(connection, 65_536, 3)
+        while not request.endswith(b"\n"):
+            request += connection.recv(65_536)
+        start = Start(**json.loads(request))
         pid = os.fork()
         if pid == 0:
             connection.close()
             for other in self._children.values():
                 other.close()
-            return start
+            return start, streams
+        for stream in streams:
+            os.close(stream)
         self._children[pid] = connection
         connection.sendall(b"pid %d\n" % pid)
         return None
@@ -128,7 +146,7 @@ class ForkServer:
             os.kill(pid, signal.SIGKILL)
 
 
-def become(start: Start) -> None:
+def become(start: Start, streams: list[int]) -> None:
     """Turn a fresh fork into a process like one that the interpreter starts for a script."""
     for number in (signal.SIGCHLD, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL if number == signal.SIGCHLD else signal.default_int_handler)
@@ -137,30 +155,33 @@ def become(start: Start) -> None:
     time.tzset()
     os.chdir(start.folder)
     os.umask(start.umask)
-    log = os.open(start.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    for taken, number in ((nothing, 0), (log, 1), (log, 2)):
-        os.dup2(taken, number)
-    os.close(log)
-    os.close(nothing)
+    if not streams:
+        log = os.open(start.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        streams = [os.open(os.devnull, os.O_RDONLY), log, log]
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+    for stream in set(streams):
+        os.close(stream)
     sys.argv = [start.script, *start.arguments]
     sys.path[0] = str(Path(start.script).parent)
     # `random`'s own generator is seeded anew by Python; the one of ids is an object of the gateway's.
-    ids: Any = importlib.import_module("actors.ids")
-    generator: random.Random = ids.random_bits.__self__
-    generator.seed(os.urandom(32))
+    if (ids := sys.modules.get("actors.ids")) is not None:
+        generator: random.Random = ids.random_bits.__self__
+        generator.seed(os.urandom(32))
 
 
 def main() -> None:
-    for name in PRELOADED:
+    path, program = sys.argv[1:]
+    for name in PRELOADED[program]:
         importlib.import_module(name)
     assert threading.active_count() == 1, f"an import has started a thread: {threading.enumerate()}"
     assert not logging.getLogger().handlers, "an import has set logging up"
     gc.collect()
     gc.freeze()  # keeps the collector off the pages that all children share
-    start = ForkServer(sys.argv[1]).until_forked()
-    if start is not None:
-        become(start)
+    forked = ForkServer(path).until_forked()
+    if forked is not None:
+        start, streams = forked
+        become(start, streams)
         runpy.run_path(start.script, run_name="__main__")
 
 

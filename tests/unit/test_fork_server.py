@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.fork_server import Start
-from tests.support.forked import ForkedProcess
+from tests.support.forked import Forked, ForkedProcess
 
 TELL = """
 import json, os, random, signal, sys, threading
@@ -61,6 +61,30 @@ async def test_a_child_is_set_up_as_a_process_of_its_own(tmp_path: Path):
         "SIGPIPE": repr(signal.SIG_IGN),
     }
     assert len(found["files"]) == 4  # input, output, errors, and the folder that is listed
+
+
+async def test_a_program_of_the_client_has_streams_of_its_own(tmp_path: Path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import json, os, sys\n"
+        "import parley_client.cli.main\n"
+        "print('On stderr', file=sys.stderr)\n"
+        "files = sorted(os.listdir('/proc/self/fd'), key=int)\n"
+        "json.dump([sys.argv[1:], sys.stdin.read(), dict(os.environ), files], sys.stdout)\n"
+        "sys.exit(3)\n"
+    )
+    running = await asyncio.gather(
+        *(Forked.start(script, [name], {"ONLY": name}, name.encode()) for name in ("one", "two")),
+        Forked.start(script, [], {}),
+    )
+    ended = [await forked.communicate() for forked in running]
+    assert [(status, err) for status, _, err in ended] == [(3, b"On stderr\n")] * 3
+    files = ["0", "1", "2", "3"]  # input, output, errors, and the folder that is listed
+    assert [json.loads(out) for _, out, _ in ended] == [
+        [["one"], "one", {"ONLY": "one"}, files],
+        [["two"], "two", {"ONLY": "two"}, files],
+        [[], "", {}, files],
+    ]
 
 
 async def test_no_two_children_have_the_same_random_numbers(tmp_path: Path):
