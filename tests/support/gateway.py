@@ -205,7 +205,7 @@ class GatewayProcess:
             "PARLEY_STORE_URL": await database_for(self.data / "parley.db"),
             "PARLEY_MASTER_KEY": MASTER_KEY,
             "PARLEY_NATS_URL": (await nats.shared()).url,
-            "PARLEY_CLUSTER_LEASE_S": os.environ.get("CLUSTER_LEASE_S", "1"),  # a start beside others takes a lease
+            "PARLEY_CLUSTER_LEASE_S": os.environ.get("CLUSTER_LEASE_S", "3"),  # each start waits for one
         }
         settings = shared | self.settings
         self.settings = settings | {"PARLEY_NODE_NAME": "node-1"}
