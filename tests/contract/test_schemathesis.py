@@ -25,11 +25,14 @@ OPTIONS = (
 
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize(
-    ("phases", "examples"),
-    [("examples,coverage,stateful", 2), pytest.param("examples,coverage,fuzzing,stateful", 20, marks=pytest.mark.soak)],
+    ("phases", "examples", "coverage_step"),
+    [
+        ("examples,coverage,stateful", 2, 5),
+        pytest.param("examples,coverage,fuzzing,stateful", 20, 1, marks=pytest.mark.soak),
+    ],
 )
 async def test_schemathesis_finds_no_answer_that_the_document_does_not_allow(
-    tmp_path: Path, phases: str, examples: int
+    tmp_path: Path, phases: str, examples: int, coverage_step: int
 ):
     if not SCHEMATHESIS.exists():
         missing = "no .venv-schemathesis: `make test` makes it"
@@ -49,6 +52,7 @@ async def test_schemathesis_finds_no_answer_that_the_document_does_not_allow(
                 "SCHEMATHESIS_HOOKS": "hooks",
                 "PYTHONPATH": str(Path(__file__).parent),
                 "FUZZED_BUS": gateway.base + BUS,
+                "COVERAGE_STEP": str(coverage_step),
             },
             cwd=tmp_path,
             stdout=asyncio.subprocess.PIPE,
