@@ -1,4 +1,4 @@
-"""The common parts of all test gateways: cheap passwords unless TEST_PASSWORDS is `real`, TEST_GRACE_S."""
+"""The common parts of all test gateways: cheap passwords unless TEST_PASSWORDS is `quarter` or `real`, TEST_GRACE_S."""
 
 import os
 import sys
@@ -6,17 +6,19 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any, NoReturn
 
-from actors.users.passwords import PasswordHasher
+from actors.users.passwords import OWASP_COST, HashCost, PasswordHasher
 from config.settings import Settings
 from server import Gateway, Parts, main
 from tests.support.core import CHEAP
 
+COSTS = {"real": OWASP_COST, "quarter": HashCost(OWASP_COST.memory_kib // 4, OWASP_COST.iterations)}
+"""Costs of a password by TEST_PASSWORDS. A quarter still takes longer than a request, so a flood fills the hasher."""
+
 
 def parts(**replaced: Any) -> Parts:
     """Return the parts of a test gateway, with some replaced."""
-    common: dict[str, Any] = {}
-    if os.environ.get("TEST_PASSWORDS") != "real":
-        common["hasher"] = partial(PasswordHasher, cost=CHEAP)
+    cost = COSTS.get(os.environ.get("TEST_PASSWORDS", ""), CHEAP)
+    common: dict[str, Any] = {"hasher": partial(PasswordHasher, cost=cost)}
     if "TEST_GRACE_S" in os.environ:
         common["grace_s"] = float(os.environ["TEST_GRACE_S"])
     return Parts(**(common | replaced))

@@ -7,7 +7,7 @@ from playwright.async_api import Page
 
 from tests.gateways.gate import ENGINES
 from tests.support.browser import empty_tab
-from tests.support.gateway import SERVER, Client, GatewayProcess, running
+from tests.support.gateway import Client, GatewayProcess, running
 from tests.support.log_ons import elsewhere
 from tests.support.longest_step import LONGEST, TEXTS, Stepped, stepped
 
@@ -51,9 +51,9 @@ async def faulty_user(faulty_server: GatewayProcess, unique: str) -> AsyncIterat
 
 @pytest.fixture(scope="session")
 async def proxied_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
-    """A gateway with real passwords behind a trusted proxy, so that tests of throttles share no address."""
+    """A gateway behind a trusted proxy, so that tests of throttles share no address; its passwords take some time."""
     data = tmp_path_factory.mktemp("proxied") / "data"
-    async with running(data, script=SERVER, PARLEY_TRUSTED_PROXIES="127.0.0.1") as gateway:
+    async with running(data, PARLEY_TRUSTED_PROXIES="127.0.0.1", TEST_PASSWORDS="quarter") as gateway:
         yield gateway
 
 

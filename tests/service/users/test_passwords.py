@@ -243,10 +243,16 @@ async def test_limits_count_time_that_passes_whatever_the_time_of_day_is_set_to(
 
 # floods
 
+flood_of = pytest.mark.parametrize("size", [150, pytest.param(600, marks=pytest.mark.soak)])
+"""More requests than the hasher and the limits let wait."""
 
+
+@flood_of
 @pytest.mark.parametrize("same_address", [True, False])
 @pytest.mark.parametrize("flood", ["US_Destroy", "US_LogOn", "US_Update"])
-async def test_a_user_s_flood_shuts_nobody_else_out(proxied: Client, unique: str, flood: str, same_address: bool):
+async def test_a_user_s_flood_shuts_nobody_else_out(
+    proxied: Client, unique: str, flood: str, same_address: bool, size: int
+):
     flooder, other = await registered(proxied, unique), f"{unique}-other"
     await registered(proxied, other)
     there = at()
@@ -267,10 +273,10 @@ async def test_a_user_s_flood_shuts_nobody_else_out(proxied: Client, unique: str
             assert int(answer.headers["Retry-After"]) >= 1
         return answer.code
 
-    flooding = [asyncio.create_task(one()) for _ in range(300)]
+    flooding = [asyncio.create_task(one()) for _ in range(size)]
     await first.wait()
     log_ons = 0
-    while ended < 300 or not log_ons:
+    while ended < size or not log_ons:
         (await log_on(proxied, other, PASSWORD, here)).ok()
         log_ons += 1
     codes = Counter(await asyncio.gather(*flooding))
@@ -279,7 +285,10 @@ async def test_a_user_s_flood_shuts_nobody_else_out(proxied: Client, unique: str
     assert codes[0] >= (0 if flood == "US_Destroy" else 10)
 
 
-async def test_a_flood_of_registrations_from_one_address_shuts_nobody_elsewhere_out(proxied: Client, unique: str):
+@flood_of
+async def test_a_flood_of_registrations_from_one_address_shuts_nobody_elsewhere_out(
+    proxied: Client, unique: str, size: int
+):
     await registered(proxied, unique)
     there, here = at(), at()
     first, ended = asyncio.Event(), 0
@@ -292,9 +301,9 @@ async def test_a_flood_of_registrations_from_one_address_shuts_nobody_elsewhere_
         first.set()
         return answer.code
 
-    flooding = [asyncio.create_task(one(number)) for number in range(200)]
+    flooding = [asyncio.create_task(one(number)) for number in range(size)]
     await first.wait()
-    while ended < 200:
+    while ended < size:
         (await log_on(proxied, unique, PASSWORD, here)).ok()
     assert Counter(await asyncio.gather(*flooding)).keys() == {0, 5003}
 
