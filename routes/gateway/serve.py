@@ -72,7 +72,13 @@ class GatewayRoutes:
 
         name = next(iter(verbs.routes.values())).name
         blueprint.add_route(
-            handler, path, methods=[method], name=name, ignore_body=True, ctx_takes=partial(takes, verbs, method)
+            handler,
+            path,
+            methods=[method],
+            name=name,
+            ignore_body=True,
+            error_format="json",  # without one Sanic parses the source of each handler
+            ctx_takes=partial(takes, verbs, method),
         )
 
     def _arrived(self, request: Request, route: Route) -> Arrival:

@@ -1,35 +1,17 @@
 """`python server.py` with arguments."""
 
-import asyncio
-import os
-import sys
+from pathlib import Path
 
 import pytest
 
 from config.settings import VARIABLES
 from config.version import VERSION
-from tests.support.gateway import CHECKOUT
-
-
-async def said(*arguments: str, **settings: str) -> tuple[int, str, str]:
-    """Run it; return its exit status, stdout and stderr."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("PARLEY_")} | settings
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        str(CHECKOUT / "server.py"),
-        *arguments,
-        env=environment,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await asyncio.wait_for(process.communicate(), 30)
-    assert process.returncode is not None
-    return process.returncode, out.decode(), err.decode()
+from tests.support.gateway import ran_apart
 
 
 @pytest.mark.parametrize("argument", ["--help", "-h"])
-async def test_help_lists_every_setting_with_its_default_even_where_settings_are_wrong(argument: str):
-    status, out, err = await said(argument, PARLEY_PORT="eighty")
+async def test_help_lists_every_setting_with_its_default_even_where_settings_are_wrong(tmp_path: Path, argument: str):
+    status, out, err = await ran_apart(tmp_path, argument, PARLEY_PORT="eighty")
     assert (status, err) == (0, "")
     assert out.startswith("usage: python server.py")
     for variable in VARIABLES:
@@ -40,13 +22,13 @@ async def test_help_lists_every_setting_with_its_default_even_where_settings_are
 
 
 @pytest.mark.parametrize("argument", ["--version", "-V"])
-async def test_the_version_is_told(argument: str):
-    assert await said(argument) == (0, f"Parley {VERSION}\n", "")
+async def test_the_version_is_told(tmp_path: Path, argument: str):
+    assert await ran_apart(tmp_path, argument) == (0, f"Parley {VERSION}\n", "")
 
 
 @pytest.mark.parametrize("arguments", [("--prot", "80"), ("serve",), ("--develop",), ("",)])
-async def test_unknown_arguments_are_refused_and_nothing_starts(arguments: tuple[str, ...]):
-    status, out, err = await said(*arguments)
+async def test_unknown_arguments_are_refused_and_nothing_starts(tmp_path: Path, arguments: tuple[str, ...]):
+    status, out, err = await ran_apart(tmp_path, *arguments)
     assert (status, out) == (2, "")
     assert err.startswith(f"Parley can't start: unrecognized arguments: {' '.join(arguments)}")
     assert "usage: python server.py" in err

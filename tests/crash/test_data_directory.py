@@ -1,32 +1,34 @@
 """An unusable data directory: the refused start names the path and the remedy."""
 
-import asyncio
 import os
-import shutil
 import sqlite3
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
-from tests.support.gateway import CHECKOUT, REAL, ran, running
+from tests.gateways.confined import UNSUPPORTED
+from tests.gateways.gate import ENGINES
+from tests.support.gateway import ran, running
 from tests.support.stores import sqlite_only
 
 pytestmark = sqlite_only  # on PostgreSQL nothing is kept in it
 
-UNPRIVILEGED = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
-"""Runs a command as root without root's way around permissions."""
+UNPRIVILEGED = {"TEST_UNPRIVILEGED": "true"}
+"""Permissions are what they are for an ordinary user."""
 
 
-async def refused(data: Path, *expected: str, through: Sequence[str] = (), **settings: str) -> str:
-    """Assert a refusal in one line with all expected parts; return it."""
-    settings = {"PARLEY_PORT": "0", "PARLEY_DATA_DIR": str(data)} | {**settings}
-    if through:
-        status, said = await ran_through(through, settings)
-    else:
-        with TemporaryDirectory() as folder:
+async def refused(data: Path, *expected: str, confined: dict[str, str] | None = None) -> str:
+    """Assert a refusal in one line with all expected parts; return it. `confined` has settings of confined.py."""
+    settings: dict[str, Any] = {"PARLEY_PORT": "0", "PARLEY_DATA_DIR": str(data)} | (confined or {})
+    with TemporaryDirectory() as folder:
+        if confined is None:
             status, said = await ran(Path(folder), **settings)
+        else:
+            status, said = await ran(Path(folder), script=ENGINES / "confined.py", **settings)
+    if status == UNSUPPORTED:
+        pytest.skip(said)
     assert status == 2, said
     assert "Traceback" not in said
     assert said.startswith("Parley can't start"), said
@@ -37,36 +39,17 @@ async def refused(data: Path, *expected: str, through: Sequence[str] = (), **set
     return said
 
 
-async def ran_through(through: Sequence[str], settings: Mapping[str, str]) -> tuple[int | None, str]:
-    """Run `server.py` through another command to its end; return its exit status and its output."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("PARLEY_")} | {**settings}
-    process = await asyncio.create_subprocess_exec(
-        *through, *REAL, env=environment, cwd=CHECKOUT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
-    )
-    said = (await asyncio.wait_for(process.communicate(), 30))[0].decode()
-    return process.returncode, said
-
-
-def as_an_ordinary_user() -> Sequence[str]:
-    """Return the command that runs the gateway under permissions."""
-    if os.geteuid() != 0:
-        return ()
-    if shutil.which("setpriv") is None:
-        pytest.skip("as root, permissions are tested with setpriv (util-linux)")
-    return UNPRIVILEGED
-
-
 async def test_a_folder_that_can_t_be_written_is_named_with_its_owner(tmp_path: Path):
     data = tmp_path / "data"
     data.mkdir(mode=0o500)
-    await refused(data, str(data), "may not write", "belongs to", "chown", through=as_an_ordinary_user())
+    await refused(data, str(data), "may not write", "belongs to", "chown", confined=UNPRIVILEGED)
 
 
 async def test_a_folder_that_can_t_be_made_is_refused_naming_the_one_above_it(tmp_path: Path):
     above = tmp_path / "above"
     above.mkdir(mode=0o500)
     data = above / "parley" / "data"
-    await refused(data, f"write {above} ", "belongs to", "PARLEY_DATA_DIR", through=as_an_ordinary_user())
+    await refused(data, f"write {above} ", "belongs to", "PARLEY_DATA_DIR", confined=UNPRIVILEGED)
 
 
 async def test_a_folder_that_may_not_even_be_searched_is_refused(tmp_path: Path):
@@ -74,21 +57,20 @@ async def test_a_folder_that_may_not_even_be_searched_is_refused(tmp_path: Path)
     (above / "data").mkdir(parents=True)
     above.chmod(0o000)
     try:
-        await refused(above / "data", str(above), "may not", through=as_an_ordinary_user())
+        await refused(above / "data", str(above), "may not", confined=UNPRIVILEGED)
     finally:
         above.chmod(0o700)
 
 
 @pytest.mark.parametrize("file", ["parley.db", "parley.db.lock", "master.key"])
 async def test_a_file_of_another_user_is_named(tmp_path: Path, file: str):
-    through = as_an_ordinary_user()
     data = tmp_path / "data"
     async with running(data) as gateway:
         assert await gateway.stop() == 0
     (data / file).chmod(0o000)
     if os.geteuid() == 0:
         os.chown(data / file, 65534, 65534)
-    await refused(data, str(data / file), through=through)
+    await refused(data, str(data / file), confined=UNPRIVILEGED)
 
 
 async def test_a_database_that_may_only_be_read_is_refused_with_its_owner(tmp_path: Path):
@@ -96,7 +78,7 @@ async def test_a_database_that_may_only_be_read_is_refused_with_its_owner(tmp_pa
     async with running(data) as gateway:
         assert await gateway.stop() == 0
     (data / "parley.db").chmod(0o400)
-    await refused(data, f"write {data / 'parley.db'} ", "belongs to", through=as_an_ordinary_user())
+    await refused(data, f"write {data / 'parley.db'} ", "belongs to", confined=UNPRIVILEGED)
 
 
 async def test_a_data_directory_below_a_file_is_refused_naming_the_file(tmp_path: Path):
@@ -127,12 +109,9 @@ async def test_a_database_that_another_program_holds_is_refused_as_locked(tmp_pa
         holder.close()
 
 
-def on_a_mount(folder: Path, options: str) -> Sequence[str]:
-    """Return the command that runs the gateway in a namespace with a folder as its own file system."""
-    mounted = ("unshare", "-rm", "sh", "-c", f'mount -t tmpfs -o {options} parley "$0" && exec "$@"', str(folder))
-    if shutil.which("unshare") is None or os.system(" ".join([*mounted[:3], "-c", "true"])) != 0:
-        pytest.skip("needs unshare (util-linux) with user namespaces")
-    return mounted
+def on_a_mount(folder: Path, options: str) -> dict[str, str]:
+    """Return the settings of a gateway in a namespace with a folder as its own file system."""
+    return {"TEST_MOUNT": str(folder), "TEST_MOUNT_OPTIONS": options}
 
 
 @pytest.mark.parametrize("size", ["4k", "64k", "500k"])
@@ -140,10 +119,10 @@ async def test_a_full_disk_is_told_as_such(tmp_path: Path, size: str):
     """The disk is full at the folder, at the database, or at its log, depending on the size."""
     data = tmp_path / "data"
     data.mkdir()
-    await refused(data, "no space left", str(data), "free some", through=on_a_mount(data, f"size={size}"))
+    await refused(data, "no space left", str(data), "free some", confined=on_a_mount(data, f"size={size}"))
 
 
 async def test_a_read_only_disk_is_told_as_such(tmp_path: Path):
     data = tmp_path / "data"
     data.mkdir()
-    await refused(data, "read-only", str(data), "PARLEY_DATA_DIR", through=on_a_mount(data, "ro"))
+    await refused(data, "read-only", str(data), "PARLEY_DATA_DIR", confined=on_a_mount(data, "ro"))

@@ -12,9 +12,6 @@ from tests.support.load import NOT_CARRIED_OUT, Crowd, Owner, crowd, verify_rows
 from tests.support.stored import Fetch, reading
 
 SCRIPT = Path(__file__).parents[1] / "gateways" / "failing.py"
-AGENTS = 20
-CHATS = 1_500
-"""Number of acknowledged chats at which a test ends."""
 
 
 class Watchers:
@@ -69,18 +66,27 @@ class Watchers:
         return value
 
 
-@pytest.mark.parametrize(("seed", "share"), [(1, 0.2), (2, 0.05), (3, 0.6)])
+SOAK = [(1, 0.2, 1_500, 20), (2, 0.05, 1_500, 20), (3, 0.6, 300, 20)]
+
+
+@pytest.mark.parametrize(
+    ("seed", "share", "chats", "agents"),
+    [
+        *[(1, 0.2, 500, 10), (2, 0.1, 800, 10), (3, 0.6, 150, 10)],
+        *(pytest.param(*case, marks=pytest.mark.soak) for case in SOAK),
+    ],
+)
 async def test_nobody_reads_what_is_not_stored_and_no_count_drifts_from_its_rows(
-    tmp_path: Path, seed: int, share: float
+    tmp_path: Path, seed: int, share: float, chats: int, agents: int
 ):
+    """It ends at a number of acknowledged chats."""
     failing = {"FAILING_SEED": str(seed), "FAILING_SHARE": str(share)}
     async with (
         running(tmp_path / "data", script=SCRIPT, PARLEY_DEFAULT_PLAN="enterprise", **failing) as gateway,
-        crowd(gateway, AGENTS, seed) as clients,
+        crowd(gateway, agents, seed) as clients,
     ):
         async with reading(gateway.data) as fetch:
             watchers = Watchers(clients, fetch)
-            chats = CHATS if share < 0.5 else CHATS // 5
 
             def goes_on() -> bool:
                 return clients.acknowledged < 2 * chats

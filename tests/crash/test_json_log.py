@@ -1,8 +1,5 @@
 """PARLEY_LOG_FORMAT=json: every line of both streams is one JSON object in all cases."""
 
-import asyncio
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +7,7 @@ import orjson
 import pytest
 
 from tests.gateways.gate import ENGINES
-from tests.support.gateway import CHECKOUT, GatewayProcess, running
+from tests.support.gateway import GatewayProcess, ran_apart, running
 from tests.support.wire import connected, send_raw
 
 MEMBERS = {"time", "level", "logger"}
@@ -23,19 +20,10 @@ def lines_of(log: Path) -> list[dict[str, Any]]:
     return lines
 
 
-async def refusal(*arguments: str, **settings: str) -> dict[str, Any]:
+async def refusal(folder: Path, *arguments: str, **settings: Any) -> dict[str, Any]:
     """Run a refused start; return its one line on stderr."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("PARLEY_")} | settings
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        str(CHECKOUT / "server.py"),
-        *arguments,
-        env=environment,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    out, err = await asyncio.wait_for(process.communicate(), 30)
-    assert (process.returncode, out) == (2, b"")
+    status, out, err = await ran_apart(folder, *arguments, **settings)
+    assert (status, out) == (2, "")
     (line,) = err.splitlines()
     return orjson.loads(line)
 
@@ -95,7 +83,7 @@ async def test_a_fault_that_ends_the_process_is_one_line_of_json(tmp_path: Path)
     ],
 )
 async def test_a_start_that_is_refused_is_one_line_of_json(tmp_path: Path, settings: dict[str, str], said: str):
-    line = await refusal(PARLEY_LOG_FORMAT="json", PARLEY_DATA_DIR=str(tmp_path / "data"), **settings)
+    line = await refusal(tmp_path, PARLEY_LOG_FORMAT="json", PARLEY_DATA_DIR=str(tmp_path / "data"), **settings)
     assert line["level"] == "error"
     assert said in line["message"]
 
@@ -103,10 +91,10 @@ async def test_a_start_that_is_refused_is_one_line_of_json(tmp_path: Path, setti
 async def test_the_format_of_the_settings_file_holds_for_errors_in_it(tmp_path: Path):
     file = tmp_path / "parley.toml"
     file.write_text('log_format = "json"\nport = "eighty"\n')
-    line = await refusal(PARLEY_CONFIG=str(file))
+    line = await refusal(tmp_path, PARLEY_CONFIG=str(file))
     assert line["message"].startswith("Parley can't start, settings are wrong:\nport in ")
 
 
-async def test_an_unknown_argument_is_one_line_of_json():
-    line = await refusal("--prot", PARLEY_LOG_FORMAT="json")
+async def test_an_unknown_argument_is_one_line_of_json(tmp_path: Path):
+    line = await refusal(tmp_path, "--prot", PARLEY_LOG_FORMAT="json")
     assert "unrecognized arguments: --prot" in line["message"]

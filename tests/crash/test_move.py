@@ -15,6 +15,7 @@ from contextlib import closing
 from pathlib import Path
 
 import asyncpg
+import pytest
 
 from persistence.move.__main__ import run
 from tests.support.gateway import CHECKOUT, Client, running
@@ -23,7 +24,7 @@ from tests.support.populated import add_messages, populate, tables_of
 from tests.support.postgres import shared
 
 STORED = CHECKOUT / "tests" / "fixtures" / "before-0.2.0"
-KILLS = 8
+KILLS = pytest.mark.parametrize("kills", [4, pytest.param(12, marks=pytest.mark.soak)])
 LINES = 40
 """The number of lines that a whole move of every kind of row writes by about its middle."""
 
@@ -85,37 +86,41 @@ async def killed(source: str, target: str, chance: random.Random) -> None:
     await process.communicate()
 
 
-async def test_a_move_to_postgresql_that_is_killed_leaves_the_file_whole_and_the_database_empty(tmp_path: Path):
+@KILLS
+async def test_a_move_to_postgresql_that_is_killed_leaves_the_file_whole_and_the_database_empty(
+    tmp_path: Path, kills: int
+):
     file, chance = tmp_path / "parley.db", random.Random(1)
     await populate(file)
     add_messages(file, MESSAGES)
     before = hashlib.sha256(file.read_bytes()).digest()
     source, target, whole = f"sqlite:///{file}", await database("killed"), 0
-    for kill in range(KILLS):
+    for kill in range(kills):
         await killed(source, target, chance)
         assert hashlib.sha256(file.read_bytes()).digest() == before
         if users := await users_on_postgres(target):  # the kill came after the commit
             assert users == 4
             await require_same(target, file, tmp_path / f"after_{kill}.db")
             whole, target = whole + 1, await database(f"killed_{kill}")
-    assert whole < KILLS
+    assert whole < kills
     status, _, errors = await moved(source, target)
     assert status == 0, errors
     await require_same(target, file, tmp_path / "back.db")
 
 
-async def test_a_move_to_sqlite_that_is_killed_leaves_the_database_whole_and_the_file_empty(tmp_path: Path):
+@KILLS
+async def test_a_move_to_sqlite_that_is_killed_leaves_the_database_whole_and_the_file_empty(tmp_path: Path, kills: int):
     file, back, chance = tmp_path / "parley.db", tmp_path / "back.db", random.Random(2)
     source, whole = await database("source"), 0
     await populate(file)
     add_messages(file, MESSAGES)
     await run(f"sqlite:///{file}", source, unwatched)
-    for kill in range(KILLS):
+    for kill in range(kills):
         await killed(source, f"sqlite:///{back}", chance)
         if users_in_file(back):
             assert tables_of(back) == tables_of(file)
             whole, back = whole + 1, tmp_path / f"back_{kill}.db"
-    assert whole < KILLS
+    assert whole < kills
     status, _, errors = await moved(source, f"sqlite:///{back}")
     assert status == 0, errors
     assert tables_of(back) == tables_of(file)

@@ -25,9 +25,9 @@ async def start(data: Path, **settings: str) -> tuple[int, str]:
     given = {"PARLEY_PORT": "0", "PARLEY_DATA_DIR": str(data), "PARLEY_LOG_LEVEL": "warning"}
     if ON_POSTGRES:
         given |= {"PARLEY_STORE_URL": await database_for(data / "parley.db"), "PARLEY_MASTER_KEY": MASTER_KEY}
-    settings = {name: value for name, value in (given | settings).items() if value}
+    chosen: dict[str, Any] = {name: value for name, value in (given | settings).items() if value}
     with TemporaryDirectory() as folder:
-        return await ran(Path(folder), **settings)
+        return await ran(Path(folder), **chosen)
 
 
 async def refused(data: Path, *expected: str, **settings: str) -> None:

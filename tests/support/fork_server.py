@@ -57,7 +57,10 @@ what a command needs alone, except for its own modules that look at the terminal
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A start: a script with its arguments, environment, folder, umask and log file, or without a log its streams."""
+    """A start: a script with its arguments, environment, folder, umask and log file, or without a log its streams.
+
+    `errors` is the file of its stderr, by default the log.
+    """
 
     script: str
     arguments: tuple[str, ...]
@@ -65,6 +68,7 @@ class Start:
     folder: str
     umask: int
     log: str
+    errors: str = ""
 
     def line(self) -> bytes:
         return json.dumps(asdict(self)).encode() + b"\n"
@@ -156,8 +160,9 @@ def become(start: Start, streams: list[int]) -> None:
     os.chdir(start.folder)
     os.umask(start.umask)
     if not streams:
-        log = os.open(start.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        streams = [os.open(os.devnull, os.O_RDONLY), log, log]
+        logs = (start.log, start.errors or start.log)
+        opened = (os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666) for log in logs)
+        streams = [os.open(os.devnull, os.O_RDONLY), *opened]
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
     for stream in set(streams):

@@ -171,9 +171,18 @@ class GatewayProcess:
     as an operator's is: `REAL` is one.
     """
 
-    def __init__(self, data: Path, *, script: Path = PLAIN, command: Sequence[str] = (), **settings: str) -> None:
+    def __init__(
+        self,
+        data: Path,
+        *,
+        script: Path = PLAIN,
+        arguments: Sequence[str] = (),
+        command: Sequence[str] = (),
+        **settings: str,
+    ) -> None:
         self.data = data
         self.script = script
+        self.arguments = arguments
         self.command = command
         self.settings = settings
         self.log = data.parent / f"{data.name}.log"
@@ -247,7 +256,7 @@ class GatewayProcess:
             return await asyncio.create_subprocess_exec(
                 *self.command, env=environment, stdout=log, stderr=log, cwd=CHECKOUT
             )
-        return await forked(self.script, (), environment, self.log)
+        return await forked(self.script, self.arguments, environment, self.log)
 
     async def kill(self) -> None:
         """Kill it, and its other nodes, with SIGKILL."""
@@ -279,23 +288,35 @@ class GatewayProcess:
             yield Client(http, base, nodes=[node.base for node in self.nodes])
 
 
-async def forked(script: Path, arguments: Sequence[str], environment: dict[str, str], log: Path) -> ForkedProcess:
-    """Have the fork server run a script as a child of this process would run it."""
+async def forked(
+    script: Path, arguments: Sequence[str], environment: dict[str, str], log: Path, errors: Path | str = ""
+) -> ForkedProcess:
+    """Have the fork server run a script as a child of this process would run it; `errors` is a file for its stderr."""
     umask = os.umask(0)
     os.umask(umask)
-    return await ForkedProcess.start(Start(str(script), tuple(arguments), environment, str(CHECKOUT), umask, str(log)))
+    start = Start(str(script), tuple(arguments), environment, str(CHECKOUT), umask, str(log), str(errors))
+    return await ForkedProcess.start(start)
 
 
-async def ran(folder: Path, *arguments: str, **settings: str) -> tuple[int, str]:
-    """Run `server.py` to its end with its log in a folder; return its exit status and its output."""
+async def ran(folder: Path, *arguments: str, script: Path = SERVER, **settings: str) -> tuple[int, str]:
+    """Run `server.py`, or another script, to its end with its log in a folder; return exit status and output."""
+    status, said, _ = await ran_apart(folder, *arguments, script=script, apart=False, **settings)
+    return status, said
+
+
+async def ran_apart(
+    folder: Path, *arguments: str, script: Path = SERVER, apart: bool = True, **settings: str
+) -> tuple[int, str, str]:
+    """Run `server.py`, or another script, to its end; return its exit status, its stdout and its stderr."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("PARLEY_")} | settings
     log = folder / f"{next(_runs)}.run.log"
-    process = await forked(SERVER, arguments, environment, log)
+    errors = log.with_suffix(".errors") if apart else log
+    process = await forked(script, arguments, environment, log, errors)
     try:
         await asyncio.wait_for(process.wait(), 30)
     finally:
         process.kill()
-    return await process.wait(), log.read_text()
+    return await process.wait(), log.read_text(), errors.read_text()
 
 
 _runs = itertools.count(1)
@@ -303,10 +324,10 @@ _runs = itertools.count(1)
 
 @asynccontextmanager
 async def running(
-    data: Path, *, script: Path = PLAIN, command: Sequence[str] = (), **settings: str
+    data: Path, *, script: Path = PLAIN, arguments: Sequence[str] = (), command: Sequence[str] = (), **settings: str
 ) -> AsyncIterator[GatewayProcess]:
     """Run a gateway; it is stopped in any case."""
-    gateway = GatewayProcess(data, script=script, command=command, **settings)
+    gateway = GatewayProcess(data, script=script, arguments=arguments, command=command, **settings)
     try:
         yield await gateway.start()
     finally:

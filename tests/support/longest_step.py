@@ -88,8 +88,13 @@ def words_of(letters: str, shortest: int = 2, longest: int = 9) -> Callable[[int
     """Return a maker of texts of random words with spaces between."""
 
     def text(length: int) -> str:
-        lengths = _random.choices(range(shortest, longest + 1), k=length // shortest)
-        return " ".join(_drawn(letters, size) for size in lengths)[:length]
+        drawn, end = _random.choices(letters, k=length), -1
+        for size in _random.choices(range(shortest, longest + 1), k=length // (shortest + 1) + 1):
+            end += size + 1
+            if end >= length:
+                break
+            drawn[end] = " "
+        return "".join(drawn)
 
     return text
 

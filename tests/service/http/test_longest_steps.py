@@ -89,10 +89,11 @@ async def test_a_memory_of_32_000_characters_holds_up_nobody_when_loaded_and_whe
         await stepped_server.is_never_held_up(request)
 
 
-async def test_sixteen_banks_of_long_memories_hold_up_nobody(
-    stepped_server: Stepped, loop_user: Client, unique: str
+@pytest.mark.parametrize("banks", [4, pytest.param(16, marks=pytest.mark.soak)])
+async def test_many_banks_of_long_memories_hold_up_nobody(
+    stepped_server: Stepped, loop_user: Client, unique: str, banks: int
 ) -> None:
-    for number in range(16):
+    for number in range(banks):
         texts = [f"The Moon. {TEXTS['Han'](LONGEST - 10)}" for _ in range(2)]
         await bank_of(loop_user, f"{unique}-bank-{number}", *texts)
 

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.support.gateway import CHECKOUT, MAKE_RUN, PASSWORD, REAL, Client, running
+from tests.support.gateway import CHECKOUT, MAKE_RUN, PASSWORD, REAL, SERVER, Client, ran, running
 from tests.support.operator import SECRET
 from tests.support.stored import read
+
+DEVELOPMENT: dict[str, Any] = {"script": SERVER, "arguments": ("--development",)}
+"""What `make run` runs, without make and an interpreter of its own."""
 
 SANDBOX_KEY = ("POST", "/api/dev/sandbox-key")
 
@@ -45,7 +48,7 @@ async def test_without_make_new_users_are_on_the_free_plan_and_there_are_no_sand
 
 async def test_the_environment_wins_over_a_development_start(tmp_path: Path):
     chosen: dict[str, Any] = {"PARLEY_DEFAULT_PLAN": "free", "PARLEY_SANDBOX_KEYS_ENABLED": "false"}
-    async with running(tmp_path / "data", command=MAKE_RUN, **chosen) as gateway, gateway.client() as client:
+    async with running(tmp_path / "data", **DEVELOPMENT, **chosen) as gateway, gateway.client() as client:
         assert await new_plan(client, "lovelace") == ("free", 100)
         assert (await client.request(*SANDBOX_KEY)).http == 403
         assert "New users" not in gateway.said
@@ -56,7 +59,7 @@ async def test_the_environment_wins_over_a_development_start(tmp_path: Path):
 async def test_an_empty_setting_leaves_the_plan_to_the_development_start(tmp_path: Path, file: str):
     (tmp_path / "parley.toml").write_text(file)
     settings: dict[str, Any] = {"PARLEY_CONFIG": str(tmp_path / "parley.toml"), "PARLEY_DEFAULT_PLAN": ""}
-    async with running(tmp_path / "data", command=MAKE_RUN, **settings) as gateway, gateway.client() as client:
+    async with running(tmp_path / "data", **DEVELOPMENT, **settings) as gateway, gateway.client() as client:
         assert await new_plan(client, "lovelace") == ("enterprise", None)
 
 
@@ -64,7 +67,7 @@ async def test_the_settings_file_wins_over_a_development_start(tmp_path: Path):
     config = tmp_path / "parley.toml"
     config.write_text('default_plan = "builder"\nsandbox_keys_enabled = false\n')
     async with (
-        running(tmp_path / "data", command=MAKE_RUN, PARLEY_CONFIG=str(config)) as gateway,
+        running(tmp_path / "data", **DEVELOPMENT, PARLEY_CONFIG=str(config)) as gateway,
         gateway.client() as client,
     ):
         assert await new_plan(client, "lovelace") == ("builder", 10_000)
@@ -77,7 +80,7 @@ async def test_a_start_for_production_tells_which_users_a_development_start_gave
     data = tmp_path / "data"
     async with running(data) as gateway, gateway.client() as client:
         await client.register("of-before")
-    async with running(data, command=MAKE_RUN) as gateway, gateway.client() as client:
+    async with running(data, **DEVELOPMENT) as gateway, gateway.client() as client:
         for number in range(6):
             await client.register(f"user-{number}")
         assert (await client.request(*SANDBOX_KEY)).http == 201  # its plan is that of sandbox keys everywhere
@@ -100,7 +103,7 @@ async def test_a_start_for_production_tells_which_users_a_development_start_gave
 
 async def test_a_plan_confirmed_by_the_operator_is_no_longer_told_of_and_emits_no_event(tmp_path: Path):
     data = tmp_path / "data"
-    async with running(data, command=MAKE_RUN) as gateway, gateway.client() as client:
+    async with running(data, **DEVELOPMENT) as gateway, gateway.client() as client:
         user = await client.register("lovelace")
         endpoint = {"url": "https://receiver.example/hook", "events": ["billing.plan.changed"]}
         assert (await user.request("POST", "/api/webhooks/endpoints", json=endpoint)).http == 201
@@ -126,17 +129,10 @@ async def test_the_first_make_run_says_how_long_set_up_takes_before_it_begins(tm
     assert 0 <= said.find("Set-up takes about a minute") < said.find("runs -m venv --clear .venv")
 
 
-async def test_help_tells_of_the_development_start_and_an_unknown_option_is_refused():
-    async def ran(*options: str) -> tuple[int | None, str]:
-        process = await asyncio.create_subprocess_exec(
-            *REAL, *options, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
-        )
-        said, _ = await process.communicate()
-        return process.returncode, said.decode()
-
-    status, told = await ran("--help")
+async def test_help_tells_of_the_development_start_and_an_unknown_option_is_refused(tmp_path: Path):
+    status, told = await ran(tmp_path, "--help")
     assert status == 0
     assert "--development" in told
-    status, told = await ran("--develop")
+    status, told = await ran(tmp_path, "--develop")
     assert status == 2
     assert "unrecognized arguments: --develop" in told
