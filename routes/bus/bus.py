@@ -77,14 +77,8 @@ class CommandBus:
         async def alias(request: Request) -> HTTPResponse | None:
             return await self._respond(request, command)
 
-        blueprint.add_route(
-            alias,
-            command.alias,
-            methods=["POST"],
-            name=command.service,
-            ignore_body=True,
-            error_format="json",  # without one Sanic parses the source of each handler
-        )
+        # Without an error format Sanic parses the source of each handler.
+        blueprint.add_route(alias, command.alias, ["POST"], name=command.service, ignore_body=True, error_format="json")
 
     def begin(
         self, request_line: str, headers: dict[str, str], body: bytes, peer: str

@@ -71,15 +71,8 @@ class GatewayRoutes:
             return answer and answer.response()
 
         name = next(iter(verbs.routes.values())).name
-        blueprint.add_route(
-            handler,
-            path,
-            methods=[method],
-            name=name,
-            ignore_body=True,
-            error_format="json",  # without one Sanic parses the source of each handler
-            ctx_takes=partial(takes, verbs, method),
-        )
+        taken = partial(takes, verbs, method)
+        blueprint.add_route(handler, path, [method], name=name, ignore_body=True, error_format="json", ctx_takes=taken)
 
     def _arrived(self, request: Request, route: Route) -> Arrival:
         headers: Any = request.headers
