@@ -210,7 +210,7 @@ async def test_a_clock_that_goes_back_gives_no_second_helping(free: Quota, clock
     assert await free.counts(5) == []
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", [*range(6), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(6, 20))])
 async def test_whatever_happens_each_day_admits_no_more_than_its_limit_and_forgets_nothing(
     core: Core, disk: Disk, clock: MovableClock, seed: int
 ):

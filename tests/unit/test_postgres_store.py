@@ -347,7 +347,7 @@ async def test_a_unit_with_wrong_parameters_hurts_no_other(store: PostgresStore)
     await store.commit(count(4))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [*range(1), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(1, 3))])
 async def test_nothing_acknowledged_is_lost_and_nothing_refused_is_there(
     own: Cluster, store: PostgresStore, url: str, seed: int, caplog: pytest.LogCaptureFixture
 ):

@@ -171,7 +171,7 @@ async def test_memories_that_cannot_be_read_are_asked_for_again(bank: Bank):
     assert len(await bank.from_memory("moon") or ()) == 1
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [*range(5), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(5, 12))])
 async def test_memory_ranks_as_the_store_whatever_changes_while_it_is_read(bank: Bank, seed: int):
     """Reads are held and let go at random, so changes come before, while and after what they concern is read."""
     chance = random.Random(seed)
