@@ -94,7 +94,8 @@ async def flaky(base: str, *, chance: float = 0.0) -> AsyncIterator[FlakyProxy]:
     proxy = FlakyProxy(base, chance=chance)
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", proxy.serve)
-    runner = web.AppRunner(app, shutdown_timeout=0)
+    # A handler whose client has gone ends at once, not at the next heartbeat of the gateway.
+    runner = web.AppRunner(app, shutdown_timeout=0, handler_cancellation=True)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()

@@ -46,8 +46,10 @@ PRELOADED = {
         "parley_client._sync.client",
         "parley_client.cli.forwarding",
         "parley_client.cli.main",
+        "pydantic.type_adapter",
         "rich.live",
         "rich.progress",
+        "typer._adapters",
         "typer.rich_utils",
     ),
 }
