@@ -9,6 +9,7 @@ from tests.support.browser import chromium
 from tests.support.console import Console, console_of
 from tests.support.gateway import Client, GatewayProcess
 from tests.support.operator import LISTED, operated
+from tests.support.windows import Windows
 
 
 @pytest.fixture(scope="session")
@@ -26,10 +27,20 @@ async def console_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncItera
         yield gateway
 
 
+@pytest.fixture(scope="session")
+async def windows_of_the_shared_gateway(browser: Browser, console_server: GatewayProcess) -> AsyncIterator[Windows]:
+    """Windows that tests use one after another."""
+    windows = Windows(browser, console_server.base)
+    yield windows
+    await windows.close()
+
+
 @pytest.fixture
-async def console(browser: Browser, console_server: GatewayProcess) -> AsyncIterator[Console]:
+async def console(
+    browser: Browser, console_server: GatewayProcess, windows_of_the_shared_gateway: Windows
+) -> AsyncIterator[Console]:
     """Windows of the shared gateway: `await console.window(user, "/console/agents")`."""
-    async with console_of(browser, console_server) as opened:
+    async with console_of(browser, console_server, windows=windows_of_the_shared_gateway) as opened:
         yield opened
 
 

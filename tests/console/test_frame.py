@@ -71,7 +71,8 @@ async def test_a_new_user_registers_and_is_logged_on(console: Console, user: Cli
 
 
 async def test_scripts_can_not_read_the_cookie_and_a_window_outlives_a_reload(console: Console, user: Client):
-    page = await console.window(user)
+    page = await console.window()
+    await log_on(page, user.name)
     assert await page.evaluate("document.cookie") == ""
     [cookie] = await page.context.cookies()
     assert (cookie.get("httpOnly"), cookie.get("sameSite")) == (True, "Strict")

@@ -2,14 +2,17 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from http.cookies import SimpleCookie
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, ViewportSize, expect
+import aiohttp
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, Request, ViewportSize, WebError, expect
 
 from tests.support.gateway import PASSWORD, Client, GatewayProcess
 from tests.support.npm import installed
+from tests.support.windows import Windows
 
 WAIT_MS = 15_000
 """Time for what a page shows; a busy machine is slow."""
@@ -17,6 +20,11 @@ WAIT_MS = 15_000
 PHONE: ViewportSize = {"width": 360, "height": 740}
 
 AXE = Path(__file__).resolve().parents[1] / "console" / "axe"
+RUN_AXE = """async () => {
+    const transitions = document.getAnimations().filter((animation) => animation instanceof CSSTransition);
+    await Promise.allSettled(transitions.map((transition) => transition.finished));
+    return axe.run(document, {resultTypes: ["violations"]});
+}"""
 _REFUSED = "Failed to load resource"
 """Chromium's line for each answer of 400 and above, and each request that a cut connection ends."""
 
@@ -24,35 +32,68 @@ expect.set_options(timeout=WAIT_MS)
 
 
 class Console:
-    """Opens windows of a gateway's console. `faults` tells what their pages did that no page may do."""
+    """Opens windows of a gateway's console. `faults` tells what their pages did that no page may do.
 
-    def __init__(self, browser: Browser, gateway: GatewayProcess | Client, base: str = "") -> None:
+    With `windows`, those of a user are taken from there; all others are new, with an empty cache.
+    """
+
+    def __init__(
+        self, browser: Browser, gateway: GatewayProcess | Client, base: str = "", windows: Windows | None = None
+    ) -> None:
         self._browser = browser
+        self._windows = windows
         self._contexts: list[BrowserContext] = []
+        self._taken: list[Page] = []
         self.base = base or gateway.base
         """The address that browsers use: the gateway's, or that of a link to it."""
         self.faults: list[str] = []
 
     async def window(self, user: Client | str | None = None, path: str = "/console", **context: Any) -> Page:
-        """Open a path in a browser of its own, and log on there if a user is given.
+        """Open a path in a window with cookies of its own, logged on if a user is given.
 
         Args:
             user: a client that is registered, or a name with the password of all tests' users.
             path: the path with its query.
             context: of Playwright's `new_context`: `color_scheme`, `viewport`, ...
         """
-        opened = await self._browser.new_context(**context)
-        self._contexts.append(opened)
+        page = await self._page(user is not None, context)
+        opened = page.context
         opened.on("request", self._see_request)
         opened.on("console", self._see_line)
-        opened.on("weberror", lambda error: self.faults.append(f"page error: {error.error}"))
+        opened.on("weberror", self._see_error)
+        if user is None:
+            await page.goto(self.base + path)
+            return page
+        name = user if isinstance(user, str) else user.name
+        await self._log_on(opened, name)
+        async with page.expect_response("**/console/watch*"):  # from then on the page hears of changes
+            await page.goto(self.base + path)
+        await expect(page.get_by_role("button", name=f"User {name}", exact=True)).to_be_visible()
+        return page
+
+    async def _page(self, for_user: bool, context: dict[str, Any]) -> Page:
+        if self._windows is not None and for_user and context.keys() <= {"viewport", "color_scheme"}:
+            page = await self._windows.take(**context)
+            self._taken.append(page)
+            return page
+        opened = await self._browser.new_context(**context)
+        self._contexts.append(opened)
         page = await opened.new_page()
         page.set_default_timeout(WAIT_MS)
-        await page.goto(self.base + path)
-        if user is not None:
-            async with page.expect_response("**/console/watch*"):  # from then on the page hears of changes
-                await log_on(page, user if isinstance(user, str) else user.name)
         return page
+
+    async def _log_on(self, opened: BrowserContext, name: str) -> None:
+        """Begin a session as the log-on form does, and give a window its cookie."""
+        async with (
+            aiohttp.ClientSession(self.base) as http,
+            http.post("/console/session", json={"name": name, "password": PASSWORD}) as answer,
+        ):
+            assert answer.status == 200, await answer.text()
+            ((cookie, morsel),) = SimpleCookie(answer.headers["Set-Cookie"]).items()
+        assert (morsel["httponly"], morsel["samesite"]) == (True, "Strict")
+        await opened.add_cookies(
+            [{"name": cookie, "value": morsel.value, "url": self.base, "httpOnly": True, "sameSite": "Strict"}]
+        )
 
     def _see_request(self, request: Request) -> None:
         if not request.url.startswith((f"{self.base}/", "data:", "blob:")):
@@ -62,21 +103,35 @@ class Console:
         if message.type == "error" and not message.text.startswith(_REFUSED):
             self.faults.append(f"console: {message.text}")
 
+    def _see_error(self, error: WebError) -> None:
+        self.faults.append(f"page error: {error.error}")
+
     async def close(self) -> None:
-        """Close all windows.
+        """Close all windows, or give them back.
 
         Raises:
             AssertionError: a page did what no page may do.
         """
         for opened in self._contexts:
             await opened.close()
+        for page in self._taken:
+            assert self._windows is not None
+            for event, see in (
+                ("request", self._see_request),
+                ("console", self._see_line),
+                ("weberror", self._see_error),
+            ):
+                page.context.remove_listener(event, see)
+            await self._windows.give_back(page)
         assert not self.faults, "\n".join(self.faults)
 
 
 @asynccontextmanager
-async def console_of(browser: Browser, gateway: GatewayProcess | Client, base: str = "") -> AsyncIterator[Console]:
+async def console_of(
+    browser: Browser, gateway: GatewayProcess | Client, base: str = "", windows: Windows | None = None
+) -> AsyncIterator[Console]:
     """Open windows of a gateway, or of a client's node; at the end they are closed and what they did is checked."""
-    console = Console(browser, gateway, base)
+    console = Console(browser, gateway, base, windows)
     try:
         yield console
     finally:
@@ -92,12 +147,13 @@ async def log_on(page: Page, name: str, password: str = PASSWORD) -> None:
 
 
 async def no_serious_violations(page: Page) -> None:
-    """Assert that axe-core finds nothing serious or critical in a page as it stands.
+    """Assert that axe-core finds nothing serious or critical in a page as it stands once its transitions have ended.
 
     It is evaluated from outside, where the page's Content-Security-Policy doesn't hold.
     """
-    await page.evaluate((installed(AXE) / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8"))
-    found = await page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    if not await page.evaluate("'axe' in window"):
+        await page.evaluate((installed(AXE) / "node_modules" / "axe-core" / "axe.min.js").read_text(encoding="utf-8"))
+    found = await page.evaluate(RUN_AXE)
     serious = [
         f"{violation['id']}: {violation['help']}: {[node['html'][:200] for node in violation['nodes'][:5]]}"
         for violation in found["violations"]
