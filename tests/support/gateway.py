@@ -7,6 +7,7 @@ import random
 import re
 import signal
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -206,7 +207,20 @@ class GatewayProcess:
         if NODES > 1 and "PARLEY_STORE_URL" not in self.settings and not self.others:
             await self._add_others()
         await asyncio.gather(self._start(port), *(other.start() for other in self.others))
+        if self.others:
+            await self._shared_out()
         return self
+
+    async def _shared_out(self) -> None:
+        """Wait until each node has its part of the shards, because what only memory holds is lost where they move."""
+        secret = {"X-Internal-Secret": self.settings.get("INTERNAL_SECRET", INTERNAL_SECRET)}
+        async with asyncio.timeout(40), self.client() as client:
+            while True:
+                shards = (await client.request("GET", "/debug/cluster", headers=secret)).body["shards"]
+                owners = Counter(shard["node"] for shard in shards if shard["hand_over"] is None)
+                if len(owners) == NODES and owners.total() == len(shards) < 2 * NODES * min(owners.values()):
+                    return
+                await asyncio.sleep(0.1)
 
     async def _add_others(self) -> None:
         """Make the other nodes, which share the database and a NATS server with this one."""
