@@ -50,6 +50,10 @@ UPLOT_INTEGRITY := sha512-KIMVnG68zvu5XXUbC4LQEPnhwOxBuLyW1AHtpm6IKTXImkbLgkMy+j
 INTEGRITY := import base64, hashlib, sys; \
 	print("sha512-" + base64.b64encode(hashlib.sha512(open(sys.argv[1], "rb").read()).digest()).decode())
 
+# $(call install,folder,lock): add the packages of a lock file by uv, which takes a quarter of pip's time; else by pip
+install = .venv-uv/bin/uv pip install --quiet --python $(1)/bin/python --require-hashes -r $(2) 2>/dev/null \
+	|| $(1)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r $(2)
+
 # $(call make-venv,folder,lock): a new environment with exactly the packages of the lock file
 define make-venv
 	@[ -n "$(PYTHON)" ] && $(PYTHON) -c '$(SUPPORTED)' || { \
@@ -57,7 +61,7 @@ define make-venv
 			"Install python3.11, or name one: make PYTHON=/path/to/python3.11" >&2; exit 1; }
 	@echo "Making $(1) from $(2)"
 	@$(PYTHON) -m venv --clear $(1)
-	@$(1)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r $(2)
+	@$(call install,$(1),$(2))
 	@touch $@
 endef
 
@@ -230,22 +234,22 @@ clean: ## Remove the environments and caches (data/ stays)
 	rm -rf .venv .venv-schemathesis .venv-a2a-kit .venv-bench .venv-uv .ruff_cache .pytest_cache .hypothesis .coverage htmlcov
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(RUNTIME):
-	@echo "Set-up takes about a minute, this time only"
+$(RUNTIME): | $(UV_ENV)
+	@echo "Set-up takes up to a minute, this time only"
 	$(call make-venv,$(VENV),requirements/runtime.lock)
 
 $(DEV): $(RUNTIME)
 	@echo "Adding the packages of requirements/dev.lock"
-	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	@$(call install,$(VENV),requirements/dev.lock)
 	@touch $@
 
-$(SCHEMATHESIS):
+$(SCHEMATHESIS): | $(UV_ENV)
 	$(call make-venv,.venv-schemathesis,requirements/schemathesis.lock)
 
-$(A2A_KIT):
+$(A2A_KIT): | $(UV_ENV)
 	$(call make-venv,.venv-a2a-kit,requirements/a2a-kit.lock)
 
-$(BENCH):
+$(BENCH): | $(UV_ENV)
 	$(call make-venv,.venv-bench,requirements/bench.lock)
 
 $(UV_ENV):
