@@ -235,7 +235,6 @@ clean: ## Remove the environments and caches (data/ stays)
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(RUNTIME): | $(UV_ENV)
-	@echo "Set-up takes up to a minute, this time only"
 	$(call make-venv,$(VENV),requirements/runtime.lock)
 
 $(DEV): $(RUNTIME)
@@ -253,4 +252,5 @@ $(BENCH): | $(UV_ENV)
 	$(call make-venv,.venv-bench,requirements/bench.lock)
 
 $(UV_ENV):
+	@echo "Set-up takes about a minute, this time only"
 	$(call make-venv,.venv-uv,requirements/uv.lock)

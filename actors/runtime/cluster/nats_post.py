@@ -71,6 +71,7 @@ class NatsPost:
         self._requests = Joinings()
         self._published = itertools.count()
         self._serving: set[asyncio.Task[None]] = set()
+        self._asked: Subscription | None = None
 
     @property
     def connected(self) -> bool:
@@ -112,7 +113,7 @@ class NatsPost:
             pending_size=0,  # nats-py never waits for room, and keeps nothing for a later connection
         )
         await self._nats.hear(f"parley.r.{self._node}.*", self._answered)
-        await self._nats.hear(f"parley.n.{self._node}.*", self._requested)
+        self._asked = await self._nats.hear(f"parley.n.{self._node}.*", self._requested)
         await self._nats.hear("parley.back", self._back)
         for topic in self._followers:
             await self._subscribe(topic)
@@ -137,6 +138,10 @@ class NatsPost:
             task.cancel()
         await asyncio.gather(*self._serving, return_exceptions=True)
         await self.settled()
+        if self._asked is not None and self._nats.is_connected:
+            # Before the connection ends the server has to know, else a request in between is lost, not refused.
+            await self._nats.stop_hearing(self._asked)
+            await self.settled()
         await self._nats.close()
 
     async def _failed(self, error: Exception) -> None:

@@ -116,7 +116,7 @@ async def test_a_plan_confirmed_by_the_operator_is_no_longer_told_of_and_emits_n
 
 
 async def test_the_first_make_run_says_how_long_set_up_takes_before_it_begins(tmp_path: Path):
-    for name in ("Makefile", "requirements/runtime.lock"):
+    for name in ("Makefile", "requirements/uv.lock", "requirements/runtime.lock"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(CHECKOUT / name, tmp_path / name)
     python = tmp_path / "python"
