@@ -85,7 +85,7 @@ class Follower:
     async def next(self) -> Any:
         """Return the next event's data; a dict with `end` for the last one, None after the end."""
         name = ""
-        while line := await asyncio.wait_for(self.response.content.readline(), 10):
+        while line := await asyncio.wait_for(self.response.content.readline(), 60):
             field, _, value = line.decode().rstrip("\n").partition(": ")
             if field == "id":
                 self.last_id = value
