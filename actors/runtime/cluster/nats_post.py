@@ -137,11 +137,10 @@ class NatsPost:
         for task in self._serving:
             task.cancel()
         await asyncio.gather(*self._serving, return_exceptions=True)
-        await self.settled()
         if self._asked is not None and self._nats.is_connected:
-            # Before the connection ends the server has to know, else a request in between is lost, not refused.
-            await self._nats.stop_hearing(self._asked)
-            await self.settled()
+            # Requests are refused here until the server knows, and there from then on, so none is lost.
+            await self._asked.unsubscribe()
+        await self.settled()
         await self._nats.close()
 
     async def _failed(self, error: Exception) -> None:
