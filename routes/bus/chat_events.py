@@ -102,5 +102,4 @@ async def stream_chat(
         await response.eof()
         return code, None
     finally:  # after a disconnect the command goes on alone
-        silence.end()
         work.leave(task)

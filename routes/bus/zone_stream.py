@@ -10,10 +10,8 @@ from actors.calls.call import Call
 from actors.commands.command import Follow
 from actors.domains.streams import Stream
 from routes.bus.server_sent_events import begin_events
-from routes.http.event_stream import STILL_HERE
+from routes.http.event_stream import SILENT_S, STILL_HERE
 
-HEARTBEAT_S = 15.0
-"""Seconds between comments on a silent stream."""
 SLOW_S = 60.0
 """Seconds after which a stream is cut off if its reader takes nothing."""
 
@@ -49,7 +47,7 @@ async def send_stream(request: Request, response: Any, stream: Stream) -> None:
             await send(block)
         reader.passes_to(_straight_to(request))
         used = now()
-        while (block := await reader.next(min(HEARTBEAT_S, stream.use_every_s))) is not None:
+        while (block := await reader.next(min(SILENT_S, stream.use_every_s))) is not None:
             if now() >= used + stream.use_every_s:
                 used = now()
                 await stream.use()

@@ -9,10 +9,7 @@ from actors.commands.watching import Change, Watch, watch_of
 from actors.errors import InvalidField
 from routes.bus.server_sent_events import named_event
 from routes.gateway.route import Query, Route, RouteCall, RouteReply
-from routes.http.event_stream import STILL_HERE
-
-HEARTBEAT_S = 15.0
-"""Seconds between comments on a silent stream."""
+from routes.http.event_stream import SILENT_S, STILL_HERE
 
 SLOW_S = 60.0
 """Seconds after which a stream is cut off if its reader takes nothing."""
@@ -52,7 +49,7 @@ async def stream_changes(request: RouteCall) -> RouteReply:
         for kind, name, parts in query.resources():
             await watch.subscribe(f"{kind} {name}", kind, parts)
         answer.begin(failure=lambda _: b"")
-        while (changes := await watch.next(HEARTBEAT_S)) is not None:
+        while (changes := await watch.next(SILENT_S)) is not None:
             answer.send(b"".join(_written(watch, change) for change in changes) or STILL_HERE)
             if not await answer.flushed(SLOW_S):
                 return RouteReply()

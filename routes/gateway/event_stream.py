@@ -8,10 +8,7 @@ from pydantic import Field, StringConstraints
 from actors.commands.event_stream import EventStream, SignedEvent, position_of
 from routes.bus.server_sent_events import named_event
 from routes.gateway.route import Query, Route, RouteCall, RouteReply
-from routes.http.event_stream import STILL_HERE
-
-HEARTBEAT_S = 15.0
-"""Seconds between comments on a silent stream."""
+from routes.http.event_stream import SILENT_S, STILL_HERE
 
 SLOW_S = 60.0
 """Seconds after which a stream is cut off if its reader takes nothing."""
@@ -36,7 +33,7 @@ async def stream_events(request: RouteCall) -> RouteReply:
         position = await stream.begin(after)
         answer.begin(failure=lambda _: b"")  # the client comes back with the id of its last event
         answer.send(named_event("secret", orjson.dumps({"secret": stream.secret}), str(position)))
-        while (block := await stream.next(HEARTBEAT_S)) is not None:
+        while (block := await stream.next(SILENT_S)) is not None:
             answer.send(b"".join(map(_written, block)) or STILL_HERE)
             if not await answer.flushed(SLOW_S):
                 return RouteReply()

@@ -6,7 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Browser, Route, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 from tests.support.console import (
     PHONE,
@@ -114,15 +114,21 @@ async def test_stop_keeps_what_was_said_so_far(scripted: Console, talker: Client
     assert [message["mark"] for message in stored] == [None, "cancelled", "cancelled"]
 
 
+async def early_reply(scripted: Console, talker: Client, unique: str, gate: Path) -> tuple[str, Page]:
+    """Begin a conversation whose reply waits at a gate after its first word; return its path and its window."""
+    made = (await talker.command("CV_Create", target={"agent": f"{unique}-agent"}, vx={"name": "Shared"})).ok()
+    path = f"/console/chat/{unique}-agent/{made.profile[0]['id']}"
+    page = await scripted.window(talker, path)
+    await expect(page.get_by_role("heading", name="Shared")).to_be_visible()
+    await say(page, f"say:early wait:{gate} say:-late")
+    await expect(messages(page).nth(1)).to_contain_text("early")
+    return path, page
+
+
 async def test_a_conversation_s_link_opened_in_a_second_window_shows_a_reply_under_way(
     scripted: Console, talker: Client, unique: str, tmp_path: Path
 ):
-    made = (await talker.command("CV_Create", target={"agent": f"{unique}-agent"}, vx={"name": "Shared"})).ok()
-    path = f"/console/chat/{unique}-agent/{made.profile[0]['id']}"
-    first = await scripted.window(talker, path)
-    await expect(first.get_by_role("heading", name="Shared")).to_be_visible()
-    await say(first, f"say:early wait:{tmp_path}/gate say:-late")
-    await expect(messages(first).nth(1)).to_contain_text("early")
+    path, first = await early_reply(scripted, talker, unique, tmp_path / "gate")
     second = await scripted.window(talker, path)
     await expect(messages(second).nth(1)).to_contain_text("early")
     await first.reload()
@@ -136,12 +142,7 @@ async def test_a_conversation_s_link_opened_in_a_second_window_shows_a_reply_und
 async def test_a_reply_that_ends_while_the_page_looks_for_it_is_shown(
     scripted: Console, talker: Client, unique: str, tmp_path: Path
 ):
-    made = (await talker.command("CV_Create", target={"agent": f"{unique}-agent"}, vx={"name": "Just over"})).ok()
-    path = f"/console/chat/{unique}-agent/{made.profile[0]['id']}"
-    first = await scripted.window(talker, path)
-    await expect(first.get_by_role("heading", name="Just over")).to_be_visible()
-    await say(first, f"say:early wait:{tmp_path}/gate say:-late")
-    await expect(messages(first).nth(1)).to_contain_text("early")
+    path, first = await early_reply(scripted, talker, unique, tmp_path / "gate")
 
     async def end_the_run_before(asked: Route) -> None:
         (tmp_path / "gate").touch()

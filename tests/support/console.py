@@ -57,6 +57,7 @@ class Console:
             context: of Playwright's `new_context`: `color_scheme`, `viewport`, ...
         """
         page = await self._page(user is not None, context)
+        page.set_default_timeout(WAIT_MS)
         opened = page.context
         opened.on("request", self._see_request)
         opened.on("console", self._see_line)
@@ -78,9 +79,7 @@ class Console:
             return page
         opened = await self._browser.new_context(**context)
         self._contexts.append(opened)
-        page = await opened.new_page()
-        page.set_default_timeout(WAIT_MS)
-        return page
+        return await opened.new_page()
 
     async def _log_on(self, opened: BrowserContext, name: str) -> None:
         """Begin a session as the log-on form does, and give a window its cookie."""

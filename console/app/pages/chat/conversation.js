@@ -109,14 +109,14 @@ class Talk {
     const isKnown = () => this.state.runs.some((run) => run.id === id);
     const run = isKnown() ? null : await route("GET", `/api/runs/${id}`).catch(() => null);
     if (this.closed || run === null || isKnown()) return;
-    if (run.state !== "working") return this.takeEnd(last); // it has ended since its conversation was read
+    if (run.state !== "working") return this.catchUp(last); // it has ended since its conversation was read
     const entry = { key: newKey(), id, content: last.content, text: "", state: "working", error: null, found: true };
     this.change({ runs: [...this.state.runs, entry] });
     this.follow(entry);
   }
 
-  /** Read what answered `message`, and look for the chat that came after it. */
-  async takeEnd(message) {
+  /** Read what has come after `message`, and follow a chat that is on its way there. */
+  async catchUp(message) {
     await this.refresh();
     if (this.state.messages.at(-1)?.id !== message.id) await this.find();
   }
@@ -207,9 +207,7 @@ class Talk {
     this.merge(messages, { runs, done: this.state.done || this.state.messages.length === 0 });
     this.change({ said: `${reply.name}: ${reply.content}` });
     this.onChat(reply);
-    if (!found) return;
-    await this.refresh(); // whoever sent it may have sent more
-    await this.find();
+    if (found) await this.catchUp(reply); // whoever sent it may have sent more
   }
 
   /** Show why there is no reply; a chat that was stopped before its first word has its mark instead. */
