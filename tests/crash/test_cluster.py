@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from time import monotonic
@@ -155,7 +156,7 @@ async def test_without_nats_a_node_serves_its_own_users_and_says_that_it_is_degr
 
 
 async def survives(
-    all: Nodes, clients: Crowd, histories: list[History], rng: random.Random, faults: list[Fault]
+    all: Nodes, clients: Crowd, histories: list[History], rng: random.Random, faults: Iterable[Fault]
 ) -> None:
     """Have faults happen under load, one after another, and check after each what clients were told."""
     happened = Counter[str]()
@@ -186,13 +187,27 @@ async def survives(
     print(*(f"{times} times {did}" for did, times in sorted(happened.items())), sep="\n")  # noqa: T201
 
 
-@pytest.mark.parametrize("number", [len(FAULTS), pytest.param(60, marks=[pytest.mark.soak, pytest.mark.timeout(3600)])])
-async def test_what_was_acknowledged_survives_the_faults_of_nodes_and_links(tmp_path: Path, number: int):
+def shuffled(kinds: Sequence[Fault], rng: random.Random, seconds: float) -> Iterator[Fault]:
+    """Yield each kind of fault once, then all of them over and over, in a new order each time, until the time is up."""
+    over = monotonic() + seconds
+    yield from rng.sample(kinds, len(kinds))
+    while True:
+        for fault in rng.sample(kinds, len(kinds)):
+            if monotonic() >= over:
+                return
+            yield fault
+
+
+SOAK_S = 3600
+
+
+@pytest.mark.parametrize(
+    "seconds", [0, pytest.param(SOAK_S, marks=[pytest.mark.soak, pytest.mark.timeout(2 * SOAK_S)])]
+)
+async def test_what_was_acknowledged_survives_the_faults_of_nodes_and_links(tmp_path: Path, seconds: int):
     seed = random.SystemRandom().randrange(1_000_000)
     rng = random.Random(seed)
-    kinds = FAULTS if number == len(FAULTS) else FAULTS + LONG_FAULTS
-    faults = [kinds[at % len(kinds)] for at in range(number)]
-    rng.shuffle(faults)
+    faults = shuffled(FAULTS + LONG_FAULTS if seconds else FAULTS, rng, seconds)
     print(f"seed {seed}")  # noqa: T201
     async with gateways(tmp_path, 3, seed) as all:
         await settled(all)
