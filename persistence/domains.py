@@ -68,21 +68,34 @@ _SELECT = """
     FROM domains JOIN agents AS founders ON founders.id = domains.founder_id JOIN users ON users.id = founders.owner_id
 """
 
-_SHARED = f"""
-    ((domains.access = 'domain' AND {SHARE_A_DOMAIN.format(agent="domains.founder_id", viewer=":viewer")})
-     OR (domains.access = 'bank' AND {SHARE_A_BANK.format(agent="domains.founder_id", viewer=":viewer")}))
-"""
-"""Whether the viewer sees a domain because it shares a domain or a bank with the founder."""
 
-_VISIBLE = f"""
+def _shared(viewer: str) -> str:
+    """Write the condition that the viewer sees a domain because it shares a domain or a bank with the founder."""
+    return f"""
+    ((domains.access = 'domain' AND {SHARE_A_DOMAIN.format(agent="domains.founder_id", viewer=viewer)})
+     OR (domains.access = 'bank' AND {SHARE_A_BANK.format(agent="domains.founder_id", viewer=viewer)}))
+"""
+
+
+def _visible(viewer: str) -> str:
+    """Write the condition that the viewer sees a domain; `viewer` may add conditions on `my_agents`, the viewer's."""
+    return f"""
     (founders.owner_id = :viewer OR domains.access = 'public'
      OR EXISTS (
-        SELECT 1 FROM memberships JOIN agents ON agents.id = memberships.agent_id
+        SELECT 1 FROM memberships JOIN agents AS my_agents ON my_agents.id = memberships.agent_id
         WHERE memberships.domain_id = domains.id AND memberships.state IN ('invited', 'member')
-        AND agents.owner_id = :viewer)
-     OR {_SHARED})
+        AND my_agents.owner_id = {viewer})
+     OR {_shared(viewer)})
 """
+
+
+_SHARED = _shared(":viewer")
+
+_VISIBLE = _visible(":viewer")
 """Whether the viewer sees a domain (docs/contract.md, "Domains")."""
+
+_VISIBLE_WITHOUT = f"(founders.id <> :agent AND {_visible(':viewer AND my_agents.id <> :agent')})"
+"""Whether the viewer will see a domain when an agent of its own has left it."""
 
 
 def _row(row: Params) -> DomainRow:
@@ -309,5 +322,15 @@ def shown_by_sharing(domain_id: str, viewer_id: str) -> Query[int]:
     return Query(
         f"SELECT 1 FROM domains WHERE id = :domain AND {_SHARED}",
         {"domain": domain_id, "viewer": viewer_id},
+        lambda row: row[0],
+    )
+
+
+def visible_without(domain_id: str, agent_id: str, viewer_id: str) -> Query[int]:
+    """Return whether a viewer will see a domain once an agent has left it: a row if so."""
+    return Query(
+        "SELECT 1 FROM domains JOIN agents AS founders ON founders.id = domains.founder_id"
+        f" WHERE domains.id = :domain AND {_VISIBLE_WITHOUT}",
+        {"domain": domain_id, "agent": agent_id, "viewer": viewer_id},
         lambda row: row[0],
     )

@@ -125,7 +125,12 @@ class Call:
     def logged_off(self) -> None:
         """Note that the command has ended its own session."""
         self.caller = None
-        self.agent_id = self.domain_id = self.zone_id = None
+        self.agent_id = None
+        self.lost_domain()
+
+    def lost_domain(self) -> None:
+        """Note that the selected domain is gone or out of sight after the command."""
+        self.domain_id = self.zone_id = None
 
     @property
     def user(self) -> Caller:
@@ -211,3 +216,8 @@ class Call:
     def saw_agent(self, agent_id: str, name: str) -> None:
         """Note an agent's name after the command, so that the context need not ask for it."""
         self.known_agent = agent_id, name
+
+    def saw_domain(self, domain_id: str, name: str) -> None:
+        """Note a domain's name after the command, for an answer that is written before its change is stored."""
+        if self.prepared_names is not None and domain_id == self.domain_id:
+            self.prepared_names["domain"] = domain_id, name

@@ -6,7 +6,7 @@ from actors.agents.messages import AGENT, ReadAgent
 from actors.calls.call import Call
 from actors.calls.targets import read_agent, read_domain
 from actors.errors import NotFound, ServiceError
-from persistence import agents
+from persistence import agents, domains
 from persistence.store import StoreUnavailable
 
 NOBODY: dict[str, str | None] = {"user": None, "agent": None, "domain": None, "zone": None}
@@ -30,6 +30,17 @@ async def prepare_context(call: Call) -> None:
     names = await context(call)
     ids = {"agent": call.agent_id, "domain": call.domain_id, "zone": call.zone_id}
     call.prepared_names = {kind: (id, names[kind]) for kind, id in ids.items()}
+
+
+async def loses_domain(call: Call, agent_id: str) -> bool:
+    """Return whether the caller will not see the selected domain once an agent has left it, or is destroyed.
+
+    Looks only where `context_now` needs it; else `context` finds out after the command.
+    """
+    if call.domain_id is None or call.receipt is None:
+        return False
+    query = domains.visible_without(call.domain_id, agent_id, call.user.user_id)
+    return not await call.core.store.fetch(query)
 
 
 def context_now(call: Call) -> dict[str, str | None]:

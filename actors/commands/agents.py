@@ -6,6 +6,7 @@ from actors.agents.messages import AGENT, AgentView, DestroyAgent, SetOnline, Up
 from actors.agents.records import agent_record
 from actors.banks.records import offer_record
 from actors.calls.call import Answer, Call
+from actors.calls.context import loses_domain
 from actors.calls.paging import cursor, next_cursor, page_limit
 from actors.calls.request import require_name
 from actors.calls.targets import (
@@ -170,9 +171,12 @@ async def destroy(call: Call) -> Answer:
     """AP_Destroy: remove one of the caller's agents for everyone."""
     target = await target_agent(call)
     left = tuple(await call.core.store.fetch(domains.of_agent(target.row.id)))
+    loses = call.domain_id in left and await loses_domain(call, target.row.id)
 
     def destroyed(_: AgentView) -> Answer:
         unselect(call, target.row.id)
+        if loses:
+            call.lost_domain()
         return Answer()
 
     answer = await call.carry_out(AGENT, target.row.id, DestroyAgent(call.user.user_id, left), destroyed)

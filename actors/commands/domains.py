@@ -14,7 +14,7 @@ from actors.sessions.scopes import listed_ids
 from actors.users.messages import USER, CreateDomain
 from persistence import domains
 from persistence.agents import AgentRow
-from persistence.domains import DomainChanges
+from persistence.domains import DomainChanges, DomainRow
 from persistence.users import name_key
 
 
@@ -68,9 +68,12 @@ async def update(call: Call) -> Answer:
     if view.row.owner_id == call.user.user_id and name_key(name) != name_key(view.row.name):
         await require_name_in_plan(call, name)
     changes = DomainChanges(name, call.vx.description or "", call.vx.profile, call.vx.access)
-    return await call.carry_out(
-        DOMAIN, view.row.id, UpdateDomain(view.viewer, changes), lambda row: Answer(profile=[domain_record(row)])
-    )
+
+    def changed(row: DomainRow) -> Answer:
+        call.saw_domain(row.id, row.name)
+        return Answer(profile=[domain_record(row)])
+
+    return await call.carry_out(DOMAIN, view.row.id, UpdateDomain(view.viewer, changes), changed)
 
 
 async def destroy(call: Call) -> Answer:
@@ -79,7 +82,7 @@ async def destroy(call: Call) -> Answer:
 
     def destroyed(_: None) -> Answer:
         if call.domain_id == view.row.id:
-            call.domain_id = call.zone_id = None
+            call.lost_domain()
         return Answer()
 
     answer = await call.carry_out(DOMAIN, view.row.id, DestroyDomain(view.viewer), destroyed)

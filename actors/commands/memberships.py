@@ -1,10 +1,12 @@
 """Memberships in domains: invitations, joining and leaving, kicks and bans."""
 
 from actors.calls.call import Answer, Call
+from actors.calls.context import loses_domain
 from actors.calls.targets import target_agent_in, target_domain
 from actors.commands.command import DOMAIN_MEMBERS, Command, ToolDescription
 from actors.domains.membership import Move
 from actors.domains.messages import DOMAIN, MoveMember
+from actors.wire import Record
 
 
 async def invite(call: Call) -> Answer:
@@ -41,7 +43,14 @@ async def _move(call: Call, move: Move) -> Answer:
     view = await target_domain(call)
     agent = await target_agent_in(call, view)
     message = MoveMember(view.viewer, move, agent.id, agent.name, agent.owner_id)
-    return await call.carry_out(DOMAIN, view.row.id, message, lambda record: Answer(profile=[record] if record else []))
+    loses = move is Move.LEAVE and view.row.id == call.domain_id and await loses_domain(call, agent.id)
+
+    def moved(record: Record) -> Answer:
+        if loses:
+            call.lost_domain()
+        return Answer(profile=[record] if record else [])
+
+    return await call.carry_out(DOMAIN, view.row.id, message, moved)
 
 
 COMMANDS = (

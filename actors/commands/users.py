@@ -112,9 +112,12 @@ async def log_off(call: Call) -> Answer:
     user = call.user
     if user.kind != "session":
         raise NotPermitted("An API key has no session to end; revoke it with DELETE /api/api-keys/{id}.")
-    await call.carry_out(SESSION, user.credential_id, EndSession("logged off"), lambda _: Answer())
-    call.logged_off()
-    return Answer()
+
+    def ended_now(_: None) -> Answer:
+        call.logged_off()
+        return Answer()
+
+    return await call.carry_out(SESSION, user.credential_id, EndSession("logged off"), ended_now)
 
 
 async def list_sessions(call: Call) -> Answer:
@@ -143,13 +146,16 @@ async def revoke(call: Call) -> Answer:
     found = await call.core.store.fetch(credentials.by_id(which))
     if not found or (found[0].user_id, found[0].kind) != (user.user_id, "session"):
         raise NotFound("You have no such session; list yours with US_Sessions.")
+
+    def revoked(_: None) -> Answer:
+        if which == user.credential_id:
+            call.logged_off()
+        return Answer()
+
     try:
-        answer = await call.carry_out(SESSION, which, EndSession(), lambda _: Answer())
+        return await call.carry_out(SESSION, which, EndSession(), revoked)
     except InvalidCredential:
         raise NotFound("That session has ended already.") from None
-    if which == user.credential_id:
-        call.logged_off()
-    return answer
 
 
 async def read(call: Call) -> Answer:

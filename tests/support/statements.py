@@ -271,6 +271,7 @@ PEOPLE = (
     call(domains.visible_to, "usr_1", "", "", 9, ["dom_1"]),
     *(call(domains.visible_to, user, prefix, "", 9) for user, prefix in (("usr_1", ""), ("usr_4", ""), ("usr_1", "A"))),
     *(call(domains.shown_by_sharing, id, "usr_1") for id in ("dom_1", "dom_2")),
+    *(call(domains.visible_without, id, agent, "usr_1") for id in ("dom_1", "dom_2") for agent in ("agt_1", "agt_2")),
     call(agents.by_id, "agt_1"),
     call(agents.id_by_name, "SCOUT"),
     *(call(agents.opened_to, id, "usr_1") for id in ("agt_1", "agt_2", "agt_3", "agt_4")),
