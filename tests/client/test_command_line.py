@@ -127,6 +127,52 @@ async def test_a_password_is_asked_for_beside_the_output(parley: CommandLine, tm
     assert json.loads(out.read_text(encoding="utf-8"))["current"] is True
 
 
+async def test_an_ended_session_is_told_of_with_the_command_that_begins_another(parley: CommandLine) -> None:
+    assert (await parley("login", "nemo", "--register")).status == 0
+    with SyncParley(parley.environment["PARLEY_URL"]) as client:
+        client.log_on("nemo", PASSWORD)
+        client.users.revoke("all")
+    ran = await parley("agents", "list")
+    assert (ran.status, ran.out, ran.err[:5]) == (12, "", "2001:")
+    assert "Log on with `parley login USER`" in ran.err
+
+
+async def test_a_table_in_a_pipe_has_a_line_for_each_record_however_long(parley: CommandLine) -> None:
+    del parley.environment["COLUMNS"]
+    assert (await parley("login", "hugo", "--register")).status == 0
+    description = "An agent with a long description, " * 8 + "and more"
+    made = await parley("agents", "create", "valjean", "--description", description)
+    header, line = made.out.splitlines()
+    assert (made.status, header.split()) == (0, ["name", "state", "description"])
+    assert line.split(maxsplit=2) == ["valjean", "online", description]
+
+
+async def test_what_is_shown_once_is_whole_in_a_pipe_and_on_a_narrow_terminal(parley: CommandLine) -> None:
+    environment = {name: value for name, value in parley.environment.items() if name != "COLUMNS"} | {"TERM": "xterm"}
+    parley.environment = environment
+    assert (await parley("login", "dumas", "--register")).status == 0
+    url = "http://127.0.0.1:9/a-path-that-is-not-short"
+    made = await parley("webhooks", "endpoints", "create", url)
+    endpoint, shown_url, secret = made.out.splitlines()[1].split()
+    assert (len(endpoint), shown_url, len(secret)) == (36, url, len("whsec_") + 44)
+    rotate = (sys.executable, "-m", "parley_client", "webhooks", "endpoints", "rotate", endpoint)
+    status, shown = await asyncio.to_thread(on_a_terminal, rotate, [], environment)
+    assert (status, shown.splitlines()[1].split()[:2]) == (0, [endpoint, url])
+    assert len(shown.splitlines()[1].split()[2]) == len("whsec_") + 44
+    await parley("webhooks", "test")
+    listing = (sys.executable, "-m", "parley_client", "webhooks", "deliveries", "list")
+    status, shown = await asyncio.to_thread(on_a_terminal, listing, [], environment)
+    assert (status, shown.splitlines()[1].split()[3]) == (0, endpoint)
+
+
+async def test_an_output_that_can_t_be_written_is_said_without_a_traceback(parley: CommandLine) -> None:
+    assert (await parley("login", "verne", "--register")).status == 0
+    for command in ("agents list", "doctor --json"):
+        full = ("sh", "-c", f"{sys.executable} -m parley_client {command} > /dev/full")
+        status, shown = await asyncio.to_thread(on_a_terminal, full, [], parley.environment)
+        assert (status, shown.splitlines()) == (1, ["The output can't be written: No space left on device."])
+
+
 async def test_a_profile_that_is_missing_is_told_of_where_it_would_count(parley: CommandLine) -> None:
     told = "There is no profile work yet; `parley --profile work login USER` makes it.\n"
     without = await parley("--profile", "work", "agents", "list")

@@ -19,13 +19,22 @@ BROKEN = "whsec_\nbroken"
 """A header that can't be sent."""
 
 
-@pytest.mark.parametrize("url", ["localhost:8000", "ftp://localhost", "http://", "/demo/v1"])
+@pytest.mark.parametrize(
+    "url", ["localhost:8000", "ftp://localhost", "http://", "/demo/v1", "http://localhost:99999", "http://[localhost"]
+)
 def test_an_address_that_is_none_is_refused_at_once(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidSetting, match="the gateway's address must be like http"):
         Parley(url)
     monkeypatch.setenv("PARLEY_URL", url)
     with pytest.raises(ValueError, match="must be like"):
         AsyncParley()
+
+
+@pytest.mark.parametrize("url", ["http://user:hunter2@localhost:8000", "https://hunter2@localhost"])
+def test_an_address_with_a_password_is_refused_and_not_shown(url: str) -> None:
+    with pytest.raises(InvalidSetting, match="must not hold a user or password") as error:
+        Parley(url)
+    assert "hunter2" not in str(error.value)
 
 
 @pytest.mark.parametrize("key", ["plk_secr\net", "plk_sécret", "plk_\x00secret"])

@@ -19,12 +19,22 @@ def url_of(given: str | None) -> str:
     """Return the gateway's address: the given one, else PARLEY_URL, else the default.
 
     Raises:
-        InvalidSetting: it is no address of a web server.
+        InvalidSetting: it is no address of a web server, or holds a password. The message doesn't hold that.
     """
     url = (given or os.environ.get("PARLEY_URL") or URL).strip().rstrip("/")
-    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+    if "@" in url:
+        raise InvalidSetting("the gateway's address must not hold a user or password; log on, or set an API key")
+    if not _is_web_address(url):
         raise InvalidSetting(f"the gateway's address must be like {URL}, not {url}")
     return url
+
+
+def _is_web_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port beyond 65535, brackets that hold no address
+        return False
 
 
 def key_of(given: str | None) -> str | None:

@@ -273,6 +273,9 @@ def main() -> None:
     except UnicodeError:  # bytes of an argument or a pipe, which Python keeps as lone surrogates
         tell("The text is not valid UTF-8.")
         sys.exit(WRONG_USAGE)
+    except OSError as error:  # a full disk, for example; a reader that has gone is typer's matter
+        tell(f"The output can't be written: {error.strerror or error}.")
+        sys.exit(OTHER_ERROR)
 
 
 def _told(error: ParleyError) -> int:
@@ -286,7 +289,9 @@ def _told(error: ParleyError) -> int:
             status, said = WRONG_USAGE, str(error)
         case _:
             status, said = OTHER_ERROR, str(error)
-    hints = [LOG_ON] if isinstance(error, Refused) and error.code == NO_CREDENTIAL else []
+    # Of the codes 2001 only an ended session's note names US_LogOn, which is `parley login` here.
+    logged_off = isinstance(error, Refused) and (error.code == NO_CREDENTIAL or "US_LogOn" in error.note)
+    hints = [LOG_ON] if logged_off else []
     for line in (said, *hints, *getattr(error, "__notes__", ())):
         tell(line)
     return status

@@ -3,19 +3,26 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
+from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from parley_client._decoding import encode
 
-WHOLE = frozenset({"id", "key", "secret"})
-"""Columns to copy from, which are never broken."""
+WHOLE = frozenset({"id", "endpoint_id", "event_id", "key", "secret"})
+"""Columns to copy from, which are never broken or cut."""
 
-PIPE_WIDTH = 10_000
-"""Columns of a line that no terminal shows."""
+GAP = 2
+"""Spaces between two columns, as rich pads them."""
+
+NARROWEST = 10
+"""The least width of each other column, where its contents are that wide."""
 
 out = Console(highlight=False, soft_wrap=True)
+
+unbounded = Console(highlight=False, soft_wrap=True, width=10_000, height=25)
+"""For pipes, and for terminals that are too narrow for a table, which they wrap."""
 
 
 def print_table(records: Iterable[Any], columns: tuple[str, ...]) -> None:
@@ -25,7 +32,8 @@ def print_table(records: Iterable[Any], columns: tuple[str, ...]) -> None:
         table.add_column(column, overflow="fold", no_wrap=column in WHOLE)
     for record in records:
         table.add_row(*(Text(_cell(getattr(record, column))) for column in columns))
-    _print(table)
+    fits = sum(_least_width(column) + GAP for column in table.columns) - GAP <= out.width
+    (out if out.is_terminal and fits else unbounded).print(table)
 
 
 def print_members(record: Any) -> None:
@@ -34,11 +42,12 @@ def print_members(record: Any) -> None:
     members: dict[str, Any] = encode(record)
     for member, value in members.items():
         table.add_row(member, Text(_cell(value)))
-    _print(table)
+    (out if out.is_terminal else unbounded).print(table)
 
 
-def _print(table: Table) -> None:
-    out.print(table, width=None if out.is_terminal else PIPE_WIDTH)
+def _least_width(column: Column) -> int:
+    widest = max(cell_len(str(text)) for text in (column.header, *column.cells))
+    return widest if column.no_wrap else min(widest, NARROWEST)
 
 
 def _cell(value: Any) -> str:
