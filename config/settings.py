@@ -40,6 +40,8 @@ from config.values import (
 )
 
 CONFIG_VARIABLE = "PARLEY_CONFIG"
+OF_THE_CLIENT = frozenset({"PARLEY_URL", "PARLEY_API_KEY", "PARLEY_PASSWORD", "PARLEY_PROFILE"})
+"""Variables of the Python client and its command line, which a shell may have set."""
 UNPREFIXED = frozenset({"internal_secret", "dev_mocks_enabled"})
 WITH_PASSWORD = frozenset({"store_url", "nats_url"})
 
@@ -289,6 +291,8 @@ class _Sources:
     def _unknown(self, place: str, nearest: str | None) -> None:
         # The value is not shown, because it may be a secret under a mistyped name.
         hint = f"did you mean {nearest}?" if nearest else "config/defaults.toml lists every setting"
+        if place in OF_THE_CLIENT:
+            hint = "it is a setting of the client `parley`, so unset it for the gateway"
         self.problems.append(f"{_one_line(place)} is unknown; {hint}")
 
     def _wrong(self, key: str) -> str:

@@ -355,6 +355,12 @@ def test_an_unknown_variable_stops_the_start_and_the_nearest_name_is_suggested(u
     assert problems({unknown: "1"}) == (f"{unknown} is unknown; did you mean {nearest}?",)
 
 
+@pytest.mark.parametrize("name", ["PARLEY_URL", "PARLEY_API_KEY", "PARLEY_PASSWORD", "PARLEY_PROFILE"])
+def test_a_setting_of_the_client_is_named_as_such(name: str) -> None:
+    told = f"{name} is unknown; it is a setting of the client `parley`, so unset it for the gateway"
+    assert problems({name: "plk_secret"}) == (told,)
+
+
 def test_an_unknown_variable_like_no_other_points_to_the_file_of_defaults():
     assert problems({"PARLEY_ZZZ": ""}) == ("PARLEY_ZZZ is unknown; config/defaults.toml lists every setting",)
 
