@@ -25,7 +25,7 @@ MAX_PASSAGES = 512
 _MAX_REMEMBERED = tokenizer.SLICE_CHARS  # the longest message whose analysis is cached, in characters
 _MAX_STOPS = 4 * MAX_PASSAGES  # full stops and similar marks that are read, whether or not they end a sentence
 _MAX_MENTIONS = 8
-_MAX_COURTESY = 6  # words
+_MAX_COURTESY = 8  # words
 
 Courtesy = Literal["greeting", "thanks", "farewell"]
 
@@ -39,15 +39,26 @@ _SAYS_NOTHING = (UNKNOWN, NOTED, INVITATION, WELCOME, GOODBYE)
 
 _WORDS_OF_COURTESY: dict[Courtesy, str] = {
     "greeting": """hello hi hey hiya howdy greetings hallo hoi servus moin grüezi salut bonjour bonsoir coucou
-        hola buenas good guten gute buenos""",
-    "thanks": "thanks thank thx danke merci gracias cheers many vielen muchas",
-    "farewell": "bye goodbye ciao tschüss tschüs ade adieu adiós",
+        hola buenas good guten gute buenos buongiorno buonasera olá привет здравствуйте 你好""",
+    "thanks": "thanks thank thx danke merci gracias cheers many vielen muchas grazie obrigado obrigada спасибо 谢谢",
+    "farewell": "bye goodbye ciao tschüss tschüs ade adieu adiós arrivederci",
 }
+_PHRASES_OF_COURTESY: dict[Courtesy, str] = {
+    "greeting": """how are you, nice to meet you, wie geht s, wie geht es dir, wie geht es ihnen, ça va, comment ça va,
+        comment vas tu, comment allez vous, qué tal, hola qué tal, cómo estás, cómo está usted""",
+    "farewell": """good night, see you, see you soon, see you later, see you tomorrow, gute nacht, auf wiedersehen,
+        bis bald, bis später, bis morgen, au revoir, à bientôt, à demain, bonne nuit, hasta luego, hasta pronto,
+        hasta mañana, buenas noches""",
+}
+_PHRASES: dict[str, Courtesy] = {
+    " ".join(one.split()): kind for kind, text in _PHRASES_OF_COURTESY.items() for one in text.split(",")
+}
+_MAX_PHRASE = max(phrase.count(" ") for phrase in _PHRASES) + 1  # words
 _COURTESIES: dict[str, Courtesy] = {word: kind for kind, text in _WORDS_OF_COURTESY.items() for word in lexicon(text)}
 _HALF_COURTESIES = lexicon("good guten gute buenos many vielen muchas")  # good morning, but not: good idea
 _COURTEOUS = _COURTESIES.keys() | lexicon(
     """morning afternoon evening day night tag morgen abend nacht días tardes there again everyone team bye
-    you very much a lot so schön sehr dank beaucoup"""
+    you very much a lot so schön sehr dank beaucoup mille for your help everything"""
 )
 
 _FILLERS = lexicon("and so but then also ok okay please well hey hi hello und bitte et alors mais y pero")
@@ -87,6 +98,8 @@ def spoken(text: str) -> str:
 
 def courtesy(words: list[str]) -> Courtesy | None:
     """Return the courtesy of these words (of `tokenizer.split`) if they are nothing else; a name may follow."""
+    if 1 < len(words) <= _MAX_PHRASE and (phrase := _PHRASES.get(" ".join(words))):
+        return phrase
     kind = _COURTESIES.get(words[0]) if words else None
     if kind is None or len(words) > _MAX_COURTESY:
         return None

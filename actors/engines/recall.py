@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from actors.engines import dialogue_acts
@@ -24,7 +25,7 @@ _MAX_PERSONAS = 512
 _MAX_ASKED_OFTEN = 16  # questions to one persona that are cached
 _MAX_REMEMBERED = 200  # the longest of these questions, in characters
 _MAX_HITS = 6  # utterances of the window that are read more closely
-_MAX_LATEST = 6
+_MAX_LATEST = 24  # statements that are read for what the speaker said of themselves
 _ENOUGH = 0.75  # of a question's terms; an answer with fewer may be worse than one in an older message
 
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
@@ -38,6 +39,7 @@ _AGENT_WORDS = lexicon(
     "you your yourself du dich dir dein deine deinen tu toi te vous votre vos tú usted ti ta ton eres"
 )
 _SPEAKER_WORDS = lexicon("i me my mine we us our ich mich mir mein meine wir uns je moi mon ma mes yo mí mi")
+_OWN_NAME = Question((tokenizer.SELF_NAME,))
 _COPULAS = (" is ", " ist ", " est ", " es ", " heißt ", " s'appelle ", " se llama ")
 _REPEATS = 0.7  # the part of its share that a message keeps that has no word but the question's
 _OPENING = re.compile(r"(?:(?:actually|now|no|sorry|correction|remember|note|and|but|that|also|aber)\b[,:]? *)+")
@@ -144,7 +146,7 @@ class RecallEngine:
             if asked.settled:
                 return asked.alone
             if not asked.query.terms:
-                return (yield from _latest(turn, asked.query)) if asked.about_speaker else asked.alone
+                return (yield from _about_speaker(turn)) if asked.about_speaker else asked.alone
             hits = yield from _sure(turn, asked.query)
             found = _found(turn, asked.query, hits)
             ranked = _ranked(found + asked.by_profile)
@@ -330,14 +332,19 @@ def _subject(quote: str) -> str:
     return text
 
 
-def _latest(turn: Turn, query: Question) -> Steps[Reply]:
-    """Answer "What do you know about me?" with the speaker's last statements."""
-    found: list[_Candidate] = []
-    yield from turn.window.indexing()
-    for utterance in turn.window.statements():
-        candidate = _of_utterance(turn, 1.0, utterance)
-        if candidate.lead == "You said" and utterance.content != turn.message:
-            found.append(candidate)
-        if len(found) == _MAX_LATEST:
-            break
-    return (yield from _quoting("", found, query)) if found else Reply(dialogue_acts.UNKNOWN)
+def _about_speaker(turn: Turn) -> Steps[Reply | LookUp]:
+    """Answer "Who am I?" with what the speaker stated: the name, then what is about them, then the newest."""
+    window = turn.window
+    yield from window.indexing()
+    naming = window.sure(_OWN_NAME, _MAX_HITS) if turn.older is None else turn.older
+    if not naming and turn.archive is not None:
+        return LookUp(_OWN_NAME, naming)
+    names = {hit.utterance.seq: hit.utterance for hit in naming}
+    found: list[tuple[int, int, _Candidate]] = []  # by rank and seq
+    for seq, stated in (names | {one.seq: one for one in islice(window.statements(), _MAX_LATEST)}).items():
+        candidate = _of_utterance(turn, 1.0, stated)
+        if candidate.lead == "You said" and stated.content != turn.message:
+            words = yield from tokenizer.splitting(stated.content)
+            found.append((2 if seq in names else 0 if _SPEAKER_WORDS.isdisjoint(words) else 1, seq, candidate))
+    found.sort(reverse=True)
+    return (yield from _quoting("", [one[-1] for one in found], _OWN_NAME)) if found else Reply(dialogue_acts.UNKNOWN)

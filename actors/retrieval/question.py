@@ -47,16 +47,16 @@ _LIGHT_WORDS = tokenizer.forms(
 
         lang lange viel viele oft weit gross hoch schnell früh spät gut besten normalerweise genau muss musst
         müssen müsst soll sollen sollte darf dürfen kann können möglich nötig brauche brauchst braucht brauchen
-        benötigt benötigen macht machen machst nimmt nehmen gibt geben geht gehen kommt kommen art weise leute
+        benötigt benötigen macht machen machst nimmt nehmen habt gibt geben geht gehen kommt kommen art weise leute
         jemand erkläre bedeutet
 
         long longue longtemps souvent loin grand grande haut vite tôt tard bien normalement exactement faut doit
-        dois doivent peut peux peuvent possible besoin nécessaire permis faire fait prendre prend mettre aller
-        va sorte genre manière chose gens quelqu explique signifie combien
+        dois doivent peut peux peuvent puis pouvez possible besoin nécessaire permis faire fait prendre prend mettre
+        aller va sorte genre manière chose gens quelqu explique signifie combien
 
         largo mucho mucha muchos muchas lejos grande alto rápido temprano tarde bien normalmente exactamente
         debe debo deben puede puedo pueden posible necesita necesito necesitan necesario permitido hacer
-        hace tomar poner ir va tipo manera cosa gente alguien explica significa cuánta cuántos cuántas
+        hace poner ir va tipo manera cosa gente alguien explica significa cuánta cuántos cuántas
         """
     )
 )

@@ -7,6 +7,7 @@ Snowball's (https://snowballstem.org): Porter, M. (1980): An algorithm for suffi
 
 # ruff: noqa: RUF001 (other scripts' characters are the point)
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Final
@@ -107,16 +108,22 @@ LANGUAGES: Final = tuple(_FUNCTION_WORDS)
 """The languages that a text's words tell; of equal evidence the first one counts."""
 
 
+_NAMES = frozenset(("ben", "dan", "ella", "kim", "mia"))
+"""Function words of a language that are names in others, and so tell no language: "Mia plays chess." is English."""
+
+
 def _languages_by_word() -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     for language, words in _FUNCTION_WORDS.items():
         for word in words.split():
-            found[word] = (*found.get(word, ()), language)
+            if word not in _NAMES:
+                found[word] = (*found.get(word, ()), language)
     return found
 
 
 _LANGUAGES_OF = _languages_by_word()
 _DEFAULT_ONLY = (DEFAULT,)
+_LOOKS_SPANISH = re.compile("[áíñóú]|[ao]s?$")
 
 
 _FUNCTION_WORDS_OF = {language: frozenset(words.split()) for language, words in _FUNCTION_WORDS.items()}
@@ -136,7 +143,12 @@ def language_of(words: list[str]) -> str:
     most = max(counts.values())
     if counts[DEFAULT] == most:
         return DEFAULT
-    return next(language for language in LANGUAGES if counts[language] == most)
+    found = next(language for language in LANGUAGES if counts[language] == most)
+    if found == "french" and counts["spanish"] == most:  # "en", "la", "me" are both: "Vivo en Sevilla."
+        others = [word for word in words[:_LOOKED_AT] if word.isalpha() and word not in _LANGUAGES_OF]
+        if 2 * len([word for word in others if _LOOKS_SPANISH.search(word)]) > len(others):
+            return "spanish"
+    return found
 
 
 def stem(word: str, plain: str, language: str) -> str:

@@ -17,7 +17,7 @@ from sys import intern
 from actors.slices import Steps
 from actors.text.languages import LANGUAGES, STEMMER_VERSION, is_function_word, language_of, stem
 
-VERSION = f"{STEMMER_VERSION}/1"
+VERSION = f"{STEMMER_VERSION}/2"
 """Names the rules of terms and the stemmer; recorded with each stored index, which is made anew for another one."""
 
 MAX_WORD = 64
@@ -60,12 +60,12 @@ _STOP_WORDS = lexicon(
     sich sie sind über um und uns unser unsere unter vom von vor wann warum was weisst wem wen wenn wer
     werden wessen wie wieso wir wird wo woher wohin zu zum zur
 
-    as au aussi aux avec avez ce ces cet cette comment d dans de des dis du elle elles en es est et eu
+    as au aussi aux avec avez ce ces cet cette d dans de des dis du elle elles en es est et eu
     ils j je l la le les leur leurs lui ma mais mes moi mon même n ne nos notre nous où on ont ou oui
-    par pas pour pourquoi qu quand que quel quelle quelles quels qui quoi sa sais se ses si suis sur ta
-    te tes toi ton tu un une vos votre vous y être
+    par pas pourquoi qu quand que quel quelle quelles quels qui quoi sa sais se ses si suis sur ta
+    te tes toi tu un une vos votre vous y être
 
-    al algo como con cuál cuáles cuándo cuánto de del dime dónde donde el él ella ellas ellos en era
+    al algo como con cuál cuáles cuándo cuánto de del dime dónde donde el él ellas ellos en
     eres es esa ese eso esta está este esto estoy fue ha hay la las le lo los me mi mis mí muy más no
     nos o para pero por porque qué quién quiénes sabes se ser si sí soy su sus también te tengo ti tiene
     tienes tu tus tú un una uno unos y ya yo

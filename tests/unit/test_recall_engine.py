@@ -250,18 +250,47 @@ def test_the_agent_it_is_addressed_to_is_not_searched_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "greeting", ["Hello", "hi scout!", "Guten Morgen", "Bonjour", "¡Hola!", "Good evening, Scout."]
+    "greeting",
+    [
+        *(
+            "Hello",
+            "hi scout!",
+            "Guten Morgen",
+            "Bonjour",
+            "¡Hola!",
+            "Good evening, Scout.",
+            "How are you?",
+            "Wie geht's?",
+        ),
+        *("Ça va ?", "Hola, ¿qué tal?", "Buongiorno!", "Привет", "你好"),
+    ],
 )
 def test_a_greeting_is_returned(greeting: str) -> None:
     assert Conversation().say(greeting) == Reply(f"Hello! I am scout. {dialogue_acts.INVITATION}")
 
 
-@pytest.mark.parametrize("thanks", ["Thanks!", "thank you so much", "Vielen Dank", "Merci beaucoup", "gracias"])
+@pytest.mark.parametrize(
+    "thanks",
+    [
+        *(
+            "Thanks!",
+            "thank you so much",
+            "Thank you so much for your help!",
+            "Vielen Dank",
+            "Merci beaucoup",
+            "gracias",
+        ),
+        *("Grazie mille", "Obrigado!", "Спасибо"),
+    ],
+)
 def test_thanks_are_accepted(thanks: str) -> None:
     assert Conversation().say(thanks) == Reply(dialogue_acts.WELCOME)
 
 
-@pytest.mark.parametrize("farewell", ["bye", "Goodbye, Scout!", "Tschüss", "Adiós"])
+@pytest.mark.parametrize(
+    "farewell",
+    ["bye", "Goodbye, Scout!", "Tschüss", "Adiós", "Au revoir", "Auf Wiedersehen", "Hasta luego", "See you tomorrow!"],
+)
 def test_a_farewell_is_returned(farewell: str) -> None:
     assert Conversation().say(farewell) == Reply(dialogue_acts.GOODBYE)
 
@@ -269,6 +298,8 @@ def test_a_farewell_is_returned(farewell: str) -> None:
 def test_a_statement_that_begins_like_a_greeting_is_none() -> None:
     assert Conversation().say("Good dogs get treats.") == Reply(dialogue_acts.NOTED)
     assert Conversation().say("Hello Kitty is my favourite.") == Reply(dialogue_acts.NOTED)
+    assert Conversation().say("Thanks for the help with Anna's boat.") == Reply(dialogue_acts.NOTED)
+    assert Conversation().say("See you at the station at nine") == Reply(dialogue_acts.NOTED)
 
 
 @pytest.mark.parametrize("message", ["ok", "👍", "...", "yes"])
@@ -341,6 +372,39 @@ def test_the_name_of_a_speaker_does_not_choose_the_sentence_to_quote(turn: str, 
     assert quotes(Conversation(memories=memories).say(question)) == [quote]
 
 
+@pytest.mark.parametrize(
+    ("told", "question", "quote"),
+    [
+        (
+            "Yesterday I met Peter at the station. He is moving to Graz in June, for a job. It rained.",
+            "When is Peter moving?",
+            "Yesterday I met Peter at the station. He is moving to Graz in June, for a job.",
+        ),
+        (
+            "Nous sommes ouverts du lundi au samedi. Nous sommes fermés le dimanche.",
+            "Êtes-vous ouverts le dimanche ?",
+            "Nous sommes ouverts du lundi au samedi. Nous sommes fermés le dimanche.",
+        ),
+        ("My boat lies in Graz. It is blue. Peter steers it.", "Where is my boat?", "My boat lies in Graz."),
+    ],
+)
+def test_a_sentence_is_quoted_with_the_one_beside_it_that_has_what_it_lacks_of_the_question(
+    told: str, question: str, quote: str
+) -> None:
+    assert quotes(after(told).say(question)) == [quote]
+
+
+def test_a_long_sentence_beside_the_one_that_is_quoted_stays_away() -> None:
+    told = f"Peter called. He is moving to Graz {'very ' * 50}soon. Bye."
+    assert quotes(after(told).say("Where is Peter moving?")) == ["Peter called."]
+
+
+def test_a_turn_that_the_turns_beside_it_found_is_quoted_from_its_beginning() -> None:
+    turn = "Ben: Yes! It's in Leith, above a fishmonger."
+    memories = (Memory("chat", "talk/2", turn, 1.0, share=0.6, answers=True),)
+    assert quotes(Conversation(memories=memories).say("Where is Ben's flat?")) == [turn]
+
+
 def test_a_memory_that_asks_the_same_is_quoted_after_one_that_answers() -> None:
     memories = (
         Memory("chat", "monday/3", "Ros: And has Dad been ill at all?", 3.0, share=0.8, answers=True),
@@ -385,6 +449,47 @@ def test_what_the_user_told_last_answers_what_is_known_about_them() -> None:
         "My dog is called Rex.",
     ]
     assert Conversation().say("What do you know about me?") == Reply(dialogue_acts.UNKNOWN)
+
+
+def test_what_is_known_of_the_user_begins_with_the_name_and_what_is_about_them() -> None:
+    others = [f"Train {number} is late." for number in range(30)]
+    conversation = after("My name is Rosalind.", *others, "I live in Bristol.", "It rains.", "The car is red.")
+    assert quotes(conversation.say("Who am I?")) == ["My name is Rosalind.", "I live in Bristol.", "The car is red."]
+
+
+def test_who_the_user_is_is_looked_up_among_older_messages() -> None:
+    class Older:
+        async def answers(self, question: Question, limit: int) -> list[FoundUtterance]:
+            raise NotImplementedError
+
+        async def best(self, question: Question, before: int, limit: int) -> list[FoundUtterance]:
+            raise NotImplementedError
+
+    turn = Turn(BLANK, "scout", (), Window([user("It rains.", 9)]), "Who am I?", archive=Older())
+    wanted = whole(RecallEngine().replying(turn))
+    assert isinstance(wanted, LookUp)
+    name = FoundUtterance(user("My name is Rosalind.", 1), 1.0, 1.0, True, tuple(wanted.question.terms))
+    reply = RecallEngine().reply(turn._replace(archive=None, older=[name]))
+    assert quotes(reply) == ["My name is Rosalind.", "It rains."]
+
+
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        ("I have two kids, Tom (7) and Bella (4).", "How old is Tom?"),
+        ("Nous acceptons PayPal et le virement.", "Puis-je payer par PayPal ?"),
+        ("Sonntags haben wir geschlossen.", "Habt ihr sonntags offen?"),
+        ("Mia turned six.", "How old is Mia?"),
+        ("Ella prefers trains.", "What does Ella like?"),
+        ("Ben moved house.", "What do you know about Ben?"),
+        ("Vivo en Sevilla.", "¿Dónde vivo?"),
+        ("Nací en Cuba.", "¿Dónde nací?"),
+    ],
+)
+def test_neither_words_that_ask_nor_names_that_are_words_elsewhere_hide_what_is_asked_for(
+    told: str, question: str
+) -> None:
+    assert quotes(after(told).say(question)) == [told]
 
 
 def test_the_matching_sentence_of_a_long_message_is_quoted() -> None:
@@ -586,7 +691,6 @@ def test_a_question_that_a_message_only_repeats_is_looked_up() -> None:
     "message",
     [
         "My locker code is 4711.",
-        "What do you know about me?",
         "Who are you?",
         "Hello!",
         "When does the archive open?",

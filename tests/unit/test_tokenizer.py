@@ -51,6 +51,9 @@ def test_texts_that_say_nothing_have_no_terms_of_their_own(text: str) -> None:
 def test_words_that_matter_in_another_language_are_no_stop_words() -> None:
     assert terms_of("the son's car, a hat, the bin and the war") == ["son", "car", "hat", "bin", "war"]
     assert terms_of("Er hat ein Auto, und es war teuer") == ["auto", "teu"]
+    assert terms_of("Ella and Ben pour a ton of gravel") == ["ella", "ben", "pour", "ton", "gravel"]
+    assert terms_of("Ella y la vecina de su era") == ["vecin"]
+    assert "ben" not in terms_of("Ben evdeyim ve çok yorgunum")
 
 
 def test_singular_words_that_end_in_s_keep_it() -> None:
