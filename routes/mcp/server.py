@@ -17,7 +17,7 @@ from actors.calls.call import Call
 from actors.errors import InvalidField, MalformedBody, NoCredential, NotPermitted, ServiceError, WrongMethod
 from routes.bus.bus import CommandBus
 from routes.bus.request import BusRequest
-from routes.http.answers import JsonAnswer, credential_of, error_answer, quota_headers, request_id_of
+from routes.http.answers import JsonAnswer, credential_of, error_answer, identify, quota_headers
 from routes.http.bodies import LONG_BODY_BYTES, next_turn, received_body, require_json, require_size, whole_header
 from routes.http.event_stream import EVENT_STREAM
 from routes.http.exchange import Exchange
@@ -84,6 +84,7 @@ class McpServer:
         response = await self._answered(request, body, asked)
         if response is None:
             return asked.code, None
+        identify(request, response)
         await count_stored(asked.call)
         failed = response.status >= 400
         if asked.answer is not None and asked.answer.rest and not failed:
@@ -105,7 +106,7 @@ class McpServer:
         if session is None or request.method == "HEAD":  # without a session there is no stream
             raise WrongMethod("Only a session, named by Mcp-Session-Id, has a stream (GET) and an end (DELETE).")
         if request.method == "GET" and not any(kind in header.get("accept", "*/*") for kind in (EVENT_STREAM, "*/*")):
-            return MalformedBody.internal_code, HTTPResponse(status=406)
+            return MalformedBody.internal_code, HTTPResponse(status=406, headers={"X-Request-Id": call.request_id})
         await authenticate(call, credential_of(header.get))
         if request.method == "GET":
             call.service = STREAM
@@ -194,7 +195,6 @@ class McpServer:
             return answer.response()  # MCP requires that HTTP refuses a wrong credential
         for name, value in (answer.headers if answer is not None else quota_headers(asked.call)).items():
             response.headers[name] = value
-        response.headers["X-Request-Id"] = request_id_of(request)
         if credential is not None and _begins_session(cast(dict[str, Any], message), response):
             response.headers["Mcp-Session-Id"] = self.sessions.new_id()
         return response

@@ -266,8 +266,8 @@ async def test_beyond_the_quota_a_message_that_calls_no_tool_is_refused_by_http(
     ],
 )
 async def test_what_is_no_message_is_a_json_rpc_error(sanic_client: Client, body: bytes, code: int):
-    answer = await sent(sanic_client, body)
-    assert answer.http == 400
+    answer = await sent(sanic_client, body, {"X-Request-Id": "id-of-the-client"})
+    assert (answer.http, answer.headers["X-Request-Id"]) == (400, "id-of-the-client")
     assert answer.body["jsonrpc"] == "2.0"
     assert answer.body["error"]["code"] == code
     assert len(answer.body["error"]["message"]) < 200
