@@ -13,6 +13,10 @@ from routes.http.event_stream import EVENT_STREAM, STILL_HERE, STREAM_HEADERS, S
 T = TypeVar("T")
 
 
+class HeadSent(Exception):
+    """The head of a stream was sent, which is the whole answer to HEAD."""
+
+
 class AnswerStream:
     """The streamed answer of one request.
 
@@ -56,7 +60,11 @@ class AnswerStream:
         raise NotImplementedError
 
     async def carry(self, running: Coroutine[Any, Any, T], work: BackgroundTasks) -> T:
-        """Run a coroutine, sending its pieces as they come; return its result. A disconnect may cancel it."""
+        """Run a coroutine, sending its pieces as they come; return its result. A disconnect may cancel it.
+
+        Raises:
+            HeadSent: the request is HEAD, and the answer has begun; the coroutine is cancelled.
+        """
         raise NotImplementedError
 
     async def end(self, last: bytes = b"") -> None:
@@ -103,14 +111,16 @@ class ConnectionStream(AnswerStream):
 
     async def carry(self, running: Coroutine[Any, Any, T], work: BackgroundTasks) -> T:
         """Run a coroutine in a task of its own, which may go on when the client disconnects."""
-        self._listens = True
+        self._listens, is_head = True, self._request.method == "HEAD"
         task = work.begin(running)
         task.add_done_callback(lambda _: self._pieces.put_nowait(None))
         try:
             while (piece := await self._pieces.get()) is not None:
                 await self._write(piece)
                 self._pieces.task_done()
-        except BaseException:  # the client has gone
+                if is_head:
+                    raise HeadSent
+        except BaseException:  # the client has gone, or takes no more
             work.abandon(task)
             if not self.goes_on:
                 task.cancel()

@@ -19,7 +19,7 @@ from actors.calls.request import Body, checked, refusal_of
 from actors.errors import MessageKept, Overloaded, ServiceError
 from actors.idempotency.once import Done, fingerprint_of, require_key
 from actors.idempotency.records import Rendered
-from routes.doors.answer_stream import AnswerStream, ConnectionStream
+from routes.doors.answer_stream import AnswerStream, ConnectionStream, HeadSent
 from routes.doors.door import Door, door_of
 from routes.gateway.live import Live
 from routes.gateway.paths import Verbs, by_sanic_path, chosen, takes
@@ -250,6 +250,8 @@ async def _streamed(
     """Serve a request that has a stream, and end that if it was begun."""
     try:
         code, answer = await serving
+    except HeadSent:
+        code, answer = 0, None
     except Exception as raised:
         if not stream.begun:
             raise

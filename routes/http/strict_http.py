@@ -115,9 +115,14 @@ class StrictHttp(_Http):
         answer = self.response
         self.keep_alive = False
         answer.headers["connection"] = "close"
-        await self._send(format_http1_response(answer.status, answer.processed_headers) + data)
-        self.response_func = self._send_as_it_is
+        head = format_http1_response(answer.status, answer.processed_headers)
+        await self._send(head if self.head_only else head + data)
+        self.response_func = self.head_response_ignored if self.head_only else self._send_as_it_is
         self.stage = Stage.RESPONSE
+
+    async def head_response_ignored(self, data: bytes, end_stream: bool) -> None:
+        """Send nothing of a streamed body in answer to HEAD; Sanic's own, which is awaited, is no coroutine."""
+        _Http.head_response_ignored(self, data, end_stream)
 
     async def _send_as_it_is(self, data: bytes, end_stream: bool) -> None:
         if data:

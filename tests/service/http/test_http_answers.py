@@ -79,6 +79,36 @@ async def test_a_connection_goes_on_after_head(user: Client):
             assert int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0]) > 10_000
 
 
+STREAMS = ("/api/webhooks/stream", "/console/watch", "/debug/stream")
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+@pytest.mark.parametrize("path", STREAMS)
+async def test_head_of_an_endless_stream_is_its_head_alone(user: Client, path: str, version: str):
+    headers = SECRET if path == "/debug/stream" else user.headers()
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    request = f"HEAD {path} HTTP/{version}\r\nHost: gateway\r\n{lines}".encode()
+    async with asyncio.timeout(10), connected(user.base) as (reader, writer):
+        if version == "1.1":
+            writer.write(request + b"\r\n")
+            assert b"content-type: text/event-stream" in (await reader.readuntil(b"\r\n\r\n")).lower()
+        writer.write(request + b"Connection: close\r\n\r\n")  # the connection goes on
+        head, _, rest = (await reader.read()).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert b"content-type: text/event-stream" in head.lower()
+    assert rest == b""
+
+
+async def test_head_of_a_stream_is_no_fault(user: Client, unique: str):
+    await user.agent(f"{unique}-agent")
+    run = (await user.command("AP_Chat", content="Hello")).ok().headers["X-Run-Id"]
+    for path in ("/console/watch", f"/api/runs/{run}/events"):
+        await whole(user, asked("HEAD", path, *sent_by(user)))
+    async with user.http.get(f"{user.base}/metrics") as response:
+        lines = (await response.text()).splitlines()
+    assert not [line for line in lines if line.startswith("parley_requests_total") and 'code="5000"' in line]
+
+
 async def test_head_of_what_only_takes_post_is_405_and_allow_names_head_beside_get(user: Client):
     status, headers, body = await whole(user, asked("HEAD", BUS))
     assert (status, headers["allow"], body) == ("HTTP/1.1 405 Method Not Allowed", "POST", b"")
