@@ -53,7 +53,9 @@ async def create(call: Call) -> Answer:
             "choose another."
         )
     if name_key(name) in core.operators and not call.by_secret:
-        raise NotPermitted("This name is an operator's; register it with the gateway's X-Internal-Secret.")
+        raise NotPermitted(
+            "This name is an operator's; register it with X-Internal-Secret, the gateway's INTERNAL_SECRET."
+        )
     require_name_allowed(name, core.options.default_plan)
     place = place_of(call.address)
     core.registrations.take(place, "Too many registrations from this address in the last hour; try again later.")

@@ -39,7 +39,8 @@ class AsyncParley:
         timeout: seconds that the gateway may be silent; a chat may take 310.
         tries: how often a call is tried, if it may be.
         max_wait: the longest Retry-After in seconds for which a call waits; beyond it the refusal is raised.
-        internal_secret: the gateway's INTERNAL_SECRET; `admin` sends it in place of the key.
+        internal_secret: the gateway's INTERNAL_SECRET; `admin` sends it in place of the key, and
+            `users.create` with the name of an operator.
         http: an httpx2 client to use, for proxies or certificates of one's own. It is closed with this client.
 
     Raises:
@@ -235,6 +236,8 @@ class AsyncParley:
 
     def _command(self, service: str, body: dict[str, Any], key: str | None, more: dict[str, str] | None = None) -> Call:
         headers = ({} if service in PUBLIC else self._credential()) | (more or {})
+        if service == "US_Create" and self._internal_secret is not None:  # the name may be an operator's
+            headers["X-Internal-Secret"] = self._internal_secret
         if "Authorization" in headers and service not in READING:
             headers["Idempotency-Key"] = key or uuid.uuid4().hex
         repeatable = service in READING or ("Idempotency-Key" in headers and service not in ONCE)

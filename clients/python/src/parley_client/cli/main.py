@@ -67,7 +67,8 @@ def options(
     internal_secret: Annotated[
         str | None,
         typer.Option(
-            envvar="PARLEY_INTERNAL_SECRET", help="The gateway's INTERNAL_SECRET, for admin and top without a role."
+            envvar="PARLEY_INTERNAL_SECRET",
+            help="The gateway's INTERNAL_SECRET, for admin and top without a role, and to register operators.",
         ),
     ] = None,
     version: Annotated[
