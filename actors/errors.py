@@ -28,6 +28,8 @@ class ServiceError(Exception):
     def __init__(self, note: str, *, retry_after: int | None = None) -> None:
         super().__init__(note)
         self.note = note
+        self.run: str | None = None
+        """The id of the run that ended with this error."""
         self.retry_after = self.default_retry_after if retry_after is None else retry_after
 
 
@@ -228,7 +230,9 @@ class MessageKept(EngineFailed):
 
     def told(self, go_on: str) -> EngineFailed:
         """Return the error with another sentence on how to go on."""
-        return EngineFailed(self.note_with(self.note, go_on), retry_after=self.retry_after)
+        told = EngineFailed(self.note_with(self.note, go_on), retry_after=self.retry_after)
+        told.run = self.run
+        return told
 
     @classmethod
     def note_with(cls, note: str, go_on: str) -> str:

@@ -27,7 +27,7 @@ class ChatStoring:
             marked = self._host.commit(conversations.mark_cancelled(conversation.id, said.seq))
         else:
             marked = self.message(conversation, chat, said._replace(mark="cancelled"))
-        chat.fail_once(marked, nothing_said())
+        chat.fail_once(marked, nothing_said(), conversation)
 
     def message(self, conversation: Conversation, chat: Chat, said: Utterance) -> AsyncFuture[None]:
         """Store the user's message without a reply, unless it is stored already, or nothing is to be kept."""

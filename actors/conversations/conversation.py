@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from actors.conversations.archive import CONVERSATION, Archive, Newest
-from actors.conversations.ids import conversation_id
+from actors.conversations.ids import conversation_id, run_of
 from actors.conversations.place import Beginning, ChatPlace, RunKey
 from actors.conversations.stored import PRIVATE_QUOTES, append
 from actors.engines.message import A_PRIVATE_TURN, Source, Utterance
@@ -69,8 +69,10 @@ class Chat(NamedTuple):
     begun: Callable[[RunBegun], None] | None = None
     with_tools: bool = True
 
-    def fail_once(self, saved: AsyncFuture[None], error: ServiceError) -> None:
+    def fail_once(self, saved: AsyncFuture[None], error: ServiceError, conversation: "Conversation") -> None:
         """Fail the chat once the user's message is saved, because the error says that the message is kept."""
+        if conversation.kept:
+            error.run = run_of(self.message_id)
         saved.then(lambda done: self.answer.fail(done.error or error))
 
     def beside_message(self, conversation: "Conversation", at: int) -> list[Write]:

@@ -224,9 +224,14 @@ class CommandBus:
             return 0, await _written(call, answer, headers)
         await next_turn(request.body)
         fingerprint = fingerprint_of(call.service, body)
+
+        def refusal(error: ServiceError) -> Rendered:
+            call.run = error.run
+            return _rendered(bus_error(call.request_id, call.service, error, context_now(call)))
+
         writing: Writing[Answer] = Writing(
             answer=lambda answer: Rendered(200, _body_now(call, answer)),
-            refusal=lambda error: _rendered(bus_error(call.request_id, call.service, error, context_now(call))),
+            refusal=refusal,
             redacted=lambda: Rendered(200, _body_now(call, Answer())),
         )
         done = await self._exchange.carry_out_once(call, command.run, call, key, fingerprint, writing)

@@ -199,6 +199,8 @@ def headers_of(error: ServiceError) -> dict[str, str]:
         headers["Retry-After"] = str(error.retry_after)
     if error.http_code == 401:
         headers["WWW-Authenticate"] = "Bearer"
+    if error.run is not None:
+        headers[RUN_ID] = error.run
     return headers
 
 

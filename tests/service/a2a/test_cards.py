@@ -9,6 +9,7 @@ from a2a.client import A2ACardResolver
 from a2a.client.errors import AgentCardResolutionError
 
 from tests.support.gateway import Client, running
+from tests.support.operator import on_plan
 
 
 async def test_the_official_client_reads_a_public_agent_s_card_without_a_credential(user: Client, unique: str):
@@ -47,6 +48,20 @@ async def test_a_refused_credential_is_refused_for_public_cards_too(user: Client
     wrong = await sanic_client.as_user("pls_wrong").request("GET", f"/a2a/{unique}-agent/.well-known/agent-card.json")
     assert (wrong.http, wrong.headers["WWW-Authenticate"]) == (401, "Bearer")
     assert wrong.body["error"]["status"] == "UNAUTHENTICATED"
+
+
+async def test_a_key_that_may_not_read_agents_sees_public_cards_as_anybody_does(user: Client, unique: str):
+    await on_plan(user, "builder")
+    await user.agent(f"{unique}-agent", access="public")
+    path = f"/a2a/{unique}-agent/.well-known/agent-card.json"
+    for scopes in ({"services": ["AP_Chat"]}, {"agents": []}):
+        made = await user.request("POST", "/api/api-keys", json={"name": f"{unique}-key", "scopes": scopes})
+        key = user.as_user(made.body["key"])
+        (await user.command("AP_Modify", target={"agent": f"{unique}-agent"}, vx={"access": "public"})).ok()
+        assert (await key.request("GET", path)).body == (await user.as_user().request("GET", path)).body
+        (await user.command("AP_Modify", target={"agent": f"{unique}-agent"}, vx={"access": "agent"})).ok()
+        hidden = await key.request("GET", path)
+        assert (hidden.http, hidden.body["error"]["details"][0]["metadata"]) == (403, {"internalCode": "2003"})
 
 
 async def test_a_card_that_the_client_has_is_not_sent_again(user: Client, sanic_client: Client, unique: str):

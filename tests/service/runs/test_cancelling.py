@@ -68,7 +68,7 @@ async def test_a_run_in_which_nothing_was_said_is_refused_and_its_message_marked
         run = (await cancelled(scripted_user, run_id)).body
         (last,) = [event async for event in events]
     refused = (await chat).refused(3002, 409)
-    assert refused.http == 400
+    assert (refused.http, refused.headers["X-Run-Id"]) == (400, run_id)
     assert (run["state"], run["reply"], run["error"]) == ("cancelled", None, refused.body["status"])
     assert (last.name, last.data, last.id) == ("error", refused.body["status"], "0.end")
     assert await history(scripted_user) == [("user", f"wait:{gate} say:two", "cancelled")]
@@ -87,6 +87,7 @@ async def test_a_refusal_of_a_cancelled_run_is_kept_for_its_key(scripted_user: C
     message = (await scripted_user.command("AP_History")).ok().content[0]
     await cancelled(scripted_user, message["id"].replace("msg_", "run_"))
     first = (await chat).refused(3002, 409)
+    assert first.headers["X-Run-Id"] == message["id"].replace("msg_", "run_")
     assert (await send()).refused(3002, 409).body == first.body
     assert len(await history(scripted_user)) == 1
 

@@ -48,6 +48,37 @@ async def test_a_repeat_with_an_idempotency_key_names_the_same_run(user: Client,
         assert response.headers["X-Run-Id"] == first.headers["X-Run-Id"]
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (BUS, {"service": "AP_Chat", "content": "fail"}),
+        (f"{BUS}/agent/chat", {"content": "fail"}),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "fail"}]}),
+        ("/v1/responses", {"input": "fail"}),
+    ],
+)
+async def test_the_answer_to_a_failed_chat_names_its_run(scripted_user: Client, name: str, path: str, body: Any):
+    await scripted_user.agent(name)
+    keyed = {"Idempotency-Key": "once"}
+    for accept, headers in (("application/json", {}), ("text/event-stream", {}), ("application/json", keyed)):
+        sent = body | ({"model": name} if path.startswith("/v1") else {})
+        answer = await scripted_user.request("POST", path, json=sent, headers={"Accept": accept} | headers)
+        assert answer.http in (500, 502)
+        run = await run_of(scripted_user, answer.headers["X-Run-Id"])
+        assert (run["state"], run["error"]["internal_code"]) == ("failed", 5001)
+
+
+async def test_a_refusal_without_a_run_names_none(scripted_user: Client, name: str):
+    await scripted_user.agent(name, online=False)
+    offline = (await scripted_user.command("AP_Chat", content="fail")).refused(3002, 409)
+    (await scripted_user.command("AP_LogOn")).ok()
+    once = {"model": f"{name}:once", "messages": [{"role": "user", "content": "fail"}]}
+    unkept = await scripted_user.request("POST", "/v1/chat/completions", json=once)
+    assert unkept.http == 502
+    for answer in (offline, unkept):
+        assert "X-Run-Id" not in answer.headers
+
+
 async def test_a_run_at_work_is_working(scripted_user: Client, name: str, gate: Gate):
     await scripted_user.agent(name)
     async with chatting(scripted_user, f"say:one wait:{gate}") as chat:
