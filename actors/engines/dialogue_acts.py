@@ -23,6 +23,7 @@ MAX_PASSAGES = 512
 """The number of passages of a text that are read; 32,000 characters of prose have fewer."""
 
 _MAX_REMEMBERED = tokenizer.SLICE_CHARS  # the longest message whose analysis is cached, in characters
+_WRAPPED = 50  # characters; a longer line may be broken within a sentence
 _MAX_STOPS = 4 * MAX_PASSAGES  # full stops and similar marks that are read, whether or not they end a sentence
 _MAX_MENTIONS = 8
 _MAX_COURTESY = 8  # words
@@ -160,6 +161,8 @@ def _ends_sentence(stop: re.Match[str]) -> bool:
     if not _UNSPACED_STOP.search(marks):  # 3.5, example.org
         return False
     text, start = stop.string, stop.start()
+    if marks.strip() == "" and text[stop.end() : stop.end() + 1].islower() and marks.count("\n") == 1:
+        return start - text.rfind("\n", 0, start) <= _WRAPPED  # else the line goes on in the next
     return marks.rstrip(" ") != "." or not _ABBREVIATION.search(text, max(0, start - 8), start)
 
 

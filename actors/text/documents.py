@@ -13,11 +13,14 @@ PART_CHARS = 2_000
 _BREAKS = ("\n\n", "\n", ". ", " ", ",")
 """The separators at which a text is cut, best first; without any, it is cut within a word."""
 
+_BEFORE_CELL = "\n|"
+
 _block = re.compile(
     r"/?(address|article|aside|blockquote|body|br|caption|dd|details|div|dl|dt|fieldset|figcaption|figure|footer|form|h[1-6]"
-    r"|header|hr|html|li|main|nav|ol|option|p|pre|section|summary|table|tbody|td|tfoot|th|thead|title|tr|ul)\b",
+    r"|header|hr|html|li|main|nav|ol|option|p|pre|section|summary|table|tbody|tfoot|thead|title|tr|ul)\b",
     re.IGNORECASE,
 )
+_cell = re.compile(r"t[dh]\b", re.IGNORECASE)
 _untold = re.compile(r"(script|style|template|noscript|svg|math|iframe|object)\b", re.IGNORECASE)
 _tag_part = re.compile(r"[>\"']")
 _space = re.compile(r"[ \t\r\n\f\v\u00a0]+")
@@ -58,19 +61,26 @@ def _cut(text: str, start: int) -> int:
 
 
 def html_text(source: str) -> str:
-    """Remove the tags from HTML: blocks become lines, scripts and styles are left out, references are resolved."""
+    """Remove tags, scripts and styles from HTML: blocks and rows of tables become lines, references are resolved."""
     pieces: list[str] = []
+    begun = cell = False  # whether the line has text, and whether a further cell begins
     for piece in _html_pieces(source):
         if piece == "\n":
             pieces.append("\n\n")
+            begun = cell = False
+        elif piece == _BEFORE_CELL:
+            cell = begun
         else:
-            resolved = html.unescape(_huge_reference.sub("\ufffd", piece))
-            pieces.append(_space.sub(" ", resolved))
+            resolved = _space.sub(" ", html.unescape(_huge_reference.sub("\ufffd", piece)))
+            if resolved.strip():
+                pieces.append(" | " if cell else "")
+                begun, cell = True, False
+            pieces.append(resolved)
     return _lines.sub("\n\n", _spaces.sub(" ", "".join(pieces))).strip()
 
 
 def _html_pieces(source: str) -> Iterator[str]:
-    """Yield the texts between tags, and a line break for a tag that begins or ends a block."""
+    """Yield the texts between tags, a line break for a tag that begins or ends a block, and a mark before a cell."""
     position = 0
     while (open_at := source.find("<", position)) >= 0:
         yield source[position:open_at]
@@ -82,6 +92,8 @@ def _html_pieces(source: str) -> Iterator[str]:
             position = end + 1
             if end >= 0 and _block.match(source, open_at + 1):
                 yield "\n"
+            elif end >= 0 and _cell.match(source, open_at + 1):
+                yield _BEFORE_CELL
             elif end >= 0 and (untold := _untold.match(source, open_at + 1)) and source[end - 1] != "/":
                 closing = re.compile(rf"</{untold[1]}\b", re.IGNORECASE).search(source, position)
                 end = position = -1 if closing is None else closing.start()

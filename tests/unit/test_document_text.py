@@ -12,6 +12,11 @@ from actors.text.documents import PART_CHARS, html_text, split, text_of
         ("<p>One</p><p>Two</p>", "One\n\nTwo"),
         ("<h1>Head</h1>Text", "Head\n\nText"),
         ("<ul><li>a<li>b</ul>", "a\n\nb"),
+        (
+            "<table><tr><th>Day</th><th>Captain</th></tr>\n <tr>\n <td>Monday\n <td> <b>Isla</b></td></tr></table>",
+            "Day | Captain\n\nMonday | Isla",
+        ),
+        ("<tr><td></td><td>Isla</td><td><p>Iona</p></td></tr>", "Isla\n\nIona"),
         ("one<br>two<BR/>three", "one\n\ntwo\n\nthree"),
         ("a <b>bold</b> word", "a bold word"),
         ("a &amp; b &lt;c&gt; &#228; &nope;", "a & b <c> ä &nope;"),

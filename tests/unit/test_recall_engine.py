@@ -479,6 +479,7 @@ def test_who_the_user_is_is_looked_up_among_older_messages() -> None:
         ("I have two kids, Tom (7) and Bella (4).", "How old is Tom?"),
         ("Nous acceptons PayPal et le virement.", "Puis-je payer par PayPal ?"),
         ("Sonntags haben wir geschlossen.", "Habt ihr sonntags offen?"),
+        ("We build an app called Nimbus.", "List everything about Nimbus."),
         ("Mia turned six.", "How old is Mia?"),
         ("Ella prefers trains.", "What does Ella like?"),
         ("Ben moved house.", "What do you know about Ben?"),
@@ -510,6 +511,14 @@ def test_a_date_or_an_abbreviation_ends_no_sentence() -> None:
         "Dr. Wu comes on 3. Mai at 4.30. She stays.",
         "See example.org!",
     ]
+
+
+def test_a_long_line_that_goes_on_in_the_next_ends_no_sentence() -> None:
+    wrapped = "The breaker of an endpoint opens after ten failures in a row,\n  and lets one probe through."
+    assert dialogue_acts.passages(f"{wrapped}\nLater.") == [wrapped, "Later."]
+    listed = "We need milk and honey from the market in the old town\n- bread\nEggs\nand a cake"
+    assert len(dialogue_acts.passages(listed)) == 4
+    assert len(dialogue_acts.passages(wrapped.replace("\n", "\n\n"))) == 2
 
 
 @pytest.mark.parametrize(
