@@ -89,6 +89,5 @@ ROUTES = (
         entrance="guest",
         counts=False,
         door=HTTP_JSON,
-        service="AP_Read",
     ),
 )

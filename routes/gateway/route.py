@@ -167,8 +167,13 @@ class Route:
     keys_runs: bool = False
 
     @property
-    def counts_as(self) -> str:
-        """The service that the scopes of an API key must allow; that of a door is AP_Chat unless it says another."""
+    def counts_as(self) -> str | None:
+        """The service that the scopes of an API key must allow; that of a door is AP_Chat unless it says another.
+
+        None on a route for guests, which checks it itself for what guests don't see.
+        """
+        if self.entrance == "guest":
+            return None
         return self.service or (GATEWAY_ROUTE if self.door is None else "AP_Chat")
 
     @property

@@ -123,9 +123,7 @@ class GatewayRoutes:
         self, arrival: Arrival, route: Route, params: dict[str, str], call: Call
     ) -> tuple[int, HttpAnswer]:
         """Run the checks in the order of the contract, then the handler."""
-        # a guest needs no scope, so these routes check it themselves for what guests don't see
-        call.counts_as = None if route.entrance == "guest" else route.counts_as
-        call.mutates = route.mutates and not route.may_only_read
+        call.counts_as, call.mutates = route.counts_as, route.mutates and not route.may_only_read
         if route.entrance == "internal":
             self._internal_auth.check(arrival.header)
         elif route.entrance == "operator":
