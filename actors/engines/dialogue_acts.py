@@ -64,7 +64,8 @@ _COURTEOUS = _COURTESIES.keys() | lexicon(
 
 _FILLERS = lexicon("and so but then also ok okay please well hey hi hello und bitte et alors mais y pero")
 _QUESTION_WORDS = lexicon(
-    """what who whom whose which when where why how was wer wen wem wessen wann wo wohin woher warum wieso
+    """what who whom whose which when where why how whats whos wheres whens whys hows
+    was wer wen wem wessen wann wo wohin woher warum wieso
     weshalb wie welche welcher welches welchen qu que qui quoi quand où pourquoi comment combien
     quel quelle quels quelles qué quién quiénes cuándo cuál cuáles cuánto cuántos cuántas dónde"""
 )

@@ -58,6 +58,8 @@ _LIGHT_WORDS = tokenizer.forms(
         largo mucho mucha muchos muchas lejos grande alto rápido temprano tarde bien normalmente exactamente
         debe debo deben puede puedo pueden posible necesita necesito necesitan necesario permitido hacer
         hace poner ir va tipo manera cosa gente alguien explica significa cuánta cuántos cuántas todo
+
+        はい いつ つで です すか ます はど どこ こで はだ だれ れで はな なに なん んで てい いま
         """
     )
 )

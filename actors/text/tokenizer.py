@@ -51,6 +51,7 @@ _STOP_WORDS = lexicon(
     tell than that the their them then there these they thing things this those to told too under until
     up us ve very was wasn we were weren what when where which while who whom whose why will with won
     would wouldn yeah yes you your yours yourself summarize summarise repeat
+    whats wheres whos whens hows whys
 
     aber alle als also am auch auf aus bei bist bitte da damit dann das dass dein deine deinem deinen
     deiner dem den der des dessen dich die dies diese diesem diesen dieser dieses dir doch du durch ein
