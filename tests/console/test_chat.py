@@ -234,6 +234,16 @@ async def test_sources_are_shown_with_bank_and_quote(console: Console, user: Cli
     await no_serious_violations(page)
 
 
+async def test_an_error_beside_the_messages_leaves_its_text_the_width(console: Console, user: Client, unique: str):
+    page = await console.window(user, f"/console/chat/{unique}-unknown")
+    alert = page.get_by_role("alert")
+    await expect(alert).to_contain_text("code 3000")
+    whole, text = await alert.bounding_box(), await alert.locator(".notice-text").bounding_box()
+    assert whole
+    assert text
+    assert text["width"] > whole["width"] * 2 / 3, (text, whole)
+
+
 async def test_an_offline_agent_is_explained_and_brought_online(console: Console, user: Client, unique: str):
     agent = f"{unique}-asleep"
     await user.agent(agent, online=False)
