@@ -175,6 +175,11 @@ async def _outcome_of(call: Call, agent_id: str, saying: Saying, message_id: str
     options = saying.options
     if options is None or not (options.tools or options.max_tokens):
         return None
+    return await remembered_outcome(call, agent_id, message_id)
+
+
+async def remembered_outcome(call: Call, agent_id: str, message_id: str) -> Reply | None:
+    """Return what the store lacks of the reply to one of the caller's messages, if its agent remembers that."""
     heard = await call.ask(AGENT, agent_id, HearRun(call.user.user_id, message_id, 0))
     return heard.outcome if await _may_be_told(call, heard.positions) else None
 

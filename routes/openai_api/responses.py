@@ -4,14 +4,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from actors.agents.messages import HistoryMoved
+from actors.agents.runs_under_way import REMEMBERED_S
 from actors.calls.call import Call
 from actors.calls.conversation_targets import own_conversation
 from actors.commands.conversations import forked
 from actors.commands.runs import Run, read_run
-from actors.commands.talk import Saying, Talked, repeated, talk
+from actors.commands.talk import Saying, Talked, remembered_outcome, repeated, talk
 from actors.conversations.ids import number_of, run_of
 from actors.engines.options import estimated_usage
-from actors.errors import MessageKept, NotFound
+from actors.engines.turn import Reply
+from actors.errors import MessageKept, NotFound, ServiceError
 from persistence import deleted_responses, run_keys
 from persistence.store import FOREIGN_KEY, Unit
 from routes.gateway.route import RouteCall, RouteReply
@@ -61,7 +63,17 @@ async def retrieve_response(request: RouteCall) -> RouteReply:
     _require_no_stream(request.received.args)
     run = await _run_of(request.call, request.params["response_id"], "response_id")
     row = await own_conversation(request.call, run.conversation)
-    return RouteReply(_as_response(run, row.agent))
+    return RouteReply(_as_response(run, row.agent, await _rest_of(request.call, run)))
+
+
+async def _rest_of(call: Call, run: Run) -> Reply | None:
+    """Return what the store lacks of a reply: calls of functions, the end, the usage; None if nobody knows."""
+    if run.reply is None or call.core.clock() - run.reply.at > REMEMBERED_S * 1000:
+        return None
+    try:
+        return await remembered_outcome(call, run.agent_id, run.message.id)
+    except ServiceError:  # the agent can't be reached now
+        return None
 
 
 async def delete_response(request: RouteCall) -> RouteReply:
@@ -145,14 +157,15 @@ async def _run_of(call: Call, response_id: str, param: str) -> Run:
         raise no_such_response(response_id, param) from None
 
 
-def _as_response(run: Run, model: str) -> Json:
+def _as_response(run: Run, model: str, outcome: Reply | None) -> Json:
     """Return a run as a response; the members of its request are not stored."""
     heading = Heading(unique_part(run.message.id), model, run.message.at, run.conversation)
     if run.reply is not None:
-        reply, usage = run.reply, estimated_usage([run.message.content], run.reply.content)
+        reply, rest = run.reply, outcome or Reply(run.reply.content)
+        usage = rest.usage or estimated_usage([run.message.content], reply.content)
         cancelled = run.state == "cancelled"
         return completed_response(
-            Answered(heading, reply.content, reply.at, usage, reply.sources, cancelled=cancelled), {}
+            Answered(heading, reply.content, reply.at, usage, reply.sources, rest.calls, rest.finish, cancelled), {}
         )
     if run.state == "failed":
         note = "The agent did not answer." if run.error is None else MessageKept.note_with(run.error.note, GO_ON)

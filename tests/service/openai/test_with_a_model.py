@@ -157,6 +157,22 @@ async def test_a_call_without_a_text_is_an_answer_without_one(
     assert [item.type for item in response.output] == ["function_call"]
 
 
+@pytest.mark.parametrize("text", ["Wait.", ""])
+async def test_a_response_that_is_read_again_has_its_calls_and_its_usage(
+    openai: AsyncOpenAI, agent: str, provider: Provider, unique: str, text: str
+):
+    said_first, said_next = f"{unique} tool", f"{unique} tokens"
+    provider.on(said_first, calls(("look_up", '{"at": "Moon"}'), text=text))
+    provider.on(said_next, says("Noon, and", finish="length", usage=(321, 45)))
+    for response in (
+        await openai.responses.create(model=agent, input=said_first, tools=[FLAT]),
+        await openai.responses.create(model=agent, input=said_next, max_output_tokens=45),
+    ):
+        again = await openai.responses.retrieve(response.id)
+        assert (again.output, again.usage) == (response.output, response.usage)
+        assert (again.status, again.incomplete_details) == (response.status, response.incomplete_details)
+
+
 def try_of(number: int, keyed: bool) -> dict[str, str]:
     return {"Idempotency-Key": "one"} if keyed else {"x-stainless-retry-count": str(number)}
 
