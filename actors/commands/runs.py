@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Coroutine
 from typing import Any, Literal, NamedTuple
 
 from actors.agents.messages import AGENT, CancelRun, HearRun, RunError, RunHeard, nothing_said
+from actors.agents.silence import silence_of
 from actors.calls.call import Call
 from actors.conversations.ids import conversation_id, message_of, run_of
 from actors.conversations.place import RunKey
@@ -89,7 +90,10 @@ async def _after_its_end(call: Call, run: Run, heard: RunHeard) -> Run:
     if heard.state == "failed":
         return run._replace(state="failed", error=heard.error)
     run = await _stored(call, run.id)
-    return run if run.state != "working" else run._replace(state="failed", error=_of(_cut_off()))
+    if run.state != "working":
+        return run
+    silence = await silence_of(call.core.store, run.agent_id)  # the actor that knew the error has ended, too
+    return run._replace(state="failed", error=_of(silence or _cut_off()))
 
 
 async def follow_run(call: Call, run_id: str, after: int = 0) -> AsyncIterator[RunPiece | Run]:

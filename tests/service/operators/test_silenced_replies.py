@@ -11,6 +11,7 @@ import pytest
 from tests.gateways.gate import ENGINES, Gate
 from tests.support.gateway import Answer, Client, running
 from tests.support.operator import SECRET, SETTINGS, live_actor
+from tests.support.runs import all_events, run_of
 from tests.support.workspaces import Workspace, opened, post, said_in
 
 WAYS = ("stopped", "suspended")
@@ -73,6 +74,24 @@ async def test_private_chats_are_refused_as_those_that_come_later(tmp_path: Path
         await at.silence(way)
         for chat in (first, second, at.chat("say:Three")):
             (await chat).refused(3002, 409)
+
+
+@pytest.mark.parametrize("way", [*WAYS, "destroyed"])
+async def test_the_run_of_such_a_chat_ends_with_the_chat_s_error(tmp_path: Path, way: str):
+    async with scene(tmp_path) as at:
+        chat = at.chat(f"say:One wait:{at.gate}")
+        await at.gate.reached()
+        message = (await at.host.command("AP_History", target={"agent": at.agent})).ok().content[0]
+        run_id = message["id"].replace("msg_", "run_")
+        if way == "destroyed":
+            (await at.workspace.guest.command("AP_Destroy", target={"agent": at.agent})).ok()
+        else:
+            await at.silence(way)
+        answer = await chat
+        assert answer.code in (3002, 3000)
+        run = await run_of(at.host, run_id)
+        assert (run["state"], run["error"]) == ("failed", answer.body["status"])
+        assert [event.data for event in await all_events(at.host, run_id)] == [run["error"]]
 
 
 async def test_chats_with_an_agent_that_is_destroyed_end_as_those_that_come_later(tmp_path: Path):
