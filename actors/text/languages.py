@@ -48,7 +48,7 @@ _FUNCTION_WORDS = {
         à está você""",
     "dutch": """de het een en of maar van naar in op aan voor met uit bij over is zijn was waren heeft hebben had
         wordt worden kan niet geen ik jij je hij zij ze wij we jullie mijn jouw haar ons onze wat wie waar wanneer
-        waarom hoe welke ook nog al er dat dit deze die als dan te om""",
+        waarom hoe welke ook nog al er dat dit deze die als dan te om ben bent""",
     "swedish": """den det en ett och eller men av till i på för med från är var har hade inte ingen jag du han hon
         vi ni de min mitt din sin vår vad vem var när varför hur vilken också som att om så mycket ska kan blev""",
     "danish": """den det en et og eller men af til i på for med fra er var har havde ikke ingen jeg du han hun vi de

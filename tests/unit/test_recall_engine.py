@@ -143,10 +143,21 @@ def test_an_answer_quotes_its_sources() -> None:
 
 @pytest.mark.parametrize(
     "question",
-    ["What is my cat called?", "Who won the match?", "Where?", "???", "Et mon chat ?", "Wem?", "Why not?"],
+    [
+        "What is my cat called?",
+        "Who won the match?",
+        "Where?",
+        "???",
+        "Et mon chat ?",
+        "Wem?",
+        "Why not?",
+        "Hoe oud ben ik?",
+    ],
 )
 def test_an_unknown_thing_is_declined_plainly(question: str) -> None:
-    assert after("My dog is called Rex.").say(question) == Reply(dialogue_acts.UNKNOWN)
+    assert after("My dog is called Rex.", "Ik ben allergisch voor pinda's.").say(question) == Reply(
+        dialogue_acts.UNKNOWN
+    )
 
 
 def test_a_statement_is_acknowledged() -> None:
