@@ -142,8 +142,8 @@ def update(domain_id: str, changes: DomainChanges, at: int) -> Write:
 
 
 def delete(domain_id: str) -> Write:
-    """Remove a domain, and by cascade its memberships, zones and selections."""
-    return Write("DELETE FROM domains WHERE id = ?", (domain_id,), rows=1)
+    """Remove a domain, and by cascade its memberships, zones and selections; its founder's end may have done so."""
+    return Write("DELETE FROM domains WHERE id = ?", (domain_id,))
 
 
 def leave_all(agent_id: str) -> tuple[Write, ...]:
@@ -190,8 +190,11 @@ def insert_zone(domain_id: str, zone: ZoneRow) -> Write:
 
 
 def delete_zone(zone_id: str) -> Write:
-    """Remove a zone, and by cascade its messages and selections; the domain keeps their last number."""
-    return Write("DELETE FROM zones WHERE id = ?", (zone_id,), rows=1)
+    """Remove a zone, and by cascade its messages and selections; the domain keeps their last number.
+
+    It may be gone with its domain.
+    """
+    return Write("DELETE FROM zones WHERE id = ?", (zone_id,))
 
 
 def by_id(domain_id: str) -> Query[DomainRow]:

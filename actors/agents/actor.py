@@ -127,7 +127,7 @@ class AgentActor(DurableActor):
         return agent
 
     def _view(self, preview: AgentRow | None = None) -> AgentView:
-        """Return a view of the agent as it is, or with the row that a change is about to store."""
+        """Return a view of the agent as it is, or with a row that a change stores (for one destroyed since, stored)."""
         agent = preview or self.agent
         assert agent is not None
         record = self._record if preview is None else agent_record(agent)
@@ -144,12 +144,13 @@ class AgentActor(DurableActor):
         agent = self._owned_by(message.viewer_id)
         changes, now = message.changes, self._clock()
         given = {member: text for member, text in asdict(changes).items() if text is not None}
+        stored = replace(agent, updated_at=now, **given)
         renamed = (ReloadConcerning(self.key, is_agent=True, is_name=True),) if changes.name is not None else ()
         return self.commit_or_refuse(
             agents.update(self.key, changes, now),
             *self._outbox.emit(agent.owner_id, *deployment_event("updated", replace(agent, **given)), at=now),
-            reply=self._view,
-            preview=lambda: self._view(replace(agent, updated_at=now, **given)),
+            reply=lambda: self._view(stored if self.agent is None else None),
+            preview=lambda: self._view(stored),
             applied=lambda: self._change(now, **given),
             constraint_errors={agents.NAME_TAKEN: name_taken, ROWS: no_such_agent},
             notices=(self._outbox.woken(agent.owner_id), *renamed),
@@ -165,12 +166,12 @@ class AgentActor(DurableActor):
         agent = self._owned_by(message.viewer_id)
         if agent.online == message.online:
             return self._view()
-        now = self._clock()
+        stored = replace(agent, updated_at=self._clock(), online=message.online)
         return self.commit_or_refuse(
-            agents.set_online(self.key, message.online, now),
-            reply=self._view,
-            preview=lambda: self._view(replace(agent, updated_at=now, online=message.online)),
-            applied=lambda: self._change(now, online=message.online),
+            agents.set_online(self.key, message.online, stored.updated_at),
+            reply=lambda: self._view(stored if self.agent is None else None),
+            preview=lambda: self._view(stored),
+            applied=lambda: self._change(stored.updated_at, online=message.online),
             constraint_errors={ROWS: no_such_agent},
         )
 
@@ -190,7 +191,7 @@ class AgentActor(DurableActor):
 
         return self.commit_or_refuse(
             agents.set_stopped(self.key, self._clock() if stopped else None),
-            reply=self._view,
+            reply=lambda: self._view(replace(agent, stopped=stopped) if self.agent is None else None),
             preview=lambda: self._view(replace(agent, stopped=stopped)),
             applied=applied,
             constraint_errors={ROWS: no_such_agent},
@@ -202,7 +203,6 @@ class AgentActor(DurableActor):
         agent = self._owned_by(message.viewer_id)
         view, now = self._view(), self._clock()
         self.agent = None
-
         return self.commit(
             *domains.leave_all(self.key),
             *agents.destroy(self.key, now),

@@ -143,14 +143,16 @@ class DomainActor(DurableActor):
         changes, now = message.changes, self._clock()
         given = {member: text for member, text in asdict(changes).items() if text is not None}
 
+        stored = replace(domain, updated_at=now, **given)
+
         def applied() -> None:
             if self._domain is not None:
                 self._domain = replace(self._domain, updated_at=now, **given)
 
         return self.commit_or_refuse(
             domains.update(self.key, changes, now),
-            reply=lambda: self._domain,
-            preview=lambda: replace(domain, updated_at=now, **given),
+            reply=lambda: self._domain or stored,  # it may be on its way out since
+            preview=lambda: stored,
             applied=applied,
             constraint_errors={domains.NAME_TAKEN: name_taken, ROWS: no_such_domain},
         )
