@@ -9,7 +9,7 @@ import pytest
 
 import parley_client
 from config.version import VERSION
-from parley_client import AccessError, AsyncParley, InvalidSetting, NoConnection, Parley, ParleyError
+from parley_client import AccessError, AsyncParley, InvalidSetting, NoConnection, Parley, ParleyError, UnexpectedAnswer
 from parley_client._settings import tls
 from parley_client.errors import refused
 from tests.support.gateway import CHECKOUT, GatewayProcess
@@ -100,6 +100,27 @@ def test_a_request_that_can_t_be_sent_is_tried_once(gateway: GatewayProcess) -> 
         client.agents.create("courier", "Carries", idempotency_key=BROKEN)
     assert not error.value.may_be_done
     assert "whsec" not in "".join(traceback.format_exception(error.value))
+
+
+@pytest.mark.parametrize("data", ["{broken", "[]", "{}", '"text"', "\udcff"])
+async def test_a_stream_of_something_else_is_an_error_of_the_client(data: str) -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
+        for kind in ("delta", "message", "secret"):
+            writer.write(f"event: {kind}\nid: 1\ndata: {data}\n\n".encode(errors="surrogateescape"))
+        writer.close()
+
+    async with raw_server(answer) as port, AsyncParley(f"http://127.0.0.1:{port}", "plk_x", tries=1) as client:
+        for stream in (
+            client.agents.stream_chat("Hello", agent="scout"),
+            client.zones.stream(domain="observatory"),
+            client.webhooks.stream(),
+            client.stream_figures(),
+        ):
+            with pytest.raises(UnexpectedAnswer):
+                async for _ in stream:
+                    pass
 
 
 async def test_a_client_says_who_it_is() -> None:

@@ -1,6 +1,14 @@
 """Server-sent events (WHATWG HTML, 9.2) from the bytes of an answer."""
 
-from typing import NamedTuple
+import json
+from typing import Any, NamedTuple
+
+from parley_client.errors import UnexpectedAnswer
+
+
+class _Members(dict[str, Any]):
+    def __missing__(self, name: str) -> Any:
+        raise UnexpectedAnswer(f"an event of the stream has no {name}: is this a gateway's address?")
 
 
 class ServerSentEvent(NamedTuple):
@@ -9,6 +17,20 @@ class ServerSentEvent(NamedTuple):
     type: str
     data: str
     id: str
+
+    def members(self) -> dict[str, Any]:
+        """Return the data, a JSON object; a member that it lacks is UnexpectedAnswer, too.
+
+        Raises:
+            UnexpectedAnswer: the data is something else.
+        """
+        try:
+            value: Any = json.loads(self.data)
+        except ValueError:
+            value = None
+        if not isinstance(value, dict):
+            raise UnexpectedAnswer("an event of the stream is no JSON object: is this a gateway's address?")
+        return _Members(value)  # pyright: ignore[reportUnknownArgumentType]
 
 
 class EventReader:
@@ -24,12 +46,12 @@ class EventReader:
     def feed(self, piece: bytes) -> list[ServerSentEvent]:
         """Return the events that end in this piece."""
         *lines, self._rest = (self._rest + piece).split(b"\n")
-        return [event for line in lines if (event := self._line(line.removesuffix(b"\r").decode())) is not None]
+        return [event for line in lines if (event := self._line(line.removesuffix(b"\r"))) is not None]
 
-    def _line(self, line: str) -> ServerSentEvent | None:
+    def _line(self, line: bytes) -> ServerSentEvent | None:
         if not line:
             return self._end()
-        name, _, value = line.partition(":")
+        name, _, value = line.decode(errors="replace").partition(":")
         value = value.removeprefix(" ")
         if name == "id":
             self._id = value

@@ -1,8 +1,6 @@
 """The stream of a user's own events."""
 
-import json
 from collections.abc import AsyncIterator
-from typing import Any
 
 from parley_client._async.following import AsyncFollowed
 from parley_client.answers import SignedEvent, StreamSecret
@@ -23,7 +21,7 @@ class AsyncEventStream(AsyncFollowed):
 
     async def __aiter__(self) -> AsyncIterator[StreamSecret | SignedEvent]:
         async for event in self._follow():
-            data: Any = json.loads(event.data)
+            data = event.members()
             if event.type == "message":
                 yield SignedEvent(event.id, data["headers"], data["body"].encode())
             elif event.type == "secret" and data["secret"] != self.secret:

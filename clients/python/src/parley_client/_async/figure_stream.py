@@ -1,6 +1,5 @@
 """The stream of a gateway's figures."""
 
-import json
 from collections.abc import AsyncIterator
 
 from parley_client._async.following import AsyncFollowed
@@ -18,4 +17,4 @@ class AsyncFigureStream(AsyncFollowed):
     async def __aiter__(self) -> AsyncIterator[Figures]:
         async for event in self._follow():
             if event.type == "message":
-                yield decode(Figures, json.loads(event.data))
+                yield decode(Figures, event.members())

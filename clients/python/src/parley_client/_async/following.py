@@ -1,6 +1,5 @@
 """What streams without end share: they go on by themselves where a connection is lost."""
 
-import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 
@@ -49,7 +48,7 @@ class AsyncFollowed:
                     self._has_begun = True
                     async for event in self._read(response):
                         if event.type == "end":
-                            self.reason = _final(str(json.loads(event.data)["reason"]))
+                            self.reason = _final(str(event.members()["reason"]))
                             break
                         yield event
             except (httpx2.HTTPError, Passing) as raised:

@@ -1,9 +1,7 @@
 """Streams that go on by themselves where a connection is lost."""
 
-import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from typing import Any
 
 import httpx2
 
@@ -71,7 +69,7 @@ class AsyncChatStream:
         return replace(call, headers=headers, timeout=SILENCE_S)
 
     def _made(self, event: ServerSentEvent, response: httpx2.Response) -> ChatDelta | ChatDone | None:
-        data: Any = json.loads(event.data)
+        data = event.members()
         if event.type == "error":
             raise refused(data, response.headers.get("X-Request-Id"))
         if event.type == "response":
@@ -116,7 +114,7 @@ class AsyncZoneStream(AsyncFollowed):
 
 
 def _of_zone(event: ServerSentEvent) -> ZoneMessage | ZoneMembership:
-    data: Any = json.loads(event.data)
+    data = event.members()
     if data["type"] == "message":
         return ZoneMessage(decode(Message, data["message"]), event.id)
     if data["type"] == "membership":

@@ -1,9 +1,7 @@
 # Made by `make client` from parley_client/_async: don't edit.
 """The stream of a user's own events."""
 
-import json
 from collections.abc import Iterator
-from typing import Any
 
 from parley_client._sync.following import Followed
 from parley_client.answers import SignedEvent, StreamSecret
@@ -24,7 +22,7 @@ class EventStream(Followed):
 
     def __iter__(self) -> Iterator[StreamSecret | SignedEvent]:
         for event in self._follow():
-            data: Any = json.loads(event.data)
+            data = event.members()
             if event.type == "message":
                 yield SignedEvent(event.id, data["headers"], data["body"].encode())
             elif event.type == "secret" and data["secret"] != self.secret:

@@ -1,7 +1,6 @@
 # Made by `make client` from parley_client/_async: don't edit.
 """The stream of a gateway's figures."""
 
-import json
 from collections.abc import Iterator
 
 from parley_client._decoding import decode
@@ -19,4 +18,4 @@ class FigureStream(Followed):
     def __iter__(self) -> Iterator[Figures]:
         for event in self._follow():
             if event.type == "message":
-                yield decode(Figures, json.loads(event.data))
+                yield decode(Figures, event.members())

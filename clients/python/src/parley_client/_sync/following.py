@@ -1,7 +1,6 @@
 # Made by `make client` from parley_client/_async: don't edit.
 """What streams without end share: they go on by themselves where a connection is lost."""
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
@@ -50,7 +49,7 @@ class Followed:
                     self._has_begun = True
                     for event in self._read(response):
                         if event.type == "end":
-                            self.reason = _final(str(json.loads(event.data)["reason"]))
+                            self.reason = _final(str(event.members()["reason"]))
                             break
                         yield event
             except (httpx2.HTTPError, Passing) as raised:

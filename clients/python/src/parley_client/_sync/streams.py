@@ -1,10 +1,8 @@
 # Made by `make client` from parley_client/_async: don't edit.
 """Streams that go on by themselves where a connection is lost."""
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import httpx2
 
@@ -72,7 +70,7 @@ class ChatStream:
         return replace(call, headers=headers, timeout=SILENCE_S)
 
     def _made(self, event: ServerSentEvent, response: httpx2.Response) -> ChatDelta | ChatDone | None:
-        data: Any = json.loads(event.data)
+        data = event.members()
         if event.type == "error":
             raise refused(data, response.headers.get("X-Request-Id"))
         if event.type == "response":
@@ -117,7 +115,7 @@ class ZoneStream(Followed):
 
 
 def _of_zone(event: ServerSentEvent) -> ZoneMessage | ZoneMembership:
-    data: Any = json.loads(event.data)
+    data = event.members()
     if data["type"] == "message":
         return ZoneMessage(decode(Message, data["message"]), event.id)
     if data["type"] == "membership":
