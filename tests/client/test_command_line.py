@@ -137,6 +137,16 @@ async def test_an_ended_session_is_told_of_with_the_command_that_begins_another(
     assert "Log on with `parley login USER`" in ran.err
 
 
+@pytest.mark.parametrize(("key", "code"), [("", "2000:"), ("plk_wrong", "2001:")])
+async def test_doctor_tells_of_the_gateway_where_the_credential_is_at_fault(
+    parley: CommandLine, key: str, code: str
+) -> None:
+    ran = await parley("doctor", PARLEY_API_KEY=key)
+    assert (ran.status, ran.out, ran.err[:5]) == (12, "", code)
+    told = f"The gateway itself answers: {parley.environment['PARLEY_URL']} is Parley {VERSION}, ok."
+    assert ran.err.splitlines()[-1] == told
+
+
 async def test_a_table_in_a_pipe_has_a_line_for_each_record_however_long(parley: CommandLine) -> None:
     del parley.environment["COLUMNS"]
     assert (await parley("login", "hugo", "--register")).status == 0

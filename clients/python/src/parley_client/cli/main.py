@@ -258,7 +258,11 @@ def doctor(context: typer.Context, *, as_json: AsJson = False) -> None:
     """Check the address, the gateway and the credential."""
     parley = client(context)
     health = parley.gateway.health()
-    user = parley.users.read()
+    try:
+        user = parley.users.read()
+    except ParleyError as error:
+        error.add_note(f"The gateway itself answers: {parley.url} is Parley {health.version}, {health.status}.")
+        raise
     if as_json:
         print_json({"url": parley.url, "version": health.version, "status": health.status, "user": user})
     else:
