@@ -1,5 +1,7 @@
 """The domain group: domains, their memberships, selection."""
 
+from dataclasses import replace
+
 from actors.agents.messages import AgentView
 from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
@@ -12,7 +14,7 @@ from actors.errors import NotPermitted
 from actors.sessions.messages import SelectZone
 from actors.sessions.scopes import listed_ids
 from actors.users.messages import USER, CreateDomain
-from persistence import domains
+from persistence import agents, domains
 from persistence.agents import AgentRow
 from persistence.domains import DomainChanges, DomainRow
 from persistence.users import name_key
@@ -40,8 +42,9 @@ async def read(call: Call) -> Answer:
     view, limit = await target_domain(call), page_limit(call)
     query = domains.memberships_after(view.row.id, cursor(call, str) or "", limit + 1)
     members = await call.core.store.fetch(query)
+    founder = await _founder(call, view.row)
     return Answer(
-        profile=[domain_record(view.row)],
+        profile=[domain_record(replace(view.row, founder=founder))],
         content=[
             membership_record(row.agent, row.state, row.since, founder=row.agent_id == view.row.founder_id)
             for row in members[:limit]
@@ -68,10 +71,11 @@ async def update(call: Call) -> Answer:
     if view.row.owner_id == call.user.user_id and name_key(name) != name_key(view.row.name):
         await require_name_in_plan(call, name)
     changes = DomainChanges(name, call.vx.description or "", call.vx.profile, call.vx.access)
+    founder = await _founder(call, view.row)
 
     def changed(row: DomainRow) -> Answer:
         call.saw_domain(row.id, row.name)
-        return Answer(profile=[domain_record(row)])
+        return Answer(profile=[domain_record(replace(row, founder=founder))])
 
     return await call.carry_out(DOMAIN, view.row.id, UpdateDomain(view.viewer, changes), changed)
 
@@ -95,7 +99,8 @@ async def select(call: Call) -> Answer:
     view = await target_domain(call)
     if not view.is_member:
         raise no_member(view.row)
-    return await select_zone(call, view.row.id, view.lobby.id, Answer(profile=[domain_record(view.row)]))
+    record = domain_record(replace(view.row, founder=await _founder(call, view.row)))
+    return await select_zone(call, view.row.id, view.lobby.id, Answer(profile=[record]))
 
 
 async def select_zone(call: Call, domain_id: str, zone_id: str, answer: Answer) -> Answer:
@@ -111,6 +116,12 @@ async def select_zone(call: Call, domain_id: str, zone_id: str, answer: Answer) 
     return await call.carry_out(
         user.kind, user.credential_id, SelectZone(domain_id, zone_id), selected, repeatable=True
     )
+
+
+async def _founder(call: Call, domain: DomainRow) -> str:
+    """Return the founder's name; the domain's actor keeps the one that it had when the actor started."""
+    rows = await call.core.store.fetch(agents.by_id(domain.founder_id))
+    return rows[0].name if rows else domain.founder
 
 
 def _own(view: AgentView, call: Call) -> AgentRow:

@@ -476,3 +476,15 @@ async def test_premium_names_are_for_plans_that_have_them(newcomers: Company):
     (await newcomers.member.command("DM_Create", vx=vx)).refused(2004, 403)
     (await newcomers.owner.command("DM_Create", vx=vx)).ok()
     (await newcomers.owner.command("DM_Destroy", target={"domain": "d-01"})).ok()
+
+
+async def test_a_domain_shows_its_founder_by_the_name_of_now(user: Client, unique: str):
+    await user.agent(f"{unique}-old")
+    vx = {"name": f"{unique}-domain", "description": "d"}
+    (await user.command("DM_Create", vx=vx)).ok()
+    target = {"domain": vx["name"]}
+    (await user.command("DM_Read", target=target)).ok()
+    (await user.command("AP_Modify", vx={"name": f"{unique}-new"})).ok()
+    for service in ("DM_Read", "DM_Select", "DM_Update", "DM_List"):
+        (record,) = (await user.command(service, target=target, vx=vx)).ok().profile
+        assert record["founder"] == f"{unique}-new", service
