@@ -207,13 +207,13 @@ class GatewayProcess:
         if NODES > 1 and "PARLEY_STORE_URL" not in self.settings and not self.others:
             await self._add_others()
         await asyncio.gather(self._start(port), *(other.start() for other in self.others))
-        if self.others:
-            await self._shared_out()
+        internal_secret = self.settings.get("INTERNAL_SECRET", INTERNAL_SECRET)
+        if self.others and internal_secret:  # without one the nodes tell nothing of their shards
+            await self._shared_out({"X-Internal-Secret": internal_secret})
         return self
 
-    async def _shared_out(self) -> None:
+    async def _shared_out(self, secret: dict[str, str]) -> None:
         """Wait until each node has its part of the shards, because what only memory holds is lost where they move."""
-        secret = {"X-Internal-Secret": self.settings.get("INTERNAL_SECRET", INTERNAL_SECRET)}
         async with asyncio.timeout(40), self.client() as client:
             while True:
                 shards = (await client.request("GET", "/debug/cluster", headers=secret)).body["shards"]
