@@ -16,7 +16,7 @@ async def gateway(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Gat
         PARLEY_DEFAULT_PLAN="enterprise",
         PARLEY_WEBHOOKS_ALLOW_INSECURE="true",
         PARLEY_SANDBOX_KEYS_ENABLED="true",
-        PARLEY_OPERATORS="hopper",
+        PARLEY_OPERATORS="jemison",
     ).start()
     yield process
     assert await process.stop() == 0

@@ -54,11 +54,11 @@ async def parley(gateway: GatewayProcess, user: AsyncParley, tmp_path: Path, uni
 async def test_an_operator_is_registered_with_the_internal_secret_alone(
     gateway: GatewayProcess, parley: CommandLine
 ) -> None:
-    refused = await parley("--profile", "hopper", "login", "hopper", "--register")
+    refused = await parley("--profile", "jemison", "login", "jemison", "--register")
     assert (refused.status, refused.err[:5], "INTERNAL_SECRET" in refused.err) == (12, "2003:", True)
-    assert (await parley("--profile", "hopper", "login", "hopper", "--register", **SECRET)).status == 0
-    listed = await parley("--profile", "hopper", "admin", "users", "list", "--role", "operator", "--json")
-    assert [user["name"] for user in listed.records] == ["hopper"]
+    assert (await parley("--profile", "jemison", "login", "jemison", "--register", **SECRET)).status == 0
+    listed = await parley("--profile", "jemison", "admin", "users", "list", "--role", "operator", "--json")
+    assert [user["name"] for user in listed.records] == ["jemison"]
 
 
 async def test_each_route_of_operators_has_a_method_with_its_record(
