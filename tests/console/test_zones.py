@@ -1,9 +1,10 @@
 """Zones in the console: followed live in several windows, over restarts, and what is censored vanishes."""
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 
-from playwright.async_api import Browser, expect
+from playwright.async_api import Browser, Route, expect
 
 from tests.support.console import (
     PHONE,
@@ -143,6 +144,33 @@ async def test_a_censored_memory_vanishes_from_all_open_windows(
         await expect(page.get_by_text(QUOTE)).to_have_count(0)
         await expect(page.get_by_text("[censored]").first).to_be_visible()
         assert QUOTE not in await page.content()
+
+
+async def test_posts_are_stored_in_the_order_in_which_they_were_written(console: Console, user: Client, unique: str):
+    domain = await domain_of(user, unique)
+    page = await console.window(user, f"/console/zones/{domain}")
+    first, overtaken = asyncio.Event(), asyncio.Event()
+
+    async def hold_first(route: Route) -> None:
+        """Hold the first post until the second one is answered, or has not been sent for half a second."""
+        if "ZN_Post" not in (route.request.post_data or ""):
+            await route.continue_()
+        elif not first.is_set():
+            first.set()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(overtaken.wait(), 0.5)
+            await route.continue_()
+        else:
+            await route.fulfill(response=await route.fetch())
+            overtaken.set()
+
+    await page.route("**/tps", hold_first)
+    for text in ("one", "two", "three"):
+        await say(page, text)
+    await until_stored(user, domain, 3)
+    await page.unroute("**/tps", hold_first)
+    stored = (await user.command("ZN_Read", target={"domain": domain})).ok().content
+    assert [message["content"] for message in stored] == ["one", "two", "three"]
 
 
 async def test_a_zone_catches_up_after_the_gateway_was_killed(browser: Browser, tmp_path: Path):

@@ -33,11 +33,11 @@ export class Lane {
   }
 }
 
-/** Send chats [{target, content, key}] one after the other, for a page that has been left and shows no replies. */
-export async function sendAll(chats) {
-  for (const { target, content, key } of chats) {
+/** Send messages [{service, target, content, key}] one after the other, for a page that has been left. */
+export async function sendAll(messages) {
+  for (const { service, target, content, key } of messages) {
     try {
-      await command("AP_Chat", { target, content }, { idempotencyKey: key });
+      await command(service, { target, content }, { idempotencyKey: key });
     } catch {
       // There is nobody to tell. The history shows what was stored.
     }

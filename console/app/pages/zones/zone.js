@@ -35,7 +35,8 @@ class Zone {
     this.onMembership = onMembership;
     this.state = START;
     this.stops = new Map();
-    this.lane = new Lane(MAX_AT_A_TIME);
+    this.posting = new Lane(1); // so that posts are stored in the order in which they were written
+    this.asking = new Lane(MAX_AT_A_TIME);
     this.closed = false;
     this.acts = {
       older: () => this.older(),
@@ -77,7 +78,7 @@ class Zone {
   close() {
     this.closed = true;
     for (const stop of this.stops.values()) stop();
-    sendAll(this.lane.rest().map(({ key, content, agent }) => ({ key, content, target: { ...this.target, agent } })));
+    sendAll([...this.posting.rest(), ...this.asking.rest()].map((post) => this.commandOf(post)));
   }
 
   take({ type, message, membership }) {
@@ -153,13 +154,23 @@ class Zone {
 
   /** Send a post; one that asks for an agent's reply shows it as it is written. */
   send(post) {
-    const { key, content, agent } = post;
-    if (!agent) {
-      const sent = command("ZN_Post", { target: this.target, content }, { idempotencyKey: key });
-      sent.then((answer) => this.sent(key, answer.content), (error) => this.changePost(key, { state: "failed", error }));
-      return;
+    if (post.agent) this.asking.run(post, (done) => this.ask(post, done));
+    else this.posting.run(post, (done) => this.say(post, done));
+  }
+
+  commandOf({ key, content, agent }) {
+    return { service: agent ? "AP_Chat" : "ZN_Post", target: { ...this.target, agent: agent || undefined }, content, key };
+  }
+
+  async say(post, done) {
+    const { service, target, content, key } = this.commandOf(post);
+    try {
+      this.sent(key, (await command(service, { target, content }, { idempotencyKey: key })).content);
+    } catch (error) {
+      this.changePost(key, { state: "failed", error });
+    } finally {
+      done();
     }
-    this.lane.run(post, (done) => this.ask(post, done));
   }
 
   ask({ key, content, agent }, done) {
