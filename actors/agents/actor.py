@@ -126,13 +126,12 @@ class AgentActor(DurableActor):
             raise NotPermitted(f"Only the owner of {agent.name} may do this; ask {agent.owner}.")
         return agent
 
-    def _view(self, preview: AgentRow | None = None) -> AgentView:
-        """Return a view of the agent as it is, or with a row that a change stores (for one destroyed since, stored)."""
-        agent = preview or self.agent
-        assert agent is not None
-        record = self._record if preview is None else agent_record(agent)
-        links = self._links
-        return AgentView(agent, record, self.messages, self._has_banks, self._has_offers, self._has_domains, links)
+    def _view(self, row: AgentRow | None = None) -> AgentView:
+        """Return a view of the agent as it is, or with another row: what a change stores."""
+        row = row or self.agent
+        assert row is not None
+        record = self._record if row is self.agent else agent_record(row)
+        return AgentView(row, record, self.messages, self._has_banks, self._has_offers, self._has_domains, self._links)
 
     @handles(ReadAgent)
     def _read(self, message: ReadAgent) -> AgentView:
@@ -149,7 +148,7 @@ class AgentActor(DurableActor):
         return self.commit_or_refuse(
             agents.update(self.key, changes, now),
             *self._outbox.emit(agent.owner_id, *deployment_event("updated", replace(agent, **given)), at=now),
-            reply=lambda: self._view(stored if self.agent is None else None),
+            reply=lambda: self._view(self.agent or stored),  # it may be destroyed since
             preview=lambda: self._view(stored),
             applied=lambda: self._change(now, **given),
             constraint_errors={agents.NAME_TAKEN: name_taken, ROWS: no_such_agent},
@@ -169,7 +168,7 @@ class AgentActor(DurableActor):
         stored = replace(agent, updated_at=self._clock(), online=message.online)
         return self.commit_or_refuse(
             agents.set_online(self.key, message.online, stored.updated_at),
-            reply=lambda: self._view(stored if self.agent is None else None),
+            reply=lambda: self._view(self.agent or stored),  # it may be destroyed since
             preview=lambda: self._view(stored),
             applied=lambda: self._change(stored.updated_at, online=message.online),
             constraint_errors={ROWS: no_such_agent},
@@ -182,6 +181,7 @@ class AgentActor(DurableActor):
             raise no_such_agent()
         if agent.stopped == stopped:
             return self._view()
+        stored = replace(agent, stopped=stopped)
 
         def applied() -> None:
             if self.agent is not None:
@@ -191,8 +191,8 @@ class AgentActor(DurableActor):
 
         return self.commit_or_refuse(
             agents.set_stopped(self.key, self._clock() if stopped else None),
-            reply=lambda: self._view(replace(agent, stopped=stopped) if self.agent is None else None),
-            preview=lambda: self._view(replace(agent, stopped=stopped)),
+            reply=lambda: self._view(self.agent or stored),
+            preview=lambda: self._view(stored),
             applied=applied,
             constraint_errors={ROWS: no_such_agent},
             notices=(Announced(AgentsSilenced(self.key)),) if stopped else (),

@@ -169,7 +169,7 @@ async def target_domain(call: Call) -> DomainView:
         try:
             return await read_domain(call, call.domain_id)
         except NotFound:
-            call.domain_id = call.zone_id = None
+            call.lost_domain()
     raise NothingSelected("No domain is selected: name one as target.domain, or select one with DM_Select.")
 
 

@@ -42,9 +42,8 @@ async def read(call: Call) -> Answer:
     view, limit = await target_domain(call), page_limit(call)
     query = domains.memberships_after(view.row.id, cursor(call, str) or "", limit + 1)
     members = await call.core.store.fetch(query)
-    founder = await _founder(call, view.row)
     return Answer(
-        profile=[domain_record(replace(view.row, founder=founder))],
+        profile=[domain_record(await _current(call, view.row))],
         content=[
             membership_record(row.agent, row.state, row.since, founder=row.agent_id == view.row.founder_id)
             for row in members[:limit]
@@ -71,7 +70,7 @@ async def update(call: Call) -> Answer:
     if view.row.owner_id == call.user.user_id and name_key(name) != name_key(view.row.name):
         await require_name_in_plan(call, name)
     changes = DomainChanges(name, call.vx.description or "", call.vx.profile, call.vx.access)
-    founder = await _founder(call, view.row)
+    founder = (await _current(call, view.row)).founder
 
     def changed(row: DomainRow) -> Answer:
         call.saw_domain(row.id, row.name)
@@ -99,7 +98,7 @@ async def select(call: Call) -> Answer:
     view = await target_domain(call)
     if not view.is_member:
         raise no_member(view.row)
-    record = domain_record(replace(view.row, founder=await _founder(call, view.row)))
+    record = domain_record(await _current(call, view.row))
     return await select_zone(call, view.row.id, view.lobby.id, Answer(profile=[record]))
 
 
@@ -118,10 +117,10 @@ async def select_zone(call: Call, domain_id: str, zone_id: str, answer: Answer) 
     )
 
 
-async def _founder(call: Call, domain: DomainRow) -> str:
-    """Return the founder's name; the domain's actor keeps the one that it had when the actor started."""
+async def _current(call: Call, domain: DomainRow) -> DomainRow:
+    """Return a domain with its founder's name of now; the domain's actor keeps that of its own start."""
     rows = await call.core.store.fetch(agents.by_id(domain.founder_id))
-    return rows[0].name if rows else domain.founder
+    return replace(domain, founder=rows[0].name) if rows else domain
 
 
 def _own(view: AgentView, call: Call) -> AgentRow:

@@ -142,7 +142,6 @@ class DomainActor(DurableActor):
         domain = self._owned_by(message.viewer)
         changes, now = message.changes, self._clock()
         given = {member: text for member, text in asdict(changes).items() if text is not None}
-
         stored = replace(domain, updated_at=now, **given)
 
         def applied() -> None:

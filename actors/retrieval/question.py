@@ -37,6 +37,7 @@ _DIGIT = re.compile(r"\d")
 _TERMS_AT_A_TIME = 1_000
 _ROUNDING = 1e-9
 
+# Japanese is looked up by pairs of characters, so the last line has the pairs of its question words and endings.
 _LIGHT_WORDS = tokenizer.forms(
     lexicon(
         """
