@@ -10,10 +10,7 @@ from actors.calls.call import Call
 from actors.commands.command import Follow
 from actors.domains.streams import Stream
 from routes.bus.server_sent_events import begin_events
-from routes.http.event_stream import SILENT_S, STILL_HERE
-
-SLOW_S = 60.0
-"""Seconds after which a stream is cut off if its reader takes nothing."""
+from routes.http.event_stream import SILENT_S, SLOW_S, STILL_HERE
 
 _framed: tuple[bytes, bytes] = b"", b""
 

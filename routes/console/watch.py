@@ -9,10 +9,7 @@ from actors.commands.watching import Change, Watch, watch_of
 from actors.errors import InvalidField
 from routes.bus.server_sent_events import named_event
 from routes.gateway.route import Query, Route, RouteCall, RouteReply
-from routes.http.event_stream import SILENT_S, STILL_HERE
-
-SLOW_S = 60.0
-"""Seconds after which a stream is cut off if its reader takes nothing."""
+from routes.http.event_stream import SILENT_S, SLOW_S, STILL_HERE
 
 _Named = Annotated[str, StringConstraints(max_length=2_000)]
 

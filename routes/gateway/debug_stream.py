@@ -9,9 +9,7 @@ from routes.bus.server_sent_events import named_event
 from routes.gateway.live import LiveReader
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.http.answers import credential_of
-
-SLOW_S = 60.0
-"""Seconds after which a stream is cut off if its reader takes nothing."""
+from routes.http.event_stream import SLOW_S
 
 
 async def stream_figures(request: RouteCall) -> RouteReply:

@@ -8,10 +8,7 @@ from pydantic import Field, StringConstraints
 from actors.commands.event_stream import EventStream, SignedEvent, position_of
 from routes.bus.server_sent_events import named_event
 from routes.gateway.route import Query, Route, RouteCall, RouteReply
-from routes.http.event_stream import SILENT_S, STILL_HERE
-
-SLOW_S = 60.0
-"""Seconds after which a stream is cut off if its reader takes nothing."""
+from routes.http.event_stream import SILENT_S, SLOW_S, STILL_HERE
 
 
 class StreamAsked(Query):

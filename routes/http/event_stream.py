@@ -13,6 +13,9 @@ STILL_HERE = b": still here\n\n"
 SILENT_S = 15.0
 """Seconds of silence after which a stream gets a comment, because proxies cut off idle connections."""
 
+SLOW_S = 60.0
+"""Seconds after which a stream is cut off if its reader takes nothing."""
+
 
 class Silence:
     """Calls `broken` after each `seconds` in which nothing was `heard`, from `begin` until `end`.

@@ -11,7 +11,7 @@ from actors.calls.call import Call
 from routes.bus.request import BusRequest
 from routes.bus.server_sent_events import begin_events
 from routes.http.answers import HttpAnswer
-from routes.http.event_stream import EVENT_STREAM
+from routes.http.event_stream import EVENT_STREAM, SLOW_S
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
@@ -42,10 +42,6 @@ class McpMessage:
     """Whether the session that it names is not there."""
     code: int = 0
     """The internal code of a refusal that HTTP does not show, for the log."""
-
-
-SLOW_S = 60.0
-"""Seconds after which a stream is cut off if its client takes nothing."""
 
 
 async def through_asgi(
