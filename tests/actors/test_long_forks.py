@@ -26,6 +26,12 @@ BANK = {"bank": "bank"}
 COLUMNS = "seq, role, name, content, at, mark, answers"
 
 
+@pytest.fixture(autouse=True)
+def no_reservations_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the quota's actor from storing counts in the background, so that each step of a disk is one of the fork."""
+    monkeypatch.setattr("actors.quotas.actor.TICK_S", 3600.0)
+
+
 class SteppedDisk(Disk):
     """A disk on which one batch after the other is let pass."""
 
