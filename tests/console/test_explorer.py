@@ -281,3 +281,12 @@ async def test_the_explorer_by_keyboard_in_the_dark_and_on_a_phone(console: Cons
     await phone.get_by_role("link", name="Commands").click()
     await expect(phone.get_by_role("link", name="AP_Create")).to_be_visible()
     await fits_its_width(phone)
+
+
+async def test_a_chosen_command_leaves_the_list_in_its_place(console: Console, user: Client):
+    page = await console.window(user, "/console/explorer")
+    search = page.get_by_label("Search commands")
+    before = await search.bounding_box()
+    await page.get_by_role("link", name="AP_Chat").click()
+    await expect(page.get_by_role("heading", name="AP_Chat")).to_be_visible()
+    assert await search.bounding_box() == before

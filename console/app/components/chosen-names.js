@@ -22,7 +22,7 @@ export function ChosenNames({ label, of, options = [], chosen, onChange, nothing
     add();
   };
   const field = { label, hint, value: text, onInput: (event) => setText(event.target.value), onKeyDown: enter, onBlur: add };
-  return html`<div class="chosen" role="group" aria-label=${label}>
+  return html`<div class="chosen-names" role="group" aria-label=${label}>
     <div class="chosen-add">
       ${of
         ? html`<${NameField} of=${of} ...${field} />`
