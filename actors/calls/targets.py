@@ -73,7 +73,7 @@ async def target_agent_id(call: Call) -> str:
         NothingSelected: no name was given and nothing is selected.
     """
     if call.target.agent is not None:
-        return (await agent_named(call, call.target.agent)).row.id
+        return await agent_id_named(call, call.target.agent)
     if call.agent_id is None:
         raise no_agent_selected()
     call.require_in_scope("agents", call.agent_id)
@@ -114,7 +114,7 @@ async def agent_named(call: Call, name: str) -> AgentView:
     Raises:
         NotFound: there is none that the caller may see, or `target.user` is not its owner.
     """
-    view = await named(call, "agent", name, agents.id_by_name, partial(read_agent, call))
+    view = await named(call, AGENT, name, agents.id_by_name, partial(read_agent, call))
     user = call.target.user
     if view is None:
         raise no_such_agent()
@@ -122,6 +122,21 @@ async def agent_named(call: Call, name: str) -> AgentView:
         raise no_such_agent()
     call.require_in_scope("agents", view.row.id)
     return view
+
+
+async def agent_id_named(call: Call, name: str) -> str:
+    """Find the agent of a name, as `agent_named` does, without reading one of the caller's own that is live here.
+
+    Raises:
+        NotFound: there is none that the caller may see, or `target.user` is not its owner.
+    """
+    core = call.core
+    hint = core.names.hint(AGENT, name) if call.target.user is None else None
+    if hint is None or core.directory.name_for(AGENT, hint, call.user.user_id) != name:
+        return (await agent_named(call, name)).row.id
+    call.require_in_scope("agents", hint)
+    call.saw_agent(hint, name)
+    return hint
 
 
 async def read_agent(call: Call, agent_id: str) -> AgentView:

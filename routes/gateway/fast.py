@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class FastRoutes:
-    """Serves POST requests to the routes with `fast`, whose paths have no parameters and whose answers are JSON."""
+    """Serves POST requests to the routes with `fast`: paths without parameters, and JSON without the gateway's URL."""
 
     def __init__(self, exchange: "Exchange", gateway: "GatewayRoutes", routes: Iterable[Route]) -> None:
         self._exchange = exchange
@@ -28,8 +28,7 @@ class FastRoutes:
         if route is None or route.fast is None or not route.fast(body) or len(body) > self._exchange.max_body_bytes:
             return None
         exchange, header = self._exchange, headers.get
-        base_url = exchange.base_url(peer, header)
-        arrival = Arrival(header, header, dict, _no_more, base_url=base_url, goes_on=True, body=body)
+        arrival = Arrival(header, header, dict, _no_more, goes_on=True, body=body)
         call = Call(exchange.core, request_id(header("x-request-id")), exchange.address(peer, header), route.name)
         return self._gateway.serve(arrival, route, {}, call)
 

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from actors.engines.message import Source
 from actors.engines.options import ClientToolCall, Usage
 from actors.engines.turn import Finish
-from routes.openai_api.citations import citations
 
 COMPLETION = "chatcmpl-"
 RESPONSE = "resp_"
@@ -46,11 +45,6 @@ class Answered(NamedTuple):
     calls: Sequence[ClientToolCall] = ()
     finish: Finish = "stop"
     cancelled: bool = False
-
-    @property
-    def annotations(self) -> list[dict[str, Any]]:
-        """The annotations, as responses write them."""
-        return citations(self.text, self.sources)
 
 
 def message_of_response(response_id: str) -> str | None:

@@ -6,6 +6,8 @@ from typing import Any
 from actors.engines.message import Source
 from routes.uris import uri
 
+_TYPE = "url_citation"
+
 
 def citations(text: str, sources: Sequence[Source]) -> list[dict[str, Any]]:
     """Return the annotations of a reply, as responses write them.
@@ -13,15 +15,12 @@ def citations(text: str, sources: Sequence[Source]) -> list[dict[str, Any]]:
     `start_index` and `end_index` are positions in characters of the text: where the source's quote stands, else the
     whole text.
     """
-    return [_citation(text, source) for source in sources]
+    return [{"type": _TYPE, **_citation(text, source)} for source in sources]
 
 
-def nested(annotations: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return annotations as chat completions write them."""
-    return [
-        {"type": "url_citation", "url_citation": {name: value for name, value in one.items() if name != "type"}}
-        for one in annotations
-    ]
+def nested_citations(text: str, sources: Sequence[Source]) -> list[dict[str, Any]]:
+    """Return the same annotations as chat completions write them."""
+    return [{"type": _TYPE, _TYPE: _citation(text, source)} for source in sources]
 
 
 def _citation(text: str, source: Source) -> dict[str, Any]:
@@ -30,7 +29,6 @@ def _citation(text: str, source: Source) -> dict[str, Any]:
     if start < 0:
         start, end = 0, len(text)
     return {
-        "type": "url_citation",
         "url": _url(source),
         "title": source.id if source.kind == "bank" else source.of,
         "start_index": start,

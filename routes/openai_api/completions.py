@@ -8,7 +8,7 @@ import orjson
 from actors.engines.options import ClientToolCall, Usage
 from actors.errors import ServiceError
 from routes.openai_api.answers import COMPLETION, Answered, Heading
-from routes.openai_api.citations import nested
+from routes.openai_api.citations import nested_citations
 from routes.openai_api.refusals import error_object
 
 DONE = b"data: [DONE]\n\n"
@@ -21,7 +21,7 @@ def completion(answered: Answered, metadata: Mapping[str, Any]) -> dict[str, Any
         "role": "assistant",
         "content": answered.text if answered.text or not calls else None,
         "refusal": None,
-        "annotations": nested(answered.annotations),
+        "annotations": nested_citations(answered.text, answered.sources),
     }
     if calls:
         message["tool_calls"] = calls
@@ -52,7 +52,7 @@ class Chunks:
         """Write what follows the text: calls of tools, the last piece with the annotations, the usage, the end."""
         calls = [{"index": at} | call for at, call in enumerate(_calls(answered.calls))]
         pieces = [self._chunk({"tool_calls": calls})] if calls else []
-        annotations = nested(answered.annotations)
+        annotations = nested_citations(answered.text, answered.sources)
         pieces.append(self._chunk({"annotations": annotations} if annotations else {}, answered.finish))
         if self._include_usage:
             pieces.append(_event(self._members | {"choices": [], "usage": usage_object(answered.usage)}))

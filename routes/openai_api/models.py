@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from actors.calls.call import Call
-from actors.calls.targets import agent_named
+from actors.calls.targets import agent_id_named, agent_named
 from actors.errors import NotFound
 from actors.sessions.scopes import listed_ids
 from persistence import agents
@@ -12,7 +12,7 @@ from persistence.agents import AgentRow
 from persistence.users import name_key
 from routes.gateway.route import RouteCall, RouteReply
 from routes.openai_api.refusals import no_such_model
-from routes.openai_api.request import ONCE, agent_of
+from routes.openai_api.request import ONCE, Asked, agent_of
 
 _PAGE = 200
 
@@ -27,22 +27,25 @@ async def list_models(request: RouteCall) -> RouteReply:
 async def retrieve_model(request: RouteCall) -> RouteReply:
     """Read a model: any agent that is online and that the user may chat with."""
     name = request.params["model"]
-    row = await agent_of_model(request.call, name)
+    try:
+        row = (await agent_named(request.call, agent_of(name))).row
+    except NotFound:
+        raise no_such_model(name) from None
     if not row.online:
         raise no_such_model(name)
     return RouteReply(_model(row, row.name + (ONCE if name.endswith(ONCE) else "")))
 
 
-async def agent_of_model(call: Call, model: str) -> AgentRow:
-    """Read the agent of a model's id.
+async def agent_id_of(call: Call, asked: Asked) -> str:
+    """Find the agent that a request is for.
 
     Raises:
         Unknown: there is none of that name that the caller may see.
     """
     try:
-        return (await agent_named(call, agent_of(model))).row
+        return await agent_id_named(call, asked.agent)
     except NotFound:
-        raise no_such_model(model) from None
+        raise no_such_model(asked.model) from None
 
 
 async def _listed(call: Call) -> AsyncIterator[AgentRow]:

@@ -9,6 +9,7 @@ from actors.conversations.ids import reply_of
 from actors.engines.options import ClientToolCall, Usage
 from actors.errors import ServiceError
 from routes.openai_api.answers import MESSAGE, RESPONSE, Answered, Heading
+from routes.openai_api.citations import citations
 from routes.openai_api.completions import DONE
 
 Status = Literal["in_progress", "completed", "incomplete", "failed", "cancelled"]
@@ -84,7 +85,8 @@ def output_items(answered: Answered, status: Status = "completed") -> list[Json]
     ]
     if not _messages_of(answered):
         return calls
-    return [message_item(answered.heading, state, [text_part(answered.text, answered.annotations)]), *calls]
+    part = text_part(answered.text, citations(answered.text, answered.sources))
+    return [message_item(answered.heading, state, [part]), *calls]
 
 
 def message_item(heading: Heading, status: str, content: Sequence[Json]) -> Json:

@@ -21,7 +21,7 @@ from routes.http.bodies import json_object
 from routes.http.exchange import Received
 from routes.openai_api.answers import Answered, Heading, message_of_response, unique_part
 from routes.openai_api.errors import GO_ON
-from routes.openai_api.models import agent_of_model
+from routes.openai_api.models import agent_id_of
 from routes.openai_api.refusals import BadRequest, no_such_response, unsupported
 from routes.openai_api.repeats import CONVERSATION_ID
 from routes.openai_api.request import Asked, read_response
@@ -44,12 +44,12 @@ async def create_response(request: RouteCall) -> RouteReply:
     """Say the last message to the agent, and answer with a response, whole or in events."""
     call, asked, stream = request.call, request.body, request.stream
     require_possible(call, asked, "text.format")
-    agent = await agent_of_model(call, asked.model)
+    agent_id = await agent_id_of(call, asked)
     saying, streamed = await _unless_deleted(call, saying_of(request)), None
     if asked.stream and stream is not None:
         streamed = StreamedAnswer(stream, asked.model, lambda heading: Events(heading, asked.echoed))
         await streamed.open(call, saying)
-    talked = await _talked(call, agent.id, asked, saying)
+    talked = await _talked(call, agent_id, asked, saying)
     answered = answered_by(talked, asked)
     if streamed is not None:
         streamed.end(answered)
