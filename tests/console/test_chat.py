@@ -381,3 +381,22 @@ async def test_chat_on_a_phone_and_in_the_dark(console: Console, user: Client, u
     await page.get_by_role("link", name="All agents").click()
     await expect(page.get_by_role("link", name=f"{unique}-agent")).to_be_visible()
     await no_serious_violations(page)
+
+
+async def test_a_hebrew_message_reads_from_the_right(console: Console, user: Client, unique: str):
+    await user.agent(f"{unique}-agent")
+    page = await console.window(user, f"/console/chat/{unique}-agent")
+    await say(page, "שלום?")
+    first, last = (
+        await messages(page)
+        .first.locator(".text")
+        .evaluate(
+            """(text) => [0, 4].map((at) => {
+            const range = document.createRange();
+            range.setStart(text.firstChild, at);
+            range.setEnd(text.firstChild, at + 1);
+            return range.getBoundingClientRect().left;
+        })"""
+        )
+    )
+    assert last < first, "the question mark stands before the question"
