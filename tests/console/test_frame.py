@@ -150,6 +150,25 @@ async def test_a_lost_connection_is_told_and_its_end_too(
         await expect(page.get_by_text("Connection lost")).to_be_hidden()
 
 
+async def test_what_could_not_be_loaded_is_loaded_once_the_gateway_is_reached(
+    browser: Browser, console_server: GatewayProcess, user: Client, unique: str
+):
+    await user.agent(f"{unique}-agent")
+    async with (
+        linked(urlsplit(console_server.base).port or 0) as link,
+        console_of(browser, console_server, f"http://127.0.0.1:{link.port}") as console,
+    ):
+        page = await console.window(user, "/console/agents")
+        await page.get_by_role("link", name="Home", exact=True).click()
+        await expect(page.get_by_role("heading", name="Welcome")).to_be_visible()
+        link.cut()
+        await page.get_by_role("link", name="Agents", exact=True).click()
+        await expect(page.get_by_role("alert")).to_contain_text("can't be reached")
+        link.mend()
+        await expect(page.get_by_role("link", name=f"{unique}-agent")).to_be_visible()
+        await expect(page.get_by_role("alert")).to_have_count(0)
+
+
 async def test_a_window_goes_on_after_a_restart_of_the_gateway(browser: Browser, tmp_path: Path):
     async with running(tmp_path / "data") as gateway, console_of(browser, gateway) as console:
         async with gateway.client() as client:

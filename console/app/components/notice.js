@@ -1,4 +1,5 @@
-import { html } from "../lib/preact.js";
+import { connection } from "../lib/connection.js";
+import { html, useEffect } from "../lib/preact.js";
 import { Button, CopyButton } from "./button.js";
 import { Icon } from "./icons.js";
 
@@ -12,8 +13,12 @@ export function Notice({ kind = "info", title, actions, children }) {
   </div>`;
 }
 
-/** What went wrong, in the gateway's words, with its code and request id; `retry` adds a button. */
+/** What went wrong, in the gateway's words, with its code and request id; `retry` adds a button.
+ *
+ * Where the gateway could not be reached, it is tried again as soon as it can be.
+ */
 export function ErrorNotice({ error, retry }) {
+  useEffect(() => (error?.unreached && retry ? connection.whenBack(() => retry()) : undefined), [error]);
   if (!error) return null;
   const about = [error.code ? `code ${error.code}` : null, error.requestId ? `request ${error.requestId}` : null];
   const told = about.filter(Boolean).join(", ");

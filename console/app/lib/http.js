@@ -7,7 +7,7 @@ const WAITS_MS = [300, 1000, 2500];
 
 /** A refusal of the gateway, or no answer at all (code 0). */
 export class ApiError extends Error {
-  constructor(note, { code = 0, http = 0, requestId = null, retryAfter = null } = {}) {
+  constructor(note, { code = 0, http = 0, requestId = null, retryAfter = null, unreached = false } = {}) {
     super(note);
     this.name = "ApiError";
     this.note = note;
@@ -15,6 +15,7 @@ export class ApiError extends Error {
     this.http = http;
     this.requestId = requestId;
     this.retryAfter = retryAfter;
+    this.unreached = unreached;
   }
 }
 
@@ -51,7 +52,7 @@ export async function send(method, path, { body, headers = {}, signal, again = f
     } catch (failure) {
       if (failure.name === "AbortError") throw failure;
       connection.lost("requests");
-      if (!again || tries >= WAITS_MS.length) throw new ApiError("The gateway can't be reached.");
+      if (!again || tries >= WAITS_MS.length) throw new ApiError("The gateway can't be reached.", { unreached: true });
       await wait(WAITS_MS[tries], signal);
     }
   }
