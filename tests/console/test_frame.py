@@ -4,7 +4,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 from tests.support.console import PHONE, Console, console_of, fits_its_width, log_on, no_serious_violations
 from tests.support.gateway import PASSWORD, SERVER, Client, GatewayProcess, running
@@ -167,6 +167,20 @@ async def test_what_could_not_be_loaded_is_loaded_once_the_gateway_is_reached(
         link.mend()
         await expect(page.get_by_role("link", name=f"{unique}-agent")).to_be_visible()
         await expect(page.get_by_role("alert")).to_have_count(0)
+
+
+async def test_a_proxy_without_its_gateway_is_a_lost_connection(console: Console, user: Client, unique: str):
+    await user.agent(f"{unique}-agent")
+    page = await console.window(user)
+
+    async def refuse(asked: Route) -> None:
+        await asked.fulfill(status=502, content_type="text/html", body="<h1>502 Bad Gateway</h1>")
+
+    await page.route("**/tps", refuse)
+    await page.get_by_role("link", name="Agents", exact=True).click()
+    await expect(page.get_by_role("alert")).to_contain_text("can't be reached")
+    await page.unroute("**/tps", refuse)
+    await expect(page.get_by_role("link", name=f"{unique}-agent")).to_be_visible()
 
 
 async def test_a_window_goes_on_after_a_restart_of_the_gateway(browser: Browser, tmp_path: Path):

@@ -45,16 +45,26 @@ export async function send(method, path, { body, headers = {}, signal, again = f
   if (body !== undefined && !(body instanceof FormData)) sent["Content-Type"] = "application/json";
   const payload = body === undefined || body instanceof FormData ? body : JSON.stringify(body);
   for (let tries = 0; ; tries += 1) {
-    try {
-      const response = await fetch(path, { method, headers: sent, body: payload, signal, credentials: "same-origin" });
+    const response = await answerOf(path, { method, headers: sent, body: payload, signal, credentials: "same-origin" });
+    if (response !== null) {
       connection.back("requests");
       return response;
-    } catch (failure) {
-      if (failure.name === "AbortError") throw failure;
-      connection.lost("requests");
-      if (!again || tries >= WAITS_MS.length) throw new ApiError("The gateway can't be reached.", { unreached: true });
-      await wait(WAITS_MS[tries], signal);
     }
+    connection.lost("requests");
+    if (!again || tries >= WAITS_MS.length) throw new ApiError("The gateway can't be reached.", { unreached: true });
+    await wait(WAITS_MS[tries], signal);
+  }
+}
+
+/** Send a request once. Returns null without an answer of the gateway: a proxy before it tells the same in HTML. */
+async function answerOf(path, request) {
+  try {
+    const response = await fetch(path, request);
+    const isOfProxy = response.status >= 502 && !response.headers.get("Content-Type")?.includes("json");
+    return isOfProxy ? null : response;
+  } catch (failure) {
+    if (failure.name === "AbortError") throw failure;
+    return null;
   }
 }
 
