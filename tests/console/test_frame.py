@@ -1,6 +1,7 @@
 """The frame of the console: log-on and log-off, navigation, lost connections, themes, keyboard, phones."""
 
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
 import pytest
@@ -313,3 +314,31 @@ async def test_a_window_tells_of_what_its_page_must_not_do(
     await page.wait_for_timeout(200)
     with pytest.raises(AssertionError, match=fault):
         await opened.close()
+
+
+async def test_a_page_is_printed_whole_and_dark_on_white(console: Console, user: Client, unique: str):
+    await user.agent(f"{unique}-agent")
+    for number in range(12):
+        (await user.command("AP_Chat", content=f"Message {number}")).ok()
+    page = await console.window(user, f"/console/chat/{unique}-agent", color_scheme="dark")
+    await expect(page.get_by_text("Message 11").first).to_be_visible()
+    log = page.get_by_role("log", name="Messages")
+    assert await log.evaluate("(log) => log.scrollHeight > log.clientHeight")
+    await page.emulate_media(media="print", color_scheme="dark")
+    await expect(page.get_by_role("navigation", name="Console")).to_be_hidden()
+    await expect(page.get_by_role("textbox", name="Message to")).to_be_hidden()
+    assert not await log.evaluate("(log) => log.scrollHeight > log.clientHeight")
+    assert await page.evaluate("getComputedStyle(document.body).color") == "rgb(24, 33, 44)"
+    await page.emulate_media(media="screen", color_scheme="dark")
+
+
+async def test_contrast_themes_show_what_is_chosen(console: Console, user: Client):
+    page = await console.window(user, "/console/webhooks", forced_colors="active")
+
+    async def ground(role: Literal["link", "tab"], name: str) -> str:
+        found = page.get_by_role(role, name=name, exact=True).first
+        return await found.evaluate("(element) => getComputedStyle(element).backgroundColor")
+
+    assert await ground("link", "Webhooks") != await ground("link", "Agents")
+    assert await ground("tab", "Endpoints") != await ground("tab", "Deliveries")
+    await no_serious_violations(page)
