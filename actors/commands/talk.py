@@ -6,6 +6,7 @@ import hashlib
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from actors.agents.conversation_messages import FindBound
@@ -307,20 +308,20 @@ async def send_chat(
     def answer_of(sent: ChatSent | MemoriesNeeded | RanBefore) -> A | _NotSent:
         return answered(sent, memories) if isinstance(sent, ChatSent) else _NotSent(sent)
 
+    carry_out = partial(call.carry_out, AGENT, agent_id, answer=answer_of, timeout=CHAT_TIMEOUT_S)
     try:
-        answer = await call.carry_out(AGENT, agent_id, message, answer_of, timeout=CHAT_TIMEOUT_S)
+        answer = await carry_out(message)
     except NoSuchConversation:  # it was erased during the chat, which must not begin it again
         raise
     except NotFound:
         if not await has_access_to(call, agent_id):
             raise
         message = replace(message, access_granted=True)
-        answer = await call.carry_out(AGENT, agent_id, message, answer_of, timeout=CHAT_TIMEOUT_S)
+        answer = await carry_out(message)
     if isinstance(answer, _NotSent) and isinstance(answer.reason, MemoriesNeeded):
         needed = answer.reason
         memories = await memories_for_chat(call, agent_id, needed.agent, message.content, needed.links)
-        message = replace(message, memories=memories)
-        answer = await call.carry_out(AGENT, agent_id, message, answer_of, timeout=CHAT_TIMEOUT_S)
+        answer = await carry_out(replace(message, memories=memories))
     if not isinstance(answer, _NotSent):
         return answer
     if isinstance(answer.reason, MemoriesNeeded):  # with memories, the agent never asks for them
