@@ -367,6 +367,25 @@ async def test_what_is_being_written_is_kept_and_a_text_that_is_too_long_is_told
     await expect(messages(page)).to_have_count(2)
 
 
+async def test_a_long_title_fits_a_phone(console: Console, user: Client, unique: str):
+    await user.agent(f"{unique}-agent")
+    title = "A title of many words, " * 6
+    made = (await user.command("CV_Create", target={"agent": f"{unique}-agent"}, vx={"name": title.strip()})).ok()
+    path = f"/console/chat/{unique}-agent/{made.profile[0]['id']}"
+    page = await console.window(user, path, viewport=PHONE)
+    await expect(page.get_by_role("heading", name="A title of many words")).to_be_visible()
+    await fits_its_width(page)
+
+
+async def test_a_conversation_that_is_not_there_takes_no_messages(console: Console, user: Client, unique: str):
+    await user.agent(f"{unique}-agent")
+    page = await console.window(user, f"/console/chat/{unique}-agent/cnv_none")
+    await expect(page.get_by_role("alert")).to_contain_text("code 3000")
+    await expect(page.get_by_role("heading", name="Conversation", exact=True)).to_be_visible()
+    await page.get_by_role("textbox", name="Message to").fill("Hello?")
+    await expect(page.get_by_role("button", name="Send")).to_be_disabled()
+
+
 async def test_chat_on_a_phone_and_in_the_dark(console: Console, user: Client, unique: str):
     await user.agent(f"{unique}-agent")
     page = await console.window(user, "/console/chat", viewport=PHONE, color_scheme="dark")
@@ -387,6 +406,8 @@ async def test_a_hebrew_message_reads_from_the_right(console: Console, user: Cli
     await user.agent(f"{unique}-agent")
     page = await console.window(user, f"/console/chat/{unique}-agent")
     await say(page, "שלום?")
+    await expect(page.get_by_role("link", name="Default conversation")).to_contain_text("2 messages")
+    await expect(messages(page)).to_have_count(2)
     first, last = (
         await messages(page)
         .first.locator(".text")

@@ -15,6 +15,7 @@ import { useDraft } from "./chat/draft.js";
 import { useSpaced } from "./chat/spaced.js";
 
 const READS_EVERY_MS = 3000;
+const NOT_THERE = 3000;
 
 /** Private conversations with agents: replies arrive as they are written, with their sources. */
 export default function Chat({ params, query }) {
@@ -51,7 +52,7 @@ async function readAgent(name) {
   try {
     return { record: (await command("AP_Read", { target: { agent: name } })).profile[0], gone: false };
   } catch (error) {
-    if (error.code !== 3000) throw error;
+    if (error.code !== NOT_THERE) throw error;
     return { record: null, gone: true };
   }
 }
@@ -70,6 +71,7 @@ function Talk({ name, agent, data, current, pages, seq }) {
   const items = useMemo(() => itemsOf(talk, name), [talk.messages, talk.runs]);
   const working = talk.runs.filter(({ state }) => state === "working");
   const wanted = useWanted(talk, Number(seq ?? 0));
+  const isMissing = talk.error?.code === NOT_THERE && talk.messages.length === 0;
   useFocusAgain(field, working.length);
   const readAgain = useSpaced(READS_EVERY_MS, talk.refresh);
   useWatch({ banks: banksOf(talk.messages) }, readAgain);
@@ -77,7 +79,7 @@ function Talk({ name, agent, data, current, pages, seq }) {
   return html`<section class="talk-main" aria-label=${`Chat with ${name}`}>
     <header class="talk-head">
       <${Link} class="button ghost icon-only talk-back" href=${to("chat", name)} aria-label="Conversations"><${Icon} name="left" /><//>
-      <div class="talk-title"><h1>${record ? titleOf(record) : "Default conversation"}</h1><p class="fine">with ${name}</p></div>
+      <div class="talk-title"><h1>${record ? titleOf(record) : current === "default" ? "Default conversation" : "Conversation"}</h1><p class="fine">with ${name}</p></div>
       ${record && html`<${ConversationMenu} conversation=${record} onChange=${pages.refresh} />`}
     </header>
     <${MessageList} label="Messages" items=${items} said=${talk.said} to=${wanted}
@@ -90,7 +92,7 @@ function Talk({ name, agent, data, current, pages, seq }) {
       ${data.gone && talk.messages.length > 0 && html`<${Notice} kind="warning">The agent ${name} is gone, or no longer visible to you. This conversation stays readable.<//>`}
       ${data.record && html`<${Unavailable} agent=${data.record} onChange=${agent.reload} />`}
       <${Composer} label=${`Message to ${name}`} placeholder=${`Message ${name}`} field=${field} text=${text} onText=${setText}
-        disabled=${data.gone} onSend=${talk.send}>
+        disabled=${data.gone || isMissing} onSend=${talk.send}>
         ${working.length > 0 && html`<${Button} size="small" icon="stop" busy=${working[0].cancelling}
           onClick=${() => talk.cancel(working[0])}>Stop<//>`}
       <//>
