@@ -23,7 +23,7 @@ AXE = Path(__file__).resolve().parents[1] / "console" / "axe"
 RUN_AXE = """async () => {
     const transitions = document.getAnimations().filter((animation) => animation instanceof CSSTransition);
     await Promise.allSettled(transitions.map((transition) => transition.finished));
-    return axe.run(document, {resultTypes: ["violations"]});
+    return axe.run(document, {resultTypes: ["violations"], rules: {"target-size": {enabled: true}}});
 }"""
 _REFUSED = "Failed to load resource"
 """Chromium's line for each answer of 400 and above, and each request that a cut connection ends."""
