@@ -131,3 +131,12 @@ async def test_the_keyboard_alone_makes_an_agent_and_all_fits_a_phone(console: C
     await expect(page.get_by_role("heading", name=f"{unique}-typed")).to_be_visible()
     await fits_its_width(page)
     await no_serious_violations(page)
+
+
+async def test_a_name_of_some_words_stands_on_one_line(console: Console, user: Client, unique: str):
+    name = f"{unique}-of-several-words"
+    await user.agent(name)
+    page = await console.window(user, "/console/agents", viewport={"width": 1440, "height": 900})
+    link = page.get_by_role("link", name=name)
+    await expect(link).to_be_visible()
+    assert await link.evaluate("(link) => link.getClientRects().length") == 1

@@ -1,5 +1,6 @@
 """The frame of the console: log-on and log-off, navigation, lost connections, themes, keyboard, phones."""
 
+import re
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -58,6 +59,7 @@ async def test_a_new_user_registers_and_is_logged_on(console: Console, user: Cli
     await page.get_by_role("button", name="Register a new user").click()
     await expect(page.get_by_role("heading", name="Register with Parley")).to_be_visible()
     await expect(page.get_by_label("Name", exact=True)).to_be_focused()
+    await expect(page.get_by_label("Name", exact=True)).to_have_accessible_description(re.compile("3 to 64 letters"))
     await no_serious_violations(page)
 
     async def register(name: str) -> None:

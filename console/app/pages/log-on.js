@@ -39,9 +39,10 @@ function Credentials({ isNew }) {
     }
   };
   const [text, autocomplete] = isNew ? ["Register", "new-password"] : ["Log on", "current-password"];
+  const named = isNew ? { hint: "3 to 64 letters, digits, -, _ or ., beginning and ending with a letter or digit." } : {};
   const rules = isNew ? { minlength: 8, hint: "At least 8 characters." } : {};
   return html`<${Form} onSubmit=${submit} submit=${text} label=${text}>
-    <${Field} label="Name" name="name" required autocomplete="username" autocapitalize="none" maxlength="64" />
+    <${Field} label="Name" name="name" required autocomplete="username" autocapitalize="none" maxlength="64" ...${named} />
     <${Field} label="Password" name="password" type="password" required autocomplete=${autocomplete} maxlength="256" ...${rules} />
   <//>`;
 }

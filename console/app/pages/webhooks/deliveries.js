@@ -103,8 +103,10 @@ function Delivery({ row, open, url, retried }) {
       <${Badge} kind=${STATES[row.state]}>${row.state}<//>
       <span class="delivery-type">${row.event_type}</span>
       ${url && html`<span class="quiet delivery-url line">${url}</span>`}
-      <span class="fine delivery-last">${last ? html`${outcome(last)}, ${plural(row.attempts.length, "attempt")}` : "no attempt yet"}</span>
-      <span class="fine nowrap"><${Time} at=${row.created_at} relative /></span>
+      <span class="fine delivery-last">
+        <span>${last ? html`${outcome(last)}, ${plural(row.attempts.length, "attempt")}` : "no attempt yet"}</span>${" "}
+        <span class="nowrap"><${Time} at=${row.created_at} relative /></span>
+      </span>
     </button>
     <div id=${panel} class="delivery-panel" hidden=${!open}>${open && html`<${Attempts} row=${row} retried=${retried} />`}</div>
   </li>`;
