@@ -173,6 +173,45 @@ async def test_posts_are_stored_in_the_order_in_which_they_were_written(console:
     assert [message["content"] for message in stored] == ["one", "two", "three"]
 
 
+async def test_a_post_after_an_asked_one_is_stored_after_it_and_does_not_wait_for_the_reply(
+    browser: Browser, tmp_path: Path
+):
+    gateway = await GatewayProcess(tmp_path / "data", script=SCRIPTED, PARLEY_DEFAULT_PLAN="enterprise").start()
+    try:
+        async with gateway.client() as client, console_of(browser, gateway) as console:
+            user = await client.register("eager-user")
+            domain = await domain_of(user, "eager")
+            page = await console.window(user, f"/console/zones/{domain}?reply=eager-scout")
+            overtaken = asyncio.Event()
+
+            async def hold_the_asked(route: Route) -> None:
+                """Hold the asked post until the plain one is answered, or has not been sent for half a second."""
+                if "AP_Chat" in (route.request.post_data or ""):
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(overtaken.wait(), 0.5)
+                    await route.continue_()
+                elif "ZN_Post" in (route.request.post_data or ""):
+                    await route.fulfill(response=await route.fetch())
+                    overtaken.set()
+                else:
+                    await route.continue_()
+
+            await page.route("**/tps", hold_the_asked)
+            asked = f"wait:{tmp_path}/gate say:answered"
+            await say(page, asked)
+            await page.get_by_label("Reply from").select_option("")
+            await say(page, "afterwards")
+            await until_stored(user, domain, 2)
+            await page.unroute("**/tps", hold_the_asked)
+            stored = (await user.command("ZN_Read", target={"domain": domain})).ok().content
+            assert [message["content"] for message in stored] == [asked, "afterwards"]
+            (tmp_path / "gate").touch()
+            await expect(messages(page)).to_have_count(3)
+            await expect(messages(page).nth(2)).to_contain_text("answered")
+    finally:
+        await gateway.stop()
+
+
 async def test_a_zone_catches_up_after_the_gateway_was_killed(browser: Browser, tmp_path: Path):
     gateway = await GatewayProcess(tmp_path / "data", script=SCRIPTED, PARLEY_DEFAULT_PLAN="enterprise").start()
     port = int(gateway.base.rpartition(":")[2])

@@ -37,6 +37,7 @@ class Zone {
     this.stops = new Map();
     this.posting = new Lane(1); // so that posts are stored in the order in which they were written
     this.asking = new Lane(MAX_AT_A_TIME);
+    this.turns = new Map(); // what lets the next post be sent, for each asked one that is not stored yet
     this.closed = false;
     this.acts = {
       older: () => this.older(),
@@ -78,7 +79,7 @@ class Zone {
   close() {
     this.closed = true;
     for (const stop of this.stops.values()) stop();
-    sendAll([...this.posting.rest(), ...this.asking.rest()].map((post) => this.commandOf(post)));
+    sendAll([...this.asking.rest(), ...this.posting.rest()].map((post) => this.commandOf(post)));
   }
 
   take({ type, message, membership }) {
@@ -143,6 +144,7 @@ class Zone {
       all.set(message.id, message);
     }
     this.change({ ...changes, posts, messages: [...all.values()].sort((one, other) => one.seq - other.seq) });
+    for (const { key, stored } of posts) if (stored !== null) this.endTurn(key);
   }
 
   post(content, agent) {
@@ -152,10 +154,18 @@ class Zone {
     this.send(post);
   }
 
-  /** Send a post; one that asks for an agent's reply shows it as it is written. */
+  /** Send a post; one that asks for an agent's reply shows it as it is written, and holds up others until it is stored. */
   send(post) {
-    if (post.agent) this.asking.run(post, (done) => this.ask(post, done));
-    else this.posting.run(post, (done) => this.say(post, done));
+    this.posting.run(post, (done) => {
+      if (!post.agent) return this.say(post, done);
+      this.turns.set(post.key, done);
+      return this.asking.run(post, (over) => this.ask(post, over));
+    });
+  }
+
+  endTurn(key) {
+    this.turns.get(key)?.();
+    this.turns.delete(key);
   }
 
   commandOf({ key, content, agent }) {
@@ -177,13 +187,14 @@ class Zone {
     const over = (tell) => {
       this.stops.delete(key);
       tell();
+      this.endTurn(key);
       done();
     };
     this.stops.set(key, followRun({
       body: { target: { ...this.target, agent }, content },
       key,
       on: {
-        begun: () => {},
+        begun: () => this.endTurn(key),
         text: (text) => this.changePost(key, { text }),
         ended: (messages) => over(() => this.sent(key, messages)),
         failed: (error) => over(() => this.changePost(key, { state: "failed", error })),
