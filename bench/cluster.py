@@ -1,9 +1,10 @@
 """Chats on 1, 2 and 3 nodes, and the cost of a hop: requests per second, and processor time of each kind of process.
 
 The clusters of 1, 2 and 3 nodes run for the whole time, each with a database of its own in one PostgreSQL and a NATS
-server of its own; they are loaded in turn. All connections are spread evenly over a cluster's nodes, and every user
-sends through every node, so of n nodes only one request in n arrives at its home. The hop is measured in the cluster of
-two: the same users through the node that is their home, and through the other one.
+server of its own; they are loaded in turn. Each is measured under the load of one node, spread evenly over its nodes,
+and under a load that grows with it: as many users and connections for each node as one node has. Every user sends
+through every node, so of n nodes only one request in n arrives at its home. The hop is measured in the cluster of two:
+the same users through the node that is their home, and through the other one.
 """
 
 import asyncio
@@ -118,15 +119,15 @@ def _running(postgres: Postgres, folder: Path, size: int) -> Generator[Nodes]:
                 for number in range(size)
             ]
             asyncio.run(_wait_for_even_shards(postgres, f"bench{size}", size))
-            tokens = asyncio.run(_set_up(nodes[0].base))
+            tokens = asyncio.run(_set_up(nodes[0].base, SESSIONS * size))
             yield Nodes(nodes, nats, postgres, own, tokens)
     finally:
         asyncio.run(nats.stop())
 
 
-async def _set_up(base: str) -> list[str]:
+async def _set_up(base: str, users: int) -> list[str]:
     async with commands_to(base) as commands:
-        return await commands.crowd([f"talker-{number:02}" for number in range(SESSIONS)], PLAN)
+        return await commands.crowd([f"talker-{number:03}" for number in range(users)], PLAN)
 
 
 OWNERS = "SELECT shards.id, owner FROM shards JOIN nodes ON nodes.id = owner"
@@ -160,42 +161,71 @@ def _together(cluster: Nodes, loads: list[Load], seconds: float) -> Measured:
     return Measured(sum(run.rate for run in runs), cpu, statistics.median(run.p50 for run in runs))
 
 
+class Row(NamedTuple):
+    """A cluster under a load."""
+
+    size: int
+    connections: int
+    """Of each node."""
+    users: int
+    """Of all nodes."""
+
+    @property
+    def title(self) -> str:
+        """The row's name."""
+        return f"{self.size} {'node' if self.size == 1 else 'nodes'}, {self.connections} connections each"
+
+
+ONE = Row(1, CONNECTIONS, SESSIONS)
+ROWS = (
+    ONE,
+    *(Row(size, CONNECTIONS // size, SESSIONS) for size in SIZES[1:]),
+    *(Row(size, CONNECTIONS, SESSIONS * size) for size in SIZES[1:]),
+)
+
+
 def _measure_sizes(clusters: dict[int, Nodes], seconds: float, rounds: int) -> None:
-    loads = {
-        size: [
-            cluster.load(node, cluster.tokens, f"n{number}", CONNECTIONS // size)
-            for number, node in enumerate(cluster.nodes)
-        ]
-        for size, cluster in clusters.items()
-    }
-    measured: dict[int, list[Measured]] = {size: [] for size in SIZES}
+    loads = {row: _loads(clusters[row.size], row) for row in ROWS}
+    measured: dict[Row, list[Measured]] = {row: [] for row in ROWS}
     for number in range(rounds + 1):
-        for size in SIZES if number % 2 else reversed(SIZES):
-            measured[size].append(_together(clusters[size], loads[size], seconds if number else 1))
+        for row in ROWS if number % 2 else reversed(ROWS):
+            measured[row].append(_together(clusters[row.size], loads[row], seconds if number else 1))
         if number:
             say(
                 f"round {number} of {rounds}: "
-                + ", ".join(f"{size} nodes {measured[size][-1].rate:,.0f}/s" for size in SIZES)
+                + ", ".join(f"{row.title} {measured[row][-1].rate:,.0f}/s" for row in ROWS)
             )
-    rows: list[list[str]] = []
-    for size in SIZES:
+    cells: list[list[str]] = []
+    for row in ROWS:
         ratio = statistics.median(
-            some.cpu.total / one.cpu.total for some, one in zip(measured[size][1:], measured[1][1:], strict=True)
+            some.cpu.total / one.cpu.total for some, one in zip(measured[row][1:], measured[ONE][1:], strict=True)
         )
-        rows.append(
+        cells.append(
             [
-                f"{size} {'node' if size == 1 else 'nodes'}",
-                f"{_median(measured[size], lambda run: run.rate):,.0f}",
-                *_cpu_cells(measured[size]),
+                row.title,
+                f"{_median(measured[row], lambda run: run.rate):,.0f}",
+                *_cpu_cells(measured[row]),
                 f"{ratio:.2f}",
-                verdict(ratio, NODES_MARK, at_most=True) if size == max(SIZES) else "",
+                verdict(ratio, NODES_MARK, at_most=True) if row.size == max(SIZES) else "",
             ]
         )
     table(
-        f"Nodes: AP_Chat of one question, {CONNECTIONS} connections in all, medians of {rounds} rounds",
+        f"Nodes: AP_Chat of one question, medians of {rounds} rounds",
         ["", "requests/s", "nodes µs", "PostgreSQL µs", "NATS µs", "all µs", "of one", ""],
-        rows,
+        cells,
     )
+
+
+def _loads(cluster: Nodes, row: Row) -> list[Load]:
+    """Return the loads of a cluster's nodes, which begin with other users each."""
+    share = row.users // row.size
+    tokens = cluster.tokens[: row.users]
+    return [
+        cluster.load(
+            node, tokens[number * share :] + tokens[: number * share], f"{number}-of-{row.users}", row.connections
+        )
+        for number, node in enumerate(cluster.nodes)
+    ]
 
 
 def _measure_hop(cluster: Nodes, seconds: float, rounds: int) -> None:
