@@ -6,6 +6,8 @@ from typing import Any
 from tests.support.gateway import PASSWORD, Answer, running
 from tests.support.log_ons import works
 
+SECRET = "a secret of the operator"
+
 
 async def test_a_closed_gateway_takes_no_registrations_but_log_ons(tmp_path: Path):
     async with running(tmp_path / "data") as gateway, gateway.client() as client:
@@ -13,6 +15,16 @@ async def test_a_closed_gateway_takes_no_registrations_but_log_ons(tmp_path: Pat
     async with running(tmp_path / "data", PARLEY_REGISTRATION="closed") as gateway, gateway.client() as client:
         (await client.command("US_Create", vx={"name": "babbage", "secret": PASSWORD})).refused(2003, 403)
         assert await works(await client.log_on("lovelace"))
+
+
+async def test_on_a_closed_gateway_the_operator_registers_users(tmp_path: Path):
+    settings: dict[str, Any] = {"PARLEY_REGISTRATION": "closed", "INTERNAL_SECRET": SECRET}
+    async with running(tmp_path / "data", **settings) as gateway, gateway.client() as client:
+        babbage: dict[str, Any] = {"vx": {"name": "babbage", "secret": PASSWORD}}
+        for wrong in ({}, {"X-Internal-Secret": "wrong"}):
+            (await client.command("US_Create", **babbage, headers=wrong)).refused(2003, 403)
+        (await client.command("US_Create", **babbage, headers={"X-Internal-Secret": SECRET})).ok()
+        assert await works(await client.log_on("babbage"))
 
 
 async def test_a_new_user_is_on_the_default_plan(tmp_path: Path):
