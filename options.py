@@ -1,5 +1,7 @@
 """What the operator's settings become: the options of core and routes, and the chat engine."""
 
+import importlib
+
 from actors.core import CoreOptions, WebhookOptions
 from actors.egress.outbound import Outbound
 from actors.engines.recall import RecallEngine
@@ -74,11 +76,17 @@ def http_options(settings: Settings) -> HttpOptions:
     )
 
 
+def load_chat_engine(settings: Settings) -> None:
+    """Import the modules of the chat engine that the settings name."""
+    if settings.chat_engine == "openai":
+        importlib.import_module("actors.engines.openai.engine")  # costs most of a second, and only this one needs it
+
+
 def chat_engine(settings: Settings, store: Store) -> Engine:
     """Make the chat engine that the settings name."""
     if settings.chat_engine == "recall":
         return RecallEngine()
-    from actors.engines.openai.engine import OpenAIEngine  # noqa: PLC0415 - costs most of a second, and only this one needs it
+    from actors.engines.openai.engine import OpenAIEngine  # noqa: PLC0415 - see above
 
     assert settings.openai_base_url is not None  # load_settings requires it
     assert settings.openai_model is not None

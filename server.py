@@ -40,7 +40,7 @@ from config.mcp_catalog import CatalogError
 from config.settings import Settings, SettingsError, load_settings
 from config.tuning import allow_many_connections, tune
 from config.version import VERSION
-from options import chat_engine, core_options, http_options
+from options import chat_engine, core_options, http_options, load_chat_engine
 from persistence import master_key, users
 from persistence.opening import open_ledger, open_store
 from persistence.store import Store, StoreError, Unit
@@ -111,6 +111,8 @@ class Gateway:
         settings, parts = self.settings, self.parts
         options = core_options(settings, development_plan="default_plan" in (self.developed or ()))
         options = replace(options, idle_s=parts.idle_s)
+        if parts.engine is None:
+            load_chat_engine(settings)  # before a join: a node that imports for long does not renew its lease
         async with AsyncExitStack() as undo:
             node = self.node = await self._join()
             if node is not None:

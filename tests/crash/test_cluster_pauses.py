@@ -133,3 +133,15 @@ async def test_a_join_and_a_stop_cut_no_engine_off_that_works_for_seconds(tmp_pa
         await settled(all)
         for user, agent in zip(users, agents, strict=True):
             assert len((await user.command("AP_History", target={"agent": agent})).ok().content) == 2
+
+
+async def test_a_node_that_takes_long_to_import_its_engine_joins(tmp_path: Path):
+    engine = {
+        "PARLEY_CHAT_ENGINE": "openai",
+        "PARLEY_OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
+        "PARLEY_OPENAI_MODEL": "none",
+    }
+    settings = {"PARLEY_CLUSTER_LEASE_S": "1", "TEST_IMPORT_S": "3", **engine}
+    async with nodes(tmp_path, 1, seed=0, script=ENGINES / "slow_import.py", **settings) as all:
+        await all.join()  # the first one declares it dead if it is silent for a second
+        await settled(all)
