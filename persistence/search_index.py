@@ -242,6 +242,17 @@ def relatives(collection: int, beginnings: Sequence[str], limit: int) -> Query[t
     )
 
 
+def having(collection: int, terms: Sequence[str], documents: Sequence[int]) -> Query[tuple[str, int]]:
+    """List which of these texts have which of these terms: term and document."""
+    return Query(
+        "SELECT vocabulary.term, postings.document FROM @list_text(?) AS given"
+        " @seek(vocabulary, collection = ? AND vocabulary.term = given.value) CROSS JOIN @list_int(?) AS documents"
+        " @seek(postings, postings.term = vocabulary.number AND postings.document = documents.value)",
+        (_json(terms), collection, _json(documents)),
+        lambda row: (row[0], row[1]),
+    )
+
+
 class Match(NamedTuple):
     """A term of a text that was found: how often the text has it, and how many terms the text has in all.
 

@@ -1,13 +1,16 @@
 """Loading: the memories that a load makes, and the writes that replace memories of the same names."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from actors.banks.attachments import LEVELS, Attachments
 from actors.banks.messages import LoadMemory, MemoryMoved
+from actors.engines import dialogue_acts
 from actors.errors import NotPermitted
 from actors.ids import new_id, new_number
 from actors.slices import Steps
-from actors.text import tokenizer
+from actors.text import answer_kinds, tokenizer
+from actors.text.answer_kinds import ONLY_ASKS
 from persistence import documents, memories, search_index
 from persistence.banks import BankRow
 from persistence.memories import MemoryRow, Part
@@ -15,6 +18,7 @@ from persistence.search_index import CountedTerms, IndexedText, counted
 from persistence.store import Write
 
 _MAX_DIGITS = 15
+_STAMP = re.compile(r"[\[(][^\])]{1,60}[\])]")
 
 
 def moved() -> MemoryMoved:
@@ -40,10 +44,22 @@ def indexed(memory: MemoryRow, terms: Sequence[str] | CountedTerms) -> IndexedTe
     return IndexedText(memory.position, *whole_and_part(memory.name), terms)
 
 
+def _words_of_stamp(text: str) -> int:
+    """Count the words of the stamp that a turn may begin with ("[2023-05-20 02:21] Ada: ..."); it answers nothing."""
+    stamp = _STAMP.match(text) if text.startswith(("[", "(")) else None
+    return len(tokenizer.split(stamp.group())) if stamp else 0
+
+
 def memory_terms(name: str, text: str) -> Steps[tuple[str, ...]]:
-    """List the terms by which a memory is found: those of its name twice, and those of its text."""
+    """List the terms by which a memory is found: of its name, twice, of its text, and the kinds of answers in it."""
     named = tokenizer.terms(tokenizer.split(name))
-    return (*named, *named, *(yield from tokenizer.reading(text)))
+    words = yield from tokenizer.splitting(text)
+    stated = yield from tokenizer.terming(words)
+    if len(text) <= tokenizer.SLICE_CHARS and dialogue_acts.only_asks(text):
+        kinds = [ONLY_ASKS]
+    else:
+        kinds = answer_kinds.held(words[_words_of_stamp(text) :][: tokenizer.SLICE_CHARS])
+    return (*named, *named, *stated, *kinds)
 
 
 def all_memory_terms(memories: Iterable[tuple[str, str]]) -> Steps[tuple[CountedTerms, ...]]:

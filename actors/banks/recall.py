@@ -1,6 +1,6 @@
 """Recall of memories from the store: of banks that are large, or that are not in memory yet."""
 
-from itertools import islice
+from itertools import chain, islice
 
 from actors.banks.messages import MAX_TERMS_ASKED, RecalledMemory
 from actors.engines.relevance import asking
@@ -21,7 +21,8 @@ async def recall(store: Store, bank: BankRow, text: str, limit: int) -> tuple[Re
         StoreUnavailable: the store can't be read.
     """
     question = await sliced(asking(text))
-    return await recall_for(store, bank, text, tuple(islice(question.terms, MAX_TERMS_ASKED)), limit)
+    terms = tuple(islice(chain(question.kinds, question.terms), MAX_TERMS_ASKED))
+    return await recall_for(store, bank, text, terms, limit)
 
 
 async def recall_for(
@@ -32,13 +33,13 @@ async def recall_for(
     Raises:
         StoreUnavailable: the store can't be read.
     """
-    if not terms:
-        return ()
     question = Question(terms)
+    if not question.terms:
+        return ()
     found = await store.read(_ranked(bank.id, question, limit))
     if not isinstance(found, Collection):
         return found
-    hits = await not_moved.search_both(store, bank, found, text, terms, limit)
+    hits = await not_moved.search_both(store, bank, found, text, tuple(question.terms), limit)
     rows = await store.read(_rows([hit.document for hit in hits]))
     scored = [(rows[hit.document], round(hit.score, 4)) for hit in hits if hit.document in rows]
     return await sliced(_judging(question, scored))

@@ -37,7 +37,7 @@ async def memories_for_chat(
     if not searched:
         return ()
     question = await sliced(asking(message, agent))
-    terms = tuple(islice(question.terms, MAX_TERMS_ASKED))
+    terms = tuple(islice(chain(question.kinds, question.terms), MAX_TERMS_ASKED))
     # The store has found that the caller sees these banks, whatever opens them.
     viewer = BankViewer(call.user.user_id, access_granted=True)
     recall = RecallMemories(viewer, message, terms, CHAT_MEMORIES, agent_id)

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from actors.engines.message import Utterance
 from actors.slices import Steps
-from actors.text import tokenizer
+from actors.text import answer_kinds, tokenizer
 from actors.text.tokenizer import lexicon
 
 MAX_QUOTE = 240
@@ -81,6 +81,7 @@ _REQUESTS = lexicon(
 _REQUEST_VERBS = lexicon("tell show give remind sag sage zeig erzähl gib dis montre donne rappelle parle")
 _ME = lexicon("me us mir uns moi nous")
 
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _QUESTION_MARK = re.compile(r"¿|[?？؟](?=$|[\s\"'”’»)\]!?]|[^\x00-\x7f])")
 _CJK_QUESTION = re.compile(r"[吗嗎呢か][。.]?$")
 _STOP = re.compile(r"[.!?؟…。！？\r\n\v\f\x85\u2028\u2029]+[\"'”’»)\]]*\s*")
@@ -128,6 +129,12 @@ def asks(text: str, words: list[str]) -> bool:
     if first in _QUESTION_WORDS:
         return following not in _NO_QUESTION and not text.endswith((".", "!"))
     return first in _VERBS_THAT_ASK and following != "not" and not text.endswith((".", "!"))
+
+
+def only_asks(text: str) -> bool:
+    """Return whether each sentence of a text is a question."""
+    text = text.rstrip()
+    return text.endswith(_QUESTION_MARKS) and all(passage.endswith(_QUESTION_MARKS) for passage in passages(text))
 
 
 def passages(text: str) -> list[str]:
@@ -224,13 +231,16 @@ def facts(utterance: Utterance) -> list[str]:
     if message.courtesy:
         return []
     if not message.asks:
-        return message.terms
+        return _with_kinds(message.terms, message.words)
     parts = passages(message.text)
     if len(parts) < 2:
         return []
-    return tokenizer.terms(
-        [word for part in parts if is_statement(part, words := tokenizer.split(part)) for word in words]
-    )
+    stated = [word for part in parts if is_statement(part, words := tokenizer.split(part)) for word in words]
+    return _with_kinds(tokenizer.terms(stated), stated)
+
+
+def _with_kinds(terms: list[str], words: list[str]) -> list[str]:
+    return [*terms, *answer_kinds.held(words[: tokenizer.SLICE_CHARS])] if terms else terms
 
 
 def finding_facts(utterance: Utterance) -> Steps[list[str]]:
@@ -243,14 +253,14 @@ def finding_facts(utterance: Utterance) -> Steps[list[str]]:
     if message.courtesy:
         return []
     if not message.asks:
-        return message.terms
+        return _with_kinds(message.terms, message.words)
     stated: list[str] = []
     for part in passages(message.text):
         words = tokenizer.split(part)
         if is_statement(part, words):
             stated += words
         yield
-    return (yield from tokenizer.terming(stated))
+    return _with_kinds((yield from tokenizer.terming(stated)), stated)
 
 
 def _says_nothing(utterance: Utterance) -> bool:

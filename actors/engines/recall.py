@@ -16,6 +16,7 @@ from actors.retrieval.index import Index
 from actors.retrieval.question import SURE, Question
 from actors.slices import Steps, whole
 from actors.text import tokenizer
+from actors.text.answer_kinds import KINDS
 from actors.text.tokenizer import lexicon
 
 MAX_SOURCES = 3
@@ -27,8 +28,6 @@ _MAX_REMEMBERED = 200  # the longest of these questions, in characters
 _MAX_HITS = 6  # utterances of the window that are read more closely
 _MAX_LATEST = 24  # statements that are read for what the speaker said of themselves
 _ENOUGH = 0.75  # of a question's terms; an answer with fewer may be worse than one in an older message
-
-_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 
 _UNSURE = "I am not sure, but this may help.\n"
 
@@ -218,11 +217,7 @@ def _found(turn: Turn, query: Question, hits: Sequence[FoundUtterance], *, sure:
 
 
 def _only_asks(memory: Memory) -> bool:
-    """Return whether each sentence of a memory is a question."""
-    text = memory.text.rstrip()
-    return text.endswith(_QUESTION_MARKS) and all(
-        passage.endswith(_QUESTION_MARKS) for passage in dialogue_acts.passages(text)
-    )
+    return dialogue_acts.only_asks(memory.text)
 
 
 def _ranked(found: list[_Candidate]) -> list[_Candidate]:
@@ -269,7 +264,8 @@ def _in_conversation(
         if not (share >= SURE if sure else answers) or utterance.content == turn.message:
             continue
         matched = frozenset(filter(query.terms.__contains__, known))
-        repeats = len(matched) == len(known)  # "Locker code, please." is no answer, but may stand beside one
+        # "Locker code, please." is no answer, but may stand beside one
+        repeats = len(matched) == len(known) - len(KINDS.intersection(known))
         part = share * _REPEATS if repeats else share
         leader = leaders.setdefault(matched, score)
         found.append((part, leader if score > leader * 0.7 else score, utterance.seq, utterance))

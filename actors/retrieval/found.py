@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from actors.retrieval.question import OTHER_FORM, Judge
-from actors.retrieval.ranking import Gains, rarity, scores
+from actors.retrieval.ranking import Gains, in_order, rarity
 
 RELATIVE: Final = 0.6
 """The weight of a term that shares only its beginning with a term of the question that no text has."""
@@ -59,6 +59,7 @@ def judged(
     replaced: Mapping[str, float],
     own: Mapping[int, Gains],
     found: Mapping[int, Gains],
+    factors: Mapping[int, float],
     limit: int,
 ) -> list[Found]:
     """Rank texts by their gains, best first, and judge the best ones; among equals, the higher number first.
@@ -70,10 +71,12 @@ def judged(
         replaced: the terms that relatives stand for, each with the share that these account for.
         own: the gains of texts by their own terms.
         found: their gains, and those of others, in their context.
+        factors: what the scores of some texts are multiplied by.
         limit: the number of texts to judge.
     """
     ranked: list[Found] = []
-    for score, number in scores(found)[:limit]:
+    scored = [(sum(gains.values()), number) for number, gains in found.items()]
+    for score, number in in_order(scored, factors)[:limit]:
         gains, by_itself = found[number], own.get(number, ())
         if gains is by_itself and not replaced:
             covered = dict.fromkeys(gains, 1.0)

@@ -3,14 +3,16 @@
 from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import NamedTuple
 
 from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, beginning, judged, shares_of
 from actors.retrieval.question import Judge, Question
-from actors.retrieval.ranking import IN_CONTEXT, K1, B, Gains, Matched, rarity
+from actors.retrieval.ranking import IN_CONTEXT, K1, B, Gains, Matched, best_of, factors, in_order, rarity
 from actors.retrieval.ranking import in_context as with_context
 from actors.text import tokenizer
+from actors.text.answer_kinds import ONLY_ASKS
 
 MAX_TERMS_PER_TEXT = 1_024
 """The number of distinct terms of a text that are indexed, the first ones; bounds the memory of hostile texts."""
@@ -53,6 +55,7 @@ class Index:
 
     __slots__ = (
         "_gains",
+        "_holding",
         "_in_order",
         "_max_postings",
         "_parts",
@@ -83,6 +86,7 @@ class Index:
         self._words = 0
         self._searches = 0  # since the last change
         self._gains: dict[str, list[float]] = {}  # of common terms, as long as nothing changes
+        self._holding: dict[str, frozenset[int]] = {}  # texts by kind of answer, as long as nothing changes
 
     def __len__(self) -> int:
         return len(self._texts)
@@ -143,6 +147,8 @@ class Index:
         self._searches = 0
         if self._gains:
             self._gains = {}
+        if self._holding:
+            self._holding = {}
         if self._related:
             self._related = {}
 
@@ -172,15 +178,27 @@ class Index:
         own = self._own(leading)
         places = self._places
         replaced = shares_of([(term, asked) for term, asked, _, _ in known if term != asked])
+        raises = question.kinds or ONLY_ASKS in self._postings  # the order of some texts
+        wanted = max(context, limit) if places or raises else limit
+        best = best_of(own, [numbers for _, _, _, numbers in leading], wanted)
         if not places and not replaced and len(leading) == len(known):
-            return self._judged_by_own(judge, _best(own, leading, limit), [one[0] for one in known])
+            if raises:
+                best = in_order(best, self._factors(question, {number for _, number in best}))
+            return self._judged_by_own(judge, best[:limit], [one[0] for one in known])
         by_term = {one[0]: one for one in known}
-        best = _best(own, leading, context if places else limit)
         found = plain = {number: self._gains_in(number, by_term) for _, number in best}
         if places:
             matched = [Matched(number, *places.get(number, _ALONE), gains) for number, gains in plain.items()]
             found = with_context(matched, self._parts.get)
-        return judged(judge, len(self._texts), having, replaced, plain, found, limit)
+        raised = self._factors(question, found.keys())
+        return judged(judge, len(self._texts), having, replaced, plain, found, raised, limit)
+
+    def _factors(self, question: Question, found: AbstractSet[int]) -> dict[int, float]:
+        """Return what the scores of some texts are multiplied by, for what they hold; this is looked up once."""
+        for kind in (ONLY_ASKS, *question.kinds):
+            if kind in self._postings and kind not in self._holding:
+                self._holding[kind] = frozenset(self._postings[kind])
+        return factors(question.kinds, self._holding, found)
 
     def _judged_by_own(self, judge: Judge, best: list[tuple[float, int]], terms: list[str]) -> list[Found]:
         """Judge texts that stand alone, whose scores count these terms of the question."""
@@ -223,7 +241,7 @@ class Index:
         }
         gains = {number: self._gains_in(number, by_term) for _, number in best[:limit]}
         having = {term: having for having, term, _ in known}
-        return judged(question.judging(max(count, among), having), count, having, {}, gains, gains, limit)
+        return judged(question.judging(max(count, among), having), count, having, {}, gains, gains, {}, limit)
 
     def _known(self, question: Question) -> tuple[list[_Term], dict[str, int]]:
         """Look up the terms of a question, the rarest first, and the number of texts with each."""
@@ -328,22 +346,3 @@ class Index:
                 if gain > gains.get(asked, 0.0):
                     gains[asked] = gain
         return gains
-
-
-def _best(scores: dict[int, float], leading: list[_Term], count: int) -> list[tuple[float, int]]:
-    """Return the highest scores with their texts' numbers, best first; among equals, the higher number first.
-
-    `leading` are the terms that were counted, rarest first: the texts with the rarest ones bound what has to be sorted.
-    """
-    if len(scores) > 2 * count:
-        some: set[int] = set()
-        for one in leading:
-            some.update(one[3])
-            if len(some) >= count:
-                break
-        least = sorted([scores.get(number, 0.0) for number in some])[-count]
-        ranked = [(score, number) for number, score in scores.items() if score >= least]
-    else:
-        ranked = [(score, number) for number, score in scores.items()]
-    ranked.sort(reverse=True)
-    return ranked[:count]

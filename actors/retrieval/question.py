@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from math import log
 from typing import Final
 
-from actors.retrieval.ranking import rarity
+from actors.retrieval.ranking import HOLDS_ANSWER, rarity
 from actors.slices import Steps
 from actors.text import tokenizer
 from actors.text.tokenizer import lexicon
@@ -69,13 +69,17 @@ _LIGHT_WORDS = tokenizer.forms(
 class Question:
     """The distinct terms of a question, with their weights; those from the seventh on ask for no more.
 
-    A statement that is searched for like a question is `whole`: all of its terms count.
+    A statement that is searched for like a question is `whole`: all of its terms count. The kinds of answers that are
+    asked for (actors/text/answer_kinds.py) may be among the terms; they only count for the order of what is found.
     """
 
-    __slots__ = ("_terms_total", "_total", "_weights", "terms")
+    __slots__ = ("_terms_total", "_total", "_weights", "kinds", "terms")
 
     def __init__(self, terms: Iterable[str], *, whole: bool = False) -> None:
         self.terms = dict.fromkeys(terms, 1.0)
+        self.kinds = tuple(filter(self.terms.__contains__, HOLDS_ANSWER))
+        for kind in self.kinds:
+            del self.terms[kind]
         total = float(len(self.terms))
         if "name" in self.terms:  # a question for a name is about the rest of its words
             self.terms["name"] = 0.5

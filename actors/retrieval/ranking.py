@@ -6,20 +6,24 @@ ln(1 + (N - n + 0.5) / (n + 0.5)), which is never negative.
 
 A text that is a part of another (the turn of a dialogue, the part of a document) is found by the words of the parts
 beside it, too: an answer seldom repeats the question. Each term of a question counts once for a text, where it
-weighs most: in the text itself, in a part beside it, or anywhere in the same whole. The constants are tuned on the
+weighs most: in the text itself, in a part beside it, or anywhere in the same whole. Then the texts are raised that hold
+the kind of answer which the question asks for, and those that only ask are lowered. The constants are tuned on the
 development half of bench/dialogues (docs/performance.md, "Recall").
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from math import log
 from typing import NamedTuple
+
+from actors.text.answer_kinds import DATE, NUMBER, ONLY_ASKS
 
 K1 = 1.2
 B = 0.4
 """Less than the usual 0.75: a longer message or memory is not much worse."""
 
-BESIDE = {-2: 0.3, -1: 0.5, 0: 1.0, 1: 0.7, 2: 0.45}
+BESIDE = {-2: 0.2, -1: 0.4, 0: 1.0, 1: 0.75, 2: 0.5}
 """The share of a term's weight that a text gains from the part this far before it (> 0) or after it (< 0)."""
 
 _DISTANCES = tuple(BESIDE.items())
@@ -29,6 +33,12 @@ IN_WHOLE = 0.2
 
 IN_CONTEXT = 48
 """The number of best texts whose terms count for the texts around them."""
+
+HOLDS_ANSWER = {NUMBER: 1.5, DATE: 1.3}
+"""What the score of a text is multiplied by that holds the kind of answer which the question asks for."""
+
+OF_QUESTIONS = 0.6
+"""What the score of a text is multiplied by that only asks."""
 
 Gains = dict[str, float]
 """The terms of a question that count for a text, each with its contribution to the text's score."""
@@ -93,6 +103,49 @@ def _raise(known: Gains, gains: Gains, weight: float) -> None:
             known[term] = weighed
 
 
-def scores(found: Mapping[int, Gains]) -> list[tuple[float, int]]:
-    """Return the scores and numbers of texts, best first; among equals, the higher number first."""
-    return sorted([(sum(gains.values()), number) for number, gains in found.items()], reverse=True)
+def factors(
+    kinds: Iterable[str], having: Mapping[str, AbstractSet[int]], numbers: AbstractSet[int]
+) -> dict[int, float]:
+    """Return what the scores of some texts are multiplied by, by their numbers.
+
+    Args:
+        kinds: the kinds of answers that the question asks for.
+        having: the texts that hold a kind of answer, or that only ask.
+        numbers: the texts that were found.
+    """
+    found: dict[int, float] = {}
+    for kind, factor in ((ONLY_ASKS, OF_QUESTIONS), *[(kind, HOLDS_ANSWER[kind]) for kind in kinds]):
+        if kind in having:
+            for number in numbers & having[kind]:
+                found[number] = found.get(number, 1.0) * factor
+    return found
+
+
+def in_order(scored: Iterable[tuple[float, int]], factors: Mapping[int, float]) -> list[tuple[float, int]]:
+    """Sort scores, each with its text's number, best first; among equals, the higher number first.
+
+    Args:
+        scored: the scores and numbers.
+        factors: what the scores of some are multiplied by.
+    """
+    return sorted([(score * factors.get(number, 1.0), number) for score, number in scored], reverse=True)
+
+
+def best_of(scores: Mapping[int, float], having: Iterable[Sequence[int]], count: int) -> list[tuple[float, int]]:
+    """Return the highest scores with their texts' numbers, best first; among equals, the higher number first.
+
+    `having` are the texts with each term that was counted, rarest term first: the texts with the rarest ones bound what
+    has to be sorted.
+    """
+    if len(scores) > 2 * count:
+        some: set[int] = set()
+        for numbers in having:
+            some.update(numbers)
+            if len(some) >= count:
+                break
+        least = sorted([scores.get(number, 0.0) for number in some])[-count]
+        ranked = [(score, number) for number, score in scores.items() if score >= least]
+    else:
+        ranked = [(score, number) for number, score in scores.items()]
+    ranked.sort(reverse=True)
+    return ranked[:count]

@@ -12,8 +12,9 @@ from typing import NamedTuple
 from actors.retrieval.found import LONGER_BY, MAX_RELATIVES, RELATIVE, Found, beginning, judged, shares_of
 from actors.retrieval.index import MAX_POSTINGS
 from actors.retrieval.question import Question
-from actors.retrieval.ranking import BESIDE, IN_CONTEXT, K1, B, Gains, Matched, in_context, rarity
+from actors.retrieval.ranking import BESIDE, IN_CONTEXT, K1, B, Gains, Matched, factors, in_context, rarity
 from actors.text import tokenizer
+from actors.text.answer_kinds import ONLY_ASKS
 from persistence import search_index
 from persistence.search_index import Collection, Frequency
 from persistence.store import Reads, rows_of
@@ -98,7 +99,12 @@ def ranked(
         having[one.asked] = having.get(one.asked, 0) + one.documents
     replaced = shares_of([(term, one.asked) for term, one in terms.items() if term != one.asked])
     gains = in_context(matched, numbers.get)
-    return judged(question.judging(texts, having), texts, having, replaced, own, gains, limit)
+    holding: dict[str, set[int]] = {}
+    kinds = [*question.kinds, ONLY_ASKS]
+    for term, document in (yield from rows_of(search_index.having(collection.number, kinds, list(gains)))):
+        holding.setdefault(term, set()).add(document)
+    raised = factors(question.kinds, holding, gains.keys())
+    return judged(question.judging(texts, having), texts, having, replaced, own, gains, raised, limit)
 
 
 def _by_asked(gains: Mapping[int, float], asked: Mapping[int, str]) -> Gains:

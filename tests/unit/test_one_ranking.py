@@ -11,6 +11,7 @@ from actors.retrieval.index import MAX_POSTINGS, Index
 from actors.retrieval.question import Question
 from actors.retrieval.ranking import IN_CONTEXT
 from actors.text import tokenizer
+from actors.text.answer_kinds import DATE, KINDS, NUMBER
 from persistence import banks, search_index, users
 from persistence.banks import BankRow
 from persistence.search_index import IndexedText
@@ -38,6 +39,7 @@ def texts_of(chance: random.Random, count: int) -> list[IndexedText]:
     for document in range(1, count + 1):
         whole = f"talk {document // 9}" if document % 4 else ""
         terms = [chance.choice(WORDS[: chance.choice((4, 12, len(WORDS)))]) for _ in range(chance.randint(1, 14))]
+        terms += chance.sample(sorted(KINDS), chance.choice((0, 0, 1, 2)))
         made.append(IndexedText(document, whole, document % 9 + 1 if whole else 0, terms))
     return made
 
@@ -58,7 +60,7 @@ async def test_both_give_the_same_texts_scores_and_judgements(store: Store, seed
         asked = [*chance.sample(WORDS, chance.randint(1, 5)), *chance.sample(["modenks", "ristinerwerk", "xyz"], 1)]
         if min(sum(word in text.terms for text in texts) for word in asked[:-1]) > postings:
             continue  # of common words alone, each reads other texts
-        question = Question(asked[:: chance.choice((1, -1))])
+        question = Question([*chance.sample((NUMBER, DATE), chance.randint(0, 2)), *asked[:: chance.choice((1, -1))]])
         in_memory = index.search(question, 8, context=context)
         in_store = await store.read(stored.ranked(collection, question, 8, context=context, postings=postings))
         assert [one.number for one in in_store] == [one.number for one in in_memory]

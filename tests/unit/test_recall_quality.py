@@ -10,7 +10,7 @@ from actors.retrieval.found import Found
 from actors.retrieval.index import Index
 from actors.slices import whole
 from actors.text import tokenizer
-from bench.long_dialogues import ANSWERABLE, TEST, Dialogue, read, recall_at
+from bench.long_dialogues import ANSWERABLE, TEST, Dialogue, read, recall_at, reciprocal_rank
 from bench.questions import memories_and_questions
 
 
@@ -58,6 +58,36 @@ def test_questions_off_the_topic_have_no_answer():
         count += len(off)
         answered += [text for text in off if any(one.answers for one in best(index, text))]
     assert len(answered) < 0.02 * count, answered
+
+
+def test_answers_are_among_the_best_of_long_dialogues():
+    ranks = [
+        reciprocal_rank(asked.evidence, [one.number for one in best(index, asked.text)])
+        for told, index, _ in map(dialogue, TEST)
+        for asked in told.questions
+        if asked.evidence
+    ]
+    assert sum(ranks) / len(ranks) >= 0.52
+
+
+def ranked(question: str, *texts: str) -> list[str]:
+    index = Index()
+    for number, text in enumerate(texts):
+        index.add(number, whole(memory_terms(f"note {number}", text)))
+    return [texts[one.number] for one in best(index, question)]
+
+
+def test_a_question_for_a_number_or_a_date_finds_texts_with_one_first():
+    number, other = "Ada: There are fourteen students here.", "Ada: The students here are nice."
+    assert ranked("How many students are there?", number, other) == [number, other]
+    date, other = "Ada: The concert was on Friday.", "Ada: The concert was loud."
+    assert ranked("When was the concert?", date, other) == [date, other]
+    assert ranked("How was the concert?", date, other) == [other, date]
+
+
+def test_a_text_that_only_asks_comes_after_one_that_answers():
+    asks, answers = "Bao: What did Ada paint?", "Ada: I paint the lighthouse at Montauk, from a photo."
+    assert ranked("What did Ada paint?", asks, answers) == [answers, asks]
 
 
 def test_the_small_questions_are_all_answered_among_the_five_best():

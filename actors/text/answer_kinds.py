@@ -1,0 +1,137 @@
+"""The kinds of answers that questions ask for and texts hold: "How many?" asks for a number, "When?" for a date.
+
+They are terms, too, with a space, so that no word is like them. They find no text: they raise those that are found.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from actors.text.tokenizer import lexicon
+
+NUMBER: Final = "a number"
+DATE: Final = "a date"
+
+ONLY_ASKS: Final = "a question"
+"""The term of a text that only asks: it seldom answers."""
+
+KINDS: Final[frozenset[str]] = frozenset((NUMBER, DATE, ONLY_ASKS))
+
+_MAX_KNOWN_WORDS = 16_384
+
+_NUMBERS = lexicon(
+    """
+    two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+    nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion half dozen twice
+
+    zwei drei vier fünf sechs sieben acht neun zehn elf zwölf hundert tausend million millionen halb halbe dutzend
+    zweimal dreimal
+
+    deux trois quatre cinq sept huit neuf dix onze douze treize quatorze quinze seize vingt trente quarante cinquante
+    soixante cent cents mille moitié douzaine
+
+    dos tres cuatro cinco seis siete ocho nueve diez doce trece catorce quince veinte treinta cuarenta cincuenta
+    sesenta setenta ochenta noventa cien ciento mil medio media
+    """
+)
+_NUMBER_ENDINGS = (  # of German compounds
+    *("zehn", "zwanzig", "dreißig", "dreissig", "vierzig", "fünfzig", "sechzig", "siebzig", "achtzig", "neunzig"),
+    *("hundert", "tausend"),
+)
+
+# Words that say something else more often (may, fall, hier, an) are left out.
+_DATES = lexicon(
+    """
+    january february march april june july august september october november december jan feb mar apr jun jul aug sept
+    oct nov dec monday tuesday wednesday thursday friday saturday sunday yesterday today tonight tomorrow ago week weeks
+    weekend month months year years morning evening noon midnight christmas easter spring summer autumn winter
+
+    januar februar märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag freitag samstag sonntag
+    gestern heute morgen woche wochen wochenende monat monate monaten jahr jahre jahren ostern weihnachten silvester
+    frühling sommer herbst
+
+    janvier février mars avril juin juillet août septembre octobre novembre décembre lundi mardi mercredi jeudi vendredi
+    samedi dimanche demain semaine semaines mois année années pâques noël été hiver automne
+
+    enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre lunes martes miércoles
+    jueves viernes sábado domingo ayer hoy mañana semana semanas meses año años navidad verano invierno otoño
+    """
+)
+
+_DAY_OR_YEAR = re.compile(r"(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th)")
+
+_QUESTION_WORDS = lexicon(
+    """what who whom whose which where why how whats whos wheres whys hows was wer wen wem wessen wo wohin woher warum
+    wieso weshalb wie welche welcher welches welchen que qui quoi où pourquoi comment quel quelle quels quelles qué
+    quién quiénes cuál cuáles dónde"""
+)
+_WHEN = lexicon("when whens wann quand cuándo")
+_HOW_MANY = lexicon("combien wieviel wieviele cuánto cuánta cuántos cuántas")
+_HOW = lexicon("how wie")
+_MUCH = lexicon(
+    """many much old long far tall big large heavy high deep fast often late early
+    viel viele vielen vieler alt lange lang hoch gross groß teuer schwer weit oft tief breit schnell spät"""
+)
+_WHICH = lexicon("what which whats welche welcher welches welchen welchem quel quelle quels quelles qué cuál")
+_A_NUMBER = lexicon(
+    """time price age amount sum number percentage share score size
+    preis alter betrag summe zahl anzahl nummer uhrzeit prix âge somme nombre heure taille precio edad número hora"""
+)
+_A_DATE = lexicon(
+    """day days date month year season weekday
+    tag tage tagen datum monat jahr wochentag jour date mois année día fecha mes año"""
+)
+
+
+class _KindsOfWords(dict[str, tuple[str, ...]]):
+    """A cache of the kinds of answers that words hold."""
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        if len(self) >= _MAX_KNOWN_WORDS:
+            self.clear()
+        kinds: tuple[str, ...] = ()
+        if word[0].isdecimal():
+            kinds = (NUMBER, DATE) if _DAY_OR_YEAR.fullmatch(word) else (NUMBER,)
+        elif word in _DATES:
+            kinds = (DATE,)
+        elif word in _NUMBERS or word.endswith(_NUMBER_ENDINGS):
+            kinds = (NUMBER,)
+        self[word] = kinds
+        return kinds
+
+
+_kinds_of = _KindsOfWords()
+_NONE = {()}
+
+
+_WHAT_FOLLOWS: dict[str, dict[str, str]] = (
+    {word: {} for word in _QUESTION_WORDS | _WHEN | _HOW_MANY}
+    | dict.fromkeys(_HOW, dict.fromkeys(_MUCH, NUMBER))
+    | dict.fromkeys(_WHICH, dict.fromkeys(_A_NUMBER, NUMBER) | dict.fromkeys(_A_DATE, DATE))
+)
+"""The question words, each with the words after it that make it ask for a number or a date."""
+
+
+def held(words: Iterable[str]) -> list[str]:
+    """Return the kinds of answers that a text with these words (of `tokenizer.split`) holds."""
+    kinds = set(map(_kinds_of.__getitem__, words))
+    return [kind for kind in (NUMBER, DATE) if any(kind in of_word for of_word in kinds)] if kinds != _NONE else []
+
+
+def asked_for(words: Sequence[str]) -> list[str]:
+    """Return the kinds of answers that a question with these words asks for."""
+    kinds: list[str] = []
+    begun = False
+    for place, word in enumerate(words, 1):
+        what_follows = _WHAT_FOLLOWS.get(word)
+        if what_follows is None:
+            continue
+        if word in _HOW_MANY:
+            kinds.append(NUMBER)
+        elif word in _WHEN:
+            if not begun:  # "What did she say when you left?" is no question for a date
+                kinds.append(DATE)
+        elif place < len(words) and (kind := what_follows.get(words[place])):
+            kinds.append(kind)
+        begun = True
+    return kinds

@@ -1,0 +1,62 @@
+"""The kinds of answers that questions ask for and texts hold (actors/text/answer_kinds.py)."""
+
+import pytest
+
+from actors.banks.loading import memory_terms
+from actors.slices import whole
+from actors.text import answer_kinds, tokenizer
+from actors.text.answer_kinds import DATE, KINDS, NUMBER, ONLY_ASKS
+
+
+def held(text: str) -> frozenset[str]:
+    return KINDS.intersection(whole(memory_terms("talk/1", text)))
+
+
+@pytest.mark.parametrize(
+    ("question", "kinds"),
+    [
+        ("How many students are in the class?", [NUMBER]),
+        ("Do you know how old she is?", [NUMBER]),
+        ("What time does the train leave?", [NUMBER]),
+        ("When did they move?", [DATE]),
+        ("Can you tell me when they moved?", [DATE]),
+        ("Since when have they lived there?", [DATE]),
+        ("Which day is the course?", [DATE]),
+        ("What did she say when he left?", []),
+        ("Who sold the bike?", []),
+        ("Wie alt ist Janas Mutter?", [NUMBER]),
+        ("Wann zieht Jana um?", [DATE]),
+        ("Combien a coûté le vélo ?", [NUMBER]),
+        ("Quand part le train ?", [DATE]),
+        ("¿Cuántos años tiene Ana?", [NUMBER]),
+        ("¿Cuándo sale el tren?", [DATE]),
+    ],
+)
+def test_a_question_asks_for_a_number_or_a_date(question: str, kinds: list[str]):
+    assert answer_kinds.asked_for(tokenizer.split(question)) == kinds
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("There are fourteen of us.", {NUMBER}),
+        ("Rent is 940 a month.", {NUMBER, DATE}),
+        ("We left on Friday.", {DATE}),
+        ("It was the 3rd.", {NUMBER, DATE}),
+        ("Founded in 1984", {NUMBER, DATE}),
+        ("Sie ist neunundsiebzig.", {NUMBER}),
+        ("Am ersten März", {DATE}),
+        ("You may go.", set()),
+        ("It is blue.", set()),
+        ("(8 May 2023) Ada: It is blue.", set()),
+        ("[2023/05/20 (Sat) 02:21] Ada: There are two.", {NUMBER}),
+        ("Ada: What did you pay, 20?", {ONLY_ASKS}),
+        ("Ada: I paid 20 euros. And you?", {NUMBER}),
+    ],
+)
+def test_a_text_holds_numbers_and_dates_or_only_asks(text: str, kinds: set[str]):
+    assert held(text) == kinds
+
+
+def test_the_name_of_a_memory_and_its_stamp_hold_no_answer():
+    assert KINDS.isdisjoint(whole(memory_terms("2023-05-20/7", "Ada: It is blue.")))
