@@ -279,6 +279,28 @@ async def test_messages_that_arrive_while_one_reads_above_are_announced(console:
     await expect(page.get_by_role("button", name="new messages")).to_be_hidden()
 
 
+async def test_what_is_typed_below_many_messages_draws_none_of_them_anew(console: Console, user: Client, unique: str):
+    domain = await domain_of(user, unique)
+    for number in range(40):
+        (await user.command("ZN_Post", target={"domain": domain}, content=f"Post number {number:02}")).ok()
+    page = await console.window(user, f"/console/zones/{domain}")
+    await expect(page.get_by_text("Post number 39")).to_be_in_viewport()
+    await page.evaluate(
+        """() => {
+            const {options} = globalThis.preact;
+            const diffed = options.diffed;
+            globalThis.drawn = 0;
+            options.diffed = (node) => {
+                globalThis.drawn += node.type && !node.props["data-id"];
+                diffed?.(node);
+            };
+        }"""
+    )
+    await page.get_by_role("textbox", name="Message to").press("x")
+    await expect(page.get_by_role("button", name="Send")).to_be_enabled()
+    assert 0 < await page.evaluate("globalThis.drawn") < 80
+
+
 async def test_a_zone_without_a_member_of_one_s_own_is_explained(
     console: Console, user: Client, nobody: Client, unique: str
 ):

@@ -1,4 +1,4 @@
-import { html, useEffect, useLayoutEffect, useRef, useState } from "../lib/preact.js";
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../lib/preact.js";
 import { fullDay, number, plural } from "../lib/format.js";
 import { Button } from "./button.js";
 import { Icon } from "./icons.js";
@@ -9,7 +9,7 @@ const MAX_TEXT = 32_000;
 
 /** A list of messages that grows at its end and loads older ones as one scrolls up.
  *
- * `items` are [{id, message?, ...}] and `item(it)` draws one; the days of their messages stand between them; `older` is {load, done, loading, error}. It stays at its end while
+ * `items` are [{id, message?, ...}] and `item(it)` draws one, again only if its message or the function is another; the days of their messages stand between them; `older` is {load, done, loading, error}. It stays at its end while
  * the reader is there; else a button tells how many are new. `said` is read out to screen readers when it changes;
  * `to` is the id of an item to show once it is there.
  */
@@ -17,6 +17,7 @@ export function MessageList({ label, items, item, older, said = "", to = null, e
   const frame = useRef(null);
   const seen = useRef({ first: null, last: null, height: 0, atEnd: true, shown: null });
   const [fresh, setFresh] = useState(0);
+  const rows = useRows(items, item, to);
 
   const isAtEnd = () => {
     const { scrollHeight, scrollTop, clientHeight } = frame.current;
@@ -56,12 +57,32 @@ export function MessageList({ label, items, item, older, said = "", to = null, e
     <div class="messages" role="log" aria-live="off" aria-label=${label} tabindex="0" ref=${frame} onScroll=${onScroll}>
       <${Older} older=${older} frame=${frame} none=${items.length === 0} />
       ${items.length === 0 && older.done && empty}
-      ${withDays(items).map((it) => it.day ? html`<p key=${it.id} class="messages-day"><span>${it.day}</span></p>` : html`<div key=${it.id} class=${it.id === to ? "messages-item found" : "messages-item"} data-id=${it.id}>${item(it)}</div>`)}
+      ${rows}
     </div>
     ${fresh > 0 && html`<${Button} class="messages-new" kind="primary" size="small" icon="down" onClick=${toEnd}>
       ${fresh === 1 ? "1 new message" : `${fresh} new messages`}<//>`}
     <div class="offscreen" aria-live="polite">${said}</div>
   </div>`;
+}
+
+/** Draw the items, and those whose message is the same as before not again: a long list changes with each piece of a reply. */
+function useRows(items, item, to) {
+  const drawn = useRef(new Map());
+  const days = useMemo(() => withDays(items), [items]);
+  return useMemo(() => {
+    const before = drawn.current;
+    drawn.current = new Map();
+    return days.map((it) => {
+      if (it.day) return html`<p key=${it.id} class="messages-day"><span>${it.day}</span></p>`;
+      const isFound = it.id === to;
+      const kept = before.get(it.id);
+      const isSame = it.message && kept?.message === it.message && kept.item === item && kept.isFound === isFound;
+      const row = isSame ? kept.row
+        : html`<div key=${it.id} class=${isFound ? "messages-item found" : "messages-item"} data-id=${it.id}>${item(it)}</div>`;
+      drawn.current.set(it.id, { message: it.message, item, isFound, row });
+      return row;
+    });
+  }, [days, item, to]);
 }
 
 /** Put the day before the first message of each day, but not before the first message of all if that is of today. */

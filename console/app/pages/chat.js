@@ -4,7 +4,7 @@ import { Composer, MessageList } from "../components/message-list.js";
 import { usePages } from "../components/table.js";
 import { command } from "../lib/api.js";
 import { useLoad } from "../lib/load.js";
-import { html, useEffect, useMemo, useRef, useState } from "../lib/preact.js";
+import { html, useCallback, useEffect, useMemo, useRef, useState } from "../lib/preact.js";
 import { Link, setQuery, to } from "../lib/router.js";
 import { session } from "../lib/session.js";
 import { useWatch } from "../lib/watch.js";
@@ -69,6 +69,7 @@ function Talk({ name, agent, data, current, pages, seq }) {
   const listed = pages.rows.find((conversation) => isCurrent(conversation, current));
   const record = useRecord(listed, current);
   const items = useMemo(() => itemsOf(talk, name), [talk.messages, talk.runs]);
+  const item = useCallback((it) => html`<${Item} item=${it} talk=${talk} onEdit=${setText} />`, []); // its acts stay the same
   const working = talk.runs.filter(({ state }) => state === "working");
   const wanted = useWanted(talk, Number(seq ?? 0));
   const isMissing = talk.error?.code === NOT_THERE && talk.messages.length === 0;
@@ -87,7 +88,7 @@ function Talk({ name, agent, data, current, pages, seq }) {
       empty=${data.gone
         ? html`<${Empty} title=${`There is no agent ${name} that you see`} icon="agents">It may be private, or have another name by now.<//>`
         : html`<${Empty} title=${`Say something to ${name}`} icon="chat">${data.record?.description}<//>`}
-      item=${(item) => html`<${Item} item=${item} talk=${talk} onEdit=${setText} />`} />
+      item=${item} />
     <footer class="talk-foot">
       ${data.gone && talk.messages.length > 0 && html`<${Notice} kind="warning">The agent ${name} is gone, or no longer visible to you. This conversation stays readable.<//>`}
       ${data.record && html`<${Unavailable} agent=${data.record} onChange=${agent.reload} />`}

@@ -1,7 +1,7 @@
 import { Button, Dialog, Empty, ErrorNotice, Icon, LinkButton, Notice, Select } from "../components/index.js";
 import { Message } from "../components/message.js";
 import { Composer, MessageList } from "../components/message-list.js";
-import { html, useEffect, useMemo, useRef, useState } from "../lib/preact.js";
+import { html, useCallback, useEffect, useMemo, useRef, useState } from "../lib/preact.js";
 import { Link, setQuery, to } from "../lib/router.js";
 import { session } from "../lib/session.js";
 import { useWatch } from "../lib/watch.js";
@@ -68,6 +68,7 @@ function Zone({ domain, zone: name, query, people: { members, error, apply } }) 
   const names = useMemo(() => (members ?? []).filter(({ state }) => state === "member").map(({ agent }) => agent), [members]);
   const mentions = useMentions({ names, text, onText: setText, field });
   const items = useMemo(() => itemsOf(zone), [zone.messages, zone.notes, zone.posts]);
+  const item = useCallback((it) => html`<${Item} item=${it} names=${names} zone=${zone} onEdit=${setText} />`, [names]);
   const isOut = zone.ended !== null || zone.error?.code === 2003 || zone.error?.code === NOT_THERE;
   useCensoring(zone, `${domain}/${name}`);
   useEffect(() => {
@@ -90,7 +91,7 @@ function Zone({ domain, zone: name, query, people: { members, error, apply } }) 
         : html`<${MessageList} label="Messages" items=${items} said=${zone.said}
             older=${{ load: zone.older, done: zone.done, loading: zone.loading, error: zone.error }}
             empty=${html`<${Empty} title="Nothing was said here yet" icon="zones">Post the first message.<//>`}
-            item=${(item) => html`<${Item} item=${item} names=${names} zone=${zone} onEdit=${setText} />`} />`}
+            item=${item} />`}
       <footer class="talk-foot">
         ${zone.ended && html`<${Notice} kind="warning">${ENDS[zone.ended] ?? "This zone is no longer followed. Reload the page to follow it again."}<//>`}
         ${mentions.list}
