@@ -44,9 +44,16 @@ async def test_the_examples_of_the_package_s_readme_run_one_after_the_other(
     assert (status, err.decode()) == (0, "")
     out = printed.decode()
     assert len(re.findall("The Moon is 384,400 km away", out)) == 2
-    assert re.search(r"^scout \d{4}-\d\d-\d\d ", out, re.MULTILINE)
+    assert re.search(r"^tycho \d{4}-\d\d-\d\d ", out, re.MULTILINE)
     assert re.search(r"^1 None$", out, re.MULTILINE)
     assert re.search(r"^3000 There is no such agent .* [\w-]{8,}$", out, re.MULTILINE)
+
+
+def test_the_guide_s_first_example_makes_nobody_whom_the_quick_start_has_made() -> None:
+    quick_start = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+    made = re.findall(r"\.create\(\"(\w+)\"", examples("docs/python-client.md")[0])
+    assert len(made) == 2
+    assert [name for name in made if f'"{name}"' in quick_start] == []
 
 
 def test_the_package_s_readme_has_no_link_that_breaks_on_a_package_index() -> None:
@@ -82,9 +89,9 @@ def test_the_examples_of_the_guide_run(
         client.domains.create("observatory", "Looks up")
         names: dict[str, Any] = {"client": client}
         exec(listing, names)
-        exec(hasty.replace("scout", "emmy"), names)
+        exec(hasty.replace("tycho", "emmy"), names)
         assert "384,400" in names["reply"].content
-        exec(chat.replace("scout", "emmy"), names)
+        exec(chat.replace("tycho", "emmy"), names)
         assert "384,400" in capsys.readouterr().out
 
         follow = client.zones.stream(domain="observatory", after="0")
