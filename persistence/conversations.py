@@ -306,6 +306,19 @@ def reply_to(conversation_id: int, seq: int) -> Query[MessageRow]:
     )
 
 
+def replies_to(user_id: str, message_ids: Sequence[str]) -> Query[tuple[str, str, str]]:
+    """List the replies to these messages of a user: the id, the agent's id, the text."""
+    return Query(
+        "SELECT replies.id, agent_id, replies.content FROM messages AS said"
+        " JOIN conversations ON conversations.id = said.conversation_id AND user_id = ?1"
+        " JOIN messages AS replies ON replies.conversation_id = said.conversation_id AND replies.role = 'agent'"
+        " AND (replies.answers = said.seq OR (replies.answers IS NULL AND replies.seq = said.seq + 1))"
+        " WHERE said.id IN @list_text(?2) AND said.role = 'user' AND replies.seq > said.seq",
+        (user_id, json.dumps(message_ids)),
+        lambda row: (row[0], row[1], row[2]),
+    )
+
+
 def agents_met_by(user_id: str) -> Query[str]:
     """List the agents with which a user has conversations."""
     return Query("SELECT DISTINCT agent_id FROM conversations WHERE user_id = ?", (user_id,), lambda row: row[0])

@@ -5,6 +5,7 @@ from hashlib import blake2b
 
 _CONVERSATION = re.compile(r"cnv_([0-7][0-9a-f]{15})[0-9a-f]{16}\Z")
 _RUN = re.compile(r"run_([0-9a-f]{32})\Z")
+_REPLY = re.compile(r"(msg_[0-9a-f]{16})9([0-9a-f]{15})\Z")
 _VARIANT = len("msg_") + 16
 """The place of the digit with a UUID's variant (RFC 9562, 4.1), which is 8 in the ids that are made new."""
 OLDEST_NUMBER = 1 << 50
@@ -36,6 +37,12 @@ def run_of(message_id: str) -> str:
 def reply_of(message_id: str) -> str:
     """Return the id of the reply to a user's message, known beforehand; it sorts right behind that message."""
     return f"{message_id[:_VARIANT]}9{message_id[_VARIANT + 1 :]}"
+
+
+def answered_by(reply_id: str) -> str | None:
+    """Return the id of the user's message that a reply answers; None if it is no reply's id."""
+    found = _REPLY.match(reply_id)
+    return f"{found[1]}8{found[2]}" if found else None
 
 
 def message_of(run_id: str) -> str | None:

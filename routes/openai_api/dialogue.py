@@ -11,9 +11,18 @@ _INSTRUCTING = ("system", "developer")
 _LEFT_OUT = ("tool", "function")
 _LEFT_OUT_ITEMS = ("_call", "_output", "reasoning")
 """How the types of items end that belong to calls of tools."""
+_REFERENCE = "item_reference"
 
 _TEXT_PARTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 """The types of parts with a text, and the member that has it."""
+
+
+class Reference(NamedTuple):
+    """An item of an earlier response, sent as its id; `before` messages of `earlier` come before it."""
+
+    id: str
+    before: int
+    param: str
 
 
 class Dialogue(NamedTuple):
@@ -22,6 +31,7 @@ class Dialogue(NamedTuple):
     said: str
     earlier: tuple[Earlier, ...] = ()
     instructions: tuple[str, ...] = ()
+    references: tuple[Reference, ...] = ()
 
 
 def chat_dialogue(body: Members) -> Dialogue:
@@ -53,15 +63,18 @@ def input_dialogue(body: Members) -> Dialogue:
         raise missing("input")
     items = cast(list[Any], sent)
     read = _dialogue("input", [members(item, f"input[{at}]") for at, item in enumerate(items)])
-    return Dialogue(read.said, read.earlier, before + read.instructions)
+    return read._replace(instructions=before + read.instructions)
 
 
 def _dialogue(param: str, messages: list[Members]) -> Dialogue:
-    if not _is_message(messages[-1]) or messages[-1].text("role") != "user":
-        raise BadRequest("The last message must be the user's: it is what is said to the agent.", param)
+    _require_the_users(messages[-1], param)
     instructions: list[str] = []
     earlier: list[Earlier] = []
+    references: list[Reference] = []
     for message in messages[:-1]:
+        if param == "input" and message.text("type") == _REFERENCE:
+            references.append(Reference(message.required_text("id"), len(earlier), message.path("id")))
+            continue
         if not _is_message(message):
             continue
         role = message.required_text("role")
@@ -71,16 +84,29 @@ def _dialogue(param: str, messages: list[Members]) -> Dialogue:
         if role in _INSTRUCTING:
             instructions.append(text)
         elif role in ("user", "assistant"):
-            earlier.append(Earlier("user" if role == "user" else "agent", text))
+            if text.strip():
+                earlier.append(Earlier("user" if role == "user" else "agent", text))
         else:
             path = message.path("role")
             raise BadRequest(f"Invalid value of {path}: send system, developer, user, assistant or tool.", path)
     said = _said(_text_of(messages[-1]), messages[-1].path("content"))
-    return Dialogue(
-        said,
-        tuple([message for message in earlier if message.text.strip()]),
-        tuple([text for text in instructions if text.strip()]),
-    )
+    return Dialogue(said, tuple(earlier), tuple([text for text in instructions if text.strip()]), tuple(references))
+
+
+def _require_the_users(last: Members, param: str) -> None:
+    """Insist that the last message is the user's.
+
+    Raises:
+        BadRequest: it is another one, such as the result of a function.
+    """
+    is_message = last.text("type") != _REFERENCE and _is_message(last)
+    role = last.text("role") if is_message else None
+    if role == "user":
+        return
+    note = "The last message must be the user's: it is what is said to the agent."
+    if not is_message or role in _LEFT_OUT:
+        note += " Say the result of a function in the user's next message."
+    raise BadRequest(note, param)
 
 
 def _said(text: str, path: str) -> str:

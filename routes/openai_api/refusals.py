@@ -70,6 +70,12 @@ def no_such_response(response_id: str, param: str = "response_id") -> Unknown:
     return Unknown(f"There is no response `{response_id[:80]}` of yours.", param, code)
 
 
+def no_such_item(item_id: str, param: str) -> Unknown:
+    """Make the error for an item of a response that is unknown, another user's, or was not stored."""
+    note = f"There is no item `{item_id[:80]}` in a stored response of yours; send the message itself."
+    return Unknown(note, param, "not_found")
+
+
 def error_object(error: ServiceError) -> dict[str, Any]:
     """Return the members of an error."""
     param, code = None, _CODES.get(error.internal_code, "error")

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from actors.conversations.place import Earlier
 from actors.engines.options import EngineOptions
-from routes.openai_api.dialogue import chat_dialogue, input_dialogue
+from routes.openai_api.dialogue import Reference, chat_dialogue, input_dialogue
 from routes.openai_api.members import Members, missing, wrong_type
 from routes.openai_api.options import (
     conversation_named,
@@ -45,6 +45,7 @@ class Asked(NamedTuple):
         stream: whether it is answered with events.
         include_usage: whether the last chunk of a stream tells the usage.
         echoed: members of the request that the answer repeats.
+        references: items of earlier responses among `earlier`, sent as their ids.
     """
 
     model: str
@@ -60,6 +61,7 @@ class Asked(NamedTuple):
     stream: bool = False
     include_usage: bool = False
     echoed: Mapping[str, Any] = {}
+    references: tuple[Reference, ...] = ()
 
 
 def read_chat(sent: Mapping[str, Any], header: str | None) -> Asked:
@@ -151,6 +153,7 @@ def read_response(sent: Mapping[str, Any], header: str | None) -> Asked:
         previous,
         stream=stream,
         echoed=_echoed(body, metadata),
+        references=dialogue.references,
     )
 
 

@@ -22,6 +22,7 @@ from routes.http.exchange import Received
 from routes.openai_api.answers import Answered, Heading, message_of_response, unique_part
 from routes.openai_api.errors import GO_ON
 from routes.openai_api.models import agent_id_of
+from routes.openai_api.references import with_referenced
 from routes.openai_api.refusals import BadRequest, no_such_response, unsupported
 from routes.openai_api.repeats import CONVERSATION_ID
 from routes.openai_api.request import Asked, read_response
@@ -42,10 +43,11 @@ def parse_response(received: Received) -> Asked:
 
 async def create_response(request: RouteCall) -> RouteReply:
     """Say the last message to the agent, and answer with a response, whole or in events."""
-    call, asked, stream = request.call, request.body, request.stream
-    require_possible(call, asked, "text.format")
-    agent_id = await agent_id_of(call, asked)
-    saying, streamed = await _unless_deleted(call, saying_of(request)), None
+    call, stream = request.call, request.stream
+    require_possible(call, request.body, "text.format")
+    agent_id = await agent_id_of(call, request.body)
+    asked = await with_referenced(call, request.body)
+    saying, streamed = await _unless_deleted(call, saying_of(request._replace(body=asked))), None
     if asked.stream and stream is not None:
         streamed = StreamedAnswer(stream, asked.model, lambda heading: Events(heading, asked.echoed))
         await streamed.open(call, saying)

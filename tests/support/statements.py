@@ -441,6 +441,8 @@ TALK = (
     call(runs.of_message, "usr_1", "msg_6"),
     call(conversations.message, "usr_1", "msg_3"),
     call(conversations.message, "usr_2", "msg_3"),
+    call(conversations.replies_to, "usr_1", ["msg_3", "msg_6"]),
+    call(conversations.replies_to, "usr_2", ["msg_3"]),
     call(conversations.agents_met_by, "usr_1"),
     call(conversations.unchanged, 1, [(1, f"Hello, {OTHER_SIDE}"), (3, "Again?")]),
     call(conversations.unchanged, 1, [(1, "Hello")]),

@@ -294,7 +294,9 @@ def test_a_chat_completion_is_refused(sent: dict[str, Any], param: str, code: st
         ({"input": "x" * 32_001}, "input", "string_above_max_length"),
         ({"input": [USER, {"role": "assistant", "content": "Far."}]}, "input", "invalid_value"),
         ({"input": [USER, {"type": "function_call_output", "output": "1"}]}, "input", "invalid_value"),
-        ({"input": [{"type": "item_reference", "id": "1"}, USER]}, "input[0].type", "unsupported_parameter"),
+        ({"input": [USER, {"type": "item_reference", "id": "msg_1"}]}, "input", "invalid_value"),
+        ({"input": [{"type": "item_reference"}, USER]}, "input[0].id", "missing_required_parameter"),
+        ({"input": [{"type": "compaction"}, USER]}, "input[0].type", "unsupported_parameter"),
         (
             {"input": [{"role": "user", "content": [{"type": "input_image"}]}]},
             "input[0].content[0]",
@@ -376,3 +378,12 @@ def test_a_wrong_type_of_conversation_is_told_all_that_is_allowed(wrong: object)
 def test_metadata_has_up_to_16_texts() -> None:
     most = {f"{at:064}": "x" * 512 for at in range(15)} | {"conversation_id": "x" * 200}
     assert chat(metadata=most).echoed["metadata"] == response(metadata=most).echoed["metadata"] == most
+
+
+def test_who_sends_the_result_of_a_function_learns_how_to_say_it() -> None:
+    for refuse in (
+        lambda: chat(messages=[USER, {"role": "tool", "content": "1", "tool_call_id": "1"}]),
+        lambda: response(input=[USER, {"type": "function_call_output", "output": "1"}]),
+    ):
+        with pytest.raises(BadRequest, match="Say the result of a function in the user's next message"):
+            refuse()

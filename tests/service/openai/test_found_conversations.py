@@ -3,11 +3,13 @@
 import asyncio
 from typing import Any
 
-from openai import AsyncOpenAI
+import pytest
+from openai import AsyncOpenAI, NotFoundError, PermissionDeniedError
 from openai.types.chat import ChatCompletion
 
 from tests.support.gateway import Client
-from tests.support.openai_client import count_of, messages_of
+from tests.support.openai_client import count_of, messages_of, openai_client
+from tests.support.operator import on_plan
 
 
 class FrontEnd:
@@ -147,3 +149,50 @@ async def test_a_long_history_is_imported_from_its_end_and_found_again(openai: A
     assert await front_end.say("And on.") == conversation
     front_end.history[0]["content"] = "Something else."
     assert await front_end.say("And on.") != conversation
+
+
+def reference(id: str | None) -> Any:
+    return {"type": "item_reference", "id": id}
+
+
+async def test_a_history_may_name_the_agents_messages_by_their_ids(openai: AsyncOpenAI, agent: str, user: Client):
+    """As Vercel's AI SDK sends it: what a stored response said is an `item_reference`."""
+    history: list[Any] = []
+    conversations: set[str] = set()
+    for text in ("Hello!", "I live in Kiel.", "Where do I live?"):
+        history.append({"role": "user", "content": [{"type": "input_text", "text": text}]})
+        response = await openai.responses.create(model=agent, input=history)
+        assert response.conversation is not None
+        conversations.add(response.conversation.id)
+        history.append(reference(response.output[0].id))
+    assert len(conversations) == 1
+    assert "Kiel" in response.output_text
+    assert len(await messages_of(user, conversations.pop())) == 6
+    history.insert(2, reference("fc_1"))  # calls of functions are left out
+    once = await openai.responses.create(model=f"{agent}:once", input=[*history, history[-2]])
+    assert "Kiel" in once.output_text
+
+
+async def test_a_history_can_name_only_stored_messages_of_ones_own(
+    openai: AsyncOpenAI, agent: str, user: Client, sanic_client: Client, unique: str
+):
+    create = openai.responses.create
+    unstored = await create(model=agent, input="Hello!", store=False)
+    asked: Any = {"role": "user", "content": "And now?"}
+    for id in (unstored.output[0].id, "msg_1", "rs_1"):
+        with pytest.raises(NotFoundError) as unknown:
+            await create(model=agent, input=[reference(id), asked])
+        assert (unknown.value.param, unknown.value.code) == ("input[0].id", "not_found")
+    await user.command("AP_Modify", target={"agent": agent}, vx={"access": "public"})
+    stored = reference((await create(model=agent, input="Hello!")).output[0].id)
+    other = await sanic_client.register(f"{unique}-other")
+    async with openai_client(other, max_retries=0) as stranger:
+        with pytest.raises(NotFoundError):
+            await stranger.responses.create(model=agent, input=[stored, asked])
+    await user.agent(f"{agent}-2")
+    await on_plan(user, "builder")
+    scoped = {"name": "scoped", "scopes": {"agents": [f"{agent}-2"]}}
+    key = (await user.request("POST", "/api/api-keys", json=scoped)).body["key"]
+    async with openai_client(user.as_user(key, user.name), max_retries=0) as narrow:
+        with pytest.raises(PermissionDeniedError):
+            await narrow.responses.create(model=f"{agent}-2", input=[stored, asked])

@@ -1,0 +1,37 @@
+"""Items of earlier responses that a request names by their ids, as some clients send the agent's messages."""
+
+from actors.calls.call import Call
+from actors.conversations.ids import answered_by
+from actors.conversations.place import Earlier
+from persistence import conversations
+from routes.openai_api.refusals import no_such_item
+from routes.openai_api.request import Asked
+
+_CALL = "fc_"
+"""How the ids of calls of functions begin, which are left out as the calls themselves are."""
+
+
+async def with_referenced(call: Call, asked: Asked) -> Asked:
+    """Return a request with the texts of the messages that it names by their ids.
+
+    Raises:
+        Unknown: an id is of no stored message of an agent to the caller.
+        NotPermitted: the caller's API key is not for that agent.
+    """
+    wanted = [reference for reference in asked.references if not reference.id.startswith(_CALL)]
+    if not wanted:
+        return asked
+    message_ids = [found for reference in wanted if (found := answered_by(reference.id))]
+    texts: dict[str, str] = {}
+    for id, agent_id, text in await call.core.store.fetch(conversations.replies_to(call.user.user_id, message_ids)):
+        call.require_in_scope("agents", agent_id)
+        texts[id] = text
+    earlier: list[Earlier] = []
+    taken = 0
+    for id, before, param in wanted:
+        if id not in texts:
+            raise no_such_item(id, param)
+        earlier += asked.earlier[taken:before]
+        earlier.append(Earlier("agent", texts[id]))
+        taken = before
+    return asked._replace(earlier=(*earlier, *asked.earlier[taken:]))
