@@ -135,6 +135,8 @@ def read_response(sent: Mapping[str, Any], header: str | None) -> Asked:
     if previous is not None and named is not None:
         raise BadRequest("Send conversation or previous_response_id, not both.", "previous_response_id")
     _require_stored(once, previous, "previous_response_id")
+    if previous is not None and previous.startswith("cnv_"):
+        named, param, previous = previous, "previous_response_id", None
     if named is None:
         named, param = _by_metadata_or_header(model, metadata, header)
     _require_stored(once, named, param)

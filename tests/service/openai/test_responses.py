@@ -101,6 +101,19 @@ async def test_a_response_follows_the_previous_one(openai: AsyncOpenAI, agent: s
     assert len(await messages_of(user, conversation_of(first))) == 4
 
 
+async def test_the_previous_response_may_be_named_by_its_conversation(openai: AsyncOpenAI, agent: str, user: Client):
+    """As Microsoft's Agent Framework does with a conversation whose id is not one of OpenAI's."""
+    first = await openai.responses.create(model=agent, input="I live in Kiel.")
+    id = conversation_of(first)
+    second = await openai.responses.create(model=agent, input="Where do I live?", previous_response_id=id)
+    assert "Kiel" in second.output_text
+    assert conversation_of(second) == id
+    assert len(await messages_of(user, id)) == 4
+    with pytest.raises(NotFoundError) as unknown:
+        await openai.responses.create(model=agent, input=ASKED, previous_response_id=f"cnv_{'0' * 32}")
+    assert (unknown.value.code, unknown.value.param) == ("not_found", "previous_response_id")
+
+
 async def test_a_response_after_one_that_is_not_the_last_forks(openai: AsyncOpenAI, agent: str, user: Client):
     first = await openai.responses.create(model=agent, input="I live in Kiel.")
     await openai.responses.create(model=agent, input="And in Rome.", previous_response_id=first.id)
