@@ -3,7 +3,6 @@
 from __future__ import annotations  # nested functions would build theirs at each call
 
 from dataclasses import asdict, replace
-from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -47,7 +46,7 @@ from actors.runtime.notices import Announced, Notice, Told
 from actors.wire import Record
 from persistence import censoring, domains, zones
 from persistence.domains import DomainRow, ZoneRow
-from persistence.store import FOREIGN_KEY, ROWS, Store
+from persistence.store import ROWS, Store
 from persistence.users import name_key
 
 ENDED_BY = {Move.LEAVE: "left", Move.KICK: "kicked", Move.BAN: "banned"}
@@ -59,7 +58,6 @@ class DomainActor(DurableActor):
 
     kind = DOMAIN
     works_for_callers = True
-    gone = MappingProxyType({FOREIGN_KEY: no_such_domain})  # with its founder
     __slots__ = ("_clock", "_domain", "_engine", "_number", "_replies", "_streams", "_talk", "memberships", "zones")
 
     def __init__(

@@ -5,8 +5,7 @@ from __future__ import annotations  # nested functions would build theirs at eac
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 from actors.errors import InternalError, Overloaded, ServiceError, StorageUnavailable
 from actors.idempotency.records import Receipt
@@ -40,9 +39,6 @@ class DurableActor(Actor):
 
     __slots__ = ("store",)
 
-    gone: ClassVar[ConstraintErrors] = MappingProxyType({})
-    """The constraints that refuse a unit once what the actor owns went with something else, each with its error."""
-
     def __init__(self, key: str, store: Store) -> None:
         super().__init__(key)
         self.store = store
@@ -56,7 +52,7 @@ class DurableActor(Actor):
         resolves: AsyncFuture[Any] | None = None,
         notices: Sequence[Notice] = (),
     ) -> AsyncFuture[Any]:
-        """Submit a unit that no constraint but `gone` can refuse; the future resolves to the reply when it is durable.
+        """Submit a unit that no constraint can refuse; the future resolves to the reply when the unit is durable.
 
         Memory already holds the change. The first unit of a message with a receipt takes the receipt's rows.
 
@@ -77,7 +73,7 @@ class DurableActor(Actor):
         assert not outcome.done()  # else later answers would not wait for this unit
         if awaited:
             self._unsettled = outcome
-        self._submit(Unit(writes, (self.incarnation,), self.gone), outcome, applied, None, answer, notices)
+        self._submit(Unit(writes, (self.incarnation,)), outcome, applied, None, answer, notices)
         return outcome
 
     def commit_or_refuse(
@@ -144,8 +140,6 @@ class DurableActor(Actor):
                         under_way = notifier.deliver(notices) if posting is None else posting.deliver()
                     _answer(outcome, answer if reply is None else reply(), under_way)
                 elif isinstance(error, ServiceError):
-                    if unit.constraint_errors is self.gone:  # memory holds the change already
-                        self.retire()
                     outcome.fail(error)
                 else:
                     self.fail(error)
