@@ -115,3 +115,9 @@ async def test_a_free_plan_is_told_what_to_do(console: Console, user: Client):
     await expect(page.get_by_role("button", name="New key")).to_have_count(0)
     await fits_its_width(page)
     await no_serious_violations(page)
+
+
+async def test_a_key_s_actions_stay_in_view_on_a_narrow_screen(console: Console, user: Client):
+    assert (await user.request("POST", "/api/api-keys", json={"name": "a key"})).http == 201
+    page = await console.window(user, "/console/keys", viewport={"width": 900, "height": 700})
+    await expect(page.get_by_role("button", name="Revoke")).to_be_in_viewport(ratio=1)

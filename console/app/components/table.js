@@ -34,8 +34,8 @@ export function Table({ columns, rows, load, keys = [], fresh = 0, empty = "Noth
   </div>`;
 }
 
-const cellClass = ({ align, wide, hideOnPhone }) =>
-  [align === "end" && "end", wide && "wide-cell", hideOnPhone && "not-on-phone"].filter(Boolean).join(" ") || undefined;
+const cellClass = ({ align, wide, hideOnPhone, action }) =>
+  [align === "end" && "end", wide && "wide-cell", hideOnPhone && "not-on-phone", action && "action-cell"].filter(Boolean).join(" ") || undefined;
 
 function Head({ column, sort, onSort }) {
   const order = sort?.by === column.title ? (sort.down ? "descending" : "ascending") : "none";
