@@ -28,7 +28,7 @@ _MAX_STOPS = 4 * MAX_PASSAGES  # full stops and similar marks that are read, whe
 _MAX_MENTIONS = 8
 _MAX_COURTESY = 8  # words
 
-Courtesy = Literal["greeting", "thanks", "farewell"]
+Courtesy = Literal["greeting", "thanks", "farewell", "reaction"]
 
 UNKNOWN = "I know nothing about that yet. Tell me, and I will remember it in this conversation."
 NOTED = "Noted: I will remember that in this conversation."
@@ -36,7 +36,12 @@ INVITATION = "Ask me something, or tell me something to remember."
 WELCOME = "You are welcome."
 GOODBYE = "Goodbye."
 
-_SAYS_NOTHING = (UNKNOWN, NOTED, INVITATION, WELCOME, GOODBYE)
+CANNOT_FORGET = (
+    "I cannot forget single messages. CV_Destroy erases a conversation for good, ZN_Destroy a zone,"
+    " and MB_Censor a memory in a bank."
+)
+
+_SAYS_NOTHING = (UNKNOWN, NOTED, INVITATION, WELCOME, GOODBYE, CANNOT_FORGET)
 
 _WORDS_OF_COURTESY: dict[Courtesy, str] = {
     "greeting": """hello hi hey hiya howdy greetings hallo hoi servus moin grüezi salut bonjour bonsoir coucou
@@ -56,10 +61,28 @@ _PHRASES: dict[str, Courtesy] = {
 }
 _MAX_PHRASE = max(phrase.count(" ") for phrase in _PHRASES) + 1  # words
 _COURTESIES: dict[str, Courtesy] = {word: kind for kind, text in _WORDS_OF_COURTESY.items() for word in lexicon(text)}
+_THANKS = lexicon("thanks thank thx danke merci gracias")
 _HALF_COURTESIES = lexicon("good guten gute buenos many vielen muchas")  # good morning, but not: good idea
+_REACTIONS = lexicon(
+    """great perfect nice cool awesome wonderful amazing super lol haha hahaha hm hmm wow oh ah aha ok okay yes yeah yep
+    yup no nope right correct wrong true sure fine exactly indeed good understood interesting funny that s is it so very
+    really all alright never mind forget about genau richtig falsch stimmt gut prima toll klasse schön ja nein das ist
+    alles klar accord bien sûr parfait génial oui non c est ça vale perfecto genial claro sí"""
+)
 _COURTEOUS = _COURTESIES.keys() | lexicon(
     """morning afternoon evening day night tag morgen abend nacht días tardes there again everyone team bye
     you very much a lot so schön sehr dank beaucoup mille for your help everything"""
+)
+_THANKFUL = (_COURTEOUS | _REACTIONS | lexicon("was helpful helped")) - {"forget", "about"}
+
+_FORGETS = re.compile(
+    r"""(?:(?:please|ok|okay|and|so|then|now|just|bitte)\W+)*
+    (?:(?:(?:can|could|would|will)\ you|i\ (?:want|need|would\ like)\ you\ to)\ (?:please\ )?)?
+    (?:(?:forget|vergiss|oublie|oubliez|olvida)\b(?!-|\ (?:about\ )?it\W*$|\ nicht\b|\ pas\b)
+    |(?:delete|erase|lösch|lösche|efface|supprime|borra)\b
+    (?=.*\b(?:you|my\ messages|conversation|memory|memories|weißt|gespräch|sais|sabes|conversación)\b))
+    [^,;:–—]*""",
+    re.IGNORECASE | re.VERBOSE,
 )
 
 _FILLERS = lexicon("and so but then also ok okay please well hey hi hello und bitte et alors mais y pero")
@@ -103,12 +126,18 @@ def courtesy(words: list[str]) -> Courtesy | None:
     """Return the courtesy of these words (of `tokenizer.split`) if they are nothing else; a name may follow."""
     if 1 < len(words) <= _MAX_PHRASE and (phrase := _PHRASES.get(" ".join(words))):
         return phrase
+    if 0 < len(words) <= _MAX_COURTESY and _REACTIONS.issuperset(words):
+        return "reaction"
     kind = _COURTESIES.get(words[0]) if words else None
-    if kind is None or len(words) > _MAX_COURTESY:
+    if len(words) > _MAX_COURTESY:
         return None
+    if kind is None:  # "Perfect, thank you!"
+        wholly = words and words[0] in _REACTIONS and _THANKFUL.issuperset(words)
+        return "thanks" if wholly and not _THANKS.isdisjoint(words) else None
     if words[0] in _HALF_COURTESIES and (len(words) == 1 or words[1] not in _COURTEOUS):
         return None
-    return kind if sum(word not in _COURTEOUS for word in words) <= 1 else None
+    courteous = _THANKFUL if kind == "thanks" else _COURTEOUS
+    return kind if sum(word not in courteous for word in words) <= 1 else None
 
 
 def asks(text: str, words: list[str]) -> bool:
@@ -201,6 +230,8 @@ class Analysis(NamedTuple):
     terms: list[str]
     courtesy: Courtesy | None
     asks: bool
+    forgets: bool = False
+    """Whether something that was said is to be forgotten."""
 
 
 def analysing(text: str) -> Steps[Analysis]:
@@ -217,7 +248,11 @@ def analysing(text: str) -> Steps[Analysis]:
 def _analyse(text: str) -> Analysis:
     text = spoken(text)
     words = tokenizer.split(text)
-    return Analysis(text, words, tokenizer.terms(words), courtesy(words), asks(text, words))
+    kind, question = courtesy(words), asks(text, words)
+    if question and kind == "reaction":  # "Is that right?"
+        kind = None
+    forgets = _FORGETS.fullmatch(text) is not None and len(passages(text)) == 1
+    return Analysis(text, words, tokenizer.terms(words), kind, question, forgets)
 
 
 def facts(utterance: Utterance) -> list[str]:
@@ -228,7 +263,7 @@ def facts(utterance: Utterance) -> list[str]:
     if _says_nothing(utterance):
         return []
     message = _analyse(utterance.content)
-    if message.courtesy:
+    if message.courtesy or message.forgets:
         return []
     if not message.asks:
         return _with_kinds(message.terms, message.words)

@@ -4,10 +4,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from actors.engines import dialogue_acts
-from actors.engines.message import Source, Utterance
+from actors.engines.candidates import Candidate, in_conversation, of_utterance
+from actors.engines.message import Source
 from actors.engines.quote import best_passage
 from actors.engines.relevance import terms_asked_for
 from actors.engines.turn import LookUp, Memory, Persona, Reply, Turn
@@ -16,7 +17,6 @@ from actors.retrieval.index import Index
 from actors.retrieval.question import SURE, Question
 from actors.slices import Steps, whole
 from actors.text import tokenizer
-from actors.text.answer_kinds import KINDS
 from actors.text.tokenizer import lexicon
 
 MAX_SOURCES = 3
@@ -29,6 +29,7 @@ _MAX_HITS = 6  # utterances of the window that are read more closely
 _MAX_LATEST = 24  # statements that are read for what the speaker said of themselves
 _ENOUGH = 0.75  # of a question's terms; an answer with fewer may be worse than one in an older message
 
+_ALL_RIGHT = f"All right. {dialogue_acts.INVITATION}"
 _UNSURE = "I am not sure, but this may help.\n"
 
 _ABOUT_AGENT = lexicon(
@@ -38,23 +39,10 @@ _AGENT_WORDS = lexicon(
     "you your yourself du dich dir dein deine deinen tu toi te vous votre vos tú usted ti ta ton eres"
 )
 _SPEAKER_WORDS = lexicon("i me my mine we us our ich mich mir mein meine wir uns je moi mon ma mes yo mí mi")
+_JUST = lexicon("just gerade eben")
 _OWN_NAME = Question((tokenizer.SELF_NAME,))
 _COPULAS = (" is ", " ist ", " est ", " es ", " heißt ", " s'appelle ", " se llama ")
-_REPEATS = 0.7  # the part of its share that a message keeps that has no word but the question's
 _OPENING = re.compile(r"(?:(?:actually|now|no|sorry|correction|remember|note|and|but|that|also|aber)\b[,:]? *)+")
-
-
-class _Candidate(NamedTuple):
-    """A possible answer; its best passage is chosen from `text` only if it is quoted."""
-
-    share: float  # of the question's terms, 0 to 1
-    kind: Literal["bank", "conversation", "profile"]
-    of: str
-    id: str
-    lead: str
-    text: str
-    echo: int = 0
-    """The seq of a message of an agent, which may repeat memories without a source."""
 
 
 class _Asked(NamedTuple):
@@ -62,7 +50,7 @@ class _Asked(NamedTuple):
 
     query: Question
     about_speaker: bool
-    by_profile: list[_Candidate]
+    by_profile: list[Candidate]
     """The passages of the profile that may answer it, best first."""
     alone: Reply
     """The answer if neither conversation nor banks have one; unused if the question is only about the speaker."""
@@ -101,7 +89,7 @@ class _Known:
         alone = (yield from self.introduction()) if introduces else (yield from _answering(by_profile, query))
         return _Asked(query, about_speaker, by_profile, alone, about_agent and not about_speaker)
 
-    def says(self, query: Question, *, sure: bool = False) -> list[_Candidate]:
+    def says(self, query: Question, *, sure: bool = False) -> list[Candidate]:
         """Return the passages of the profile that answer a question, best first; `sure`: without doubt."""
         if sure:
             return _ranked([_of_profile(self, one.share, one.number) for one in self.index.sure(query, MAX_SOURCES)])
@@ -137,6 +125,8 @@ class RecallEngine:
     def replying(self, turn: Turn) -> Steps[Reply | LookUp]:
         """Greet, acknowledge, answer with up to MAX_SOURCES quotes, ask for older messages, or know nothing."""
         message = yield from dialogue_acts.analysing(turn.message)
+        if message.forgets:
+            return Reply(dialogue_acts.CANNOT_FORGET)
         if message.courtesy:
             return _courteous(message.courtesy, turn.persona)
         if message.asks:
@@ -160,7 +150,7 @@ class RecallEngine:
             return (yield from _quoting(_opening(ranked), ranked, asked.query))
         query = Question(message.terms, whole=True)
         if not query.terms:
-            return Reply(f"All right. {dialogue_acts.INVITATION}")
+            return Reply(_ALL_RIGHT)
         found = _found(turn, query, (yield from _sure(turn, query)), sure=True)
         known = self._known(turn.persona) or (yield from self._learn(turn.persona))
         related = _ranked(found + known.says(query, sure=True))
@@ -200,19 +190,19 @@ def _sure(turn: Turn, query: Question) -> Steps[Sequence[FoundUtterance]]:
     return window.sure(query, _MAX_HITS)
 
 
-def _found(turn: Turn, query: Question, hits: Sequence[FoundUtterance], *, sure: bool = False) -> list[_Candidate]:
+def _found(turn: Turn, query: Question, hits: Sequence[FoundUtterance], *, sure: bool = False) -> list[Candidate]:
     """Return the answers to a question in the conversation and the banks; `sure`: without doubt."""
-    found = _in_conversation(turn, query, hits, sure=sure)
+    found = in_conversation(turn, query, hits, sure=sure)
     if not turn.memories:
         return found
     answering = [memory for memory in turn.memories if memory.answers and (memory.share >= SURE or not sure)]
     if len(answering) > 1:
         answering.sort(key=_only_asks)  # a turn of a dialogue that asks the same is no answer
-    banks: list[_Candidate] = []
+    banks: list[Candidate] = []
     best = 0.0
     for memory in reversed(answering):  # none ranks below one that follows
         best, lead = max(best, memory.share), f"From the bank {memory.bank}"
-        banks.append(_Candidate(best, "bank", memory.bank, memory.name, lead, memory.text))
+        banks.append(Candidate(best, "bank", memory.bank, memory.name, lead, memory.text))
     return found + banks[::-1]
 
 
@@ -220,21 +210,21 @@ def _only_asks(memory: Memory) -> bool:
     return dialogue_acts.only_asks(memory.text)
 
 
-def _ranked(found: list[_Candidate]) -> list[_Candidate]:
+def _ranked(found: list[Candidate]) -> list[Candidate]:
     """Sort the best first; equals keep their order: conversation, banks, profile."""
     if len(found) > 1:
         found.sort(key=_by_share, reverse=True)
     return found
 
 
-def _answering(found: list[_Candidate], query: Question) -> Steps[Reply]:
+def _answering(found: list[Candidate], query: Question) -> Steps[Reply]:
     """Answer a question with candidates, best first."""
     if not found:
         return Reply(dialogue_acts.UNKNOWN)
     return (yield from _quoting(_opening(found), found, query))
 
 
-def _opening(found: list[_Candidate]) -> str:
+def _opening(found: list[Candidate]) -> str:
     """Begin an answer with a reservation if the best candidate is doubtful."""
     return "" if found[0].share >= SURE else _UNSURE
 
@@ -242,58 +232,21 @@ def _opening(found: list[_Candidate]) -> str:
 def _courteous(courtesy: dialogue_acts.Courtesy, persona: Persona) -> Reply:
     if courtesy == "greeting":
         return Reply(f"Hello! I am {persona.name}. {dialogue_acts.INVITATION}")
+    if courtesy == "reaction":
+        return Reply(_ALL_RIGHT)
     return Reply(dialogue_acts.WELCOME if courtesy == "thanks" else dialogue_acts.GOODBYE)
 
 
-def _by_share(candidate: _Candidate) -> float:
+def _by_share(candidate: Candidate) -> float:
     return candidate.share
 
 
-def _in_conversation(
-    turn: Turn, query: Question, hits: Sequence[FoundUtterance], *, sure: bool = False
-) -> list[_Candidate]:
-    """Return the utterances with the largest share, best first; of about equal ones the newest first.
-
-    Those that only repeat words of the question come after the others.
-    """
-    if not hits:
-        return []
-    found: list[tuple[float, float, int, Utterance]] = []
-    leaders: dict[frozenset[str], float] = {}
-    for utterance, score, share, answers, known in hits:
-        if not (share >= SURE if sure else answers) or utterance.content == turn.message:
-            continue
-        matched = frozenset(filter(query.terms.__contains__, known))
-        # "Locker code, please." is no answer, but may stand beside one
-        repeats = len(matched) == len(known) - len(KINDS.intersection(known))
-        part = share * _REPEATS if repeats else share
-        leader = leaders.setdefault(matched, score)
-        found.append((part, leader if score > leader * 0.7 else score, utterance.seq, utterance))
-    if len(found) > 1:
-        found.sort(key=_by_rank, reverse=True)
-    return [_of_utterance(turn, share, utterance) for share, _, _, utterance in found]
-
-
-def _by_rank(hit: tuple[float, float, int, Utterance]) -> tuple[float, float, int]:
-    return hit[:3]
-
-
-def _of_utterance(turn: Turn, share: float, utterance: Utterance) -> _Candidate:
-    name = utterance.name
-    if utterance.role == "user":
-        lead = "You said" if turn.speaker in ("", name) else f"{name} said"
-    else:
-        lead = "I said" if name == turn.persona.name else f"{name} said"
-    echo = utterance.seq if utterance.role == "agent" else 0
-    return _Candidate(share, "conversation", turn.label, utterance.id, lead, utterance.content, echo)
-
-
-def _of_profile(known: _Known, share: float, number: int) -> _Candidate:
+def _of_profile(known: _Known, share: float, number: int) -> Candidate:
     persona = known.persona
-    return _Candidate(share, "profile", persona.name, persona.id, "My profile says", known.passages[number])
+    return Candidate(share, "profile", persona.name, persona.id, "My profile says", known.passages[number])
 
 
-def _quoting(opening: str, found: list[_Candidate], query: Question) -> Steps[Reply]:
+def _quoting(opening: str, found: list[Candidate], query: Question) -> Steps[Reply]:
     """Quote the first candidate, and others that are about as good and have another subject."""
     lines: list[str] = []
     sources: list[Source] = []
@@ -332,13 +285,17 @@ def _about_speaker(turn: Turn) -> Steps[Reply | LookUp]:
     """Answer "Who am I?" with what the speaker stated: the name, then what is about them, then the newest."""
     window = turn.window
     yield from window.indexing()
+    if not _JUST.isdisjoint(tokenizer.split(turn.message)):  # "What did I just say?"
+        said = [of_utterance(turn, 1.0, one) for one in islice(window.statements(), _MAX_LATEST)]
+        newest = [one for one in said if one.lead == "You said"][:1]
+        return (yield from _quoting("", newest, _OWN_NAME)) if newest else Reply(dialogue_acts.UNKNOWN)
     naming = window.sure(_OWN_NAME, _MAX_HITS) if turn.older is None else turn.older
     if not naming and turn.archive is not None:
         return LookUp(_OWN_NAME, naming)
     names = {hit.utterance.seq: hit.utterance for hit in naming}
-    found: list[tuple[int, int, _Candidate]] = []  # by rank and seq
+    found: list[tuple[int, int, Candidate]] = []  # by rank and seq
     for seq, stated in (names | {one.seq: one for one in islice(window.statements(), _MAX_LATEST)}).items():
-        candidate = _of_utterance(turn, 1.0, stated)
+        candidate = of_utterance(turn, 1.0, stated)
         if candidate.lead == "You said" and stated.content != turn.message:
             words = yield from tokenizer.splitting(stated.content)
             found.append((2 if seq in names else 0 if _SPEAKER_WORDS.isdisjoint(words) else 1, seq, candidate))

@@ -1,5 +1,6 @@
 """The last utterances of one conversation, and the search in them."""
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
@@ -24,6 +25,8 @@ IN_CONTEXT = 8
 
 MAX_POSTINGS = 256
 """Bounds the cost of a search: the number of places of words that it looks at, those of the rarest words."""
+
+_MAX_BETWEEN = 16  # utterances, up to the next statement of the same author
 
 
 class FoundUtterance(NamedTuple):
@@ -307,9 +310,28 @@ class Window:
                 yield self._utterances[position]
         yield from reversed(self._archived.values())
 
+    def next_statement(self, utterance: Utterance) -> Utterance | None:
+        """Return the next statement of the same author, if it is among the next few utterances and in memory."""
+        index, seq = self._index, utterance.seq
+        if index is None:
+            return None
+        later: list[tuple[int, Utterance]] = []
+        if seq < self.leaving_seq:
+            later += [(number, one) for number, one in self._archived.items() if seq < one.seq <= seq + _MAX_BETWEEN]
+        first = bisect_right(self._utterances, seq, key=_seq)
+        later += enumerate(self._utterances[first : first + _MAX_BETWEEN], self._oldest + first)
+        for number, one in later:
+            if one.name == utterance.name and one.role == utterance.role and number in index:
+                return one if one.seq <= seq + _MAX_BETWEEN else None
+        return None
+
     def compact(self) -> None:
         """Drop the index, which takes most of an idle window's memory; the next search rebuilds it."""
         self._index = None
+
+
+def _seq(utterance: Utterance) -> int:
+    return utterance.seq
 
 
 def _weight(utterance: Utterance) -> int:

@@ -45,16 +45,16 @@ _LIGHT_WORDS = tokenizer.forms(
         usually normally typically exactly actually must may might need needed require required necessary allow
         allowed possible want use used using make made take taken get got go going come give given keep put find
         work happen kind sort type way thing people someone anybody person explain describe mean
-        list summary everything
+        list summary everything ever mention talk discuss
 
         lang lange viel viele oft weit gross hoch schnell früh spät gut besten normalerweise genau muss musst
         müssen müsst soll sollen sollte darf dürfen kann können möglich nötig brauche brauchst braucht brauchen
         benötigt benötigen macht machen machst nimmt nehmen habt gibt geben geht gehen kommt kommen art weise leute
-        jemand erkläre bedeutet alles liste
+        jemand erkläre bedeutet alles liste jemals erwähnt erwähne
 
         long longue longtemps souvent loin grand grande haut vite tôt tard bien normalement exactement faut doit
         dois doivent peut peux peuvent puis pouvez possible besoin nécessaire permis faire fait prendre prend mettre
-        aller va sorte genre manière chose gens quelqu explique signifie combien tout
+        aller va sorte genre manière chose gens quelqu explique signifie combien tout mentionné
 
         largo mucho mucha muchos muchas lejos grande alto rápido temprano tarde bien normalmente exactamente
         debe debo deben puede puedo pueden posible necesita necesito necesitan necesario permitido hacer

@@ -1,0 +1,119 @@
+"""What may answer a question to the engine `recall`, and how messages of the conversation rank among it."""
+
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from actors.engines.message import Utterance
+from actors.engines.turn import Turn
+from actors.engines.window import FoundUtterance
+from actors.retrieval.question import SURE, Question
+from actors.text import tokenizer
+from actors.text.answer_kinds import KINDS
+from actors.text.tokenizer import lexicon
+
+_REPEATS = 0.7  # the part of its share that a message keeps that has no word but the question's
+_I = lexicon("i ich je yo")
+_CORRECTS = re.compile(
+    r"(?:actually|no|nope|sorry|oops|correction|wait|rather|i meant|i mean|make (?:it|that)|eigentlich|nein|doch"
+    r"|korrektur|entschuldigung|ich meinte?|en fait|non|pardon|je voulais dire|en realidad|perdón|mejor dicho"
+    r"|quería decir)\b",
+    re.IGNORECASE,
+)
+_MEANT = lexicon("it its it's that meant mean make es das meine meinte c ce voulais era es eso quería")
+_SHORT = 4  # words
+
+
+class Candidate(NamedTuple):
+    """A possible answer; its best passage is chosen from `text` only if it is quoted."""
+
+    share: float  # of the question's terms, 0 to 1
+    kind: Literal["bank", "conversation", "profile"]
+    of: str
+    id: str
+    lead: str
+    text: str
+    echo: int = 0
+    """The seq of a message of an agent, which may repeat memories without a source."""
+
+
+class _Hit(NamedTuple):
+    """A message that may answer, by rank; of about equal ones the newest is the best."""
+
+    share: float
+    of_self: bool
+    """Whether it says "I", as the question does: "Where do I live?" asks for nobody else's home."""
+    score: float
+    seq: int
+    utterance: Utterance
+
+
+def in_conversation(
+    turn: Turn, query: Question, hits: Sequence[FoundUtterance], *, sure: bool = False
+) -> list[Candidate]:
+    """Return the messages with the largest share, best first, each after those that correct it.
+
+    `sure`: only those without doubt, as they are. Those that only repeat words of the question come after the others.
+    """
+    if not hits:
+        return []
+    found: list[_Hit] = []
+    leaders: dict[frozenset[str], float] = {}
+    for utterance, score, share, answers, known in hits:
+        if not (share >= SURE if sure else answers) or utterance.content == turn.message:
+            continue
+        matched = frozenset(filter(query.terms.__contains__, known))
+        # "Locker code, please." is no answer, but may stand beside one
+        repeats = len(matched) == len(known) - len(KINDS.intersection(known))
+        part = share * _REPEATS if repeats else share
+        leader = leaders.setdefault(matched, score)
+        found.append(_Hit(part, False, leader if score > leader * 0.7 else score, utterance.seq, utterance))
+    if len(found) > 1:
+        if not _I.isdisjoint(tokenizer.split(turn.message)):
+            found = [hit._replace(of_self=_says_i(hit.utterance)) for hit in found]
+        found.sort(key=_by_rank, reverse=True)
+    if not sure:
+        found = _corrected(turn, found)
+    return [of_utterance(turn, hit.share, hit.utterance) for hit in found]
+
+
+def _by_rank(hit: _Hit) -> tuple[float, bool, float, int]:
+    return hit[:4]
+
+
+def _says_i(utterance: Utterance) -> bool:
+    return not _I.isdisjoint(tokenizer.split(utterance.content))
+
+
+def _corrected(turn: Turn, found: list[_Hit]) -> list[_Hit]:
+    """Put the next statement of the same speaker before a message if it corrects it: "Actually it's redfox13."."""
+    seen = {hit.seq for hit in found}  # a hit of its own is no hit's correction
+    complete: list[_Hit] = []
+    for hit in found:
+        newest_last = [hit]
+        correction = turn.window.next_statement(hit.utterance)
+        while correction is not None and correction.seq not in seen and _corrects(correction.content):
+            seen.add(correction.seq)
+            newest_last.append(hit._replace(seq=correction.seq, utterance=correction))
+            correction = turn.window.next_statement(correction)
+        complete += reversed(newest_last)
+    return complete
+
+
+def _corrects(text: str) -> bool:
+    """Return whether a statement corrects the one before it, without a subject of its own."""
+    if not _CORRECTS.match(text):
+        return False
+    words = tokenizer.split(text)
+    return len(words) <= _SHORT or not _MEANT.isdisjoint(words)
+
+
+def of_utterance(turn: Turn, share: float, utterance: Utterance) -> Candidate:
+    """Return a message as a candidate with this share of the question's terms."""
+    name = utterance.name
+    if utterance.role == "user":
+        lead = "You said" if turn.speaker in ("", name) else f"{name} said"
+    else:
+        lead = "I said" if name == turn.persona.name else f"{name} said"
+    echo = utterance.seq if utterance.role == "agent" else 0
+    return Candidate(share, "conversation", turn.label, utterance.id, lead, utterance.content, echo)
