@@ -9,7 +9,7 @@ import typer
 import parley_client
 from parley_client import EntityError
 from parley_client.cli.context import client
-from parley_client.cli.output import AsJson, ask, print_json, tell
+from parley_client.cli.output import AsJson, ask, print_json, tell, visible
 
 if TYPE_CHECKING:
     from parley_client import Parley
@@ -71,7 +71,7 @@ def _say(parley: "Parley", agent: str, text: str, conversation: str | None, as_j
                 if event.anew:
                     typer.echo()
                     tell("The reply was lost with the gateway, and begins anew:")
-                typer.echo(event.text, nl=False)
+                typer.echo(visible(event.text), nl=False)
             case parley_client.ChatDone() if as_json:
                 print_json(event.reply)
             case parley_client.ChatDone():

@@ -30,7 +30,7 @@ def load(
 ) -> None:
     """Load each Markdown file of a folder as a memory named by its path; a long one as a document of several parts."""
     parley = client(context)
-    files = sorted(folder.rglob("*.md"))
+    files = sorted(file for file in folder.rglob("*.md") if file.is_file())
 
     def loaded() -> Iterator["Memory"]:
         with _bar(len(files), as_json=as_json) as at:

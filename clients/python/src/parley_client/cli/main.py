@@ -1,5 +1,6 @@
 """The commands of `parley`, and its exit statuses."""
 
+import os
 import sys
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from parley_client.cli.admin import admin
 from parley_client.cli.chat import chat
 from parley_client.cli.context import Settings, client, settings, tell_of_loss, tell_of_stop
 from parley_client.cli.loading import load
-from parley_client.cli.output import AsJson, confirm, print_json, show, tell
+from parley_client.cli.output import AsJson, confirm, print_json, show, tell, visible
 from parley_client.cli.top import top
 from parley_client.cli.webhooks import webhooks
 
@@ -177,7 +178,10 @@ def follow(
             if as_json:
                 print_json(event)
             elif isinstance(event, parley_client.ZoneMessage):
-                typer.echo(f"{event.message.name}: {event.message.content}")
+                lines = visible(event.message.content).replace(
+                    "\n", "\n  "
+                )  # none of them looks like another's message
+                typer.echo(f"{event.message.name}: {lines}")
             else:
                 typer.echo(f"* {event.membership.agent}: {event.membership.state}")
     except KeyboardInterrupt:
@@ -271,6 +275,7 @@ def doctor(context: typer.Context, *, as_json: AsJson = False) -> None:
 
 def main() -> None:
     """Run `parley`; docs/python-client.md has its exit statuses."""
+    sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115 - it is None where closed
     try:
         app(prog_name="parley")
     except ParleyError as error:

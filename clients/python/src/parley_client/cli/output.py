@@ -12,9 +12,25 @@ from parley_client._decoding import encode
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one record a line.")]
 
 
+_CONTROLS = {
+    **{code: chr(0x2400 + code) for code in range(0x20)},  # their pictures in Unicode
+    **dict.fromkeys(range(0x7F, 0xA0), "\N{REPLACEMENT CHARACTER}"),
+    ord("\t"): "\t",
+    ord("\n"): "\n",
+    ord("\r"): "",
+}
+_CONTROLS_OF_JSON = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
+"""Those that `json.dumps` leaves as they are."""
+
+
+def visible(text: str) -> str:
+    """Return a text with signs for its control characters, with which others could steer the reader's terminal."""
+    return text.translate(_CONTROLS)
+
+
 def tell(text: str = "", *, dim: bool = False) -> None:
     """Print a line on stderr."""
-    typer.secho(text, err=True, dim=dim or None)
+    typer.secho(visible(text), err=True, dim=dim or None)
 
 
 def show(records: Iterable[Any], columns: tuple[str, ...], *, as_json: bool) -> None:
@@ -40,7 +56,7 @@ def show_whole(record: Any, *, as_json: bool) -> None:
 
 def print_json(value: Any) -> None:
     """Print a record, or anything of JSON, on a line."""
-    typer.echo(json.dumps(encode(value), ensure_ascii=False))
+    typer.echo(json.dumps(encode(value), ensure_ascii=False).translate(_CONTROLS_OF_JSON))
 
 
 def confirm(question: str, *, yes: bool) -> None:

@@ -9,6 +9,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from parley_client._decoding import encode
+from parley_client.cli.output import visible
 
 WHOLE = frozenset({"id", "endpoint_id", "event_id", "key", "secret"})
 """Columns to copy from, which are never broken or cut."""
@@ -31,7 +32,7 @@ def print_table(records: Iterable[Any], columns: tuple[str, ...]) -> None:
     for column in columns:
         table.add_column(column, overflow="fold", no_wrap=column in WHOLE)
     for record in records:
-        table.add_row(*(Text(_cell(getattr(record, column))) for column in columns))
+        table.add_row(*(Text(visible(_cell(getattr(record, column)))) for column in columns))
     fits = sum(_least_width(column) + GAP for column in table.columns) - GAP <= out.width
     (out if out.is_terminal and fits else unbounded).print(table)
 
@@ -41,7 +42,7 @@ def print_members(record: Any) -> None:
     table = Table.grid(padding=(0, 2))
     members: dict[str, Any] = encode(record)
     for member, value in members.items():
-        table.add_row(member, Text(_cell(value)))
+        table.add_row(member, Text(visible(_cell(value))))
     (out if out.is_terminal else unbounded).print(table)
 
 
