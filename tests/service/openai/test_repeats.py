@@ -1,7 +1,7 @@
 """Requests that the official client repeats, because it got no answer."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -145,18 +145,20 @@ async def test_a_repeat_hears_the_run_under_way_as_it_goes_on(
     await scripted_user.agent(agent)
     body = {"model": agent, "messages": [{"role": "user", "content": says}], "input": says, "stream": True}
 
-    async def heard(headers: dict[str, str], opens: bool) -> str:
+    stored = asyncio.Event()
+
+    async def heard(headers: dict[str, str], at_hello: Callable[[], object]) -> str:
         text, sent = "", scripted_user.headers(headers)
         async with scripted_user.http.post(f"{scripted_user.base}/v1/{path}", json=body, headers=sent) as answer:
             async for line in answer.content:
                 text += line.decode()
-                if opens and '"Hello"' in text:
-                    gate.open()
+                if '"Hello"' in text:
+                    at_hello()
         return text
 
-    first = asyncio.create_task(heard(FIRST, opens=False))
-    await gate.reached()
-    assert await heard(REPEAT, opens=True) == await first
+    first = asyncio.create_task(heard(FIRST, stored.set))
+    await stored.wait()  # the engine may be at the gate before the message is stored
+    assert await heard(REPEAT, gate.open) == await first
     assert await count_of(scripted_user, agent) == 2
 
 
