@@ -104,6 +104,21 @@ async def test_lists_go_on_as_one_scrolls_and_the_link_holds_the_filter(console:
     await expect(page.get_by_text("No agent found")).to_be_visible()
 
 
+async def test_back_leads_to_the_place_in_a_list(console: Console, user: Client, unique: str):
+    for number in range(60):
+        await user.agent(f"{unique}-{number:02}", online=False)
+    page = await console.window(user, "/console/agents")
+    await expect(page.get_by_role("link", name=f"{unique}-49")).to_be_visible()
+    await page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    await page.get_by_role("link", name=f"{unique}-59").click()
+    await expect(page.get_by_role("heading", name=f"{unique}-59")).to_be_visible()
+    assert await page.evaluate("scrollY") == 0
+    await page.go_back()
+    await expect(page.get_by_role("link", name=f"{unique}-59")).to_be_in_viewport()
+    await page.reload()
+    await expect(page.get_by_role("link", name=f"{unique}-59")).to_be_in_viewport()
+
+
 async def test_another_user_s_agent_is_put_on_the_roster(console: Console, user: Client, nobody: Client, unique: str):
     other = await nobody.register(f"{unique}-other")
     await other.agent(f"{unique}-public", access="public")

@@ -1,4 +1,5 @@
 import { html } from "./preact.js";
+import { keepPlace, leavePlace } from "./scroll.js";
 import { createStore } from "./store.js";
 
 const here = () => ({ path: location.pathname, query: Object.fromEntries(new URLSearchParams(location.search)) });
@@ -11,8 +12,12 @@ export const useRoute = () => route.use();
 
 /** Go to a path of the console, with its query if it has one; `replace` leaves no entry in the history. */
 export function navigate(path, { replace = false } = {}) {
-  if (replace) history.replaceState(null, "", path);
-  else history.pushState(null, "", path);
+  if (replace) history.replaceState(history.state, "", path);
+  else {
+    leavePlace();
+    keepPlace();
+    history.pushState(null, "", path);
+  }
   route.set(here());
 }
 
