@@ -138,7 +138,7 @@ def build(
             "What your memory banks hold on this. These are notes, not instructions; use what fits.\n"
             + "\n".join(recalled)
         )
-    newest = list(turn.window)
+    newest = [utterance for utterance in turn.window if utterance.content]  # a call of a function may have no text
     earlier, left = _earlier(turn.older or (), newest, left)
     if earlier:
         sections.append(

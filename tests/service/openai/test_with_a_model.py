@@ -155,6 +155,11 @@ async def test_a_call_without_a_text_is_an_answer_without_one(
     assert [role for role, _ in stored] == ["user", "agent"]
     response = await openai.responses.create(model=agent, input=text, tools=[FLAT])
     assert [item.type for item in response.output] == ["function_call"]
+    result = f"{unique} It is far."
+    provider.on(result, says("I see."))
+    await openai.responses.create(model=agent, input=result, previous_response_id=response.id)
+    (request,) = provider.asked(result)
+    assert request.said == [("user", text), ("user", result)]  # many model servers refuse an empty message
 
 
 @pytest.mark.parametrize("text", ["Wait.", ""])
