@@ -59,7 +59,7 @@ def memory_terms(name: str, text: str) -> Steps[tuple[str, ...]]:
         kinds = [ONLY_ASKS]
     else:
         kinds = answer_kinds.held(words[_words_of_stamp(text) :][: tokenizer.SLICE_CHARS])
-    return (*named, *named, *stated, *kinds)
+    return (*named, *named, *stated, *tokenizer.months(f"{name} {text}"), *kinds)
 
 
 def all_memory_terms(memories: Iterable[tuple[str, str]]) -> Steps[tuple[CountedTerms, ...]]:

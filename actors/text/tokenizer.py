@@ -11,13 +11,13 @@ become pairs of characters, as in Lucene's CJKAnalyzer.
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from sys import intern
 
 from actors.slices import Steps
 from actors.text.languages import LANGUAGES, STEMMER_VERSION, is_function_word, language_of, stem
 
-VERSION = f"{STEMMER_VERSION}/3"
+VERSION = f"{STEMMER_VERSION}/4"
 """Names the rules of terms and the stemmer; recorded with each stored index, which is made anew for another one."""
 
 MAX_WORD = 64
@@ -76,6 +76,18 @@ _STOP_WORDS = lexicon(
 _SYNONYMS = dict.fromkeys(
     lexicon("called named heisse heissen heisst appelle appellent nom nombre llama llamo"), "name"
 ) | {"names": "name", "color": "colour", "colors": "colour", "favorite": "favourit", "favourite": "favourit"}
+_NAMES_OF_MONTHS = """
+    january januar janvier enero, february februar fevrier febrero feb, march marz marzo, april avril abril, mai,
+    june juni juin junio, july juli juillet julio, august aout agosto aug, september septembre septiembre,
+    october oktober octobre octubre oct okt, november novembre noviembre nov,
+    december dezember decembre diciembre dec dez
+"""
+_MONTHS = {form: forms[0] for forms in map(str.split, _NAMES_OF_MONTHS.split(",")) for form in forms}
+"""The terms of months' names, without accents: one in all languages. English "may" is mostly another word."""
+
+_MONTHS_IN_ORDER = tuple((name, "may") if name == "mai" else (name,) for name in dict.fromkeys(_MONTHS.values()))
+_DATE = re.compile(r"(?<!\d)\d{4}([-/])(0[1-9]|1[0-2])\1\d\d(?!\d)")
+_MAX_DATES = 32  # of a text, whose months are read
 _NAMING = _SYNONYMS.keys() - {"color", "colors", "favorite", "favourite"} | {"name"}
 _SELF = lexicon("my am mein meinen ich bin mon m mi me")
 
@@ -147,6 +159,12 @@ def beginnings(term: str) -> list[str]:
     words = [term[:length] for length in range(_SHORTEST_BEGINNING, len(term))][:_MAX_BEGINNINGS]
     stems = _TERMS["german"]  # of the languages known here, the one with most compounds
     return list(dict.fromkeys([*words, *filter(None, map(stems.__getitem__, words))]))
+
+
+def months(text: str) -> list[str]:
+    """Return the terms of the months that a text's first dates name in figures: "july" for 2023-07-22 or 2023/07/22."""
+    found = (_MONTHS_IN_ORDER[int(date[2]) - 1] for date in islice(_DATE.finditer(text), _MAX_DATES))
+    return list(dict.fromkeys(chain.from_iterable(found)))
 
 
 def terming(said: list[str]) -> Steps[list[str]]:
@@ -230,6 +248,8 @@ def _term(word: str, language: str) -> str:
     plain = _plain(word)
     if plain in _PLAIN_STOP_WORDS or is_function_word(word, language):
         return ""
+    if month := _MONTHS.get(plain):
+        return month
     if (synonym := _SYNONYMS.get(plain)) and not (plain == "nombre" and language == "french"):  # there: a number
         return synonym
     if word[0] > "\u2e7f" or (plain.isascii() and not plain.isalpha()):  # numbers and codes have no other form

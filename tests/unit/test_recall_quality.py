@@ -85,6 +85,16 @@ def test_a_question_for_a_number_or_a_date_finds_texts_with_one_first():
     assert ranked("How was the concert?", date, other) == [other, date]
 
 
+def test_a_question_for_a_month_finds_dates_in_figures_and_in_other_languages():
+    index = Index()
+    for number, name in enumerate(("2023-06-12/1", "2023-07-22/1", "2023-08-12/1")):
+        index.add(number, whole(memory_terms(name, "Ada: We rented a cabin for the week.")))
+    for question in ("Which cabin did Ada rent in July?", "Ada en juillet", "Ada im Juli", "Ada en julio"):
+        assert best(index, question)[0].number == 1
+    assert tokenizer.terms(["märz"]) == tokenizer.terms(["march"])
+    assert tokenizer.months("on 2023/05/20, 2023-13-01 and 12023-07-22") == ["mai", "may"]
+
+
 def test_a_text_that_only_asks_comes_after_one_that_answers():
     asks, answers = "Bao: What did Ada paint?", "Ada: I paint the lighthouse at Montauk, from a photo."
     assert ranked("What did Ada paint?", asks, answers) == [answers, asks]
