@@ -344,3 +344,14 @@ async def test_contrast_themes_show_what_is_chosen(console: Console, user: Clien
     assert await ground("link", "Webhooks") != await ground("link", "Agents")
     assert await ground("tab", "Endpoints") != await ground("tab", "Deliveries")
     await no_serious_violations(page)
+
+
+async def test_a_used_up_quota_is_told_in_lists_too(console: Console, user: Client):
+    await set_plan(user, user.name, "free")
+    while (await user.command("AP_List")).http == 200:  # 100 of the day
+        pass
+    page = await console.window(user, "/console/chat")
+    for path in ("/console/chat", "/console/zones"):
+        await page.goto(console.base + path)
+        await expect(page.get_by_role("alert")).to_contain_text("code 4000")
+        await expect(page.get_by_role("alert")).to_contain_text(re.compile(r"Try again in (\d+ h )?\d+ (min|s|ms)\."))

@@ -1,4 +1,5 @@
 import { connection } from "../lib/connection.js";
+import { duration } from "../lib/format.js";
 import { html, useEffect } from "../lib/preact.js";
 import { Button, CopyButton } from "./button.js";
 import { Icon } from "./icons.js";
@@ -25,7 +26,7 @@ export function ErrorNotice({ error, retry }) {
   return html`<${Notice} kind="error"
     actions=${retry && html`<${Button} size="small" icon="refresh" onClick=${() => retry()}>Try again<//>`}>
     ${error.note ?? error.message}
-    ${error.retryAfter ? html` Try again in ${error.retryAfter} s.` : null}
+    ${error.retryAfter ? html` Try again in ${duration(error.retryAfter * 1000)}.` : null}
     ${told && html`<div class="fine">${told}</div>`}
   <//>`;
 }

@@ -30,7 +30,7 @@ export function Agents({ find }) {
       ? html`<p class="quiet talk-list-note">No agent's name begins with that.</p>`
       : html`<${Empty} title="No agents yet" icon="agents" actions=${has("/console/agents") && html`<${LinkButton} kind="primary" href="/console/agents">Make an agent<//>`}>
           Make one, or add another user's agent to your roster.<//>`)}
-    ${pages.rows.length > 0 && html`<${More} pages=${pages} />`}`;
+    ${(pages.rows.length > 0 || pages.error) && html`<${More} pages=${pages} />`}`;
 }
 
 /** An agent's state as a word and a colour. */

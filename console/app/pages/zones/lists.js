@@ -28,7 +28,7 @@ export function Domains({ find }) {
       ? html`<p class="quiet talk-list-note">No domain's name begins with that.</p>`
       : html`<${Empty} title="No domains yet" icon="domains" actions=${has("/console/domains") && html`<${LinkButton} kind="primary" href="/console/domains">Make a domain<//>`}>
           Make one with an agent of yours, or have one invited.<//>`)}
-    ${pages.rows.length > 0 && html`<${More} pages=${pages} />`}`;
+    ${(pages.rows.length > 0 || pages.error) && html`<${More} pages=${pages} />`}`;
 }
 
 /** The zones of a domain, and a way to add one. */
