@@ -161,18 +161,20 @@ class BankActor(DurableActor):
         self._attachments.require_may_grant(message, self._permission_of(message.viewer.user_id), bank.name)
         now = self._clock()
         writes = self._attachments.writes(self.key, message, now)
-        if message.access is not None:
+        changes = None if message.access is None else BankChanges(access=message.access)
+        if changes is not None:
             self._may(message.viewer, "admin")
-            writes.append(banks.update(self.key, BankChanges(access=message.access), now))
+            writes.append(banks.update(self.key, changes, now))
 
         def applied() -> None:
             self._attachments.grant(message, now)
-            if message.access is not None:
-                self._change(now, BankChanges(access=message.access))
+            if changes is not None:
+                self._change(now, changes)
 
         return self.commit_or_refuse(
             *writes,
             reply=lambda: self._view(message.viewer),
+            preview=lambda: self._view(message.viewer, changes and changed(bank, changes, now)),
             applied=applied,
             constraint_errors={ROWS: no_such_agent, FOREIGN_KEY: no_such_bank},
             notices=_links_notice(message.agent_id, offered=not message.by_owner),

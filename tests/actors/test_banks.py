@@ -221,11 +221,16 @@ async def test_only_an_admin_changes_what_another_s_agent_may_do(user: Client, o
     assert (await recalled(user, bank, "the owner may do everything")) == []
 
 
-async def test_permissions_set_access_and_attachment_in_one_go(user: Client, other: Client, unique: str, bank: str):
+@pytest.mark.parametrize("plan", ["free", "scale"])
+async def test_permissions_set_access_and_attachment_in_one_go(
+    user: Client, other: Client, unique: str, bank: str, plan: str
+):
+    await on_plan(user, plan)  # on scale an audit row is stored with the change
     await other.agent(f"{unique}-guest", access="public")
     target = {"bank": bank, "agent": f"{unique}-guest"}
     answer = (await user.command("MB_Permissions", target=target, vx={"access": "public", "permission": "read"})).ok()
     assert answer.profile[0]["access"] == "public"
+    assert answer.profile == (await user.command("MB_AgentList", target={"bank": bank})).ok().profile
     assert {row["agent"]: row["permission"] for row in answer.content} == {
         f"{unique}-guest": "read",
         f"{unique}-keeper": "admin",
