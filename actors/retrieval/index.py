@@ -27,6 +27,7 @@ _ALONE = "", 0
 _SETTLED = 8  # searches since the last change
 _COMMON = 12  # texts that have a term
 _MAX_RELATED = 1_000  # terms whose relatives are cached
+_TO_RAISE = 3  # times as many texts as are wanted, of which those that hold the kind of answer may come first
 
 
 class _Text(NamedTuple):
@@ -179,12 +180,12 @@ class Index:
         places = self._places
         replaced = shares_of([(term, asked) for term, asked, _, _ in known if term != asked])
         raises = question.kinds or ONLY_ASKS in self._postings  # the order of some texts
-        wanted = max(context, limit) if places or raises else limit
+        wanted = max(context, limit) if places else _TO_RAISE * limit if raises else limit
         best = best_of(own, [numbers for _, _, _, numbers in leading], wanted)
+        if raises and not places:
+            best = in_order(best, self._factors(question, {number for _, number in best}))[:limit]
         if not places and not replaced and len(leading) == len(known):
-            if raises:
-                best = in_order(best, self._factors(question, {number for _, number in best}))
-            return self._judged_by_own(judge, best[:limit], [one[0] for one in known])
+            return self._judged_by_own(judge, best, [one[0] for one in known])
         by_term = {one[0]: one for one in known}
         found = plain = {number: self._gains_in(number, by_term) for _, number in best}
         if places:
