@@ -4,11 +4,15 @@ from actors.calls.call import Call
 from actors.conversations.ids import answered_by
 from actors.conversations.place import Earlier
 from persistence import conversations
-from routes.openai_api.refusals import no_such_item
+from routes.openai_api.refusals import TOO_LONG, BadRequest, no_such_item
 from routes.openai_api.request import Asked
 
 _CALL = "fc_"
 """How the ids of calls of functions begin, which are left out as the calls themselves are."""
+
+MAX_REFERENCES = 1_000
+MAX_REFERENCED = 1_000_000
+"""The most messages that a request may name by their ids, and their characters: about as many as a body may hold."""
 
 
 async def with_referenced(call: Call, asked: Asked) -> Asked:
@@ -16,22 +20,34 @@ async def with_referenced(call: Call, asked: Asked) -> Asked:
 
     Raises:
         Unknown: an id is of no stored message of an agent to the caller.
+        BadRequest: they are too many, or too long.
         NotPermitted: the caller's API key is not for that agent.
     """
     wanted = [reference for reference in asked.references if not reference.id.startswith(_CALL)]
     if not wanted:
         return asked
+    if len(wanted) > MAX_REFERENCES:
+        raise _too_much(f"{MAX_REFERENCES:,} messages")
     message_ids = [found for reference in wanted if (found := answered_by(reference.id))]
     texts: dict[str, str] = {}
     for id, agent_id, text in await call.core.store.fetch(conversations.replies_to(call.user.user_id, message_ids)):
         call.require_in_scope("agents", agent_id)
         texts[id] = text
     earlier: list[Earlier] = []
-    taken = 0
+    taken = chars = 0
     for id, before, param in wanted:
         if id not in texts:
             raise no_such_item(id, param)
+        chars += len(texts[id])
+        if chars > MAX_REFERENCED:
+            raise _too_much(f"messages of {MAX_REFERENCED:,} characters")
         earlier += asked.earlier[taken:before]
         earlier.append(Earlier("agent", texts[id]))
         taken = before
     return asked._replace(earlier=(*earlier, *asked.earlier[taken:]))
+
+
+def _too_much(allowed: str) -> BadRequest:
+    return BadRequest(
+        f"input may name up to {allowed} by their ids; go on with previous_response_id.", "input", TOO_LONG
+    )

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from openai import AsyncOpenAI, NotFoundError, PermissionDeniedError
+from openai import AsyncOpenAI, BadRequestError, NotFoundError, PermissionDeniedError
 from openai.types.chat import ChatCompletion
 
 from tests.support.gateway import Client
@@ -196,3 +196,16 @@ async def test_a_history_can_name_only_stored_messages_of_ones_own(
     async with openai_client(user.as_user(key, user.name), max_retries=0) as narrow:
         with pytest.raises(PermissionDeniedError):
             await narrow.responses.create(model=f"{agent}-2", input=[stored, asked])
+
+
+async def test_a_history_can_t_grow_beyond_what_a_body_holds_by_ids(scripted_user: Client, unique: str):
+    agent, long = f"{unique}-agent", "x" * 31_000
+    await scripted_user.agent(agent)
+    async with openai_client(scripted_user, max_retries=0) as client:
+        said = await client.responses.create(model=agent, input=f"say:{long}")
+        once = reference(said.output[0].id)
+        asked: Any = {"role": "user", "content": "And now?"}
+        for history in ([once] * 33, [reference("msg_1")] * 1_001):
+            with pytest.raises(BadRequestError) as refused:
+                await client.responses.create(model=agent, input=[*history, asked])
+            assert (refused.value.param, refused.value.code) == ("input", "string_above_max_length")
