@@ -191,6 +191,7 @@ class Call:
                 raise Elsewhere(key, self) from None
             return answer(reply)
         receipt.make, receipt.repeatable = answer, repeatable
+        selection = self.caller, self.agent_id, self.domain_id, self.zone_id, self.known_agent, self.prepared_names
         beside = self._message_context
         context = (
             MessageContext(None, receipt) if beside is None else MessageContext(beside.progress, receipt, beside.begun)
@@ -203,6 +204,10 @@ class Call:
             if not isinstance(error, Overloaded):  # else it may still run, as when the client disconnects
                 receipt.undo()
                 receipt.make = None
+                # forget what `answer` noted of the refused change
+                self.caller, self.agent_id, self.domain_id, self.zone_id, self.known_agent, self.prepared_names = (
+                    selection
+                )
             raise
         receipt.make = None  # break the reference cycle of call and receipt
         return receipt.answer if receipt.written else answer(reply)
@@ -220,4 +225,4 @@ class Call:
     def saw_domain(self, domain_id: str, name: str) -> None:
         """Note a domain's name after the command, for an answer that is written before its change is stored."""
         if self.prepared_names is not None and domain_id == self.domain_id:
-            self.prepared_names["domain"] = domain_id, name
+            self.prepared_names = {**self.prepared_names, "domain": (domain_id, name)}

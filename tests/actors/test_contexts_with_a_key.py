@@ -75,6 +75,17 @@ async def test_the_context_has_the_domain_as_it_is_after_the_command(
         assert (again.body, again.headers[REPLAYED]) == (answer.body, "true")
 
 
+@pytest.mark.parametrize("key", [{}, keyed("k")], ids=["without a key", "with a key"])
+@pytest.mark.parametrize("service", ["AP_Update", "AP_Modify", "DM_Update"])
+async def test_a_rename_that_is_refused_leaves_the_context(scene: Scene, service: str, key: dict[str, str]):
+    await selected(scene, "public")
+    taken = scene.guest_agent if service.startswith("AP") else f"{scene.name}-taken"
+    await scene.do("DM_Create", vx={"name": f"{scene.name}-taken", "description": "d"})
+    context = (await scene.owner.command("US_Read")).ok().context
+    answer = await scene.owner.command(service, headers=key, vx={"name": taken, "description": "d"})
+    assert answer.refused(3001, 409).context == context
+
+
 async def test_a_log_off_with_a_key_leaves_no_context(user: Client):
     first, second = await user.log_on(user.name), await user.log_on(user.name)
     assert (await once(first, "k", "US_LogOff")).ok().context["user"] is None
