@@ -86,7 +86,7 @@ def _says_i(utterance: Utterance) -> bool:
 
 
 def _corrected(turn: Turn, found: list[_Hit]) -> list[_Hit]:
-    """Put the next statement of the same speaker before a message if it corrects it: "Actually it's redfox13."."""
+    """Put the next statement before a message if it corrects it, whoever says so: "Actually it's redfox13."."""
     seen = {hit.seq for hit in found}  # a hit of its own is no hit's correction
     complete: list[_Hit] = []
     for hit in found:

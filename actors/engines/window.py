@@ -26,7 +26,7 @@ IN_CONTEXT = 8
 MAX_POSTINGS = 256
 """Bounds the cost of a search: the number of places of words that it looks at, those of the rarest words."""
 
-_MAX_BETWEEN = 16  # utterances, up to the next statement of the same author
+_MAX_BETWEEN = 16  # utterances, up to the next statement
 
 
 class FoundUtterance(NamedTuple):
@@ -311,7 +311,7 @@ class Window:
         yield from reversed(self._archived.values())
 
     def next_statement(self, utterance: Utterance) -> Utterance | None:
-        """Return the next statement of the same author, if it is among the next few utterances and in memory."""
+        """Return the next statement of a user, whoever it is, if it is among the next few utterances and in memory."""
         index, seq = self._index, utterance.seq
         if index is None:
             return None
@@ -321,7 +321,7 @@ class Window:
         first = bisect_right(self._utterances, seq, key=_seq)
         later += enumerate(self._utterances[first : first + _MAX_BETWEEN], self._oldest + first)
         for number, one in later:
-            if one.name == utterance.name and one.role == utterance.role and number in index:
+            if one.role == "user" and number in index:
                 return one if one.seq <= seq + _MAX_BETWEEN else None
         return None
 

@@ -88,11 +88,14 @@ def test_a_statement_with_a_subject_of_its_own_corrects_nothing():
     assert quotes(conversation.say("Who is my dentist?")) == ["My dentist is Dr. Bloom."]
 
 
-def test_another_speaker_corrects_nobody():
+def test_others_correct_what_was_said_just_before_and_nothing_earlier():
     conversation = Conversation()
+    conversation.say("I'll be on leave in July.", "bob")
     conversation.say("The meeting is on Monday.", "ada")
     conversation.say("No, Thursday.", "bob")
-    assert quotes(conversation.say("When is the meeting?", "ada")) == ["The meeting is on Monday."]
+    reply = conversation.say("When is the meeting?", "ada")
+    assert reply.text == "bob said: “No, Thursday.”\nYou said: “The meeting is on Monday.”"
+    assert quotes(conversation.say("Who is on leave in July?", "ada")) == ["I'll be on leave in July."]
 
 
 def test_a_question_about_oneself_is_answered_with_what_one_said_of_oneself_first():
