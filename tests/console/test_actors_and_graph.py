@@ -102,6 +102,14 @@ async def test_the_graph_shows_who_holds_whom_by_mouse_and_keyboard(
     await expect(page.get_by_role("alert")).to_contain_text("user")
 
 
+async def test_a_tall_graph_begins_at_its_user(console: Console, auditor: Client, user: Client, unique: str):
+    for number in range(30):
+        await user.agent(f"{unique}-{number:02}", online=False)
+    page = await console.window(auditor, f"/console/graph/{user.name}")
+    picture = page.get_by_role("region", name=f"Who holds whom around {user.name}")
+    await expect(picture.get_by_role("button", name=f"user {user.name}"[:20])).to_be_in_viewport()
+
+
 @pytest.mark.parametrize("path", ["actors", "graph/{name}"])
 async def test_they_fit_a_phone_and_the_dark(console: Console, auditor: Client, holder: Client, path: str):
     page = await console.window(

@@ -2,7 +2,7 @@ import { Badge, Button, Empty, ErrorNotice, Facts, Field, Form, LinkButton, Load
 import { route } from "../lib/api.js";
 import { plural } from "../lib/format.js";
 import { useLoad } from "../lib/load.js";
-import { html, useMemo } from "../lib/preact.js";
+import { html, useLayoutEffect, useMemo, useRef } from "../lib/preact.js";
 import { Link, navigate, setQuery, to } from "../lib/router.js";
 import { session } from "../lib/session.js";
 import { laidOut } from "./graph/layout.js";
@@ -40,7 +40,11 @@ function Picture({ picture, chosen, label }) {
   const { width, height, size, nodes, edges } = picture;
   const touched = new Set(edges.filter(({ from, to: end }) => from === chosen || end === chosen).flatMap(({ from, to: end }) => [from, end]));
   const faded = (isTouched) => (chosen && !isTouched ? "graph-faded" : "");
-  return html`<div class="graph-frame" role="region" aria-label=${label} tabindex="0">
+  const frame = useRef(null);
+  useLayoutEffect(() => {
+    frame.current.scrollTop = (height - frame.current.clientHeight) / 2; // the user is at half of the height
+  }, [label, height]);
+  return html`<div class="graph-frame" role="region" aria-label=${label} tabindex="0" ref=${frame}>
     <svg width=${width} height=${height} viewBox=${`0 0 ${width} ${height}`} role="group" aria-label=${label}>
       ${edges.map((edge) => {
         const touches = edge.from === chosen || edge.to === chosen;
