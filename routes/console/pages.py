@@ -7,7 +7,8 @@ from typing import NamedTuple
 from sanic import Blueprint, HTTPResponse, Request
 from sanic.exceptions import NotFound
 
-from routes.pages.docs import CONSOLE, etag, unless_held, version_of
+from routes.pages.docs import CONSOLE
+from routes.pages.static import etag, static_answer, version_of
 
 PREFIX = "/console"
 _ASSETS = f"{PREFIX}/assets"
@@ -54,12 +55,12 @@ def console_pages() -> Blueprint:
 
     @blueprint.get(PREFIX)
     async def show_console(request: Request) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
-        return unless_held(request, page, "text/html; charset=utf-8", page_headers)
+        return await static_answer(request, page, "text/html; charset=utf-8", page_headers)
 
     @blueprint.get(f"{PREFIX}/<view:path>")
     async def show_view(request: Request, view: str) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
         del view  # the page's script reads it
-        return unless_held(request, page, "text/html; charset=utf-8", page_headers)
+        return await static_answer(request, page, "text/html; charset=utf-8", page_headers)
 
     @blueprint.get(f"{_ASSETS}/<asked:str>/<path:path>")
     async def serve_file(  # pyright: ignore[reportUnusedFunction]
@@ -71,7 +72,7 @@ def console_pages() -> Blueprint:
         # the modules of a page name one another relative to their version, so another one is still answered
         caching = "public, max-age=31536000, immutable" if asked == version else "no-cache"
         headers = _FILE_HEADERS | {"Cache-Control": caching, "ETag": file.etag}
-        return unless_held(request, file.body, file.media_type, headers)
+        return await static_answer(request, file.body, file.media_type, headers)
 
     return blueprint
 

@@ -20,6 +20,7 @@ from routes.openapi.introduction import introduction, tags
 from routes.openapi.open_routes import mcp_path, open_paths
 from routes.openapi.operations import IDEMPOTENCY_PARAMETER, route_paths, route_schemas
 from routes.openapi.schemas import HEADER, RECORDS, STATUS, Schema, array, nullable, number, record, ref, text
+from routes.pages.static import etag, static_answer, version_of
 
 VERSION = "2026-03-19"
 FILE = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"
@@ -132,20 +133,26 @@ def openapi_blueprint(brand: str) -> Blueprint:
     blueprint = Blueprint("openapi", url_prefix="/api/tps")
     served = document(brand)
     in_json = as_json(served)
+    json_headers = _headers(in_json)
     in_yaml: asyncio.Future[bytes] | None = None
 
     @blueprint.get("/openapi.json")
-    async def openapi_json(_: Request) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
-        return HTTPResponse(in_json, content_type="application/json")
+    async def openapi_json(request: Request) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
+        return await static_answer(request, in_json, "application/json", json_headers)
 
     @blueprint.get("/openapi.yaml")
-    async def openapi_yaml(_: Request) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
+    async def openapi_yaml(request: Request) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
         nonlocal in_yaml
         if in_yaml is None:  # YAML takes 0.25 s, so it is written on the first request, in a thread
             in_yaml = asyncio.ensure_future(asyncio.to_thread(as_yaml, served))
-        return HTTPResponse(await asyncio.shield(in_yaml), content_type="application/yaml")
+        body = await asyncio.shield(in_yaml)
+        return await static_answer(request, body, "application/yaml", _headers(body))
 
     return blueprint
+
+
+def _headers(body: bytes) -> dict[str, str]:
+    return {"Cache-Control": "no-cache", "ETag": etag(version_of(body))}
 
 
 def main() -> int:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
-from typing import cast
 
 from sanic import Blueprint, HTTPResponse, Request
 from sanic.exceptions import NotFound
+
+from routes.pages.static import etag, static_answer, version_of
 
 CONSOLE = Path(__file__).resolve().parents[2] / "console"
 
@@ -63,7 +63,7 @@ def docs_blueprint(more: Iterable[Asset] = ()) -> Blueprint:
     @blueprint.get("/")
     async def show_page(request: Request) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
         headers = _PAGE_HEADERS | {"Cache-Control": _REVALIDATE, "ETag": page_etag}
-        return unless_held(request, page, "text/html; charset=utf-8", headers)
+        return await static_answer(request, page, "text/html; charset=utf-8", headers)
 
     @blueprint.get("/assets/<name:str>")
     async def serve_asset(request: Request, name: str) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
@@ -76,7 +76,7 @@ def docs_blueprint(more: Iterable[Asset] = ()) -> Blueprint:
             "ETag": etag(asset.version),
             "X-Content-Type-Options": "nosniff",
         }
-        return unless_held(request, asset.body, asset.content_type, headers)
+        return await static_answer(request, asset.body, asset.content_type, headers)
 
     return blueprint
 
@@ -92,21 +92,3 @@ def with_versions(html: str, assets: Iterable[Asset]) -> bytes:
     for asset in assets:
         html = html.replace(f'"{asset.path}"', f'"{asset.address}"')
     return html.encode()
-
-
-def version_of(body: bytes) -> str:
-    """Return a short hash of a file's content."""
-    return sha256(body).hexdigest()[:16]
-
-
-def etag(version: str) -> str:
-    """Return a version as an ETag."""
-    return f'"{version}"'
-
-
-def unless_held(request: Request, body: bytes, content_type: str, headers: dict[str, str]) -> HTTPResponse:
-    """Return the body, or 304 if the client has this version."""
-    held = cast("str", request.headers.get("if-none-match", ""))
-    if headers["ETag"] in held or held == "*":
-        return HTTPResponse(status=304, headers=headers)
-    return HTTPResponse(body, headers=headers, content_type=content_type)

@@ -1,12 +1,12 @@
 """GET /: a welcome with links to the documentation, as a page for browsers and as JSON for programs."""
 
-import re
 from typing import cast
 
 import orjson
 from sanic import Blueprint, HTTPResponse, Request
 
-from routes.pages.docs import CONSOLE, Asset, etag, load_asset, unless_held, version_of, with_versions
+from routes.pages.docs import CONSOLE, Asset, load_asset, with_versions
+from routes.pages.static import etag, static_answer, version_of, weight_of
 
 _ASSETS = {
     "welcome/welcome.css": "text/css; charset=utf-8",
@@ -24,7 +24,6 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 _CONSOLE_LINK = '<a class="start" href="/console">Open the console</a>\n'
-_WEIGHT = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?", re.ASCII)
 _HTML = "text/html"
 _JSON = "application/json"
 
@@ -49,7 +48,7 @@ def welcome_blueprint(version: str, brand: str, *, console: bool = True) -> Blue
     @blueprint.route("/", methods=("GET", "HEAD"))
     async def welcome(request: Request) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
         body, content_type = (page, f"{_HTML}; charset=utf-8") if wants_page(request) else (told, _JSON)
-        return unless_held(request, body, content_type, _HEADERS | {"ETag": etag(version_of(body))})
+        return await static_answer(request, body, content_type, _HEADERS | {"ETag": etag(version_of(body))})
 
     return blueprint
 
@@ -60,15 +59,5 @@ def wants_page(request: Request) -> bool:
     Browsers name it. Programs that send `*/*` or nothing get JSON.
     """
     accepted = cast("str", request.headers.get("accept", ""))
-    html = _weight(accepted, _HTML)
-    return html > 0 and html >= _weight(accepted, _JSON)
-
-
-def _weight(accepted: str, media_type: str) -> float:
-    """Return the weight of a media type in an Accept header; 0 if it is absent or the header is malformed."""
-    for part in accepted.split(","):
-        name, *parameters = (text.strip().lower() for text in part.split(";"))
-        if name == media_type:
-            weights = [text[2:] for text in parameters if text.startswith("q=")]
-            return 1 if not weights else float(weights[0]) if _WEIGHT.fullmatch(weights[0]) else 0
-    return 0
+    html = weight_of(accepted, _HTML)
+    return html > 0 and html >= weight_of(accepted, _JSON)
