@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from actors.retrieval.question import OTHER_FORM, Judge
-from actors.retrieval.ranking import Gains, in_order, rarity
+from actors.retrieval.ranking import MOST_BESIDE, Gains, in_order, rarity
 
 RELATIVE: Final = 0.6
 """The weight of a term that shares only its beginning with a term of the question that no text has."""
@@ -82,7 +82,9 @@ def judged(
             covered = dict.fromkeys(gains, 1.0)
         else:
             covered = {
-                term: replaced.get(term, 1.0) if term in by_itself else min(1.0, gain / rarity(texts, having[term]))
+                term: replaced.get(term, 1.0)
+                if term in by_itself
+                else min(MOST_BESIDE, gain / rarity(texts, having[term]))
                 for term, gain in gains.items()
             }
         ranked.append(Found(number, score, *judge.judge(covered)))

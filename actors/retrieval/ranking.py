@@ -26,6 +26,12 @@ B = 0.4
 BESIDE = {-2: 0.2, -1: 0.4, 0: 1.0, 1: 0.75, 2: 0.5}
 """The share of a term's weight that a text gains from the part this far before it (> 0) or after it (< 0)."""
 
+MOST_BESIDE = 0.88
+"""The largest part of a term that a text accounts for which has it only beside it.
+
+Less than 0.9, with which the engine `recall` would quote it together with a text that has all terms itself.
+"""
+
 _DISTANCES = tuple(BESIDE.items())
 
 IN_WHOLE = 0.2

@@ -3,6 +3,7 @@
 import pytest
 
 from actors.engines.relevance import asked_terms, asking
+from actors.retrieval.question import Question
 from actors.slices import whole
 from tests.support.recall_questions import QUESTIONS
 
@@ -42,4 +43,5 @@ def test_the_memory_that_answers_is_taken_and_no_question_without_an_answer_gets
     ],
 )
 def test_the_terms_alone_are_those_of_the_question(text: str) -> None:
-    assert list(dict.fromkeys(whole(asked_terms(text)))) == list(whole(asking(text)).terms)
+    alone, question = Question(whole(asked_terms(text))), whole(asking(text))
+    assert (list(alone.terms), alone.kinds) == (list(question.terms), question.kinds)
