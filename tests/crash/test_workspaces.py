@@ -131,15 +131,16 @@ class Follower:
         self.seqs: list[int] = []
 
     async def follow(self, until: int = 0) -> None:
-        """Read until the connection breaks, or until a message of that seq has come."""
+        """Read until the connection breaks, or until a message of that seq has come, which may be there already."""
         try:
             async with following(self.user, DOMAIN, self.last_id) as stream:
-                while (event := await stream.next()) is not None:
+                while not until or not self.seqs or self.seqs[-1] < until:
+                    event = await stream.next()
+                    if event is None:
+                        return
                     self.last_id = stream.last_id
                     if event["type"] == "message":
                         self.seqs.append(event["message"]["seq"])
-                    if until and self.seqs and self.seqs[-1] >= until:
-                        return
         except UNKNOWN:
             if until:
                 raise

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from asyncio import IncompleteReadError, StreamReader, StreamWriter
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
@@ -51,18 +52,26 @@ def mutated(good: bytes, seed: int) -> bytes:
 
 async def outcome(base: str, request: bytes) -> list[Any]:
     """Send a request and one that ends the connection; return all answers without their dates and ids."""
-    async with connected(base) as (reader, writer):
-        # The fast path takes nothing before the connection's first answer.
-        writer.write(raw_post(BUS, b"{}"))
-        head = await reader.readuntil(b"\r\n\r\n")
-        await reader.readexactly(int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0]))
-        writer.write(request)
-        answers = b""
-        with suppress(TimeoutError):  # in a packet of its own, so that the fast path can take it; some never end
-            answers = await asyncio.wait_for(reader.read(65_536), 0.2)
-        with suppress(ConnectionError):  # refused, and gone
-            writer.write(LAST)
-            answers += await asyncio.wait_for(reader.read(), 30)
+    while True:
+        async with connected(base) as (reader, writer):
+            # The fast path takes nothing before the connection's first answer.
+            writer.write(raw_post(BUS, b"{}"))
+            try:
+                head = await reader.readuntil(b"\r\n\r\n")
+            except (IncompleteReadError, ConnectionError):
+                continue  # on a machine that halts for a second, the gateway takes the client for silent
+            await reader.readexactly(int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0]))
+            return await _answers(reader, writer, request)
+
+
+async def _answers(reader: StreamReader, writer: StreamWriter, request: bytes) -> list[Any]:
+    writer.write(request)
+    answers = b""
+    with suppress(TimeoutError):  # in a packet of its own, so that the fast path can take it; some never end
+        answers = await asyncio.wait_for(reader.read(65_536), 0.2)
+    with suppress(ConnectionError):  # refused, and gone
+        writer.write(LAST)
+        answers += await asyncio.wait_for(reader.read(), 30)
     return taken_apart(answers)
 
 
