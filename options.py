@@ -1,6 +1,6 @@
 """What the operator's settings become: the options of core and routes, and the chat engine."""
 
-import importlib
+from collections.abc import Callable
 
 from actors.core import CoreOptions, WebhookOptions
 from actors.egress.outbound import Outbound
@@ -76,24 +76,14 @@ def http_options(settings: Settings) -> HttpOptions:
     )
 
 
-def load_chat_engine(settings: Settings) -> None:
-    """Import the modules of the chat engine that the settings name."""
-    if settings.chat_engine == "openai":
-        importlib.import_module("actors.engines.openai.engine")  # costs most of a second, and only this one needs it
-
-
-def chat_engine(settings: Settings, store: Store) -> Engine:
-    """Make the chat engine that the settings name."""
+def chat_engine(settings: Settings) -> Callable[[Store], Engine]:
+    """Load the chat engine that the settings name; return what makes it."""
     if settings.chat_engine == "recall":
-        return RecallEngine()
-    from actors.engines.openai.engine import OpenAIEngine  # noqa: PLC0415 - see above
+        return lambda _: RecallEngine()
+    from actors.engines.openai.engine import OpenAIEngine  # noqa: PLC0415 - costs most of a second, and only this one needs it
 
     assert settings.openai_base_url is not None  # load_settings requires it
     assert settings.openai_model is not None
-    key = settings.openai_api_key
-    return OpenAIEngine(
-        settings.openai_base_url,
-        None if key is None else key.get_secret_value(),
-        settings.openai_model,
-        skillbook=StoredSkills(store),
-    )
+    url, model, key = settings.openai_base_url, settings.openai_model, settings.openai_api_key
+    secret = None if key is None else key.get_secret_value()
+    return lambda store: OpenAIEngine(url, secret, model, skillbook=StoredSkills(store))

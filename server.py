@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,7 @@ from config.mcp_catalog import CatalogError
 from config.settings import Settings, SettingsError, load_settings
 from config.tuning import allow_many_connections, tune
 from config.version import VERSION
-from options import chat_engine, core_options, http_options, load_chat_engine
+from options import chat_engine, core_options, http_options
 from persistence import master_key, users
 from persistence.opening import open_ledger, open_store
 from persistence.store import Store, StoreError, Unit
@@ -111,8 +112,8 @@ class Gateway:
         settings, parts = self.settings, self.parts
         options = core_options(settings, development_plan="default_plan" in (self.developed or ()))
         options = replace(options, idle_s=parts.idle_s)
-        if parts.engine is None:
-            load_chat_engine(settings)  # before a join: a node that imports for long does not renew its lease
+        # Before a join, because a node that imports for long does not renew its lease.
+        make_engine = chat_engine(settings) if parts.engine is None else partial(parts.engine, settings)
         async with AsyncExitStack() as undo:
             node = self.node = await self._join()
             if node is not None:
@@ -127,7 +128,7 @@ class Gateway:
             undo.push_async_callback(self.store.close)
             sealer = await prepare_sealer(self.store, settings)
             (self.on_development_plan,) = await self.store.fetch(users.on_development_plan(NAMES_TOLD))
-            self.engine = (parts.engine or chat_engine)(settings, self.store)
+            self.engine = make_engine(self.store)
             self.core = Core(
                 self.store,
                 self.engine,
