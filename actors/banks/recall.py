@@ -1,7 +1,5 @@
 """Recall of memories from the store: of banks that are large, or that are not in memory yet."""
 
-from itertools import chain, islice
-
 from actors.banks.messages import MAX_TERMS_ASKED, RecalledMemory
 from actors.engines.relevance import asking
 from actors.retrieval import not_moved, stored
@@ -21,8 +19,7 @@ async def recall(store: Store, bank: BankRow, text: str, limit: int) -> tuple[Re
         StoreUnavailable: the store can't be read.
     """
     question = await sliced(asking(text))
-    terms = tuple(islice(chain(question.kinds, question.terms), MAX_TERMS_ASKED))
-    return await recall_for(store, bank, text, terms, limit)
+    return await recall_for(store, bank, text, question.asked(MAX_TERMS_ASKED), limit)
 
 
 async def recall_for(

@@ -1,7 +1,7 @@
 """The memories of an agent's banks that a chat is answered with."""
 
 import asyncio
-from itertools import chain, islice
+from itertools import chain
 
 from actors.agents.messages import AGENT, LinksKnown, NoBanksLeft
 from actors.banks.messages import BANK, MAX_TERMS_ASKED, BankViewer, RecallMemories
@@ -37,7 +37,7 @@ async def memories_for_chat(
     if not searched:
         return ()
     question = await sliced(asking(message, agent))
-    terms = tuple(islice(chain(question.kinds, question.terms), MAX_TERMS_ASKED))
+    terms = question.asked(MAX_TERMS_ASKED)
     # The store has found that the caller sees these banks, whatever opens them.
     viewer = BankViewer(call.user.user_id, access_granted=True)
     recall = RecallMemories(viewer, message, terms, CHAT_MEMORIES, agent_id)

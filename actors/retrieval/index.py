@@ -182,8 +182,9 @@ class Index:
         raises = question.kinds or ONLY_ASKS in self._postings  # the order of some texts
         wanted = max(context, limit) if places else _TO_RAISE * limit if raises else limit
         best = best_of(own, [numbers for _, _, _, numbers in leading], wanted)
-        if raises and not places:
-            best = in_order(best, self._factors(question, {number for _, number in best}))[:limit]
+        raised = self._factors(question, {number for _, number in best}) if raises and not places else {}
+        if not places:
+            best = (in_order(best, raised) if raised else best)[:limit]
         if not places and not replaced and len(leading) == len(known):
             return self._judged_by_own(judge, best, [one[0] for one in known])
         by_term = {one[0]: one for one in known}
@@ -191,7 +192,7 @@ class Index:
         if places:
             matched = [Matched(number, *places.get(number, _ALONE), gains) for number, gains in plain.items()]
             found = with_context(matched, self._parts.get)
-        raised = self._factors(question, found.keys())
+            raised = self._factors(question, found.keys())
         return judged(judge, len(self._texts), having, replaced, plain, found, raised, limit)
 
     def _factors(self, question: Question, found: AbstractSet[int]) -> dict[int, float]:

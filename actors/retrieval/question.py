@@ -7,6 +7,7 @@ many texts, a term weighs by its rarity, and one that none of them has weighs mo
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import chain, islice
 from math import log
 from typing import Final
 
@@ -93,6 +94,10 @@ class Question:
         else:
             self._weights = self.terms
             self._total = self._terms_total
+
+    def asked(self, most: int) -> tuple[str, ...]:
+        """Return its kinds and terms, up to a number of them, of which another question of the same is made."""
+        return tuple(islice(chain(self.kinds, self.terms), most))
 
     def judge(self, covered: Mapping[str, float]) -> tuple[float, bool]:
         """Return the share of the question's terms that a text accounts for, and whether it answers the question.

@@ -73,9 +73,7 @@ _STOP_WORDS = lexicon(
     """
 )
 
-_SYNONYMS = dict.fromkeys(
-    lexicon("called named heisse heissen heisst appelle appellent nom nombre llama llamo"), "name"
-) | {"names": "name", "color": "colour", "colors": "colour", "favorite": "favourit", "favourite": "favourit"}
+_NAMING = lexicon("name names called named heisse heissen heisst appelle appellent nom nombre llama llamo")
 _NAMES_OF_MONTHS = """
     january januar janvier enero, february februar fevrier febrero feb, march marz marzo, april avril abril, mai,
     june juni juin junio, july juli juillet julio, august aout agosto aug, september septembre septiembre,
@@ -88,7 +86,11 @@ _MONTHS = {form: forms[0] for forms in map(str.split, _NAMES_OF_MONTHS.split(","
 _MONTHS_IN_ORDER = tuple((name, "may") if name == "mai" else (name,) for name in dict.fromkeys(_MONTHS.values()))
 _DATE = re.compile(r"(?<!\d)\d{4}([-/])(0[1-9]|1[0-2])\1\d\d(?!\d)")
 _MAX_DATES = 32  # of a text, whose months are read
-_NAMING = _SYNONYMS.keys() - {"color", "colors", "favorite", "favourite"} | {"name"}
+_SYNONYMS = (
+    dict.fromkeys(_NAMING - {"name"}, "name")
+    | {"color": "colour", "colors": "colour", "favorite": "favourit", "favourite": "favourit"}
+    | _MONTHS
+)
 _SELF = lexicon("my am mein meinen ich bin mon m mi me")
 
 _ASCII = bytes(ord(chr(c).lower()) if c < 128 and chr(c).isalnum() else 32 for c in range(256))
@@ -248,8 +250,6 @@ def _term(word: str, language: str) -> str:
     plain = _plain(word)
     if plain in _PLAIN_STOP_WORDS or is_function_word(word, language):
         return ""
-    if month := _MONTHS.get(plain):
-        return month
     if (synonym := _SYNONYMS.get(plain)) and not (plain == "nombre" and language == "french"):  # there: a number
         return synonym
     if word[0] > "\u2e7f" or (plain.isascii() and not plain.isalpha()):  # numbers and codes have no other form
