@@ -3,6 +3,9 @@ import { connection } from "./connection.js";
 /** The codes of docs/errors.md that end a session: no credential, an invalid one, a suspended user. */
 export const ENDED = new Set([2000, 2001, 2005]);
 
+/** The code for what does not exist, or is out of sight. */
+export const NOT_THERE = 3000;
+
 const WAITS_MS = [300, 1000, 2500];
 
 /** A refusal of the gateway, or no answer at all (code 0). */

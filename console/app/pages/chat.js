@@ -3,6 +3,7 @@ import { Message } from "../components/message.js";
 import { Composer, MessageList } from "../components/message-list.js";
 import { usePages } from "../components/table.js";
 import { command } from "../lib/api.js";
+import { NOT_THERE } from "../lib/http.js";
 import { useLoad } from "../lib/load.js";
 import { html, useCallback, useEffect, useMemo, useRef, useState } from "../lib/preact.js";
 import { Link, setQuery, to } from "../lib/router.js";
@@ -15,7 +16,6 @@ import { useDraft } from "./chat/draft.js";
 import { useSpaced } from "./chat/spaced.js";
 
 const READS_EVERY_MS = 3000;
-const NOT_THERE = 3000;
 
 /** Private conversations with agents: replies arrive as they are written, with their sources. */
 export default function Chat({ params, query }) {

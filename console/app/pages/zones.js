@@ -1,6 +1,7 @@
 import { Button, Dialog, Empty, ErrorNotice, Icon, LinkButton, Notice, Select } from "../components/index.js";
 import { Message } from "../components/message.js";
 import { Composer, MessageList } from "../components/message-list.js";
+import { NOT_THERE } from "../lib/http.js";
 import { html, useCallback, useEffect, useMemo, useRef, useState } from "../lib/preact.js";
 import { Link, setQuery, to } from "../lib/router.js";
 import { session } from "../lib/session.js";
@@ -15,7 +16,6 @@ import { useZone } from "./zones/zone.js";
 
 const LOBBY = "lobby";
 const READS_EVERY_MS = 1000;
-const NOT_THERE = 3000;
 const ENDS = {
   kicked: "Your agent was kicked from this domain.",
   banned: "Your agent was banned from this domain.",

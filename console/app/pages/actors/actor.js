@@ -1,13 +1,13 @@
 import { Badge, Button, Empty, ErrorNotice, Facts, Json, LinkButton, Loading, Page, Section, Table } from "../../components/index.js";
 import { route } from "../../lib/api.js";
 import { duration, number } from "../../lib/format.js";
+import { NOT_THERE } from "../../lib/http.js";
 import { useEvery, useLoad } from "../../lib/load.js";
 import { html, useState } from "../../lib/preact.js";
 import { to } from "../../lib/router.js";
 import { age } from "./times.js";
 
 const EVERY_MS = 2000;
-const GONE = 3000;
 
 /** One live actor: its state as a tree, and its last messages with their times. */
 export default function Actor({ kind, actorKey }) {
@@ -23,10 +23,10 @@ export default function Actor({ kind, actorKey }) {
     <${Button} icon="refresh" onClick=${found.reload}>Refresh<//>`;
   return html`<${Page} title=${actor?.name ?? actorKey} wide actions=${actions} back=${{ href: `${to("actors")}?kind=${kind}`, label: "Actors" }}
       intro=${`${kind}, ${held ? "held" : "anew every 2 seconds"}`}>
-    ${found.error?.code === GONE
+    ${found.error?.code === NOT_THERE
       ? html`<${Empty} title="This actor is not live now" icon="actors">It comes to life with the next message to it; this page notices.<//>`
       : html`<${ErrorNotice} error=${found.error} retry=${found.reload} />`}
-    ${actor === null ? !found.error && html`<${Loading} />` : found.error?.code !== GONE && html`<${Shown} actor=${actor} />`}
+    ${actor === null ? !found.error && html`<${Loading} />` : found.error?.code !== NOT_THERE && html`<${Shown} actor=${actor} />`}
   <//>`;
 }
 

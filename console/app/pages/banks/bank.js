@@ -1,6 +1,7 @@
 import { Access, Badge, Button, ConfirmByName, Dialog, Empty, ErrorNotice, Facts, Form, Loaded, Menu, MenuItem, Page, SEEN_BY, Tabs, toast } from "../../components/index.js";
 import { command } from "../../lib/api.js";
 import { number, plural, Time } from "../../lib/format.js";
+import { NOT_THERE } from "../../lib/http.js";
 import { useCoalesced, useLoad } from "../../lib/load.js";
 import { useOwnAgents } from "../../lib/own-agents.js";
 import { html, useState } from "../../lib/preact.js";
@@ -15,7 +16,6 @@ import { Removal } from "./removal.js";
 import { includes, readBank } from "./rights.js";
 
 const NOT_PERMITTED = 2003;
-const NOT_FOUND = 3000;
 const BACK = { href: to("banks"), label: "Memory banks" };
 
 /** One bank: its memories, and who may do what in it. It follows what others change, also from other windows. */
@@ -30,7 +30,7 @@ export function Bank({ name, query }) {
   useWatch({ banks: [name] }, changed);
   const view = read.data;
   const shown = own.error ? own : read;
-  const closed = [NOT_PERMITTED, NOT_FOUND].includes(read.error?.code); // then nothing of before is shown, either
+  const closed = [NOT_PERMITTED, NOT_THERE].includes(read.error?.code); // then nothing of before is shown, either
   return html`<${Page} title=${view?.bank.name ?? name} back=${BACK} intro=${view?.bank.description}
     actions=${view && !closed && html`<${Actions} view=${view} changed=${changed} />`}>
     ${closed && html`<${Closed} error=${read.error} reload=${read.reload} />`}
@@ -51,7 +51,7 @@ export function Bank({ name, query }) {
 }
 
 function Closed({ error, reload }) {
-  if (error.code === NOT_FOUND) return html`<${ErrorNotice} error=${error} retry=${reload} />`;
+  if (error.code === NOT_THERE) return html`<${ErrorNotice} error=${error} retry=${reload} />`;
   return html`<${Empty} title="You may see this bank, but not read it" icon="banks"
     actions=${html`<${Button} icon="refresh" onClick=${() => reload()}>Try again<//>`}>${error.note}<//>`;
 }

@@ -2,6 +2,7 @@ import { Badge, Button, Confirm, Empty, ErrorNotice, Loading, More, Notice, Sele
 import { command } from "../../lib/api.js";
 import { Time } from "../../lib/format.js";
 import { useFocusKept } from "../../lib/focus.js";
+import { NOT_THERE } from "../../lib/http.js";
 import { html, useState } from "../../lib/preact.js";
 import { Link, setQuery, to } from "../../lib/router.js";
 import { LoadMemory } from "./load.js";
@@ -43,7 +44,7 @@ async function load(bank, { q, n, name }, cursor, wanted = PAGE) {
 }
 
 function Nothing({ pages, q, name }) {
-  if (pages.error && name && pages.error.code === 3000) return html`<${Empty} title="No memory of this name" icon="search" />`;
+  if (pages.error && name && pages.error.code === NOT_THERE) return html`<${Empty} title="No memory of this name" icon="search" />`;
   if (pages.error) return html`<${ErrorNotice} error=${pages.error} retry=${pages.reload} />`;
   if (!pages.done) return html`<${Loading} />`;
   if (q) return html`<${Empty} title="Nothing found in this bank" icon="search">An agent would not find anything here, either.<//>`;

@@ -1,4 +1,5 @@
 import { command, newKey, route } from "../../lib/api.js";
+import { NOT_THERE } from "../../lib/http.js";
 import { useEffect, useMemo, useRef, useState } from "../../lib/preact.js";
 import { session } from "../../lib/session.js";
 import { Lane } from "./lane.js";
@@ -132,7 +133,7 @@ class Talk {
       const page = await this.read({ limit: PAGE, cursor: this.state.next ?? undefined });
       this.merge(page.content, { next: page.header.next, done: page.header.next === null, loading: false });
     } catch (error) {
-      const none = error.code === 3000 && this.target.conversation === "default"; // it begins with the first message
+      const none = error.code === NOT_THERE && this.target.conversation === "default"; // it begins with the first message
       this.change(none ? { loading: false, done: true } : { loading: false, error });
     }
   }
