@@ -265,7 +265,7 @@ def _measure_hop(cluster: Nodes, seconds: float, rounds: int) -> None:
 
 
 async def _tokens_by_owner(cluster: Nodes) -> dict[str, list[str]]:
-    """Return the tokens by the node that is their home."""
+    """Return the tokens of one node's users by the node that is their home."""
     connection = await cluster.postgres.connect(f"bench{OF_HOP}")
     try:
         owners = {row["id"]: row["owner"] for row in await connection.fetch(OWNERS)}
@@ -273,7 +273,7 @@ async def _tokens_by_owner(cluster: Nodes) -> dict[str, list[str]]:
     finally:
         await connection.close()
     found: dict[str, list[str]] = {}
-    for token in cluster.tokens:
+    for token in cluster.tokens[:SESSIONS]:
         found.setdefault(owners[shard_of(ids[token_hash(token)])], []).append(token)
     return found
 

@@ -122,8 +122,8 @@ def rows_of_nodes(stack: ExitStack, folder: Path) -> Rows:
             tokens = next(tokens for node, tokens in owned.items() if node.startswith("n0-"))
             node = cluster.nodes[row == HOP]
             return [cluster.load(node, tokens, f"hop-{node.pid}", older.CONNECTIONS)]
-        connections = older.CONNECTIONS // size
-        return [cluster.load(node, cluster.tokens, str(node.pid), connections) for node in cluster.nodes]
+        connections, tokens = older.CONNECTIONS // size, cluster.tokens[: older.SESSIONS]
+        return [cluster.load(node, tokens, str(node.pid), connections) for node in cluster.nodes]
 
     def run(row: str, size: int, seconds: float) -> float:
         return older._together(running(size), loads(row, size), seconds).cpu.total
