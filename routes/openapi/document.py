@@ -134,7 +134,7 @@ def openapi_blueprint(brand: str) -> Blueprint:
     served = document(brand)
     in_json = as_json(served)
     json_headers = _headers(in_json)
-    in_yaml: asyncio.Future[bytes] | None = None
+    in_yaml: asyncio.Future[tuple[bytes, dict[str, str]]] | None = None
 
     @blueprint.get("/openapi.json")
     async def openapi_json(request: Request) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
@@ -144,11 +144,16 @@ def openapi_blueprint(brand: str) -> Blueprint:
     async def openapi_yaml(request: Request) -> HTTPResponse:  # pyright: ignore[reportUnusedFunction]
         nonlocal in_yaml
         if in_yaml is None:  # YAML takes 0.25 s, so it is written on the first request, in a thread
-            in_yaml = asyncio.ensure_future(asyncio.to_thread(as_yaml, served))
-        body = await asyncio.shield(in_yaml)
-        return await static_answer(request, body, "application/yaml", _headers(body))
+            in_yaml = asyncio.ensure_future(asyncio.to_thread(_in_yaml, served))
+        body, headers = await asyncio.shield(in_yaml)
+        return await static_answer(request, body, "application/yaml", headers)
 
     return blueprint
+
+
+def _in_yaml(served: Schema) -> tuple[bytes, dict[str, str]]:
+    body = as_yaml(served)
+    return body, _headers(body)
 
 
 def _headers(body: bytes) -> dict[str, str]:

@@ -4,7 +4,7 @@ import asyncio
 from contextlib import suppress
 from pathlib import Path
 
-from playwright.async_api import Browser, Route, expect
+from playwright.async_api import Browser, Page, Route, expect
 
 from tests.support.console import (
     PHONE,
@@ -262,12 +262,18 @@ async def test_an_asked_reply_outlives_a_killed_gateway(browser: Browser, tmp_pa
         await gateway.stop()
 
 
-async def test_messages_that_arrive_while_one_reads_above_are_announced(console: Console, user: Client, unique: str):
-    domain = await domain_of(user, unique)
-    for number in range(70):
+async def with_posts(console: Console, user: Client, domain: str, count: int) -> Page:
+    """Post a number of messages in a domain's lobby, and show it, read to its end."""
+    for number in range(count):
         (await user.command("ZN_Post", target={"domain": domain}, content=f"Post number {number:02}")).ok()
     page = await console.window(user, f"/console/zones/{domain}")
-    await expect(page.get_by_text("Post number 69")).to_be_in_viewport()
+    await expect(page.get_by_text(f"Post number {count - 1:02}")).to_be_in_viewport()
+    return page
+
+
+async def test_messages_that_arrive_while_one_reads_above_are_announced(console: Console, user: Client, unique: str):
+    domain = await domain_of(user, unique)
+    page = await with_posts(console, user, domain, 70)
     log = page.get_by_role("log", name="Messages")
     await scroll_to_the_beginning(page)
     await expect(messages(page)).to_have_count(70)
@@ -280,11 +286,7 @@ async def test_messages_that_arrive_while_one_reads_above_are_announced(console:
 
 
 async def test_what_is_typed_below_many_messages_draws_none_of_them_anew(console: Console, user: Client, unique: str):
-    domain = await domain_of(user, unique)
-    for number in range(40):
-        (await user.command("ZN_Post", target={"domain": domain}, content=f"Post number {number:02}")).ok()
-    page = await console.window(user, f"/console/zones/{domain}")
-    await expect(page.get_by_text("Post number 39")).to_be_in_viewport()
+    page = await with_posts(console, user, await domain_of(user, unique), 40)
     await page.evaluate(
         """() => {
             const {options} = globalThis.preact;
