@@ -178,9 +178,8 @@ def follow(
             if as_json:
                 print_json(event)
             elif isinstance(event, parley_client.ZoneMessage):
-                lines = visible(event.message.content).replace(
-                    "\n", "\n  "
-                )  # none of them looks like another's message
+                # indented, so that no line looks like another's message
+                lines = visible(event.message.content).replace("\n", "\n  ")
                 typer.echo(f"{event.message.name}: {lines}")
             else:
                 typer.echo(f"* {event.membership.agent}: {event.membership.state}")
