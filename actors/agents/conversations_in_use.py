@@ -57,6 +57,7 @@ class ConversationsInUse:
         known = self._by_key.pop(key, None)
         if known is not None:
             self._by_key[key] = known  # last used, last in the dict
+            self._remember_binding(message, known)
             return known
         if place is not None and place.begins is not None:
             bound = None if place.binds is None else self.bound_to(message.viewer_id, place.binds)
@@ -70,8 +71,15 @@ class ConversationsInUse:
         self._by_key[key] = conversation
         if place is not None and place.binds is not None:
             self._bound[message.viewer_id, place.binds] = conversation
+        self._remember_binding(message, conversation)
         self._drop_resting()
         return conversation
+
+    def _remember_binding(self, message: SendChat, conversation: Conversation) -> None:
+        """Remember a client's own id that was read from the store, unless a later one is known."""
+        place, user_id = message.place, message.viewer_id
+        if place is not None and place.bound_to is not None and self.bound_to(user_id, place.bound_to) is None:
+            self._bound[user_id, place.bound_to] = conversation
 
     def bound_to(self, user_id: str, client_id: str) -> Conversation | None:
         """Find the conversation in memory that was last bound to a client's own id, even if that is not stored yet."""

@@ -240,7 +240,7 @@ async def _place_of(call: Call, agent_id: str, saying: Saying) -> ChatPlace:
         if known is not None:
             return ChatPlace(known)
         for number, is_default in await store.fetch(conversations.place_bound_to(user_id, agent_id, saying.client_id)):
-            return ChatPlace(number, is_default)
+            return ChatPlace(number, is_default, bound_to=saying.client_id)
         return _new_place(saying)
     if saying.matches and saying.earlier:
         row = await _matching(call, agent_id, saying)

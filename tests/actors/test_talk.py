@@ -16,7 +16,7 @@ from actors.commands.conversations import forked
 from actors.commands.talk import IMPORTED, KEY_MS, Saying, Talked, key_digest, talk
 from actors.conversations.conversation import ChatSent, RunBegun
 from actors.conversations.ids import conversation_id, number_of
-from actors.conversations.place import Earlier, RunKey
+from actors.conversations.place import ChatPlace, Earlier, RunKey
 from actors.core import Core
 from actors.errors import EngineFailed, NotFound, StateConflict
 from actors.jobs.expiry import remove_expired
@@ -246,6 +246,59 @@ async def test_a_clients_own_id_is_bound_at_its_first_use(room: Room):
     stranger = await make_user(room.core, "bob")
     with pytest.raises(NotFound):
         await talk(room.call(stranger), room.agent, Saying("Hm?", client_id="thread"))
+
+
+class CountedLookUps:
+    """Counts how often the store is asked which conversation a client's own id is bound to."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        self._query = conversations.place_bound_to
+        patch.setattr(conversations, "place_bound_to", self._look_up)
+
+    def _look_up(self, user_id: str, agent_id: str, name: str) -> Query[tuple[int, bool]]:
+        self.count += 1
+        return self._query(user_id, agent_id, name)
+
+
+async def test_a_clients_own_id_is_looked_up_once_after_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    async with open_core(tmp_path) as core:
+        room = await furnished(core)
+        first = await room.say("I am Ada.", client_id="thread")
+        await room.say("I live in Ulm.", client_id="other")
+    reads = CountedLookUps(monkeypatch)
+    async with open_core(tmp_path) as core:
+        room = Room(core, room.user, room.agent)
+        for _ in range(3):
+            assert (await room.say("Who am I?", client_id="thread")).conversation == first.conversation
+        assert reads.count == 1
+        other = await room.say("Where do I live?", client_id="other")
+        await room.say("Hm?", conversation=other.conversation)
+        await room.say("Where do I live?", client_id="other")
+    assert reads.count == 2
+
+
+async def test_a_clients_own_id_in_memory_is_looked_up_once_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    async with open_core(tmp_path) as core:
+        room = await furnished(core)
+        first = await room.say("I am Ada.", client_id="thread")
+    reads = CountedLookUps(monkeypatch)
+    async with open_core(tmp_path) as core:
+        room = Room(core, room.user, room.agent)
+        await room.say("Hm?", conversation=first.conversation)
+        for _ in range(3):
+            assert (await room.say("Who am I?", client_id="thread")).conversation == first.conversation
+    assert reads.count == 1
+
+
+async def test_a_late_message_to_its_old_conversation_takes_no_clients_id_back_from_a_fork(room: Room):
+    source = await source_of(room)
+    async with forked(room.call(), source, 2) as fork:
+        said = await room.say("Is it far?", fork=fork, client_id="mine")
+    looked_up_before = ChatPlace(source.number, bound_to="mine")
+    late = SendChat(room.user.id, "ada", "How far?", place=looked_up_before)
+    await room.core.directory.ask("agent", room.agent, late)
+    assert (await room.say("Really?", client_id="mine")).conversation == said.conversation
 
 
 async def test_only_ones_own_conversations_can_be_named(room: Room):
