@@ -250,10 +250,10 @@ async def _place_of(call: Call, agent_id: str, saying: Saying) -> ChatPlace:
 
 
 def _new_place(saying: Saying) -> ChatPlace:
-    history = (*saying.earlier, Earlier("user", saying.content))
-    cut = max(len(saying.earlier) - IMPORTED, 0)
-    names = saying.earlier_names[cut:]
-    begins = Beginning(saying.earlier[cut:], _opening(history[: cut + 1]), cut, _scope(saying), names)
+    earlier = saying.earlier
+    cut = max(len(earlier) - IMPORTED, 0)
+    opening = _opening(earlier[: cut + 1] or (Earlier("user", saying.content),))
+    begins = Beginning(earlier[cut:], opening, cut, _scope(saying), saying.earlier_names[cut:])
     return ChatPlace(new_number(), begins=begins, binds=saying.client_id)
 
 

@@ -8,6 +8,7 @@ from routes.openai_api.members import MAX_TEXT, Members, checked_text, members, 
 from routes.openai_api.refusals import TOO_LONG, BadRequest, unsupported
 
 _INSTRUCTING = ("system", "developer")
+_SPEAKERS = (*_INSTRUCTING, "user", "assistant")
 _LEFT_OUT = ("tool", "function")
 _LEFT_OUT_ITEMS = ("_call", "_output", "reasoning")
 """How the types of items end that belong to calls of tools."""
@@ -43,7 +44,7 @@ def chat_dialogue(body: Members) -> Dialogue:
     sent = body.items("messages")
     if not sent:
         raise missing("messages")
-    return _dialogue("messages", [members(message, f"messages[{at}]") for at, message in enumerate(sent)])
+    return _plain_dialogue(sent) or _dialogue("messages", sent)
 
 
 def input_dialogue(body: Members) -> Dialogue:
@@ -62,11 +63,35 @@ def input_dialogue(body: Members) -> Dialogue:
     if not sent:
         raise missing("input")
     items = cast(list[Any], sent)
-    read = _dialogue("input", [members(item, f"input[{at}]") for at, item in enumerate(items)])
+    read = _plain_dialogue(items) or _dialogue("input", items)
     return read._replace(instructions=before + read.instructions)
 
 
-def _dialogue(param: str, messages: list[Members]) -> Dialogue:
+def _plain_dialogue(sent: list[Any]) -> Dialogue | None:
+    """Read messages that have a role and a text and nothing else, as most have; None if one needs a closer look."""
+    earlier: list[Earlier] = []
+    instructions: list[str] = []
+    role, text = None, ""
+    for message in sent:
+        if role == "user":
+            earlier.append(Earlier("user", text))
+        elif role == "assistant":
+            earlier.append(Earlier("agent", text))
+        elif role is not None:
+            instructions.append(text)
+        if not isinstance(message, dict):
+            return None
+        pairs = cast(dict[str, Any], message)
+        role, text = pairs.get("role"), pairs.get("content")
+        if len(pairs) != 2 or role not in _SPEAKERS or not isinstance(text, str):
+            return None
+        if len(text) > MAX_TEXT or "\0" in text or not text or text.isspace():
+            return None
+    return Dialogue(text, tuple(earlier), tuple(instructions)) if role == "user" else None
+
+
+def _dialogue(param: str, sent: list[Any]) -> Dialogue:
+    messages = [members(message, f"{param}[{at}]") for at, message in enumerate(sent)]
     _require_the_users(messages[-1], param)
     instructions: list[str] = []
     earlier: list[Earlier] = []

@@ -3,6 +3,8 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from actors.conversations.place import Earlier
 from actors.engines.options import EngineOptions
@@ -42,6 +44,26 @@ def test_the_last_message_is_said_and_the_others_are_its_history() -> None:
     assert (asked.model, asked.once, asked.said) == ("scout", False, "How far is the Moon?")
     assert asked.earlier == (Earlier("user", "Hello"), Earlier("agent", "Hello there."), Earlier("agent", "No."))
     assert asked.options.instructions == ("Be brief.", "Answer in English.")
+
+
+ROLES = ["user", "assistant", "system", "developer", "tool", "somebody", "", None, 7, ["user"]]
+TEXTS = ["How far?", " ", "", "a\0b", "x" * 32_000, "x" * 32_001, None, 7, parts("How", " far?")]
+MESSAGES = st.fixed_dictionaries({"role": st.sampled_from(ROLES[:4]), "content": st.just("How far?")}) | (
+    st.fixed_dictionaries({}, optional={"role": st.sampled_from(ROLES), "content": st.sampled_from(TEXTS)})
+)
+
+
+def read_or_refused(messages: list[dict[str, Any]]) -> Asked | dict[str, Any]:
+    try:
+        return chat(messages=messages)
+    except BadRequest as error:
+        return error_object(error)
+
+
+@given(st.lists(MESSAGES, max_size=4), st.booleans())
+def test_a_name_beside_role_and_text_changes_nothing(messages: list[dict[str, Any]], asks: bool) -> None:
+    messages += [USER] if asks else []
+    assert read_or_refused(messages) == read_or_refused([message | {"name": "ada"} for message in messages])
 
 
 def test_a_response_takes_a_text_or_items() -> None:
