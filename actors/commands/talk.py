@@ -128,8 +128,7 @@ async def talk(call: Call, agent_id: str, saying: Saying) -> Talked:
         OtherRequest: the key was used for another request.
         ServiceError: the engine failed; the message is kept.
     """
-    found = await repeated(call, agent_id, saying)
-    if found is not None:
+    if saying.key is not None and (found := await repeated(call, agent_id, saying)) is not None:
         return found
     place = await _place_of(call, agent_id, saying)
     try:

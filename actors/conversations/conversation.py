@@ -77,8 +77,11 @@ class Chat(NamedTuple):
 
     def beside_message(self, conversation: "Conversation", at: int) -> list[Write]:
         """Make the writes stored with the user's message: its key, and the client's id of the conversation."""
-        place, key, writes = self.place, self.key, list[Write]()
+        place, key = self.place, self.key
+        if key is None and (place is None or place.binds is None):
+            return []
         assert conversation.id is not None
+        writes: list[Write] = []
         if key is not None:
             writes.append(run_keys.remember(key.digest, self.message_id, conversation.id, key.fingerprint, at))
             writes += [run_keys.name(name, self.message_id, conversation.id) for name in key.names]
