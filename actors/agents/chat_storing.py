@@ -8,8 +8,11 @@ from actors.conversations.conversation import Chat, ChatSent, Conversation, RunB
 from actors.conversations.ids import run_of
 from actors.engines.message import Utterance
 from actors.engines.turn import Reply
+from actors.errors import ServiceError
 from actors.runtime.future import AsyncFuture
-from persistence import conversations
+from persistence import conversations, failed_runs
+from persistence.failed_runs import FailedRun
+from persistence.store import Write
 
 
 class ChatStoring:
@@ -29,8 +32,28 @@ class ChatStoring:
             marked = self.message(conversation, chat, said._replace(mark="cancelled"))
         chat.fail_once(marked, nothing_said(), conversation)
 
-    def message(self, conversation: Conversation, chat: Chat, said: Utterance) -> AsyncFuture[None]:
-        """Store the user's message without a reply, unless it is stored already, or nothing is to be kept."""
+    def failed(
+        self,
+        conversation: Conversation,
+        chat: Chat,
+        said: Utterance,
+        error: ServiceError,
+        saved: AsyncFuture[None] | None = None,
+    ) -> None:
+        """Store the error of a run, then fail the chat with it; `saved` is the unit of the message if it has one."""
+        if saved is None:
+            saved = self.message(conversation, chat, said, error)
+        elif conversation.kept:
+            saved = self._host.commit(_failure(conversation, said, error))
+        chat.fail_once(saved, error, conversation)
+
+    def message(
+        self, conversation: Conversation, chat: Chat, said: Utterance, error: ServiceError | None = None
+    ) -> AsyncFuture[None]:
+        """Store the user's message without a reply, unless it is stored already, or nothing is to be kept.
+
+        `error` is the one that the run has ended with.
+        """
         messages = () if chat.resumes else (said,)
         count = len(messages) + conversation.to_import
         writes = conversation.add(messages)
@@ -44,6 +67,8 @@ class ChatStoring:
             writes += chat.beside_message(conversation, said.at)
         if chat.receipt is not None:
             writes += chat.receipt.begin(said.id)
+        if error is not None:
+            writes.append(_failure(conversation, said, error))
         return self._host.commit(*writes, applied=conversation.unit_stored)
 
     def reply(
@@ -68,6 +93,8 @@ class ChatStoring:
             writes += () if chat.receipt is None else chat.receipt.writes(sent)
         else:
             self._host.messages += count
+            if chat.resumes is not None:
+                writes.append(failed_runs.forget(said.id))
             if len(messages) > 1 and (chat.key is not None or chat.place is not None):
                 writes += chat.beside_message(conversation, said.at)
             if chat.memories or chat.receipt is not None or outcome.echoes or streamed:
@@ -82,6 +109,12 @@ class ChatStoring:
                     chat.progress(sent.reply.content)
 
         self._host.commit(*writes, reply=lambda: sent, applied=applied, resolves=chat.answer)
+
+
+def _failure(conversation: Conversation, said: Utterance, error: ServiceError) -> Write:
+    assert conversation.id is not None
+    failed = FailedRun(said.id, error.internal_code, error.http_code, error.note)
+    return failed_runs.remember(failed, conversation.id)
 
 
 def begun(conversation: Conversation, said: Utterance) -> RunBegun:

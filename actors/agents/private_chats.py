@@ -250,7 +250,7 @@ class PrivateChats:
         if run is not None and run.cancelled and (isinstance(outcome, ServiceError) or not outcome.text.strip()):
             self._storing.cancelled(conversation, chat, ended.said, is_stored=True)
         elif ended.saved is not None and isinstance(outcome, ServiceError):
-            chat.fail_once(ended.saved, outcome, conversation)
+            self._storing.failed(conversation, chat, ended.said, outcome, ended.saved)
         elif agent is None:
             self._host.defer(chat.answer, None, no_such_agent())
         elif ended.saved is None or isinstance(outcome, ServiceError):
@@ -266,7 +266,7 @@ class PrivateChats:
     ) -> None:
         """Store a chat that an instant engine has finished."""
         if isinstance(outcome, ServiceError):
-            chat.fail_once(self._storing.message(conversation, chat, said), outcome, conversation)
+            self._storing.failed(conversation, chat, said, outcome)
             return
         new = () if chat.resumes else (said,)
         seq = conversation.last_seq + len(new) + 1

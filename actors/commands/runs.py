@@ -15,7 +15,7 @@ from actors.conversations.stored import from_row
 from actors.engines.message import Utterance
 from actors.errors import NotFound, Overloaded, ServiceError
 from actors.wire import Record
-from persistence import conversations, memories, run_keys, runs
+from persistence import conversations, failed_runs, memories, run_keys, runs
 from persistence.conversations import MessageRow
 from persistence.runs import RunRow
 from persistence.store import Reads, rows_of
@@ -92,7 +92,10 @@ async def _after_its_end(call: Call, run: Run, heard: RunHeard) -> Run:
     run = await _stored(call, run.id)
     if run.state != "working":
         return run
-    silence = await silence_of(call.core.store, run.agent_id)  # the actor that knew the error has ended, too
+    store = call.core.store
+    for failed in await store.fetch(failed_runs.of_messages([run.message.id])):
+        return run._replace(state="failed", error=RunError(*failed[1:]))
+    silence = await silence_of(store, run.agent_id)  # nothing of the end was stored
     return run._replace(state="failed", error=_of(silence or _cut_off()))
 
 

@@ -19,6 +19,7 @@ TABLES = (
     "messages",
     "bindings",
     "run_keys",
+    "failed_runs",
     "zone_messages",
     "documents",
     "document_parts",

@@ -12,6 +12,7 @@ from actors.agents.runs_under_way import MAX_LISTENERS
 from actors.engines.turn import Reply, Turn
 from actors.errors import Overloaded
 from actors.slices import Steps
+from tests.support.disk import rows
 from tests.support.gateway import Client
 from tests.support.in_process import CommandClient, CoreGateway, commanded
 
@@ -72,6 +73,30 @@ async def failed_once(user: Client, engine: Slow, content: str) -> dict[str, str
 def broken(turn: Turn) -> Steps[Reply]:
     raise RuntimeError("out of order")
     yield
+
+
+async def test_the_last_error_of_a_run_is_stored_until_it_has_its_reply(tmp_path: Path, engine: Slow):
+    async with commanded(tmp_path, engine=engine) as gateway:
+        user = await CommandClient(gateway).register("lovelace")
+        await user.agent("scout-agent")
+        (await user.command("AP_Chat", content="short")).ok()
+        headers = await failed_once(user, engine, "short")
+        run = await begun(user, 3)
+        await failed_once(user, engine, "short")  # an unfinished run goes on with its message
+        assert await begun(user, 3) == run
+        error = (await user.request("GET", f"/api/runs/{run}")).body["error"]
+        assert await stored_errors(gateway) == [(run.replace("run_", "msg_"), 5001, error["note"])]
+    async with commanded(tmp_path, engine=engine) as gateway:
+        user = CommandClient(gateway).as_user(user.token, user.name)
+        failed = (await user.request("GET", f"/api/runs/{run}")).body
+        assert (failed["state"], failed["error"]) == ("failed", error)
+        (await user.command("AP_Chat", content="short", headers=headers)).ok()
+        assert (await user.request("GET", f"/api/runs/{run}")).body["state"] == "completed"
+        assert await stored_errors(gateway) == []
+
+
+async def stored_errors(gateway: CoreGateway) -> list[tuple[object, ...]]:
+    return await rows(gateway.core.store, "SELECT message_id, internal_code, note FROM failed_runs")
 
 
 async def test_no_more_than_64_clients_follow_a_run(user: Client, engine: Slow, gateway: CoreGateway):

@@ -26,6 +26,7 @@ from persistence import (
     domains,
     endpoints,
     events,
+    failed_runs,
     graph,
     idempotency_records,
     logon_places,
@@ -58,6 +59,7 @@ from persistence.documents import DocumentRow
 from persistence.domains import DomainChanges, DomainRow, ZoneRow
 from persistence.endpoints import EndpointRow
 from persistence.events import EventRow
+from persistence.failed_runs import FailedRun
 from persistence.idempotency_records import IdempotencyRow
 from persistence.memories import Choice, MemoryRow, Part
 from persistence.own_conversations import Used
@@ -157,6 +159,7 @@ PUSHES = (
     PushConfigRow("msg_5", "a", 2, b"\x03", 122, 1, 112),
     PushConfigRow("msg_1", "b", 1, b"\x04", 123, 5, 113),
 )
+FAILED_RUN = FailedRun("msg_1", 5001, 502, "The engine failed: it's tired.")
 KEPT = IdempotencyRow(b"\x02print", 200, b"\x03sealed", "msg_1")
 
 
@@ -432,6 +435,14 @@ TALK = (
     call(deleted_responses.insert, "msg_9", 9),
     call(deleted_responses.of_message, "msg_1"),
     call(deleted_responses.of_message, "msg_2"),
+    call(failed_runs.remember, FAILED_RUN, 1),
+    call(failed_runs.remember, FAILED_RUN._replace(internal_code=5003, http_code=503, note="Full."), 1),
+    call(failed_runs.remember, FAILED_RUN._replace(message_id="msg_9"), 9),
+    call(failed_runs.of_messages, ["msg_1", "msg_9"]),
+    call(failed_runs.forget, "msg_1"),
+    call(failed_runs.of_messages, ["msg_1"]),
+    call(failed_runs.of_messages, []),
+    call(failed_runs.remember, FAILED_RUN._replace(message_id="msg_3"), 1),
     call(run_keys.delete_older, 101),
     call(run_keys.of_key, "key", 0),
     call(agents.destroyed, "agt_1"),

@@ -174,7 +174,7 @@ async def test_a_failed_engine_makes_a_failed_task_and_a_repeat_asks_it_again(
     failed = await talker.task(events[0].task.id)
     assert (failed.status.state, len(failed.artifacts)) == (pb.TASK_STATE_FAILED, 0)
     listed = await talker.sdk.list_tasks(pb.ListTasksRequest(status=pb.TASK_STATE_FAILED))
-    assert [one.id for one in listed.tasks] == [failed.id]
+    assert [(one.id, one.status.message.parts) for one in listed.tasks] == [(failed.id, failed.status.message.parts)]
     text = f"failonce:{gate} say:Now"
     first = await asker.say(text, id="m-1")
     assert first.status.state == pb.TASK_STATE_FAILED

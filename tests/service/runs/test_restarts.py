@@ -31,6 +31,7 @@ async def test_an_ended_run_is_resumed_after_a_restart(gateway: GatewayProcess):
         failed = await user.command("AP_Chat", content="say:one fail")
         assert failed.code == 5001
         unanswered = (await user.command("AP_History")).ok().content[-1]["id"].replace("msg_", "run_")
+        as_it_failed = await run_of(user, unanswered)
     assert await gateway.stop() == 0
     await gateway.start()
     async with gateway.client() as client:
@@ -41,7 +42,8 @@ async def test_an_ended_run_is_resumed_after_a_restart(gateway: GatewayProcess):
             events = await all_events(user, chat.run, str(at))
             assert text_of(events) == "Grüße🦜end"[at:]
             assert (events[-1].id, events[-1].data["content"]) == (last.id, last.data["content"])
-        assert (await run_of(user, unanswered))["state"] == "failed"
+        assert await run_of(user, unanswered) == as_it_failed
+        assert (as_it_failed["state"], as_it_failed["error"]["internal_code"]) == ("failed", 5001)
         assert [event.name for event in await all_events(user, unanswered)] == ["error"]
 
 
@@ -72,6 +74,28 @@ async def test_a_run_that_a_crash_cut_off_is_failed_and_its_message_is_kept(gate
         run = await run_of(user, run_id)
         assert (run["state"], run["reply"]["content"]) == ("completed", "onetwo")
         assert len((await user.command("AP_History")).ok().content) == 2
+
+
+async def test_a_failed_run_keeps_its_error_over_crashes_until_it_has_its_reply(
+    gateway: GatewayProcess, tmp_path: Path
+):
+    content, headers = f"failonce:{tmp_path / 'once'} say:two", {"Idempotency-Key": "once"}
+    async with gateway.client() as client:
+        user = await with_agent(gateway, client)
+        (await user.command("AP_Chat", content=content, headers=headers)).refused(5001, 502)
+        run_id = (await user.command("AP_History")).ok().content[0]["id"].replace("msg_", "run_")
+        failed = await run_of(user, run_id)
+    for _ in range(2):
+        await gateway.kill()
+        await gateway.start()
+        async with gateway.client() as client:
+            user = client.as_user(user.token, user.name)
+            assert await run_of(user, run_id) == failed
+    async with gateway.client() as client:
+        user = client.as_user(user.token, user.name)
+        (await user.command("AP_Chat", content=content, headers=headers)).ok()
+        run = await run_of(user, run_id)
+        assert (run["state"], run["error"], run["reply"]["content"]) == ("completed", None, "two")
 
 
 async def test_a_cancelled_run_stays_so_after_a_crash(gateway: GatewayProcess, tmp_path: Path):
