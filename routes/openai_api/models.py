@@ -18,8 +18,8 @@ _PAGE = 200
 
 
 async def list_models(request: RouteCall) -> RouteReply:
-    """List the user's own agents and those of its roster that are online, each also as `<agent>:once`."""
-    found = [row async for row in _listed(request.call) if row.online]
+    """List the user's own agents and those of its roster that may be chatted with, each also as `<agent>:once`."""
+    found = [row async for row in _listed(request.call) if row.answers]
     models = [_model(row, row.name + end) for row in found for end in ("", ONCE)]
     return RouteReply({"object": "list", "data": models})
 
@@ -31,7 +31,7 @@ async def retrieve_model(request: RouteCall) -> RouteReply:
         row = (await agent_named(request.call, agent_of(name))).row
     except NotFound:
         raise no_such_model(name) from None
-    if not row.online:
+    if not row.answers:
         raise no_such_model(name)
     return RouteReply(_model(row, row.name + (ONCE if name.endswith(ONCE) else "")))
 

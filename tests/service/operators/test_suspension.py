@@ -117,6 +117,23 @@ async def test_users_of_the_settings_are_safe_from_others(cast: Cast, operator: 
         (await nobody.command("US_Create", vx=vx, headers=headers)).refused(2003, 403)
 
 
+async def models_of(client: Client) -> list[str]:
+    listed = (await client.request("GET", "/v1/models")).body["data"]
+    return [model["id"] for model in listed if not model["id"].endswith(":once")]
+
+
+async def test_an_agent_that_an_operator_silences_is_no_model_meanwhile(cast: Cast):
+    (await cast.user.command("AP_Add", target={"agent": cast.agent})).ok()
+    silencings = [(f"agents/{cast.agent}", "stop", "start"), (f"users/{cast.target.name}", "suspend", "resume")]
+    for path, silence, end in silencings:
+        assert cast.agent in await models_of(cast.user)
+        await act(cast.operator, f"{path}/{silence}")
+        assert cast.agent not in await models_of(cast.user)
+        assert (await cast.user.request("GET", f"/v1/models/{cast.agent}")).http == 404
+        await act(cast.operator, f"{path}/{end}")
+        assert (await cast.user.request("GET", f"/v1/models/{cast.agent}")).body["id"] == cast.agent
+
+
 # the kill switch
 
 
