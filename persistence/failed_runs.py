@@ -28,7 +28,7 @@ def remember(run: FailedRun, conversation_id: int) -> Write:
 
 
 def forget(message_id: str) -> Write:
-    """Forget the error of a run, because it has its reply now."""
+    """Forget the error of a run that has ended in another way since."""
     return Write("DELETE FROM failed_runs WHERE message_id = ?", (message_id,))
 
 

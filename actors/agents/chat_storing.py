@@ -27,7 +27,8 @@ class ChatStoring:
         """Mark the user's message of a run in which nothing was said, and fail the chat once that is stored."""
         if is_stored or chat.resumes is not None:
             assert conversation.id is not None
-            marked = self._host.commit(conversations.mark_cancelled(conversation.id, said.seq))
+            mark = conversations.mark_cancelled(conversation.id, said.seq)
+            marked = self._host.commit(mark, failed_runs.forget(said.id))
         else:
             marked = self.message(conversation, chat, said._replace(mark="cancelled"))
         chat.fail_once(marked, nothing_said(), conversation)

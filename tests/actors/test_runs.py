@@ -118,7 +118,7 @@ async def test_no_more_than_64_clients_follow_a_run(user: Client, engine: Slow, 
     (await chat).ok()
 
 
-async def test_long_work_of_an_instant_engine_is_cancelled(user: Client, engine: Slow):
+async def test_long_work_of_an_instant_engine_is_cancelled(user: Client, engine: Slow, gateway: CoreGateway):
     headers = await failed_once(user, engine, "long")
     run = await begun(user, 1)
     engine.held = True
@@ -128,6 +128,7 @@ async def test_long_work_of_an_instant_engine_is_cancelled(user: Client, engine:
     following = asyncio.create_task(user.command("AP_Chat", content="short"))
     answer = await user.request("POST", f"/api/runs/{run}/cancel")
     assert (answer.body["state"], answer.body["reply"]) == ("cancelled", None)
+    assert await stored_errors(gateway) == []
     (await chat).refused(3002, 409)
     assert (await following).ok().content[1]["content"] == "answer to short"
     assert await messages(user) == [("long", "cancelled"), ("short", None), ("answer to short", None)]
