@@ -1,4 +1,4 @@
-"""The errors that runs ended with, as long as their messages are stored and have no reply."""
+"""The errors of failed runs, kept until the run is tried again or its conversation is erased."""
 
 import json
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ def remember(run: FailedRun, conversation_id: int) -> Write:
 
 
 def forget(message_id: str) -> Write:
-    """Forget the error of a run that has ended in another way since."""
+    """Forget the error of a run that is tried again."""
     return Write("DELETE FROM failed_runs WHERE message_id = ?", (message_id,))
 
 

@@ -6,7 +6,14 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from actors.agents import conversation_changes
-from actors.agents.conversation_messages import BeginConversation, EraseConversation, FindBound, SetTitle, ShowCopy
+from actors.agents.conversation_messages import (
+    BeginConversation,
+    Binding,
+    EraseConversation,
+    FindBound,
+    SetTitle,
+    ShowCopy,
+)
 from actors.agents.conversations_in_use import ConversationLoaded
 from actors.agents.events import deployment_event
 from actors.agents.messages import (
@@ -277,8 +284,8 @@ class AgentActor(DurableActor):
     # conversations
 
     @handles(FindBound)
-    def _find_bound(self, message: FindBound) -> int | None:
-        return None if self._chats is None else self._chats.bound(message)
+    def _find_bound(self, message: FindBound) -> Binding:
+        return Binding() if self._chats is None else self._chats.bound(message)
 
     @handles(BeginConversation)
     def _begin_conversation(self, message: BeginConversation) -> AsyncFuture[ConversationRow]:

@@ -41,11 +41,16 @@ class ChatStoring:
         error: ServiceError,
         saved: AsyncFuture[None] | None = None,
     ) -> None:
-        """Store the error of a run, then fail the chat with it; `saved` is the unit of the message if it has one."""
+        """Store the error of a run, then fail the chat with it.
+
+        `saved` resolves when the message is stored, if a unit of its own stores it.
+        """
         if saved is None:
             saved = self.message(conversation, chat, said, error)
         elif conversation.kept:
-            saved = self._host.commit(_failure(conversation, said, error))
+            told = self._host.commit(_failure(conversation, said, error))
+            told.then(lambda _: chat.fail_once(saved, error, conversation))
+            return
         chat.fail_once(saved, error, conversation)
 
     def message(
@@ -70,6 +75,8 @@ class ChatStoring:
             writes += chat.receipt.begin(said.id)
         if error is not None:
             writes.append(_failure(conversation, said, error))
+        elif chat.resumes is not None:
+            writes.append(failed_runs.forget(said.id))
         return self._host.commit(*writes, applied=conversation.unit_stored)
 
     def reply(

@@ -1,14 +1,25 @@
 """The messages about an agent's conversations, chats in them left out."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from actors.runtime.mailbox import Ask
 from persistence.conversations import ConversationRow
 
 
+class Binding(NamedTuple):
+    """The number of the conversation in memory that a client's own id is bound to; None if only the store can tell.
+
+    The actor remembers what the store tells if it gets `asked` back with it, and no id was bound or freed meanwhile.
+    """
+
+    number: int | None = None
+    asked: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
-class FindBound(Ask[int | None]):
-    """Return the number of the conversation that a client's own id is bound to; None if only the store can tell."""
+class FindBound(Ask[Binding]):
+    """Return what is known of a client's own id of a conversation."""
 
     viewer_id: str
     client_id: str

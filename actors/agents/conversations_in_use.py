@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -24,6 +24,8 @@ from persistence.store import StoreUnavailable
 WARM_CONVERSATIONS = 256
 """Idle conversations that one agent keeps in memory; others are read from the store when they continue."""
 
+_states = count(1)
+
 log = logging.getLogger("parley.agent")
 
 
@@ -40,7 +42,7 @@ class ConversationLoaded(OwnTell):
 class ConversationsInUse:
     """Holds conversations by their keys, the last used last."""
 
-    __slots__ = ("_bound", "_by_key", "_clock", "_engine", "_erased", "_host")
+    __slots__ = ("_bound", "_by_key", "_clock", "_engine", "_erased", "_host", "as_bound")
 
     def __init__(self, host: ChatHost, engine: EngineRunner, clock: Clock) -> None:
         self._host = host
@@ -49,6 +51,8 @@ class ConversationsInUse:
         self._by_key: dict[str | int, Conversation] = {}
         self._bound = WeakValueDictionary[tuple[str, str], Conversation]()  # by the ids of users and clients
         self._erased = set[int]()
+        self.as_bound = next(_states)
+        """A number that changes when a client's own id is bound or freed, and that no other actor has."""
 
     def of(self, agent: AgentRow, message: SendChat) -> Conversation:
         """Find the conversation of a chat, or begin it, or begin to load it."""
@@ -71,15 +75,16 @@ class ConversationsInUse:
         self._by_key[key] = conversation
         if place is not None and place.binds is not None:
             self._bound[message.viewer_id, place.binds] = conversation
+            self.as_bound = next(_states)
         self._remember_binding(message, conversation)
         self._drop_resting()
         return conversation
 
     def _remember_binding(self, message: SendChat, conversation: Conversation) -> None:
-        """Remember a client's own id that was read from the store, unless a later one is known."""
-        place, user_id = message.place, message.viewer_id
-        if place is not None and place.bound_to is not None and self.bound_to(user_id, place.bound_to) is None:
-            self._bound[user_id, place.bound_to] = conversation
+        """Remember a client's own id that was read from the store, unless it may have been bound anew since."""
+        bound_to = message.place and message.place.bound_to
+        if bound_to is not None and bound_to[1] == self.as_bound:
+            self._bound[message.viewer_id, bound_to[0]] = conversation
 
     def bound_to(self, user_id: str, client_id: str) -> Conversation | None:
         """Find the conversation in memory that was last bound to a client's own id, even if that is not stored yet."""
@@ -98,6 +103,7 @@ class ConversationsInUse:
     def erase(self, number: int, key: str | int) -> Conversation | None:
         """Drop a conversation that is being erased, and return it; nothing that was read of it counts any more."""
         self._erased.add(number)
+        self.as_bound = next(_states)
         conversation = self._by_key.get(key)
         if conversation is None or (conversation.loaded and conversation.id != number):
             return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from actors.agents.chat_storing import ChatStoring, begun
-from actors.agents.conversation_messages import FindBound
+from actors.agents.conversation_messages import Binding, FindBound
 from actors.agents.conversations_in_use import ConversationLoaded, ConversationsInUse
 from actors.agents.host import AgentHost
 from actors.agents.keyed_runs import KeyedRuns
@@ -107,10 +107,12 @@ class PrivateChats:
             self.runs.of(conversation.user_id, chat)
         return chat.answer
 
-    def bound(self, message: FindBound) -> int | None:
-        """Return the number of the conversation in memory that a client's own id is bound to."""
+    def bound(self, message: FindBound) -> Binding:
+        """Return what is known of a client's own id of a conversation."""
         known = self._conversations.bound_to(message.viewer_id, message.client_id)
-        return known.id if known is not None and known.stored and known.copy_of is None else None
+        if known is None:
+            return Binding(asked=self._conversations.as_bound)
+        return Binding(known.id) if known.stored and known.copy_of is None else Binding()
 
     def _drop(self, conversation: Conversation) -> None:
         self._conversations.drop(conversation)

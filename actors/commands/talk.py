@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from actors.agents.conversation_messages import FindBound
+from actors.agents.conversation_messages import Binding, FindBound
 from actors.agents.messages import (
     AGENT,
     HearRun,
@@ -235,11 +235,12 @@ async def _place_of(call: Call, agent_id: str, saying: Saying) -> ChatPlace:
         return ChatPlace(row.number, row.is_default, last_seq=saying.last_seq)
     store, user_id = call.core.store, call.user.user_id
     if saying.client_id is not None:
-        known = call.core.directory.ask_inline(AGENT, agent_id, FindBound(user_id, saying.client_id))
-        if known is not None:
-            return ChatPlace(known)
+        binding = call.core.directory.ask_inline(AGENT, agent_id, FindBound(user_id, saying.client_id)) or Binding()
+        if binding.number is not None:
+            return ChatPlace(binding.number)
         for number, is_default in await store.fetch(conversations.place_bound_to(user_id, agent_id, saying.client_id)):
-            return ChatPlace(number, is_default, bound_to=saying.client_id)
+            bound_to = None if binding.asked is None else (saying.client_id, binding.asked)
+            return ChatPlace(number, is_default, bound_to=bound_to)
         return _new_place(saying)
     if saying.matches and saying.earlier:
         row = await _matching(call, agent_id, saying)

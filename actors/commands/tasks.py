@@ -1,6 +1,6 @@
 """Runs as tasks of A2A: one by its id, many by their last change, and the run of a message that was sent before."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from actors.agents.messages import AGENT, ListRuns
@@ -108,16 +108,16 @@ async def tasks_of(
     ids = dict(await store.fetch(run_keys.shown([row.message.id for row in rows[:limit]])))
     without_reply = [row.message.id for row in rows[:limit] if row.state == "failed"]
     notes = {failed.message_id: failed.note for failed in await store.fetch(failed_runs.of_messages(without_reply))}
-    views = [_view(row, agent_id, ids.get(row.message.id), notes) for row in rows[:limit]]
+    views = [_view(row, agent_id, ids.get(row.message.id), notes.get(row.message.id)) for row in rows[:limit]]
     return Page(views, total, last and (last.changed_at, last.message.id))
 
 
-def _view(row: TaskRow, agent_id: str, message_id: str | None, notes: Mapping[str, str]) -> TaskView:
+def _view(row: TaskRow, agent_id: str, message_id: str | None, note: str | None) -> TaskView:
     context = row.name or conversation_id(row.conversation_id, agent_id)
     state: State = row.state  # pyright: ignore[reportAssignmentType] - the query makes no others
     reply = None if row.reply is None else from_row(row.reply)
     said = from_row(row.message)
-    error = notes.get(said.id, CUT_OFF) if state == "failed" else None
+    error = note or CUT_OFF if state == "failed" else None
     return TaskView(run_of(said.id), row.conversation_id, context, state, said, reply, error, message_id)
 
 

@@ -34,7 +34,7 @@ class ChatPlace(NamedTuple):
         begins: how it begins, if it is new.
         last_seq: the seq of its last message, if the chat may only follow that one.
         binds: the client's own id, which is bound to it with this chat.
-        bound_to: the client's own id by which it was found in the store; the agent remembers it.
+        bound_to: the client's own id by which it was found in the store, and `Binding.asked` from before.
         kept: whether its messages are stored; False for an answer without a conversation.
         copy_of: the number of the conversation that it is a complete copy of; nobody sees it before this chat's
             message is stored.
@@ -47,7 +47,7 @@ class ChatPlace(NamedTuple):
     binds: str | None = None
     kept: bool = True
     copy_of: int | None = None
-    bound_to: str | None = None
+    bound_to: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

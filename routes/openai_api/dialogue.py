@@ -8,7 +8,6 @@ from routes.openai_api.members import MAX_TEXT, Members, checked_text, members, 
 from routes.openai_api.refusals import TOO_LONG, BadRequest, unsupported
 
 _INSTRUCTING = ("system", "developer")
-_SPEAKERS = (*_INSTRUCTING, "user", "assistant")
 _LEFT_OUT = ("tool", "function")
 _LEFT_OUT_ITEMS = ("_call", "_output", "reasoning")
 """How the types of items end that belong to calls of tools."""
@@ -69,25 +68,29 @@ def input_dialogue(body: Members) -> Dialogue:
 
 def _plain_dialogue(sent: list[Any]) -> Dialogue | None:
     """Read messages that have a role and a text and nothing else, as most have; None if one needs a closer look."""
-    earlier: list[Earlier] = []
+    said: list[Earlier] = []
     instructions: list[str] = []
-    role, text = None, ""
+    role = None
     for message in sent:
-        if role == "user":
-            earlier.append(Earlier("user", text))
-        elif role == "assistant":
-            earlier.append(Earlier("agent", text))
-        elif role is not None:
-            instructions.append(text)
         if not isinstance(message, dict):
             return None
         pairs = cast(dict[str, Any], message)
         role, text = pairs.get("role"), pairs.get("content")
-        if len(pairs) != 2 or role not in _SPEAKERS or not isinstance(text, str):
+        if len(pairs) != 2 or not isinstance(text, str) or len(text) > MAX_TEXT or "\0" in text:
             return None
-        if len(text) > MAX_TEXT or "\0" in text or not text or text.isspace():
+        if not text or text.isspace():
             return None
-    return Dialogue(text, tuple(earlier), tuple(instructions)) if role == "user" else None
+        if role == "user":
+            said.append(Earlier("user", text))
+        elif role == "assistant":
+            said.append(Earlier("agent", text))
+        elif role in _INSTRUCTING:
+            instructions.append(text)
+        else:
+            return None
+    if role != "user":
+        return None
+    return Dialogue(said.pop().text, tuple(said), tuple(instructions))
 
 
 def _dialogue(param: str, sent: list[Any]) -> Dialogue:

@@ -25,7 +25,7 @@ async def list_models(request: RouteCall) -> RouteReply:
 
 
 async def retrieve_model(request: RouteCall) -> RouteReply:
-    """Read a model: any agent that is online and that the user may chat with."""
+    """Read a model: any agent that the user may chat with now."""
     name = request.params["model"]
     try:
         row = (await agent_named(request.call, agent_of(name))).row

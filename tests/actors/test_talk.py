@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import pytest
 
-from actors.agents.conversation_messages import EraseConversation
+from actors.agents import conversations_in_use
+from actors.agents.conversation_messages import EraseConversation, FindBound
 from actors.agents.keyed_runs import JUST_ENDED_MS, MAX_UNSTORED
 from actors.agents.messages import ReadAgent, SendChat, SetOnline
 from actors.calls.call import Call
@@ -261,7 +262,9 @@ class CountedLookUps:
         return self._query(user_id, agent_id, name)
 
 
-async def test_a_clients_own_id_is_looked_up_once_after_a_restart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+async def test_a_clients_own_id_is_not_looked_up_with_each_message_after_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     async with open_core(tmp_path) as core:
         room = await furnished(core)
         first = await room.say("I am Ada.", client_id="thread")
@@ -269,13 +272,13 @@ async def test_a_clients_own_id_is_looked_up_once_after_a_restart(tmp_path: Path
     reads = CountedLookUps(monkeypatch)
     async with open_core(tmp_path) as core:
         room = Room(core, room.user, room.agent)
-        for _ in range(3):
+        for _ in range(4):
             assert (await room.say("Who am I?", client_id="thread")).conversation == first.conversation
-        assert reads.count == 1
+        assert reads.count == 2  # the first time the agent's actor has not begun
         other = await room.say("Where do I live?", client_id="other")
         await room.say("Hm?", conversation=other.conversation)
         await room.say("Where do I live?", client_id="other")
-    assert reads.count == 2
+    assert reads.count == 3
 
 
 async def test_a_clients_own_id_in_memory_is_looked_up_once_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -291,14 +294,43 @@ async def test_a_clients_own_id_in_memory_is_looked_up_once_too(tmp_path: Path, 
     assert reads.count == 1
 
 
-async def test_a_late_message_to_its_old_conversation_takes_no_clients_id_back_from_a_fork(room: Room):
+async def as_bound(room: Room, client_id: str) -> int:
+    """Return what tells the actor later whether an id was bound or freed since now."""
+    binding = room.core.directory.ask_inline("agent", room.agent, FindBound(room.user.id, client_id))
+    assert binding is not None
+    assert binding.number is None
+    assert binding.asked is not None
+    return binding.asked
+
+
+async def test_a_late_message_to_its_old_conversation_takes_no_clients_id_back_from_a_fork(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+):
     source = await source_of(room)
+    place = ChatPlace(source.number, bound_to=("mine", await as_bound(room, "mine")))
     async with forked(room.call(), source, 2) as fork:
         said = await room.say("Is it far?", fork=fork, client_id="mine")
-    looked_up_before = ChatPlace(source.number, bound_to="mine")
-    late = SendChat(room.user.id, "ada", "How far?", place=looked_up_before)
+    monkeypatch.setattr(conversations_in_use, "WARM_CONVERSATIONS", 1)
+    await room.say("Something else.")  # the fork leaves the memory
+    late = SendChat(room.user.id, "ada", "How far?", place=place)
     await room.core.directory.ask("agent", room.agent, late)
     assert (await room.say("Really?", client_id="mine")).conversation == said.conversation
+
+
+async def test_a_late_message_to_an_erased_conversation_leaves_its_clients_id_free(room: Room):
+    source = await source_of(room)
+    place = ChatPlace(source.number, bound_to=("mine", await as_bound(room, "mine")))
+    erase = EraseConversation(source)
+    await room.core.directory.ask("agent", room.agent, erase)
+    late = SendChat(room.user.id, "ada", "How far?", place=place)
+    failed, begun = await asyncio.gather(
+        room.core.directory.ask("agent", room.agent, late),
+        room.say("Is it far?", client_id="mine"),
+        return_exceptions=True,
+    )
+    assert isinstance(failed, NotFound)
+    assert isinstance(begun, Talked)
+    assert begun.conversation not in (None, conversation_id(source.number, room.agent))
 
 
 async def test_only_ones_own_conversations_can_be_named(room: Room):
