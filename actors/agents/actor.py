@@ -6,14 +6,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from actors.agents import conversation_changes
-from actors.agents.conversation_messages import (
-    BeginConversation,
-    Binding,
-    EraseConversation,
-    FindBound,
-    SetTitle,
-    ShowCopy,
-)
+from actors.agents.conversation_messages import BeginConversation, EraseConversation, FindBound, SetTitle, ShowCopy
 from actors.agents.conversations_in_use import ConversationLoaded
 from actors.agents.events import deployment_event
 from actors.agents.messages import (
@@ -44,6 +37,7 @@ from actors.agents.private_chats import EngineEnded, PrivateChats
 from actors.agents.records import agent_record
 from actors.agents.silence import silence_of
 from actors.conversations.conversation import ChatSent
+from actors.conversations.place import Binding
 from actors.engines.turn import Engine, Persona
 from actors.errors import NotPermitted
 from actors.ids import Clock
@@ -209,6 +203,7 @@ class AgentActor(DurableActor):
     def _destroy(self, message: DestroyAgent) -> AsyncFuture[AgentView]:
         agent = self._owned_by(message.viewer_id)
         view, now = self._view(), self._clock()
+        gone = ReloadConcerning(self.key, is_agent=True)
         self.agent = None
         return self.commit(
             *domains.leave_all(self.key),
@@ -216,11 +211,7 @@ class AgentActor(DurableActor):
             *self._outbox.emit(agent.owner_id, *deployment_event("deleted", agent), at=now),
             reply=lambda: view,
             applied=self.retire,
-            notices=(
-                ReloadConcerning(self.key, is_agent=True),
-                self._outbox.woken(agent.owner_id),
-                *membership_notices(message.domain_ids),
-            ),
+            notices=(gone, self._outbox.woken(agent.owner_id), *membership_notices(message.domain_ids)),
         )
 
     # notices of other actors

@@ -1,20 +1,10 @@
 """The messages about an agent's conversations, chats in them left out."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
+from actors.conversations.place import Binding
 from actors.runtime.mailbox import Ask
 from persistence.conversations import ConversationRow
-
-
-class Binding(NamedTuple):
-    """The number of the conversation in memory that a client's own id is bound to; None if only the store can tell.
-
-    The actor remembers what the store tells if it gets `asked` back with it, and no id was bound or freed meanwhile.
-    """
-
-    number: int | None = None
-    asked: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

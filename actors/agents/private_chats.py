@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from actors.agents.chat_storing import ChatStoring, begun
-from actors.agents.conversation_messages import Binding, FindBound
+from actors.agents.conversation_messages import FindBound
 from actors.agents.conversations_in_use import ConversationLoaded, ConversationsInUse
 from actors.agents.host import AgentHost
 from actors.agents.keyed_runs import KeyedRuns
@@ -21,7 +21,7 @@ from actors.agents.messages import (
 from actors.agents.runs_under_way import RunsUnderWay, RunUnderWay
 from actors.conversations.conversation import WAITING_LIMIT, Chat, ChatSent, Conversation, new_message
 from actors.conversations.ids import reply_of
-from actors.conversations.place import ChatPlace
+from actors.conversations.place import Binding, ChatPlace
 from actors.engines.answering import EngineRunner, Outcome, Unfinished
 from actors.engines.message import Utterance
 from actors.engines.turn import Engine, Reply, Turn

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from actors.agents.conversation_messages import Binding, FindBound
+from actors.agents.conversation_messages import FindBound
 from actors.agents.messages import (
     AGENT,
     HearRun,
@@ -27,7 +27,7 @@ from actors.calls.targets import has_access_to
 from actors.commands.chat_memories import memories_for_chat
 from actors.conversations.conversation import ChatSent, RunBegun
 from actors.conversations.ids import conversation_id, number_of, run_of
-from actors.conversations.place import Beginning, ChatPlace, Earlier, RunKey
+from actors.conversations.place import Beginning, Binding, ChatPlace, Earlier, RunKey
 from actors.conversations.stored import from_row, quoted_positions
 from actors.engines.message import Utterance
 from actors.engines.options import EngineOptions

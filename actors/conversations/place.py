@@ -25,6 +25,16 @@ class Beginning(NamedTuple):
     names: tuple[str, ...] = ()
 
 
+class Binding(NamedTuple):
+    """The number of the conversation in memory that a client's own id is bound to; None if only the store can tell.
+
+    The actor remembers what the store tells if it gets `asked` back with it, and no id was bound or freed meanwhile.
+    """
+
+    number: int | None = None
+    asked: int | None = None
+
+
 class ChatPlace(NamedTuple):
     """The conversation of a chat, by its number.
 
