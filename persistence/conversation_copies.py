@@ -42,7 +42,9 @@ def to_copy(source: int, after: int, upto: int, limit: int) -> Query[tuple[int, 
 
 
 def add(number: int, source: int, messages: Sequence[Copied]) -> tuple[Write, ...]:
-    """Copy successive messages as they are now, with the notes of what they quote, for censoring to find the copies.
+    """Copy successive messages as they are now, with the errors of their runs and the notes of what they quote.
+
+    By the notes censoring finds the copies.
 
     Refused as `ROWS` if one of them is gone, or if one's sources were censored since they were read; as `FOREIGN_KEY`
     when the copy is gone.
@@ -61,6 +63,15 @@ def add(number: int, source: int, messages: Sequence[Copied]) -> tuple[Write, ..
             "INSERT INTO quotes (memory, conversation_id, seq, source, whole)"
             " SELECT memory, @typed(?, bigint), seq, source, whole FROM quotes"
             " WHERE conversation_id = ? AND seq BETWEEN ? AND ?",
+            (number, source, messages[0].seq, messages[-1].seq),
+        ),
+        Write(
+            "INSERT INTO failed_runs (message_id, conversation_id, internal_code, http_code, note)"
+            " SELECT copy.id, copy.conversation_id, internal_code, http_code, note FROM failed_runs"
+            " JOIN messages AS said ON said.id = failed_runs.message_id AND said.role = 'user'"
+            " JOIN messages AS copy ON copy.conversation_id = ? AND copy.seq = said.seq"
+            " WHERE failed_runs.conversation_id = ? AND said.conversation_id = failed_runs.conversation_id"
+            " AND said.seq BETWEEN ? AND ?",
             (number, source, messages[0].seq, messages[-1].seq),
         ),
     )

@@ -95,6 +95,21 @@ async def test_the_last_error_of_a_run_is_stored_until_it_has_its_reply(tmp_path
         assert await stored_errors(gateway) == []
 
 
+async def test_the_copy_of_a_failed_run_in_a_fork_has_its_error(user: Client, engine: Slow, gateway: CoreGateway):
+    (await user.command("AP_Chat", content="short")).ok()
+    await failed_once(user, engine, "short")
+    (await user.command("AP_Chat", content="afterwards")).ok()
+    said = (await user.command("AP_History")).ok().content
+    fork = {"target": {"conversation": said[0]["conversation"]}, "vx": {"seq": 4}}
+    fork = (await user.command("CV_Fork", **fork)).ok().profile[0]["id"]
+    copied = (await user.command("AP_History", target={"conversation": fork})).ok().content
+    runs = [message["id"].replace("msg_", "run_") for message in (said[2], copied[2])]
+    failed, copy = [(await user.request("GET", f"/api/runs/{run}")).body for run in runs]
+    assert (failed["state"], failed["error"]["internal_code"]) == ("failed", 5001)
+    assert (copy["state"], copy["error"], copy["conversation"]) == ("failed", failed["error"], fork)
+    assert len(await stored_errors(gateway)) == 2
+
+
 async def stored_errors(gateway: CoreGateway) -> list[tuple[object, ...]]:
     return await rows(gateway.core.store, "SELECT message_id, internal_code, note FROM failed_runs")
 
