@@ -101,7 +101,7 @@ class ChatStoring:
             writes += () if chat.receipt is None else chat.receipt.writes(sent)
         else:
             self._host.messages += count
-            if chat.resumes is not None:
+            if chat.resumes is not None and not streamed:  # else its error is gone since it began
                 writes.append(failed_runs.forget(said.id))
             if len(messages) > 1 and (chat.key is not None or chat.place is not None):
                 writes += chat.beside_message(conversation, said.at)

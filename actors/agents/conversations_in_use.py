@@ -13,6 +13,7 @@ from actors.agents.messages import SendChat
 from actors.conversations.archive import CONVERSATION, Newest, read_window
 from actors.conversations.conversation import Chat, Conversation
 from actors.conversations.host import ChatHost
+from actors.conversations.place import Binding
 from actors.engines.answering import EngineRunner
 from actors.errors import InternalError, ServiceError, StorageUnavailable
 from actors.ids import Clock
@@ -42,7 +43,7 @@ class ConversationLoaded(OwnTell):
 class ConversationsInUse:
     """Holds conversations by their keys, the last used last."""
 
-    __slots__ = ("_bound", "_by_key", "_clock", "_engine", "_erased", "_host", "as_bound")
+    __slots__ = ("_as_bound", "_bound", "_by_key", "_clock", "_engine", "_erased", "_host")
 
     def __init__(self, host: ChatHost, engine: EngineRunner, clock: Clock) -> None:
         self._host = host
@@ -51,8 +52,7 @@ class ConversationsInUse:
         self._by_key: dict[str | int, Conversation] = {}
         self._bound = WeakValueDictionary[tuple[str, str], Conversation]()  # by the ids of users and clients
         self._erased = set[int]()
-        self.as_bound = next(_states)
-        """A number that changes when a client's own id is bound or freed, and that no other actor has."""
+        self._as_bound = next(_states)  # changes when a client's own id is bound or freed; no other actor has it
 
     def of(self, agent: AgentRow, message: SendChat) -> Conversation:
         """Find the conversation of a chat, or begin it, or begin to load it."""
@@ -64,7 +64,7 @@ class ConversationsInUse:
             self._remember_binding(message, known)
             return known
         if place is not None and place.begins is not None:
-            bound = None if place.binds is None else self.bound_to(message.viewer_id, place.binds)
+            bound = None if place.binds is None else self._bound_to(message.viewer_id, place.binds)
             if bound is not None:
                 return bound  # another chat has just begun it
             conversation = Conversation.beginning(message.viewer_id, message.user_name, agent, place, self._clock())
@@ -75,7 +75,7 @@ class ConversationsInUse:
         self._by_key[key] = conversation
         if place is not None and place.binds is not None:
             self._bound[message.viewer_id, place.binds] = conversation
-            self.as_bound = next(_states)
+            self._as_bound = next(_states)
         self._remember_binding(message, conversation)
         self._drop_resting()
         return conversation
@@ -83,10 +83,17 @@ class ConversationsInUse:
     def _remember_binding(self, message: SendChat, conversation: Conversation) -> None:
         """Remember a client's own id that was read from the store, unless it may have been bound anew since."""
         bound_to = message.place and message.place.bound_to
-        if bound_to is not None and bound_to[1] == self.as_bound:
+        if bound_to is not None and bound_to[1] == self._as_bound:
             self._bound[message.viewer_id, bound_to[0]] = conversation
 
-    def bound_to(self, user_id: str, client_id: str) -> Conversation | None:
+    def binding(self, user_id: str, client_id: str) -> Binding:
+        """Return what is known of a client's own id of a conversation."""
+        known = self._bound_to(user_id, client_id)
+        if known is None:
+            return Binding(asked=self._as_bound)
+        return Binding(known.id) if known.stored and known.copy_of is None else Binding()
+
+    def _bound_to(self, user_id: str, client_id: str) -> Conversation | None:
         """Find the conversation in memory that was last bound to a client's own id, even if that is not stored yet."""
         known = self._bound.get((user_id, client_id))
         return known if known is not None and self.holds(known) else None
@@ -103,7 +110,7 @@ class ConversationsInUse:
     def erase(self, number: int, key: str | int) -> Conversation | None:
         """Drop a conversation that is being erased, and return it; nothing that was read of it counts any more."""
         self._erased.add(number)
-        self.as_bound = next(_states)
+        self._as_bound = next(_states)
         conversation = self._by_key.get(key)
         if conversation is None or (conversation.loaded and conversation.id != number):
             return None

@@ -109,10 +109,7 @@ class PrivateChats:
 
     def bound(self, message: FindBound) -> Binding:
         """Return what is known of a client's own id of a conversation."""
-        known = self._conversations.bound_to(message.viewer_id, message.client_id)
-        if known is None:
-            return Binding(asked=self._conversations.as_bound)
-        return Binding(known.id) if known.stored and known.copy_of is None else Binding()
+        return self._conversations.binding(message.viewer_id, message.client_id)
 
     def _drop(self, conversation: Conversation) -> None:
         self._conversations.drop(conversation)

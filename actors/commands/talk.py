@@ -128,7 +128,8 @@ async def talk(call: Call, agent_id: str, saying: Saying) -> Talked:
         OtherRequest: the key was used for another request.
         ServiceError: the engine failed; the message is kept.
     """
-    if saying.key is not None and (found := await repeated(call, agent_id, saying)) is not None:
+    found = await repeated(call, agent_id, saying)
+    if found is not None:
         return found
     place = await _place_of(call, agent_id, saying)
     try:

@@ -78,10 +78,8 @@ class Chat(NamedTuple):
     def beside_message(self, conversation: "Conversation", at: int) -> list[Write]:
         """Make the writes stored with the user's message: its key, and the client's id of the conversation."""
         place, key = self.place, self.key
-        if key is None and (place is None or place.binds is None):
-            return []
-        assert conversation.id is not None
         writes: list[Write] = []
+        assert conversation.id is not None
         if key is not None:
             writes.append(run_keys.remember(key.digest, self.message_id, conversation.id, key.fingerprint, at))
             writes += [run_keys.name(name, self.message_id, conversation.id) for name in key.names]
@@ -157,8 +155,6 @@ class Conversation:
         assert begins is not None
         new = cls(user_id, agent.id, place.number, loaded=True, kept=place.kept, begins=begins)
         new.number_as(place.number)
-        if not begins.earlier:
-            return new
         new.imported = tuple(
             [
                 new_message(agent.id, role, user_name if role == "user" else agent.name, text, seq, at)._replace(
