@@ -1,7 +1,5 @@
 """The errors of failed runs, kept until the run is tried again or its conversation is erased."""
 
-import json
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from persistence.store import Query, Write
@@ -32,10 +30,10 @@ def forget(message_id: str) -> Write:
     return Write("DELETE FROM failed_runs WHERE message_id = ?", (message_id,))
 
 
-def of_messages(message_ids: Sequence[str]) -> Query[FailedRun]:
-    """Find the errors of the runs of these messages."""
+def of_message(message_id: str) -> Query[FailedRun]:
+    """Find the error of the run of a message."""
     return Query(
-        "SELECT message_id, internal_code, http_code, note FROM failed_runs WHERE message_id IN @list_text(?)",
-        (json.dumps(list(message_ids)),),
+        "SELECT message_id, internal_code, http_code, note FROM failed_runs WHERE message_id = ?",
+        (message_id,),
         lambda row: FailedRun(*row),
     )

@@ -12,7 +12,7 @@ from persistence.store import Params, Query
 class TaskRow(NamedTuple):
     """A run with its state, the time of its last change in ms since the epoch, its message and its reply.
 
-    `name` is the client's own id of the conversation, if there is one.
+    `name` is the client's own id of the conversation, if there is one, and `error` the note of the last stored error.
     """
 
     conversation_id: int
@@ -21,6 +21,7 @@ class TaskRow(NamedTuple):
     changed_at: int
     message: MessageRow
     reply: MessageRow | None
+    error: str | None
 
 
 class Chosen(NamedTuple):
@@ -58,7 +59,7 @@ _RUNS = f"""
            CASE WHEN reply.mark = 'cancelled' OR said.mark = 'cancelled' THEN 'cancelled'
                 WHEN reply.id IS NOT NULL THEN 'completed'
                 WHEN said.id IN @list_text(:working) THEN 'working' ELSE 'failed' END AS state,
-           coalesce(reply.at, said.at) AS changed_at, said.id AS run,
+           coalesce(reply.at, said.at) AS changed_at, failed_runs.note, said.id AS run,
            said.seq, said.role, said.name, said.content, said.sources, said.at, said.mark,
            reply.seq AS reply_seq, reply.id AS reply_id, reply.role AS reply_role, reply.name AS reply_name,
            reply.content AS reply_content, reply.sources AS reply_sources, reply.at AS reply_at,
@@ -66,6 +67,7 @@ _RUNS = f"""
     FROM conversations
     JOIN messages AS said ON said.conversation_id = conversations.id AND said.role = 'user'
     {WITH_REPLY}
+    LEFT JOIN failed_runs ON failed_runs.message_id = said.id
     WHERE conversations.user_id = :user AND conversations.agent_id = :agent AND conversations.copying IS NULL
         AND (said.mark IS NULL OR said.mark = 'cancelled')
 """
@@ -118,7 +120,7 @@ def _filtered(chosen: Chosen) -> tuple[str, str, dict[str, Any]]:
 
 
 def _row(row: Params) -> TaskRow:
-    conversation_id, name, state, changed_at, id, seq, *said = row[:12]
-    reply = row[12:]
+    conversation_id, name, state, changed_at, note, id, seq, *said = row[:13]
+    reply = row[13:]
     message = MessageRow(seq, id, *said)
-    return TaskRow(conversation_id, name, state, changed_at, message, MessageRow(*reply) if reply[0] else None)
+    return TaskRow(conversation_id, name, state, changed_at, message, MessageRow(*reply) if reply[0] else None, note)

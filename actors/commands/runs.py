@@ -93,7 +93,7 @@ async def _after_its_end(call: Call, run: Run, heard: RunHeard) -> Run:
     if run.state != "working":
         return run
     store = call.core.store
-    for failed in await store.fetch(failed_runs.of_messages([run.message.id])):
+    for failed in await store.fetch(failed_runs.of_message(run.message.id)):
         return run._replace(state="failed", error=RunError(*failed[1:]))
     silence = await silence_of(store, run.agent_id)  # no error was stored
     return run._replace(state="failed", error=_of(silence or _cut_off()))

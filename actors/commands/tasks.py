@@ -13,7 +13,7 @@ from actors.conversations.place import RunKey
 from actors.conversations.stored import from_row
 from actors.engines.message import Utterance
 from actors.errors import NotFound
-from persistence import conversations, failed_runs, run_keys, tasks
+from persistence import conversations, run_keys, tasks
 from persistence.tasks import Chosen, TaskRow
 
 CONVERSATION_PREFIX = "cnv_"
@@ -106,18 +106,16 @@ async def tasks_of(
     (total,) = await store.fetch(tasks.count(chosen))
     last = rows[limit - 1] if len(rows) > limit else None
     ids = dict(await store.fetch(run_keys.shown([row.message.id for row in rows[:limit]])))
-    without_reply = [row.message.id for row in rows[:limit] if row.state == "failed"]
-    notes = {failed.message_id: failed.note for failed in await store.fetch(failed_runs.of_messages(without_reply))}
-    views = [_view(row, agent_id, ids.get(row.message.id), notes.get(row.message.id)) for row in rows[:limit]]
+    views = [_view(row, agent_id, ids.get(row.message.id)) for row in rows[:limit]]
     return Page(views, total, last and (last.changed_at, last.message.id))
 
 
-def _view(row: TaskRow, agent_id: str, message_id: str | None, note: str | None) -> TaskView:
+def _view(row: TaskRow, agent_id: str, message_id: str | None) -> TaskView:
     context = row.name or conversation_id(row.conversation_id, agent_id)
     state: State = row.state  # pyright: ignore[reportAssignmentType] - the query makes no others
     reply = None if row.reply is None else from_row(row.reply)
     said = from_row(row.message)
-    error = note or CUT_OFF if state == "failed" else None
+    error = row.error or CUT_OFF if state == "failed" else None
     return TaskView(run_of(said.id), row.conversation_id, context, state, said, reply, error, message_id)
 
 
