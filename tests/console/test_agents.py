@@ -1,6 +1,8 @@
 """The page of agents: made, changed, found, offered banks, destroyed."""
 
-from playwright.async_api import expect
+import asyncio
+
+from playwright.async_api import Route, expect
 
 from tests.support.console import PHONE, Console, fits_its_width, no_serious_violations
 from tests.support.console_acts import confirm, says
@@ -115,8 +117,15 @@ async def test_back_leads_to_the_place_in_a_list(console: Console, user: Client,
     assert await page.evaluate("scrollY") == 0
     await page.go_back()
     await expect(page.get_by_role("link", name=f"{unique}-59")).to_be_in_viewport()
+
+    async def go_on_slowly(route: Route) -> None:
+        await asyncio.sleep(1.5)
+        await route.continue_()
+
+    await page.route("**/tps", go_on_slowly)
     await page.reload()
     await expect(page.get_by_role("link", name=f"{unique}-59")).to_be_in_viewport()
+    await page.unroute_all(behavior="wait")
 
 
 async def test_another_user_s_agent_is_put_on_the_roster(console: Console, user: Client, nobody: Client, unique: str):

@@ -1,7 +1,7 @@
 // Each entry of the history keeps how far its page was scrolled, so that Back leads to the same row. Browsers try that
 // by themselves, but only at once, when the rows have not been loaded again.
 const SETTLES_MS = 200;
-const WAITS_MS = 2000;
+const WAITS_MS = 10_000; // networks and machines may be slow
 const ACTS = ["wheel", "touchstart", "pointerdown", "keydown"];
 
 let timer = null;

@@ -140,19 +140,13 @@ async def test_a_try_beyond_the_quota_is_carried_out_anew(openai: AsyncOpenAI, u
     assert await count_of(user, agent) == 4
 
 
-@pytest.mark.parametrize("path", ["chat/completions", "responses"])
-async def test_a_repeat_hears_the_run_under_way_as_it_goes_on(
-    scripted_user: Client, unique: str, gate: Gate, path: str
-):
-    agent, says = f"{unique}-agent", f"say:Hello wait:{gate} say:World"
-    await scripted_user.agent(agent)
-    body = {"model": agent, "messages": [{"role": "user", "content": says}], "input": says, "stream": True}
-
+async def both_heard(user: Client, path: str, body: dict[str, Any], gate: Gate) -> tuple[str, str]:
+    """Return what a stream and its repeat hear; the repeat comes once "Hello" was heard, and then opens the gate."""
     stored = asyncio.Event()
 
     async def heard(headers: dict[str, str], at_hello: Callable[[], object]) -> str:
-        text, sent = "", scripted_user.headers(headers)
-        async with scripted_user.http.post(f"{scripted_user.base}/v1/{path}", json=body, headers=sent) as answer:
+        text = ""
+        async with user.http.post(f"{user.base}/v1/{path}", json=body, headers=user.headers(headers)) as answer:
             async for line in answer.content:
                 text += line.decode()
                 if '"Hello"' in text:
@@ -161,7 +155,19 @@ async def test_a_repeat_hears_the_run_under_way_as_it_goes_on(
 
     first = asyncio.create_task(heard(FIRST, stored.set))
     await stored.wait()  # the engine may be at the gate before the message is stored
-    assert await heard(REPEAT, gate.open) == await first
+    again = await heard(REPEAT, gate.open)
+    return await first, again
+
+
+@pytest.mark.parametrize("path", ["chat/completions", "responses"])
+async def test_a_repeat_hears_the_run_under_way_as_it_goes_on(
+    scripted_user: Client, unique: str, gate: Gate, path: str
+):
+    agent, says = f"{unique}-agent", f"say:Hello wait:{gate} say:World"
+    await scripted_user.agent(agent)
+    body = {"model": agent, "messages": [{"role": "user", "content": says}], "input": says, "stream": True}
+    first, again = await both_heard(scripted_user, path, body, gate)
+    assert first == again
     assert await count_of(scripted_user, agent) == 2
 
 
@@ -170,14 +176,9 @@ async def test_a_repeat_hears_that_the_run_under_way_fails(scripted_user: Client
     agent, says = f"{unique}-agent", f"say:Hello wait:{gate} fail"
     await scripted_user.agent(agent)
     body = {"model": agent, "messages": [{"role": "user", "content": says}], "input": says, "stream": True}
-    first = asyncio.create_task(scripted_user.request("POST", f"/v1/{path}", json=body, headers=FIRST))
-    await gate.reached()
-    again = asyncio.create_task(scripted_user.request("POST", f"/v1/{path}", json=body, headers=REPEAT))
-    await asyncio.sleep(0.1)
-    gate.open()
-    for answer in (await first, await again):
-        assert "The chat engine failed" in answer.body or "engine_failed" in answer.body
-        assert answer.body.count('"Hello"') == 1
+    for answer in await both_heard(scripted_user, path, body, gate):
+        assert "The chat engine failed" in answer or "engine_failed" in answer
+        assert answer.count('"Hello"') == 1
     assert await count_of(scripted_user, agent) == 1
 
 
