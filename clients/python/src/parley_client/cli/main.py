@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
-import parley_client
 from parley_client import InvalidSetting, NoConnection, ParleyError, Refused
 from parley_client._version import __version__
 from parley_client.cli import profiles
 from parley_client.cli.admin import admin
+from parley_client.cli.banks import banks
 from parley_client.cli.chat import chat
-from parley_client.cli.context import Settings, client, settings, tell_of_loss, tell_of_stop
-from parley_client.cli.loading import load
-from parley_client.cli.output import AsJson, confirm, print_json, show, tell, visible
+from parley_client.cli.context import Settings, client, settings
+from parley_client.cli.domains import domains, zones
+from parley_client.cli.output import AsJson, print_json, show, tell
 from parley_client.cli.top import top
 from parley_client.cli.webhooks import webhooks
 
@@ -28,9 +28,6 @@ RUNNING = "Is the gateway running, and is this its address (--url or PARLEY_URL)
 app = typer.Typer(help="Parley on the command line.", no_args_is_help=True, pretty_exceptions_enable=False)
 agents = typer.Typer(help="Agents.", no_args_is_help=True)
 conversations = typer.Typer(help="Conversations with agents.", no_args_is_help=True)
-domains = typer.Typer(help="Domains.", no_args_is_help=True)
-zones = typer.Typer(help="Zones of domains.", no_args_is_help=True)
-banks = typer.Typer(help="Memory banks.", no_args_is_help=True)
 keys = typer.Typer(help="API keys.", no_args_is_help=True)
 for group, name in (
     (agents, "agents"),
@@ -44,7 +41,6 @@ for group, name in (
 ):
     app.add_typer(group, name=name)
 app.command()(chat)
-banks.command()(load)
 app.command()(top)
 
 Name = Annotated[str, typer.Argument(help="Its name.")]
@@ -147,78 +143,6 @@ def list_conversations(
     """List conversations, the most recently used first."""
     listed = client(context).conversations.list(agent=agent)
     show(listed, ("id", "agent", "title", "messages", "updated_at"), as_json=as_json)
-
-
-@domains.command("list")
-def list_domains(context: typer.Context, *, as_json: AsJson = False) -> None:
-    """List the domains that you see."""
-    show(client(context).domains.list(), ("name", "owner", "founder", "access", "description"), as_json=as_json)
-
-
-@zones.command("list")
-def list_zones(context: typer.Context, domain: Name, *, as_json: AsJson = False) -> None:
-    """List the zones of a domain."""
-    show(client(context).zones.list(domain=domain), ("name", "messages", "created_at"), as_json=as_json)
-
-
-@zones.command()
-def follow(
-    context: typer.Context,
-    domain: Annotated[str, typer.Argument(help="The domain.")],
-    zone: Annotated[str | None, typer.Argument(help="The zone; the lobby where absent.")] = None,
-    after: Annotated[str | None, typer.Option(help="Begin after this event's id; 0 for all.")] = None,
-    *,
-    as_json: AsJson = False,
-) -> None:
-    """Follow a zone until it ends, or Ctrl-C."""
-    stream = client(context).zones.stream(domain=domain, zone=zone or "lobby", after=after)
-    stream.on_loss = tell_of_loss
-    try:
-        for event in stream:
-            if as_json:
-                print_json(event)
-            elif isinstance(event, parley_client.ZoneMessage):
-                # indented, so that no line looks like another's message
-                lines = visible(event.message.content).replace("\n", "\n  ")
-                typer.echo(f"{event.message.name}: {lines}")
-            else:
-                typer.echo(f"* {event.membership.agent}: {event.membership.state}")
-    except KeyboardInterrupt:
-        tell_of_stop(stream.position)
-        raise
-    tell(f"The stream has ended: {stream.reason}.")
-
-
-@banks.command("list")
-def list_banks(context: typer.Context, *, as_json: AsJson = False) -> None:
-    """List memory banks."""
-    show(client(context).banks.list(), ("name", "owner", "memories", "access", "description"), as_json=as_json)
-
-
-@banks.command()
-def recall(
-    context: typer.Context,
-    bank: Annotated[str, typer.Argument(help="The bank.")],
-    query: Annotated[str, typer.Argument(help="What to look for.")],
-    *,
-    as_json: AsJson = False,
-) -> None:
-    """Find the memories that match best."""
-    show(client(context).banks.recall(bank, query), ("score", "answers", "name", "text"), as_json=as_json)
-
-
-@banks.command()
-def censor(
-    context: typer.Context,
-    bank: Annotated[str, typer.Argument(help="The bank.")],
-    memory: Annotated[str, typer.Argument(help="The memory's name; * for all.")],
-    *,
-    yes: Annotated[bool, typer.Option("--yes", help="Don't ask.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Erase memories' texts for good, after a question."""
-    confirm(f"Erase the text of {memory!r} in {bank} for good?", yes=yes)
-    show([client(context).banks.censor(bank, name=memory)[1]], ("memories",), as_json=as_json)
 
 
 @keys.command("list")

@@ -1,7 +1,7 @@
 """Options that several commands take."""
 
 from datetime import UTC, datetime
-from typing import Annotated, overload
+from typing import Annotated, Literal, overload
 
 import typer
 
@@ -10,6 +10,10 @@ TIMES = ["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M
 AT = "A time, in UTC where it names no time zone."
 Since = Annotated[datetime | None, typer.Option(formats=TIMES, help=AT)]
 Limit = Annotated[int, typer.Option(min=1, help="How many.")]
+Access = Annotated[
+    Literal["public", "domain", "bank", "agent"] | None,
+    typer.Option(help="Who sees it: everyone, those who share a domain or a bank with it, or the owner, by default."),
+]
 Yes = Annotated[bool, typer.Option("--yes", help="Don't ask.")]
 
 
