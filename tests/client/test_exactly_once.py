@@ -181,6 +181,22 @@ async def test_what_has_no_key_is_not_sent_again_after_a_lost_answer(proxy: Flak
     assert proxy.faults["dropped"] == 1
 
 
+async def test_a_call_may_be_done_where_any_of_its_tries_may_be(gateway: GatewayProcess, unique: str) -> None:
+    async with AsyncParley(gateway.base, tries=3) as client:
+        key = (await client.keys.sandbox()).key
+    for stream in (False, True):
+        async with flaky(gateway.base) as proxy:
+            client = AsyncParley(proxy.base, key, tries=3)
+            chat = client.agents.stream_chat("Hello", agent=unique)
+            proxy.passes = 0
+            calling = asyncio.ensure_future(anext(aiter(chat)) if stream else client.agents.create(unique, "Found"))
+            await proxy.held.wait()
+        with pytest.raises(NoConnection) as lost:  # the first try was cut, and the others met nobody
+            await calling
+        assert lost.value.may_be_done
+        await client.close()
+
+
 async def test_a_gateway_that_is_not_there_is_no_connection() -> None:
     async with AsyncParley("http://127.0.0.1:9", tries=2) as client:
         with pytest.raises(NoConnection) as lost:

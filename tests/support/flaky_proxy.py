@@ -1,4 +1,4 @@
-"""A proxy in front of a gateway that loses answers, delays them, answers 503 by itself, and cuts streams."""
+"""A proxy in front of a gateway that loses answers, delays or holds them, answers 503 by itself, and cuts streams."""
 
 import asyncio
 import random
@@ -26,6 +26,11 @@ class FlakyProxy:
         self.chance = chance
         self.cuts = 0
         """How many of the next answers are cut off after their first piece."""
+        self.passes: int | None = None
+        """How many of the next requests pass; those after them are held to the end. None: all pass."""
+        self.held = asyncio.Event()
+        """Is set once a request is held."""
+        self._ended = asyncio.Event()
         self.faults: Counter[str] = Counter()
         self.base = ""
 
@@ -34,8 +39,20 @@ class FlakyProxy:
         for request in self._open.values():
             self._abort(request)
 
+    def end(self) -> None:
+        """Cut every answer off, also those of requests that are held."""
+        self._ended.set()
+        self.cut()
+
     async def serve(self, request: web.Request) -> web.StreamResponse:
         """Pass one request on."""
+        if self.passes is not None:
+            if self.passes == 0:
+                self.held.set()
+                await self._ended.wait()
+                self._abort(request)
+                return web.Response()
+            self.passes -= 1
         fault = self._fault()
         if fault == "503":
             return web.Response(status=503, text="no upstream", headers={"Retry-After": "0"})
@@ -103,5 +120,6 @@ async def flaky(base: str, *, chance: float = 0.0) -> AsyncIterator[FlakyProxy]:
     try:
         yield proxy
     finally:
-        proxy.cut()
+        await site.stop()
+        proxy.end()
         await runner.cleanup()

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import httpx2
 
-from parley_client._async.transport import AsyncTransport, Passing, Trouble
+from parley_client._async.transport import AsyncTransport, Passing, Trouble, may_be_done
 from parley_client._events import EventReader, ServerSentEvent
 from parley_client._repeating import FOREVER, Call
 from parley_client.errors import ParleyError
@@ -56,7 +56,7 @@ class AsyncFollowed:
             if self.reason is not None:
                 return
             repeats = FOREVER if self._has_begun else None
-            await self._transport.pause(call, self._tries, trouble, repeats, self.on_loss)
+            await self._transport.pause(call, self._tries, trouble, repeats, self.on_loss, reached=may_be_done(trouble))
 
     async def _read(self, response: httpx2.Response) -> AsyncIterator[ServerSentEvent]:
         reader = EventReader(self.position or "")

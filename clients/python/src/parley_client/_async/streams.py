@@ -6,7 +6,7 @@ from dataclasses import replace
 import httpx2
 
 from parley_client._async.following import SILENCE_S, AsyncFollowed
-from parley_client._async.transport import AsyncTransport, Passing, Trouble
+from parley_client._async.transport import AsyncTransport, Passing, Trouble, may_be_done
 from parley_client._decoding import decode
 from parley_client._events import EventReader, ServerSentEvent
 from parley_client._repeating import Call
@@ -40,7 +40,7 @@ class AsyncChatStream:
                 yield event.text
 
     async def __aiter__(self) -> AsyncIterator[ChatDelta | ChatDone]:
-        tries = 0
+        tries, reached = 0, False
         while True:
             before = self._length
             call = self._next_call()
@@ -58,7 +58,8 @@ class AsyncChatStream:
             except (httpx2.HTTPError, Passing) as raised:
                 trouble = raised
             tries = 1 if self._length > before else tries + 1
-            await self._transport.pause(call, tries, trouble)
+            reached |= may_be_done(trouble)
+            await self._transport.pause(call, tries, trouble, reached=reached)
 
     def _next_call(self) -> Call:
         """Return the run's events after the last piece, or the chat itself under the same key."""

@@ -32,7 +32,7 @@ class AsyncTransport:
             NoConnection: no whole answer arrived.
             UnexpectedAnswer: something else answered.
         """
-        tries = 0
+        tries, reached = 0, False
         while True:
             tries += 1
             try:
@@ -41,7 +41,8 @@ class AsyncTransport:
                 )
                 return self.answer(response), response.headers
             except (httpx2.HTTPError, Passing) as trouble:
-                await self.pause(call, tries, trouble)
+                reached |= may_be_done(trouble)
+                await self.pause(call, tries, trouble, reached=reached)
 
     @asynccontextmanager
     async def open(self, call: Call) -> AsyncGenerator[httpx2.Response]:
@@ -80,7 +81,14 @@ class AsyncTransport:
         raise Passing(refusal(response.status_code, response.headers, body), response)
 
     async def pause(
-        self, call: Call, tries: int, trouble: "Trouble", repeats: Repeats | None = None, told: "Told | None" = None
+        self,
+        call: Call,
+        tries: int,
+        trouble: "Trouble",
+        repeats: Repeats | None = None,
+        told: "Told | None" = None,
+        *,
+        reached: bool,
     ) -> None:
         """Wait for the next try of a call that got no answer or was refused for now.
 
@@ -90,6 +98,7 @@ class AsyncTransport:
             trouble: what the last try raised.
             repeats: the client's, where absent.
             told: is called with the error and the seconds of the wait, before it begins.
+            reached: whether any of the tries may have been carried out.
 
         Raises:
             Refused, NoConnection, UnexpectedAnswer: there is no other try.
@@ -105,7 +114,7 @@ class AsyncTransport:
         else:
             unsent = isinstance(trouble, _UNSENT)
             said = str(trouble) or type(trouble).__name__
-            error = NoConnection(f"{self._place_of(call)}: {said}", may_be_done=not unsent)
+            error = NoConnection(f"{self._place_of(call)}: {said}", may_be_done=reached)
             wait = repeats.wait_after(tries, None) if unsent or call.repeatable else None
         if wait is None:
             raise error from (None if isinstance(trouble, Passing) else trouble)
@@ -127,6 +136,15 @@ class Passing(Exception):
 
 
 Trouble = httpx2.HTTPError | Passing
+
+
+def may_be_done(trouble: Trouble) -> bool:
+    """Return whether the gateway may have carried out a try that ended so."""
+    if isinstance(trouble, Passing):  # what a proxy answers for the gateway tells nothing of it
+        return isinstance(trouble.error, UnexpectedAnswer)
+    return not isinstance(trouble, (*_UNSENT, httpx2.LocalProtocolError))
+
+
 Told = Callable[[ParleyError, float], None]
 
 

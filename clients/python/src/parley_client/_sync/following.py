@@ -8,7 +8,7 @@ import httpx2
 
 from parley_client._events import EventReader, ServerSentEvent
 from parley_client._repeating import FOREVER, Call
-from parley_client._sync.transport import Passing, Transport, Trouble
+from parley_client._sync.transport import Passing, Transport, Trouble, may_be_done
 from parley_client.errors import ParleyError
 
 SILENCE_S = 45.0
@@ -57,7 +57,7 @@ class Followed:
             if self.reason is not None:
                 return
             repeats = FOREVER if self._has_begun else None
-            self._transport.pause(call, self._tries, trouble, repeats, self.on_loss)
+            self._transport.pause(call, self._tries, trouble, repeats, self.on_loss, reached=may_be_done(trouble))
 
     def _read(self, response: httpx2.Response) -> Iterator[ServerSentEvent]:
         reader = EventReader(self.position or "")

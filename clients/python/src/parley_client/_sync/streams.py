@@ -10,7 +10,7 @@ from parley_client._decoding import decode
 from parley_client._events import EventReader, ServerSentEvent
 from parley_client._repeating import Call
 from parley_client._sync.following import SILENCE_S, Followed
-from parley_client._sync.transport import Passing, Transport, Trouble
+from parley_client._sync.transport import Passing, Transport, Trouble, may_be_done
 from parley_client.answers import ChatDelta, ChatDone, ZoneMembership, ZoneMessage, answer_of
 from parley_client.errors import UnexpectedAnswer, refused
 from parley_client.records import Membership, Message
@@ -41,7 +41,7 @@ class ChatStream:
                 yield event.text
 
     def __iter__(self) -> Iterator[ChatDelta | ChatDone]:
-        tries = 0
+        tries, reached = 0, False
         while True:
             before = self._length
             call = self._next_call()
@@ -59,7 +59,8 @@ class ChatStream:
             except (httpx2.HTTPError, Passing) as raised:
                 trouble = raised
             tries = 1 if self._length > before else tries + 1
-            self._transport.pause(call, tries, trouble)
+            reached |= may_be_done(trouble)
+            self._transport.pause(call, tries, trouble, reached=reached)
 
     def _next_call(self) -> Call:
         """Return the run's events after the last piece, or the chat itself under the same key."""

@@ -33,7 +33,7 @@ class Transport:
             NoConnection: no whole answer arrived.
             UnexpectedAnswer: something else answered.
         """
-        tries = 0
+        tries, reached = 0, False
         while True:
             tries += 1
             try:
@@ -42,7 +42,8 @@ class Transport:
                 )
                 return self.answer(response), response.headers
             except (httpx2.HTTPError, Passing) as trouble:
-                self.pause(call, tries, trouble)
+                reached |= may_be_done(trouble)
+                self.pause(call, tries, trouble, reached=reached)
 
     @contextmanager
     def open(self, call: Call) -> Generator[httpx2.Response]:
@@ -81,7 +82,14 @@ class Transport:
         raise Passing(refusal(response.status_code, response.headers, body), response)
 
     def pause(
-        self, call: Call, tries: int, trouble: "Trouble", repeats: Repeats | None = None, told: "Told | None" = None
+        self,
+        call: Call,
+        tries: int,
+        trouble: "Trouble",
+        repeats: Repeats | None = None,
+        told: "Told | None" = None,
+        *,
+        reached: bool,
     ) -> None:
         """Wait for the next try of a call that got no answer or was refused for now.
 
@@ -91,6 +99,7 @@ class Transport:
             trouble: what the last try raised.
             repeats: the client's, where absent.
             told: is called with the error and the seconds of the wait, before it begins.
+            reached: whether any of the tries may have been carried out.
 
         Raises:
             Refused, NoConnection, UnexpectedAnswer: there is no other try.
@@ -106,7 +115,7 @@ class Transport:
         else:
             unsent = isinstance(trouble, _UNSENT)
             said = str(trouble) or type(trouble).__name__
-            error = NoConnection(f"{self._place_of(call)}: {said}", may_be_done=not unsent)
+            error = NoConnection(f"{self._place_of(call)}: {said}", may_be_done=reached)
             wait = repeats.wait_after(tries, None) if unsent or call.repeatable else None
         if wait is None:
             raise error from (None if isinstance(trouble, Passing) else trouble)
@@ -128,6 +137,15 @@ class Passing(Exception):
 
 
 Trouble = httpx2.HTTPError | Passing
+
+
+def may_be_done(trouble: Trouble) -> bool:
+    """Return whether the gateway may have carried out a try that ended so."""
+    if isinstance(trouble, Passing):  # what a proxy answers for the gateway tells nothing of it
+        return isinstance(trouble.error, UnexpectedAnswer)
+    return not isinstance(trouble, (*_UNSENT, httpx2.LocalProtocolError))
+
+
 Told = Callable[[ParleyError, float], None]
 
 
