@@ -2,8 +2,6 @@
 
 import asyncio
 import json
-import os
-import pty
 import stat
 import sys
 import threading
@@ -323,47 +321,3 @@ async def test_what_only_reads_works_with_a_read_only_key(parley: CommandLine, g
         assert (await parley.inside(*arguments, PARLEY_API_KEY=watcher)).status == 0
     refused = await parley("chat", "rosalind", "Hello", PARLEY_API_KEY=made["key"])
     assert (refused.status, refused.err[:5]) == (12, "2003:")
-
-
-async def test_a_folder_is_loaded_with_a_progress_bar_on_a_terminal_and_without_one_elsewhere(
-    parley: CommandLine, gateway: GatewayProcess, tmp_path: Path
-) -> None:
-    notes = tmp_path / "notes"
-    notes.mkdir()
-    for name, text in (
-        ("a.md", "Iron rusts."),
-        ("b.md", "  "),
-        ("c.md", "# Long\n\n" + "Gold does not rust. " * 2_000),
-    ):
-        (notes / name).write_text(text)
-    assert (await parley("login", "curie", "--register")).status == 0
-    async with AsyncParley(gateway.base) as client:
-        await client.log_on("curie", PASSWORD)
-        await client.agents.create("irene", "Finds things")
-        await client.banks.create("metals", agent="irene")
-    load = ("banks", "load", "metals", str(notes), "--agent", "irene")
-    ran = await parley(*load, "--json")
-    assert (ran.status, ran.err) == (0, "b.md is empty, and was left out.\n")
-    names = [memory["name"] for memory in ran.records]
-    assert names[:3] == ["a.md", "c.md/1", "c.md/2"]  # over 32,000 characters: a document in parts
-
-    ours, theirs = pty.openpty()
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "parley_client", *load),
-        env=parley.environment | {"TERM": "xterm"},
-        stdout=asyncio.subprocess.PIPE,
-        stderr=theirs,
-    )
-    out, _ = await process.communicate()
-    bar = os.read(ours, 65_536).decode()
-    os.close(ours)
-    os.close(theirs)
-    assert process.returncode == 0
-    assert "/3" in bar
-    assert "c.md" in bar
-    assert [line.split()[1] for line in out.decode().splitlines()[1:]] == names
-
-    (notes / "d.md").write_bytes(b"\xff\xfe")
-    broken = await parley(*load)
-    assert broken.status == 1
-    assert "d.md was not loaded, but 3 of 4 files were." in broken.err

@@ -1,68 +1,189 @@
 """`parley banks load`: a folder of Markdown into a bank, with a progress bar."""
 
-from collections.abc import Callable, Generator, Iterator
+import os
+import stat
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parley_client import ParleyError
+from parley_client import AccessError, EntityError, LimitError, NoConnection, ParleyError, RequestError
 from parley_client.cli.context import client
-from parley_client.cli.output import AsJson, show, tell
+from parley_client.cli.output import AsJson, after_ctrl_c, print_json, show, tell
 
 if TYPE_CHECKING:
     from parley_client import Parley
     from parley_client.records import Memory
 
+SUFFIXES = (".md", ".markdown")
+COLUMNS = ("id", "name")
+
 LONGEST_MEMORY = 32_000
 """Characters of a memory's text; a longer file is loaded as a document, which has several parts."""
+
+LONGEST_DOCUMENT = 500_000
+"""Characters of a document; of a longer file no more is read."""
 
 
 def load(
     context: typer.Context,
-    bank: Annotated[str, typer.Argument(help="The bank; it must exist.")],
-    folder: Annotated[Path, typer.Argument(help="A folder of Markdown files.", exists=True, file_okay=False)],
+    bank: Annotated[str, typer.Argument(help="The bank; `banks create` makes one.")],
+    folder: Annotated[Path, typer.Argument(help="A folder; those below it count.", exists=True, file_okay=False)],
     agent: Annotated[str, typer.Option(help="Your agent that loads them.")],
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Load each Markdown file of a folder as a memory named by its path; a long one as a document of several parts."""
-    parley = client(context)
-    files = sorted(file for file in folder.rglob("*.md") if file.is_file())
+    """Load each Markdown file of a folder as a memory named by its path; a long one as a document of several parts.
 
-    def loaded() -> Iterator["Memory"]:
+    A file that can't be loaded is named with the reason, and the others are loaded all the same.
+    """
+    parley = client(context)
+    files, unread = _found(folder)
+    for path, reason in unread:
+        tell(f"{path} was not read: {reason}.")
+    if not files:
+        tell(f"{folder} has no Markdown files ({', '.join(SUFFIXES)}).")
+    memories: list[Memory] = []
+    tally = _Tally(len(files), folders=len(unread))
+    try:
         with _bar(len(files), as_json=as_json) as at:
             for number, file in enumerate(files):
-                name = file.relative_to(folder).as_posix()
+                name = tally.at = file.relative_to(folder).as_posix()
                 at(number, name)
-                try:
-                    yield from _loaded(parley, bank, agent, name, file, partial(at, number))
-                except (ParleyError, TimeoutError, OSError, UnicodeError) as error:
-                    told = f"{name} was not loaded, but {number} of {len(files)} files were."
-                    if not isinstance(error, ParleyError):
-                        error = ParleyError(str(error))
-                    error.add_note(told)
-                    raise error from None
+                made = _tried(parley, bank, agent, name, file, partial(at, number), tally)
+                tally.at = None
+                memories += made
+                if as_json:
+                    for memory in made:
+                        print_json(memory)
+    except (ParleyError, KeyboardInterrupt) as stop:
+        if memories and not as_json:
+            show(memories, COLUMNS, as_json=False)
+        if isinstance(stop, ParleyError):
+            stop.add_note(tally.stopped(unsure=_may_be_done(stop)))
+        else:
+            after_ctrl_c()
+            tell(tally.stopped(unsure=True))
+        raise
+    except OSError:  # the reader of the output has gone, or its disk is full
+        tell(tally.stopped(unsure=True))
+        raise
+    if not as_json:
+        show(memories, COLUMNS, as_json=False)
+    if tally.refused or tally.folders:
+        tell(f"{tally}.")
+        raise typer.Exit(1)
 
-    show(loaded(), ("id", "name"), as_json=as_json)
+
+@dataclass(slots=True)
+class _Tally:
+    """The numbers of files, and the name of the one that is being loaded."""
+
+    total: int
+    folders: int
+    loaded: int = 0
+    refused: int = 0
+    empty: int = 0
+    at: str | None = None
+
+    def __str__(self) -> str:
+        others = {"not loaded": self.refused, "empty": self.empty, "folders not read": self.folders}
+        told = [f"{what}: {number}" for what, number in others.items() if number]
+        return "; ".join([f"Loaded: {self.loaded} of {self.total} files", *told])
+
+    def stopped(self, *, unsure: bool) -> str:
+        """Tell where the loading has stopped; a file on its way may be loaded, or is not."""
+        if self.at is None:
+            return f"{self}. Stopped there."
+        return f"{self}. Stopped at {self.at}, which {'may be loaded or not' if unsure else 'was not loaded'}."
+
+
+def _may_be_done(error: ParleyError) -> bool:
+    """Return whether the call that failed may have been carried out."""
+    return (
+        error.may_be_done
+        if isinstance(error, NoConnection)
+        else not isinstance(error, (AccessError, EntityError, LimitError))
+    )
+
+
+class _CantBeLoaded(Exception):
+    """A file can't be loaded, for a reason of its own."""
+
+
+def _found(folder: Path) -> tuple[list[Path], list[tuple[Path, str]]]:
+    """Return the Markdown files of a folder and those below it, and the folders that can't be read with the reasons."""
+    errors: list[OSError] = []
+    walk = os.walk(folder, onerror=errors.append)
+    files = [Path(place, name) for place, _, names in walk for name in names if name.lower().endswith(SUFFIXES)]
+    return sorted(files), [(Path(error.filename), error.strerror or str(error)) for error in errors]
+
+
+def _tried(
+    parley: "Parley", bank: str, agent: str, name: str, file: Path, doing: Callable[[str], None], tally: _Tally
+) -> "tuple[Memory, ...]":
+    """Load a file; return the memories that it has become, or say why there are none.
+
+    Raises:
+        ParleyError: the next file would fare no better.
+    """
+    try:
+        text = _text_of(name, file)
+        if text.strip():
+            made = _loaded(parley, bank, agent, name, text, doing)
+            tally.loaded += 1
+            return made
+        tally.empty += 1
+        tell(f"{name} is empty, and was left out.")
+    except _CantBeLoaded as reason:
+        tally.refused += 1
+        tell(f"{name} was not loaded: {reason}.")
+    except RequestError as error:  # about the text or the name; all other refusals are about the bank or the caller
+        tally.refused += 1
+        tell(f"{name} was not loaded: {error.code}: {error.note}")
+    return ()
+
+
+def _text_of(name: str, file: Path) -> str:
+    """Read a file.
+
+    Raises:
+        _CantBeLoaded: it or its name is no text, or it is too long.
+    """
+    try:
+        name.encode()
+        if not stat.S_ISREG(file.stat().st_mode):  # a pipe would be waited for
+            raise _CantBeLoaded("it is no regular file")
+        with file.open(encoding="utf-8-sig") as opened:
+            text = opened.read(LONGEST_DOCUMENT + 1)
+    except UnicodeEncodeError:
+        raise _CantBeLoaded("its name is not UTF-8") from None
+    except UnicodeDecodeError:
+        raise _CantBeLoaded("it is not UTF-8 text") from None
+    except OSError as error:
+        raise _CantBeLoaded(error.strerror or str(error)) from None
+    if len(text) > LONGEST_DOCUMENT:
+        raise _CantBeLoaded(f"it has over {LONGEST_DOCUMENT:,} characters, the most of a document")
+    return text
 
 
 def _loaded(
-    parley: "Parley", bank: str, agent: str, name: str, file: Path, doing: Callable[[str], None]
+    parley: "Parley", bank: str, agent: str, name: str, text: str, doing: Callable[[str], None]
 ) -> "tuple[Memory, ...]":
-    """Load a file; return the memories that it has become."""
-    text = file.read_text("utf-8")
-    if not text.strip():
-        tell(f"{name} is empty, and was left out.")
-        return ()
+    """Load a text; return the memories that it has become."""
     if len(text) <= LONGEST_MEMORY:
         return (parley.banks.load(bank, name, content=text, agent=agent)[1],)
     doing(f"{name} is being split")
-    document = parley.documents.wait(parley.documents.create(name, text, media_type="text/markdown").id)
+    try:
+        document = parley.documents.wait(parley.documents.create(name, text, media_type="text/markdown").id)
+    except TimeoutError as error:
+        raise _CantBeLoaded(str(error)) from None
     if document.status == "failed":
-        raise OSError(f"The document failed: {document.error}")
+        raise _CantBeLoaded(f"its document failed: {document.error}")
     doing(f"{name}, {document.parts} parts")
     from parley_client.records import Memory  # noqa: PLC0415
 

@@ -33,6 +33,17 @@ def tell(text: str = "", *, dim: bool = False) -> None:
     typer.secho(visible(text), err=True, dim=dim or None)
 
 
+def after_ctrl_c() -> None:
+    """End the terminal's line with ^C, once, so that what follows begins another."""
+    global _line_of_ctrl_c_is_ended
+    if not _line_of_ctrl_c_is_ended and sys.stderr.isatty():
+        typer.echo(err=True)
+    _line_of_ctrl_c_is_ended = True
+
+
+_line_of_ctrl_c_is_ended = False
+
+
 def show(records: Iterable[Any], columns: tuple[str, ...], *, as_json: bool) -> None:
     """Print records as a table of these members, or whole as JSON."""
     if as_json:
