@@ -85,8 +85,8 @@ async def test_a_time_out_and_tries_of_some_calls_hold_in_a_chat_too() -> None:
         await reader.read()
 
     async with raw_server(never) as port, AsyncParley(f"http://127.0.0.1:{port}", "plk_x") as client:
-        hasty = client.with_options(timeout=0.5, tries=2)
-        async with asyncio.timeout(20):
+        hasty = client.with_options(timeout=2, tries=2)
+        async with asyncio.timeout(30):
             with pytest.raises(NoConnection) as late:
                 await hasty.agents.chat("Hello", agent="scout")
         assert (len(asked), late.value.may_be_done) == (2, True)

@@ -1,8 +1,9 @@
-"""The scripted gateway with time-outs of one second for arriving requests and idle connections.
+"""The scripted gateway with time-outs of TEST_TIMEOUT_S (a second) for arriving requests and idle connections.
 
 Its streams are silent for a tenth of a second at most.
 """
 
+import os
 from dataclasses import replace
 
 from routes.app import HttpOptions
@@ -12,7 +13,8 @@ from tests.gateways.scripted import scripted
 
 
 def impatient(options: HttpOptions) -> HttpOptions:
-    return replace(options, request_timeout_s=1, keep_alive_timeout_s=1)
+    seconds = int(os.environ.get("TEST_TIMEOUT_S", "1"))
+    return replace(options, request_timeout_s=seconds, keep_alive_timeout_s=seconds)
 
 
 if __name__ == "__main__":

@@ -102,7 +102,9 @@ COMMENT = b": still here\n"
 
 
 async def test_a_silent_run_gets_comments_from_its_beginning_on(tmp_path: Path, name: str, gate: Gate):
-    async with running(tmp_path / "data", script=ENGINES / "impatient.py") as gateway, gateway.client() as client:
+    settings = {"TEST_TIMEOUT_S": "60"}  # its patience is not the subject
+    impatient = running(tmp_path / "data", script=ENGINES / "impatient.py", **settings)
+    async with impatient as gateway, gateway.client() as client:
         user = await client.register("impatient-user")
         await user.agent(name)
         async with streamed(user, "AP_Chat", content=f"wait:{gate} say:one") as response:

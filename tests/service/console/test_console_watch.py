@@ -117,7 +117,7 @@ async def test_a_watch_ends_with_its_session(nobody: Client, cast: Cast, unique:
 
 
 async def test_a_watch_is_not_counted_and_does_not_keep_its_session_alive(tmp_path: Path):
-    async with running(tmp_path / "data", PARLEY_SESSION_TTL_S="2") as gateway, gateway.client() as client:
+    async with running(tmp_path / "data", PARLEY_SESSION_TTL_S="4") as gateway, gateway.client() as client:
         user = await client.register("ada-lovelace")
         await user.agent("scout-agent")
         (await user.command("MB_Create", vx={"name": "notes-bank"})).ok()

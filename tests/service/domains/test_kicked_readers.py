@@ -2,12 +2,16 @@
 
 import asyncio
 import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import orjson
 import pytest
 
-from tests.support.gateway import BUS, PASSWORD, running
+from tests.gateways.gate import ENGINES
+from tests.support.clock import ClockFile
+from tests.support.gateway import BUS, PASSWORD, Client, GatewayProcess, running
 from tests.support.wire import connected, raw_post
 from tests.support.workspaces import Follower, Workspace, following, opened, post
 
@@ -58,28 +62,38 @@ async def test_a_stream_ends_with_its_session(workspace: Workspace):
         assert await kept.texts(1) == ["still here"]
 
 
+@asynccontextmanager
+async def clocked(folder: Path, **settings: str) -> AsyncIterator[tuple[GatewayProcess, Client, ClockFile]]:
+    """Run a gateway with a movable clock."""
+    clock = ClockFile(folder / "clock")
+    settings |= {"TEST_CLOCK": str(clock.path)}
+    running_clocked = running(folder / "data", script=ENGINES / "clocked.py", **settings)
+    async with running_clocked as gateway, gateway.client() as client:
+        yield gateway, client, clock
+
+
 async def test_a_stream_that_is_followed_keeps_its_session(tmp_path: Path):
-    async with running(tmp_path / "data", PARLEY_SESSION_TTL_S="1") as gateway, gateway.client() as client:
+    async with clocked(tmp_path, PARLEY_SESSION_TTL_S="3") as (_, client, clock):  # it is used every second
         workspace = await opened(await client.register("lovelace"), await client.register("babbage"), "observatory")
         owner, guest = workspace.owner, workspace.guest
         quiet = await owner.log_on(owner.name)
         async with following(guest, "observatory") as follower:
-            await asyncio.sleep(2.5)
+            await asyncio.sleep(4.5)
             (await quiet.command("US_Read")).refused(2001, 401)
             (await post(guest, "observatory", "still here")).ok()
             assert await follower.texts(1) == ["still here"]
-        await asyncio.sleep(1.5)  # the stream has ended, and with it its use of the session
+        clock.move(3_100)  # the stream has ended, and with it its use of the session
         (await guest.command("US_Read")).refused(2001, 401)
 
 
 @pytest.mark.one_node(reason="it stops one process for longer than its lease")
 async def test_a_stream_whose_session_has_expired_all_the_same_ends(tmp_path: Path):
-    async with running(tmp_path / "data", PARLEY_SESSION_TTL_S="1") as gateway, gateway.client() as client:
+    async with clocked(tmp_path, PARLEY_SESSION_TTL_S="3") as (gateway, client, clock):
         workspace = await opened(await client.register("lovelace"), await client.register("babbage"), "observatory")
         assert gateway.process is not None
         async with following(workspace.guest, "observatory") as follower:
             gateway.process.send_signal(signal.SIGSTOP)  # like a sleeping machine: no use is counted meanwhile
-            await asyncio.sleep(1.5)
+            clock.move(3_100)
             gateway.process.send_signal(signal.SIGCONT)
             assert await ended(follower) == "expired"
 
@@ -113,7 +127,7 @@ async def test_a_reader_that_takes_nothing_is_cut_off_and_costs_no_memory(worksp
     headers = (f"Authorization: Bearer {workspace.owner.token}", "Content-Type: application/json")
     async with connected(workspace.owner.base) as (reader, writer):
         writer.write(raw_post(f"{BUS}/zone/stream", body, *headers, "Connection: close"))
-        await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)
+        await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 30)
         for _ in range(300):
             (await post(workspace.guest, workspace.domain, "x" * 30_000)).ok()
         rest = await asyncio.wait_for(reader.read(), 30)

@@ -159,7 +159,9 @@ async def test_allow_names_all_methods_of_a_path_that_takes_several(user: Client
 async def test_1007_a_request_that_does_not_arrive_in_time(tmp_path: Path):
     body = b'{"service": "US_Read"}'
     halves = (raw_post(BUS, body)[:30], raw_post(BUS, body)[:-5], b"GET /api/health HTTP/1.1\r\nHost: gateway\r\n")
-    async with running(tmp_path / "data", script=ENGINES / "impatient.py") as gateway, gateway.client() as client:
+    settings = {"TEST_TIMEOUT_S": "2"}  # on a slow machine, a second may pass before the first byte
+    impatient = running(tmp_path / "data", script=ENGINES / "impatient.py", **settings)
+    async with impatient as gateway, gateway.client() as client:
 
         async def send_half(half: bytes) -> None:
             async with connected(gateway.base) as (reader, writer):

@@ -18,7 +18,7 @@ from tests.tool_servers.over_http import Unruly, sdk_server, serving, unruly_ove
 async def insecure_server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[GatewayProcess]:
     """A gateway that allows `http` and this machine's addresses, with short time-outs."""
     folder = tmp_path_factory.mktemp("insecure")
-    catalog = write_catalog(folder / "catalog.toml", {}, connect_timeout_s=6, call_timeout_s=2)
+    catalog = write_catalog(folder / "catalog.toml", {}, connect_timeout_s=6, call_timeout_s=4)
     settings: Any = {"PARLEY_MCP_CATALOG": catalog, "PARLEY_WEBHOOKS_ALLOW_INSECURE": "true"}
     async with running(folder / "data", **settings) as gateway:
         yield gateway
@@ -92,7 +92,7 @@ async def test_a_url_that_can_t_be_connected_is_listed_as_failed_with_the_reason
         ("packed", "compresses"),
         ("no_json", "not JSON"),
         ("large", "too much"),
-        ("hang_in_call", "did not answer within 2 s"),
+        ("hang_in_call", "did not answer within 4 s"),
         ("flood", ""),
         ("endless_line", ""),
         ("stops_in_stream", "it ended"),

@@ -140,11 +140,9 @@ async def test_a_document_s_name_reads_all_its_parts(owner: Client, client: Conn
     bank = f"{unique}-bank"
     words = " ".join(f"word{number}" for number in range(600))
     assert (await owner.request("POST", "/api/documents", json={"name": "report", "content": words})).http == 202
-    for _ in range(100):
-        loaded = await owner.command("MB_Load", target={"bank": bank}, vx={"name": "report"})
-        if loaded.body["status"]["success"]:
-            break
-        await asyncio.sleep(0.1)
+    async with asyncio.timeout(30):
+        while (await owner.command("MB_Load", target={"bank": bank}, vx={"name": "report"})).code != 0:
+            await asyncio.sleep(0.1)
     report = await client.read_resource(f"parley://bank/{bank}/report")
     assert len(report.contents) > 1
     assert [content.uri for content in report.contents] == [

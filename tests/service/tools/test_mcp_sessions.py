@@ -91,7 +91,7 @@ async def test_a_newer_stream_takes_over(owner: Client, unique: str):
     headers = await begun(owner)
     await sent(owner, asking("subscribe", bank), headers)
     async with stream(owner, headers) as first, stream(owner, headers) as second:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             while await first.content.readline():
                 pass
         (await load(owner, f"{unique}-bank", "sun", "The Sun is far away.")).ok()
@@ -157,7 +157,7 @@ async def test_a_stream_ends_with_its_log_off(owner: Client, unique: str):
     headers = await begun(owner)
     async with stream(owner, headers) as response:
         (await owner.command("US_LogOff")).ok()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             while await response.content.readline():
                 pass
 
@@ -185,12 +185,12 @@ async def test_web_pages_of_other_origins_get_no_stream(user: Client):
 
 
 async def test_a_stop_ends_streams_in_order_and_the_session_is_gone_afterwards(tmp_path: Path):
-    async with running(tmp_path / "data") as gateway, gateway.client() as client:
+    async with running(tmp_path / "data", TEST_GRACE_S="60") as gateway, gateway.client() as client:
         user = await client.register("lovelace")
         headers = await begun(user)
         async with stream(user, headers) as response:
             stopping = asyncio.create_task(gateway.stop())
-            async with asyncio.timeout(8):  # less than the time that a stop gives to requests under way
+            async with asyncio.timeout(30):  # less than the time that this stop gives to requests under way
                 while await response.content.readline():
                     pass
                 assert await stopping == 0

@@ -377,7 +377,7 @@ async def clocked(tmp_path: Path) -> AsyncIterator[Clocked]:
 
 async def test_a_stream_that_a_key_follows_ends_when_the_key_does(tmp_path: Path):
     clock = ClockFile(tmp_path / "clock")
-    settings = {"TEST_CLOCK": str(clock.path), "PARLEY_SESSION_TTL_S": "2"}  # so that uses are recorded often
+    settings = {"TEST_CLOCK": str(clock.path), "PARLEY_SESSION_TTL_S": "6"}  # so that uses are recorded often
     async with (
         running(tmp_path / "data", script=ENGINES / "clocked.py", **settings) as gateway,
         gateway.client() as nobody,

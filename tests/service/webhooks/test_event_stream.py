@@ -152,9 +152,9 @@ async def test_a_stream_ends_when_the_gateway_stops_and_goes_on_after_its_start(
 
 
 async def test_an_open_stream_keeps_its_session(tmp_path: Path):
-    async with running(tmp_path / "data", PARLEY_SESSION_TTL_S="2") as gateway, gateway.client() as client:
+    async with running(tmp_path / "data", PARLEY_SESSION_TTL_S="4") as gateway, gateway.client() as client:
         user = await client.register("lovelace")
         async with own_events(user) as stream:
-            await asyncio.sleep(3)
+            await asyncio.sleep(5)
             await emitted(user, 1)
             assert await stream.numbers(1) == [1]
