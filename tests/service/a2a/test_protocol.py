@@ -65,7 +65,7 @@ async def test_a_refused_credential_is_refused_before_the_body_is_read(raw: Raw)
             f"POST {raw.path}{path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n{credential}"
             "A2A-Version: 1.0\r\nContent-Length: 1000\r\n\r\n".encode()
         )
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
         assert head.startswith("http/1.1 401 ")
         assert "www-authenticate: bearer" in head
@@ -170,13 +170,17 @@ async def test_subscribe_takes_get_and_post(scripted_user: Client, unique: str, 
     sent = message(f"wait:{gate} say:Done") | {"configuration": {"returnImmediately": True}}
     task = (await raw.rest("POST", "/message:send", sent)).body["task"]
     await gate.reached()
-    following = [asyncio.create_task(raw.rest(method, f"/tasks/{task['id']}:subscribe")) for method in ("GET", "POST")]
-    await asyncio.sleep(0.2)
-    gate.open()
-    for answer in await asyncio.gather(*following):
-        assert answer.headers["Content-Type"].startswith("text/event-stream")
-        assert '"text":"Done"' in answer.body
-        assert "TASK_STATE_COMPLETED" in answer.body.split("data: ")[-1]
+    url, headers = f"{scripted_user.base}{raw.path}/tasks/{task['id']}:subscribe", scripted_user.headers(VERSION)
+    async with (
+        scripted_user.http.get(url, headers=headers) as by_get,
+        scripted_user.http.post(url, headers=headers) as by_post,
+    ):
+        gate.open()  # not before: a task that has ended can't be subscribed to
+        for response in (by_get, by_post):
+            assert response.headers["Content-Type"].startswith("text/event-stream")
+            text = await response.text()
+            assert '"text":"Done"' in text
+            assert "TASK_STATE_COMPLETED" in text.split("data: ")[-1]
 
 
 async def test_an_agent_that_is_offline_or_gone_or_hidden_takes_no_message(

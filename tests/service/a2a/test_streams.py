@@ -53,19 +53,23 @@ def states(events: list[pb.StreamResponse]) -> list[str]:
 
 
 async def follow(talker: Talker, id: str, into: list[pb.StreamResponse]) -> None:
-    async for event in talker.sdk.subscribe(pb.SubscribeToTaskRequest(id=id)):
+    await hear(talker.sdk.subscribe(pb.SubscribeToTaskRequest(id=id)), into)
+
+
+async def hear(events: AsyncIterator[pb.StreamResponse], into: list[pb.StreamResponse]) -> None:
+    async for event in events:
         into.append(event)  # noqa: PERF401 - each is seen as it comes
 
 
 async def until(seen: list[pb.StreamResponse], count: int) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while len(seen) < count:
             await asyncio.sleep(0.01)
 
 
 async def under_way(talker: Talker) -> pb.Task:
     """Return the only task under way, once its message is stored."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while True:
             found = (await talker.sdk.list_tasks(pb.ListTasksRequest(status=pb.TASK_STATE_WORKING))).tasks
             if found:
@@ -113,7 +117,7 @@ async def test_a_client_may_return_at_once_and_read_the_task_later(asker: Talker
     working = await asker.sdk.list_tasks(pb.ListTasksRequest(status=pb.TASK_STATE_WORKING))
     assert [one.id for one in working.tasks] == [task.id]
     gate.open()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while (await asker.task(task.id)).status.state == pb.TASK_STATE_WORKING:
             await asyncio.sleep(0.02)
     assert (await asker.task(task.id)).artifacts[0].parts[0].text == "Done"
@@ -127,10 +131,12 @@ async def test_a_repeat_joins_the_task_that_is_under_way(talker: Talker, asker: 
     first = asyncio.create_task(asker.say(text, id="m-2", context="c"))
     await asyncio.sleep(0.1)
     again = asyncio.create_task(asker.say(text, id="m-2", context="c"))
-    streamed = asyncio.create_task(talker.events(said(text, id="m-2", context_id="c")))
-    await asyncio.sleep(0.1)
+    events: list[pb.StreamResponse] = []
+    repeat = pb.SendMessageRequest(message=said(text, id="m-2", context_id="c"))
+    streamed = asyncio.create_task(hear(talker.sdk.send_message(repeat), events))
+    await until(events, 1)  # once the task has ended, there are no pieces to stream
     gate.open()
-    one, two, events = await asyncio.gather(first, again, streamed)
+    one, two, _ = await asyncio.gather(first, again, streamed)
     assert one.id == two.id == events[0].task.id != task.id
     assert text_of(events) == "Done"
     assert (await asker.sdk.list_tasks(pb.ListTasksRequest())).total_size == 2

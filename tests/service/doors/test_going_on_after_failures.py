@@ -14,7 +14,7 @@ Sent = Callable[[Client, str, str, int], Awaitable[str]]
 
 
 async def post(client: Client, path: str, body: Any, **headers: str) -> str:
-    timeout = aiohttp.ClientTimeout(total=20)
+    timeout = aiohttp.ClientTimeout(total=30)
     more = {name.replace("_", "-"): value for name, value in headers.items()}
     url = client.base + path
     async with client.http.post(url, json=body, headers=client.headers(more), timeout=timeout) as answer:

@@ -23,13 +23,14 @@ async def metrics(client: Client) -> dict[str, float]:
     return {name: float(value) for name, value in re.findall(r"^(\w+(?:{[^}]*})?) ([\d.e+-]+)$", page, re.MULTILINE)}
 
 
-async def until_unread(client: Client) -> dict[str, float]:
-    for _ in range(200):
-        found = await metrics(client)
-        if found['parley_stream_readers{stream="debug"}'] == 0:
-            return found
-        await asyncio.sleep(0.05)
-    raise AssertionError("the stream is still read")
+async def until_unread(client: Client) -> None:
+    """Wait until nobody reads the stream, and no other request is under way."""
+    async with asyncio.timeout(30):
+        while True:
+            found = await metrics(client)
+            if found['parley_stream_readers{stream="debug"}'] == found["parley_requests_under_way"] == 0:
+                return
+            await asyncio.sleep(0.05)
 
 
 async def test_the_figures_are_those_of_the_load(operator: Client, cast: Cast):
@@ -37,13 +38,13 @@ async def test_the_figures_are_those_of_the_load(operator: Client, cast: Cast):
     await user.agent(f"{user.name}-a")
     chats = 'parley_requests_total{internal_code="0",service="AP_Chat"}'
     before = (await metrics(user)).get(chats, 0)
+    await until_unread(operator)
     async with figures(operator) as stream:
         seen: list[dict[str, Any]] = [await stream.next()]
         for _ in range(20):
             (await user.command("AP_Chat", content="Hello")).ok()
         while sum(event["services"].get("AP_Chat", {"codes": {"0": 0}})["codes"]["0"] for event in seen) < 20:
             seen.append(await stream.next())
-            assert len(seen) < 10
         now = await metrics(user)
         last = await stream.next()
     assert now[chats] - before == 20
@@ -69,19 +70,19 @@ async def test_a_reader_that_leaves_ends_the_work_for_it(operated: GatewayProces
     async with figures(operator) as first, figures(operator) as second, figures(operator, **SECRET) as third:
         for stream in (first, second, third):
             assert (await stream.next())["readers"] >= 1
-        assert (await first.next())["readers"] == 3
+        while (await first.next())["readers"] < 3:  # its next event may be of before the others came
+            pass
         assert (await metrics(operator))['parley_stream_readers{stream="debug"}'] == 3
-    assert (await until_unread(operator))["parley_requests_under_way"] == 0
+    await until_unread(operator)
 
 
 async def test_one_event_comes_each_second(operator: Client):
+    now = asyncio.get_running_loop().time
+    start = now()
     async with figures(operator) as stream:
-        now = asyncio.get_running_loop().time
-        await stream.next()
-        start = now()
-        times = {(await stream.next())["at"] for _ in range(3)}
-        assert 2 < now() - start < 10
-    assert len(times) == 3
+        times = {(await stream.next())["at"] for _ in range(4)}
+    assert now() - start > 2, "not more often; a slow machine may make it less often"
+    assert len(times) == 4
 
 
 @pytest.mark.parametrize("act", ["suspend", "role"])
@@ -92,10 +93,8 @@ async def test_it_ends_with_the_right_to_read_it(operator: Client, cast: Cast, a
         method = "PUT" if act == "role" else "POST"
         answer = await operator.request(method, f"/api/admin/users/{cast.auditor.name}/{act}", json=body)
         assert answer.http == 200, answer.body
-        for _ in range(5):
-            event = await stream.next()
-            if "end" in event:
-                break
+        while "end" not in (event := await stream.next()):
+            pass
         assert event == {"end": "suspended" if act == "suspend" else "not permitted"}
 
 
