@@ -204,7 +204,7 @@ async def test_top_in_a_terminal_goes_on_after_a_restart_and_ends_with_ctrl_c(tm
         shown.clear()
         await until(b"requests/s")
         process.send_signal(signal.SIGINT)
-        assert await asyncio.wait_for(process.wait(), 20) == 0
+        assert await asyncio.wait_for(process.wait(), 30) == 0
         assert b"Traceback" not in shown
     finally:
         asyncio.get_running_loop().remove_reader(ours)

@@ -151,10 +151,10 @@ class Evening:
         """Send a command and compare its answer with the line that shows it."""
         shown = ANSWER.fullmatch(answer.text) or answer.fail("this is no answer")
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(30):
                 answered = await self.user(step, user).command(service, **step.parsed(body))
         except TimeoutError:
-            step.fail("there is no whole answer in 10 s")
+            step.fail("there is no whole answer in 30 s")
         code = int(shown["code"])
         expected = answer.parsed(shown["body"])
         status = {"success": code == 0, "internal_code": code}
@@ -185,7 +185,7 @@ class Evening:
             step.fail(f"{user} follows nothing")
         name = ""
         try:
-            while line := await asyncio.wait_for(self.streams[user].content.readline(), 10):
+            while line := await asyncio.wait_for(self.streams[user].content.readline(), 30):
                 kind, _, value = line.decode().rstrip("\n").partition(": ")
                 if kind == "event":
                     name = value
@@ -193,7 +193,7 @@ class Evening:
                     data = json.loads(value)
                     return {"end": data["reason"]} if name == "end" else data
         except TimeoutError:
-            return "nothing in 10 s"
+            return "nothing in 30 s"
         return "the stream broke off"
 
 

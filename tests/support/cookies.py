@@ -73,7 +73,7 @@ class Hints:
         self.events: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
 
     async def next(self) -> tuple[str, Any]:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             return await self.events.get()
 
     async def changed(self, kind: str, name: str, **more: bool) -> None:

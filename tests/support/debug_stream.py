@@ -21,7 +21,7 @@ class Figures:
 
     async def next(self) -> dict[str, Any]:
         """Wait for the next figures; a dict with `end` and the reason at the end."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             event = await anext(self._events)
         return {"end": event.data["reason"]} if event.name == "end" else event.data
 

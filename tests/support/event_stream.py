@@ -27,14 +27,14 @@ class OwnEvents:
 
     async def start(self) -> None:
         """Take the first event, which has the secret."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             first = await anext(self._source)
         assert first.name == "secret"
         self.secret, self.last_id = first.data["secret"], first.id
 
     async def next(self) -> dict[str, Any]:
         """Wait for the next event, verify it and return its body."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             event = await anext(self._source)
         assert event.data.keys() == {"headers", "body"}, event
         headers, body = event.data["headers"], event.data["body"]
@@ -57,7 +57,7 @@ class OwnEvents:
 
     async def end(self) -> str:
         """Wait for the end, and return its reason."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             event = await anext(self._source)
             assert event.name == "end", event
             async for after in self._source:

@@ -55,6 +55,6 @@ async def talk(user: Client, chats: int, first: int = 0, **body: Any) -> None:
 
 async def until_reached(gateway: CoreGateway, seq: int) -> None:
     """Wait until the messages of the only conversation or zone are indexed up to a seq, and no more."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while await rows(gateway.core.store, "SELECT reached FROM collections") != ([(seq,)] if seq else []):
             await asyncio.sleep(0.01)

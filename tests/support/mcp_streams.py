@@ -138,7 +138,7 @@ async def stream(user: Client, headers: dict[str, str]) -> AsyncIterator[aiohttp
 
 async def next_message(response: aiohttp.ClientResponse) -> dict[str, Any]:
     """Return the next notification; comments are skipped."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         async for line in response.content:
             if line.startswith(b"data: "):
                 return orjson.loads(line.removeprefix(b"data: "))

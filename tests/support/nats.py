@@ -21,7 +21,7 @@ from unittest import SkipTest
 KEEPER = '"$@" & echo $!; read -r _; kill -CONT $! 2>/dev/null; kill -KILL $! 2>/dev/null; wait'
 """Runs the server until the end of its own input, which comes even if the tests are killed."""
 
-START_S = 10.0
+START_S = 30.0
 
 
 class NoNats(SkipTest):

@@ -12,7 +12,7 @@ import orjson
 import trustme
 from aiohttp import web
 
-GOT_S = 20.0
+GOT_S = 30.0
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ async def followed(user: Client, run: str, last_event_id: str | None = None) -> 
 
 async def all_events(user: Client, run: str, last_event_id: str | None = None) -> list[Event]:
     """Follow a run to its end."""
-    async with asyncio.timeout(20), followed(user, run, last_event_id) as events:
+    async with asyncio.timeout(30), followed(user, run, last_event_id) as events:
         return [event async for event in events]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from select import select
 
-ANSWER_S = 20.0
+ANSWER_S = 30.0
 """Seconds within which a program must say something."""
 
 END_OF_INPUT = "\x04"

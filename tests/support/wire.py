@@ -73,7 +73,7 @@ async def send_raw(base: str, request: bytes) -> Answer:
 
 async def read_answer(reader: asyncio.StreamReader) -> Answer:
     """Read one answer with a Content-Length."""
-    head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)).decode("latin-1")
+    head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 30)).decode("latin-1")
     status_line, *lines = head.strip().split("\r\n")
     headers = {name.title(): value for name, _, value in (line.partition(": ") for line in lines)}
     body = await reader.readexactly(int(headers["Content-Length"]))

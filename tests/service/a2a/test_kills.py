@@ -25,7 +25,7 @@ async def test_a_kill_loses_no_task_and_a_repeat_doubles_none(binding: str, tmp_
                 second = said(f"wait:{gate} say:Two", id="m-2", context_id="mine")
                 cut_off = asyncio.create_task(talker.events(second))
                 await gate.reached()
-                async with asyncio.timeout(20):
+                async with asyncio.timeout(30):
                     while (await talker.sdk.list_tasks(pb.ListTasksRequest())).total_size < 2:  # until it is stored
                         await asyncio.sleep(0.01)
                 await gateway.kill()

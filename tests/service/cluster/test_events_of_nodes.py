@@ -64,7 +64,7 @@ async def test_a_reader_that_takes_nothing_is_cut_off_and_resumes(
         credential = next(iter(streams._open)).credential_id
         for number in range(80):
             await emitted(here, number, text="x" * 200_000)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             while streams.of(credential):
                 await asyncio.sleep(0.1)
     async with own_events(here, last_id) as stream:

@@ -128,7 +128,7 @@ async def test_a_session_ends_with_its_node(tmp_path: Path, unique: str):
         async with stream(user.through[2], headers) as opened:
             nodes.network.cut("node0")
             nodes.placed.take_over("node0", "node1")
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(30):
                 while await opened.content.readline():
                     pass
         (await user.through[2].request("GET", "/mcp", headers=headers | ACCEPT)).refused(3000, 404)

@@ -220,7 +220,7 @@ async def test_a_new_role_shows_in_the_record(nobody: Client, cast: Cast):
 async def test_reading_the_session_does_not_keep_it_alive(tmp_path: Path):
     async with running(tmp_path / "data", PARLEY_SESSION_TTL_S="1") as gateway, gateway.client() as client:
         page = await logged_on(await client.register("ada-lovelace"), "ada-lovelace")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             while (answer := await page.request("GET", SESSION)).http == 200:
                 assert answer.body == page.record
                 await asyncio.sleep(0.05)

@@ -49,7 +49,7 @@ async def test_erased_words_are_in_no_answer_and_in_no_file(
         conversation = (await begun(user, title, f"The secret is {word}."))["id"]
     assert word in (await say(user, "What is the secret?", conversation))[1]["content"]
     await talk(user, 150, target={"conversation": conversation})  # the first messages are indexed
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not await read(sanic_server, "SELECT 1 FROM vocabulary WHERE term LIKE ?", f"xylo{unique}%"):
             await asyncio.sleep(0.05)
     assert await traces(sanic_server.data, word)
@@ -163,7 +163,7 @@ async def test_what_is_erased_during_its_first_chat_does_not_come_back(
     await user.agent(name)
     chat = asyncio.ensure_future(door.say(user, name, Saying(f"say:{word} wait:{gate} say:{word}")))
     await gate.reached()
-    async with asyncio.timeout(10):  # the engine works while the user's message is stored
+    async with asyncio.timeout(30):  # the engine works while the user's message is stored
         while not (conversations := await listed(user)):
             await asyncio.sleep(0.02)
     await destroy(user, conversations[0])

@@ -128,7 +128,7 @@ class Gateway(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         address = urlsplit(self.base)
-        self.http = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
+        self.http = http.client.HTTPConnection(address.hostname or "", address.port, timeout=60)
         self.prefix = f"example-{next(_examples)}"
         self.domains: dict[int, Domain] = {}
         self.banks: dict[int, Bank] = {}

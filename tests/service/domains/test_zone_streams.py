@@ -128,19 +128,19 @@ async def test_a_stream_is_asked_for_on_the_bus_too(workspace: Workspace):
     headers = (f"Authorization: Bearer {workspace.owner.token}", "Content-Type: application/json")
     async with connected(workspace.owner.base) as (reader, writer):
         writer.write(raw_post(BUS, body, *headers))
-        head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)).decode()
+        head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 30)).decode()
         assert head.startswith("HTTP/1.1 200 OK")
         assert "text/event-stream" in head
         (await post(workspace.guest, workspace.domain, "Clear skies.")).ok()
-        assert b"Clear skies." in await asyncio.wait_for(reader.readuntil(b"Clear skies."), 10)
+        assert b"Clear skies." in await asyncio.wait_for(reader.readuntil(b"Clear skies."), 30)
     escaped = body.replace(b'"service":"ZN_', rb'"service" : "Z\u004e_')
     assert escaped != body
     async with connected(workspace.owner.base) as (reader, writer):
         # After a first request the connection is idle; a new one may take Sanic's path, which streams.
         writer.write(raw_post(BUS, b'{"service": "US_Read"}', *headers))
-        await asyncio.wait_for(reader.readuntil(b'"content":[]}'), 10)
+        await asyncio.wait_for(reader.readuntil(b'"content":[]}'), 30)
         writer.write(raw_post(BUS, escaped, *headers))
-        head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)).decode()
+        head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 30)).decode()
         assert head.startswith("HTTP/1.1 200 OK")
         (await post(workspace.guest, workspace.domain, "Thin clouds.")).ok()
-        assert b"Thin clouds." in await asyncio.wait_for(reader.readuntil(b"Thin clouds."), 10)
+        assert b"Thin clouds." in await asyncio.wait_for(reader.readuntil(b"Thin clouds."), 30)

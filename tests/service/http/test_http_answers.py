@@ -88,7 +88,7 @@ async def test_head_of_an_endless_stream_is_its_head_alone(user: Client, path: s
     headers = SECRET if path == "/debug/stream" else user.headers()
     lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     request = f"HEAD {path} HTTP/{version}\r\nHost: gateway\r\n{lines}".encode()
-    async with asyncio.timeout(10), connected(user.base) as (reader, writer):
+    async with asyncio.timeout(30), connected(user.base) as (reader, writer):
         if version == "1.1":
             writer.write(request + b"\r\n")
             assert b"content-type: text/event-stream" in (await reader.readuntil(b"\r\n\r\n")).lower()

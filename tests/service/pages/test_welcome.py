@@ -45,7 +45,7 @@ async def test_programs_are_told_name_version_and_where_to_go_on_as_json(sanic_c
 
 async def test_a_client_that_says_nothing_of_what_it_accepts_gets_json(sanic_client: Client):
     host, port = urlsplit(sanic_client.base).netloc.split(":")
-    with socket.create_connection((host, int(port)), timeout=20) as connection:
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
         connection.sendall(f"GET / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
         head = b"".join(iter(lambda: connection.recv(65_536), b"")).partition(b"\r\n\r\n")[0].lower()
     assert head.startswith(b"http/1.1 200 ")

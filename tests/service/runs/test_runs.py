@@ -285,7 +285,7 @@ async def test_a_run_at_work_is_gone_with_its_conversation(scripted_user: Client
     async with chatting(scripted_user, f"say:one wait:{gate} say:two") as chat:
         await chat.next()
         conversation = (await run_of(scripted_user, chat.run))["conversation"]
-        async with asyncio.timeout(20), followed(scripted_user, chat.run, "3") as events:
+        async with asyncio.timeout(30), followed(scripted_user, chat.run, "3") as events:
             (await scripted_user.command("CV_Destroy", target={"conversation": conversation})).ok()
             ends = [event async for event in events]
         assert (await chat.rest())[-1].name == "error"
