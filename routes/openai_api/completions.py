@@ -16,15 +16,15 @@ DONE = b"data: [DONE]\n\n"
 
 def completion(answered: Answered, metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return a chat completion; `metadata` is the request's."""
-    calls = _calls(answered.calls)
+    text, calls = answered.text, answered.calls
     message: dict[str, Any] = {
         "role": "assistant",
-        "content": answered.text if answered.text or not calls else None,
+        "content": text if text or not calls else None,
         "refusal": None,
-        "annotations": nested_citations(answered.text, answered.sources),
+        "annotations": nested_citations(text, answered.sources),
     }
     if calls:
-        message["tool_calls"] = calls
+        message["tool_calls"] = _calls(calls)
     whole = _members(answered.heading, "chat.completion")
     whole["choices"] = [{"index": 0, "message": message, "logprobs": None, "finish_reason": answered.finish}]
     whole["usage"] = usage_object(answered.usage)

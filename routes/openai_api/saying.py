@@ -65,19 +65,10 @@ def answered_by(talked: Talked, asked: Asked) -> Answered:
     outcome = talked.outcome or Reply(reply.content)
     usage = outcome.usage
     if usage is None:
-        usage = estimated_usage(
-            [*asked.options.instructions, *[text for _, text in asked.earlier], asked.said], reply.content
-        )
-    return Answered(
-        heading,
-        reply.content,
-        reply.at,
-        usage,
-        reply.sources,
-        outcome.calls,
-        outcome.finish,
-        cancelled=reply.mark == "cancelled",
-    )
+        earlier = [text for _, text in asked.earlier] if asked.earlier else ()
+        usage = estimated_usage((*asked.options.instructions, *earlier, asked.said), reply.content)
+    cancelled = reply.mark == "cancelled"
+    return Answered(heading, reply.content, reply.at, usage, reply.sources, outcome.calls, outcome.finish, cancelled)
 
 
 def headers_of(heading: Heading, replayed: bool) -> dict[str, str]:
