@@ -1,8 +1,10 @@
 """Chat in the console: replies as they are written, over lost connections, and what can be done with conversations."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -289,6 +291,39 @@ async def test_older_messages_are_loaded_as_one_scrolls_up(console: Console, use
     await expect(page.get_by_text("One more.").first).to_be_in_viewport()
 
 
+async def test_a_watch_that_begins_before_the_first_answer_reads_no_more(console: Console, user: Client, unique: str):
+    agent = f"{unique}-long"
+    await user.agent(agent)
+    for number in range(30):
+        (await user.command("AP_Chat", target={"agent": agent}, content=f"Message number {number:03}.")).ok()
+    page = await console.window(user)
+    reads: list[Any] = []
+    read, watched = asyncio.Event(), asyncio.Event()
+
+    async def hold_watch(asked: Route) -> None:
+        await read.wait()
+        await asked.continue_()
+        await asked.request.response()
+        watched.set()
+
+    async def hold_history(asked: Route) -> None:
+        """Hold the messages until the page's watch has begun, and some time longer, so that the page hears of it."""
+        body: Any = asked.request.post_data_json
+        if body["service"] == "AP_History":
+            reads.append(body["page"])
+            read.set()
+            await watched.wait()
+            await asyncio.sleep(0.5)
+        await asked.continue_()
+
+    await page.route("**/console/watch*", hold_watch)
+    await page.route("**/tps", hold_history)
+    await page.goto(f"{console.base}/console/chat/{agent}")
+    await expect(page.get_by_text("Message number 029.").first).to_be_in_viewport()
+    assert reads == [{"limit": 50}]
+    await page.unroute_all(behavior="wait")
+
+
 async def test_conversations_are_begun_renamed_searched_copied_and_destroyed(
     console: Console, user: Client, unique: str
 ):
@@ -317,7 +352,7 @@ async def test_conversations_are_begun_renamed_searched_copied_and_destroyed(
     await expect(found.first).to_contain_text("Tell me of the zebra.")
     await found.first.click()
     await expect(page.get_by_text("Tell me of the zebra.").last).to_be_in_viewport()
-    assert "seq=1" in page.url
+    await expect(page).to_have_url(re.compile("seq=1"))
     await expect(page.get_by_role("button", name="new message")).to_be_hidden()
     await page.get_by_label("Search in conversations").fill("")
 

@@ -140,8 +140,9 @@ class Talk {
 
   /** Read anew all that is shown, because something in it was censored, or more may have been said. */
   async refresh() {
+    const { messages, done } = this.state;
+    if (messages.length === 0 && !done) return; // the first answer is yet to come; without it all would be read
     this.change({ said: "" });
-    const { messages } = this.state;
     const first = messages[0]?.seq ?? 0;
     const read = [];
     let cursor;
