@@ -1,6 +1,7 @@
 """The page of agents: made, changed, found, offered banks, destroyed."""
 
 import asyncio
+import re
 
 from playwright.async_api import Route, expect
 
@@ -39,7 +40,7 @@ async def test_an_agent_is_made_changed_and_destroyed(console: Console, user: Cl
     await dialog.get_by_label("Who sees it").select_option("public")
     await dialog.get_by_role("button", name="Save").click()
     await expect(page.get_by_role("heading", name=f"{name}.2", level=1)).to_be_visible()
-    assert page.url.endswith(f"/console/agents/{name}.2")
+    await expect(page).to_have_url(f"{console.base}/console/agents/{name}.2")
     changed = (await user.command("AP_Read", target={"agent": f"{name}.2"})).profile[0]
     assert (changed["access"], changed["profile"]) == ("public", "The telescope is open on Friday.")
 
@@ -100,6 +101,7 @@ async def test_lists_go_on_as_one_scrolls_and_the_link_holds_the_filter(console:
     await expect(table.get_by_role("row")).to_have_count(61)
     await page.get_by_label("Name begins with").fill(f"{unique}-5")
     await expect(table.get_by_role("row")).to_have_count(11)
+    await expect(page).to_have_url(re.compile(f"={unique}-5$"))
     other = await console.window(user, page.url.removeprefix(console.base))
     await expect(other.get_by_role("table", name="Agents").get_by_role("row")).to_have_count(11)
     await page.get_by_label("Name begins with").fill("no-such-agent")

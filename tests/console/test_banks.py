@@ -1,5 +1,6 @@
 """The page of memory banks: memories loaded, searched, censored in all windows; permissions; destruction."""
 
+import re
 from pathlib import Path
 
 from playwright.async_api import Locator, Page, expect
@@ -88,7 +89,7 @@ async def test_memories_are_loaded_from_text_and_file_replaced_and_searched(
     await expect(page.get_by_role("list", name="Found memories").get_by_text("answers").first).to_be_visible()
     await expect(page.get_by_role("meter", name="Score").first).to_be_visible()
     await page.get_by_label("Up to").select_option("5")
-    assert page.url.endswith("?q=When+do+we+look+at+Saturn%3F&n=5")
+    await expect(page).to_have_url(re.compile(re.escape("?q=When+do+we+look+at+Saturn%3F&n=5") + "$"))
     await page.get_by_label("Search the texts").fill("xylophone")
     await page.keyboard.press("Enter")
     await expect(page.get_by_text("Nothing found in this bank")).to_be_visible()

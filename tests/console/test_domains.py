@@ -42,7 +42,7 @@ async def test_a_domain_is_made_changed_and_destroyed(console: Console, user: Cl
     await dialog.get_by_label("Who sees it").select_option("public")
     await dialog.get_by_role("button", name="Save").click()
     await expect(page.get_by_role("heading", name=f"{name}.2", level=1)).to_be_visible()
-    assert page.url.endswith(f"/console/domains/{name}.2")
+    await expect(page).to_have_url(f"{console.base}/console/domains/{name}.2")
     assert (await user.command("DM_Read", target={"domain": f"{name}.2"})).profile[0]["access"] == "public"
 
     await page.get_by_role("button", name="Destroy").click()

@@ -19,6 +19,14 @@ from tests.support.operator import set_plan
 
 CLIPBOARD = {"permissions": ["clipboard-read", "clipboard-write"]}
 SCRIPTED = CHECKOUT / "tests" / "gateways" / "scripted.py"
+NOTICES_COPIED = """(button) => {
+    globalThis.copied = new Promise((resolve) => {
+        const look = () => button.textContent.includes("Copied") && resolve();
+        new MutationObserver(look).observe(button, { subtree: true, childList: true, characterData: true });
+    });
+}"""
+"""Whatever the machine's pace, because a button says it for two seconds only."""
+
 NASTY = """it's "$HOME" `id` $(id) \\n \\ %s {x} #!& é 🌕 '''\n--data @/etc/hostname"""
 
 
@@ -31,8 +39,11 @@ async def send(page: Page) -> None:
 
 
 async def copied(page: Page, label: str) -> str:
-    await page.get_by_role("button", name=label).click()
-    await expect(page.get_by_role("button", name="Copied").first).to_be_visible()
+    """Copy with a button; return what is in the clipboard once that button says so."""
+    button = page.get_by_role("button", name=label)
+    await button.evaluate(NOTICES_COPIED)
+    await button.click()
+    await page.evaluate("globalThis.copied")
     return await page.evaluate("navigator.clipboard.readText()")
 
 
@@ -161,7 +172,6 @@ async def test_the_copied_curl_and_python_do_the_same_as_pasted(console: Console
     await page.get_by_label("Stream the answer").check()
     streamed = await output_of("sh", "-c", await copied(page, "Copy as curl"), key=user.token)
     assert "event: response" in streamed
-    await page.wait_for_timeout(2_100)  # the buttons have their names again
     await output_of(sys.executable, "-c", await copied(page, "Copy as Python"), key=user.token)
     history = (await user.command("AP_History", target={"agent": agent})).ok().content
     assert [message["content"] for message in history if message["role"] == "user"] == [NASTY] * 4

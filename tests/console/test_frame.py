@@ -103,7 +103,7 @@ async def test_a_link_is_kept_through_the_log_on(console: Console, user: Client)
     await is_logged_off(page)
     await log_on(page, user.name)
     await expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
-    assert urlsplit(page.url)[2:4] == ("/console/no-such-page", "filter=some")
+    await expect(page).to_have_url(f"{console.base}/console/no-such-page?filter=some")
     await page.get_by_role("link", name="Go to the home page").click()
     await expect(page.get_by_role("heading", name="Welcome")).to_be_visible()
     await page.go_back()
@@ -122,7 +122,7 @@ async def test_a_suspended_user_s_open_page_is_logged_out_with_the_reason(
     await expect(page.get_by_role("alert")).to_contain_text("code 2005")
     assert (await operator.request("POST", f"/api/admin/users/{user.name}/resume")).http == 200
     await log_on(page, user.name)
-    assert page.url.endswith("/console?from=here")
+    await expect(page).to_have_url(f"{console.base}/console?from=here")
 
 
 async def test_a_revoked_session_ends_its_page_but_not_another(console: Console, user: Client):
@@ -313,7 +313,8 @@ async def test_a_window_tells_of_what_its_page_must_not_do(
     page = await opened.window()
     await is_logged_off(page)
     await page.evaluate(script)
-    await page.wait_for_timeout(200)
+    while not opened.faults:
+        await page.wait_for_timeout(20)
     with pytest.raises(AssertionError, match=fault):
         await opened.close()
 

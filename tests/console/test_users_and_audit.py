@@ -1,5 +1,7 @@
 """The pages of users and of the audit log, for operators, auditors and users."""
 
+import re
+
 from playwright.async_api import Page, expect
 
 from tests.support.console import PHONE, Console, fits_its_width, no_serious_violations
@@ -50,11 +52,12 @@ async def test_users_are_found_by_filters_that_the_link_holds(
     await expect(table.get_by_role("link", name=f"{unique}-auditor")).not_to_be_attached()
     await table.get_by_role("link", name=names[49]).scroll_into_view_if_needed()
     await expect(table.get_by_role("link", name=f"{unique}-auditor")).to_be_attached()
-    assert await table.get_by_role("row").count() == 62  # with the heading
+    await expect(table.get_by_role("row")).to_have_count(62)  # with the heading
     await no_serious_violations(page)
 
     await page.get_by_label("State").select_option("suspended")
     await expect(table.get_by_role("row")).to_have_count(2)
+    await expect(page).to_have_url(re.compile("state=suspended"))
     other = await console.window(auditor, page.url.removeprefix(console.base))
     await expect(other.get_by_role("table", name="Users").get_by_role("row")).to_have_count(2)
     await expect(other.get_by_label("Name begins with")).to_have_value(unique.upper())
@@ -127,7 +130,7 @@ async def test_the_audit_log_of_all_users_loads_as_one_scrolls(console: Console,
     assert (await operator.request("POST", f"/api/admin/users/{user.name}/suspend")).http == 200
     await page.get_by_role("button", name="Refresh").click()
     await expect(table.get_by_role("row").filter(has_text=user.name)).to_contain_text(LISTED)
-    assert "service=suspendUser" in page.url
+    await expect(page).to_have_url(re.compile("service=suspendUser"))
     await no_serious_violations(page)
     await page.get_by_role("button", name="Details of suspendUser").first.click()
     await expect(page.get_by_role("dialog", name="suspendUser")).to_contain_text("ses_")
@@ -137,7 +140,7 @@ async def test_the_audit_log_of_all_users_loads_as_one_scrolls(console: Console,
     await expect(page.get_by_text("No entry fits")).to_be_visible()
     await page.get_by_label("Since").fill("2026-01-02T03:04")
     await expect(page.get_by_label("Since")).to_have_value("2026-01-02T03:04")
-    assert "since=2026-01-0" in page.url
+    await expect(page).to_have_url(re.compile("since=2026-01-0"))
 
 
 async def test_users_see_their_own_log_as_far_as_their_plan_goes(console: Console, user: Client):

@@ -1,5 +1,6 @@
 """The page of webhooks: endpoints with their secrets; deliveries that fail, are retried and recovered."""
 
+import re
 from collections.abc import AsyncIterator
 
 import pytest
@@ -73,6 +74,7 @@ async def test_a_delivery_that_failed_is_retried_once_the_receiver_works(
 
         await page.get_by_label("State").select_option("exhausted")
         await expect(deliveries(page)).to_have_count(1)
+        await expect(page).to_have_url(re.compile("state=exhausted"))
         other = await console.window(user, page.url.removeprefix(console.base))
         await expect(deliveries(other)).to_have_count(1)
         await expect(other.get_by_label("State")).to_have_value("exhausted")

@@ -1,6 +1,7 @@
 """Zones in the console: followed live in several windows, over restarts, and what is censored vanishes."""
 
 import asyncio
+import re
 from contextlib import suppress
 from pathlib import Path
 
@@ -91,7 +92,7 @@ async def test_an_agent_is_asked_for_its_reply(console: Console, user: Client, n
     for page in (first, second):
         await expect(messages(page).nth(1)).to_contain_text(QUOTE)
         await expect(messages(page)).to_have_count(2)
-    assert f"reply={unique}-scout" in first.url
+    await expect(first).to_have_url(re.compile(f"reply={unique}-scout"))
     await first.get_by_label("Reply from").select_option("")
     await say(first, "Thank you")
     await expect(messages(second)).to_have_count(3)
