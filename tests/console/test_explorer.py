@@ -130,7 +130,7 @@ async def test_a_refusal_shows_code_and_note_and_leads_to_the_documentation(
     docs = await browser.new_page()  # Swagger UI complains of names with "_" in links
     await docs.goto(f"{console.base}{link}")
     # Swagger UI takes a while to draw all commands
-    await expect(docs.get_by_text("On the bus: service is AP_Read.")).to_be_visible(timeout=4 * WAIT_MS)
+    await expect(docs.get_by_text("On the bus: service is AP_Read.")).to_be_visible(timeout=2 * WAIT_MS)
     await docs.close()
 
 

@@ -156,6 +156,8 @@ async def test_deletions_retried_through_crashes_tell_the_numbers_that_went(tmp_
         tasks = [asyncio.create_task(worker.work()) for worker in workers]
         for _ in range(kills):
             await asyncio.sleep(rng.uniform(0.3, 0.8))
+            while not any(worker.deleted() for worker in workers):  # on a busy machine
+                await asyncio.sleep(0.01)
             await gateway.kill()
             await gateway.start()
             owner.base = gateway.base

@@ -182,6 +182,8 @@ async def test_a_change_of_plan_and_its_event_are_stored_together_or_not_at_all(
         user = await nobody.register("lovelace")
         ((user_id,),) = await read(gateway, "SELECT id FROM users")
 
+        changed = asyncio.Event()
+
         async def change() -> None:
             while True:
                 plan, limit, _ = rng.choice(plans)
@@ -190,10 +192,13 @@ async def test_a_change_of_plan_and_its_event_are_stored_together_or_not_at_all(
                 except UNKNOWN:
                     return
                 assert answer.http == 200
+                if (plan, limit) != ("free", None):
+                    changed.set()
 
         for _ in range(kills):
             changing = asyncio.gather(*(change() for _ in range(4)))
             await asyncio.sleep(rng.uniform(0.05, 0.3))
+            await changed.wait()  # also on a slow machine
             await gateway.kill()
             await changing
             await gateway.start()

@@ -6,19 +6,20 @@ import signal
 from contextlib import AsyncExitStack, suppress
 from itertools import cycle
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.gateways.gate import ENGINES, Gate
-from tests.support.gateway import BUS, PASSWORD, SERVER, GatewayProcess, running
+from tests.support.gateway import BUS, PASSWORD, GatewayProcess, running
 from tests.support.load import UNKNOWN, Crowd, crowd, verify_rows
 from tests.support.operator import on_plan
 from tests.support.stored import read
 from tests.support.stores import sqlite_only
 from tests.support.wire import connected, raw_post, read_answer, send_raw, until_closed
 
-GRACE_S = 25.0
-"""Twice the grace period of ten seconds, and some for a busy machine."""
+GRACE_S = 60.0
+"""The grace period of ten seconds, and much for a busy machine."""
 
 
 async def ended(gateway: GatewayProcess) -> int:
@@ -83,17 +84,21 @@ async def test_stops_under_load_one_after_another_lose_nothing(tmp_path: Path):
 
 
 async def test_slow_commands_that_are_under_way_are_answered(tmp_path: Path):
-    async with running(tmp_path / "data", script=SERVER) as gateway, gateway.client() as nobody:
-        names = [f"user-{number}" for number in range(20)]
+    slow: dict[str, Any] = {"TEST_PASSWORDS": "real", "TEST_GRACE_S": "60"}  # a busy machine may take more than 10 s
+    async with running(tmp_path / "data", **slow) as gateway, gateway.client() as nobody:
+        names: list[str] = []
         answered: list[str] = []
 
         async def register(name: str) -> None:
             (await nobody.command("US_Create", vx={"name": name, "secret": PASSWORD})).ok()
             answered.append(name)
 
-        registering = [asyncio.create_task(register(name)) for name in names]
-        await asyncio.wait(registering, return_when=asyncio.FIRST_COMPLETED)
-        assert len(answered) < len(names)
+        registering: list[asyncio.Task[None]] = []
+        while len(answered) == len(names):  # on a busy machine this process may sleep until all are answered
+            new = [f"user-{len(names) + number}" for number in range(20)]
+            names += new
+            registering = [asyncio.create_task(register(name)) for name in new]
+            await asyncio.wait(registering, return_when=asyncio.FIRST_COMPLETED)
         tell(gateway, signal.SIGTERM)
         assert await ended(gateway) == 0
         await asyncio.gather(*registering)
@@ -153,8 +158,10 @@ async def test_connections_that_wait_to_be_accepted_are_served(tmp_path: Path):
 
 async def test_new_connections_under_load_are_answered_or_refused(tmp_path: Path):
     async with running(tmp_path / "data", PARLEY_CONNECTIONS_PER_ADDRESS="0") as gateway:
-        clients = [asyncio.create_task(ask_until_refused(gateway.base)) for _ in range(50)]
-        await asyncio.sleep(0.5)
+        served = [asyncio.Event() for _ in range(50)]
+        clients = [asyncio.create_task(ask_until_refused(gateway.base, event)) for event in served]
+        for event in served:
+            await event.wait()
         tell(gateway, signal.SIGTERM)
         answered = await asyncio.gather(*clients)
         assert await ended(gateway) == 0
@@ -162,13 +169,15 @@ async def test_new_connections_under_load_are_answered_or_refused(tmp_path: Path
     assert min(answered) > 0
 
 
-async def ask_until_refused(base: str) -> int:
+async def ask_until_refused(base: str, served: asyncio.Event | None = None) -> int:
     """Send each request over a connection of its own; return the number of answers. A reset fails the test."""
     answered = 0
     with suppress(ConnectionRefusedError):
         for request in cycle(REQUESTS):
             await send_raw(base, request)
             answered += 1
+            if served is not None:
+                served.set()
     return answered
 
 

@@ -25,7 +25,7 @@ async def state(client: Client) -> dict:
 
 async def settled(all: Nodes) -> dict:
     """Wait until every live node agrees on who owns what, and all own something; return the state."""
-    async with asyncio.timeout(40):
+    async with asyncio.timeout(90):
         while True:
             found = await agreed_state(all)
             if found is not None:
@@ -168,7 +168,7 @@ LONG_FAULTS: tuple[Fault, ...] = (long_pause, lose_all_of_postgres)
 
 async def renewed(all: Nodes) -> None:
     """Start nodes in place of those that have ended, as a supervisor does, and wait for at least three."""
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(90):
         while len(all.live) < 3 or await agreed_state(all) is None:
             if len(all.live) < 3:
                 await all.join()

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import Any, BinaryIO, Self
 
 import aiohttp
@@ -37,6 +38,10 @@ PLAIN = CHECKOUT / "tests" / "gateways" / "plain.py"
 
 NODES = int(os.environ.get("CLUSTER") or 1)
 """The number of nodes of each gateway, from `make test CLUSTER=3`."""
+
+START_S = 90
+STOP_S = 60
+"""A gateway that takes longer to start or to stop hangs, also on a slow machine."""
 
 PASSWORD = "correct horse battery"
 BUS = "/demo/v1/Svc/tps"
@@ -214,7 +219,7 @@ class GatewayProcess:
 
     async def _shared_out(self, secret: dict[str, str]) -> None:
         """Wait until each node has its part of the shards, because what only memory holds is lost where they move."""
-        async with asyncio.timeout(40), self.client() as client:
+        async with asyncio.timeout(START_S), self.client() as client:
             while True:
                 shards = (await client.request("GET", "/debug/cluster", headers=secret)).body["shards"]
                 owners = Counter(shard["node"] for shard in shards if shard["hand_over"] is None)
@@ -255,7 +260,8 @@ class GatewayProcess:
         with self.log.open("ab") as log:
             start = log.tell()
             self.process = await self._begin(environment, log)
-        for _ in range(2_000):
+        until = monotonic() + START_S
+        while monotonic() < until:
             said = self.said = self.log.read_bytes()[start:].decode()
             listening = re.search(r"listens on (http://[^\s\"\\]+)", said)
             if listening:
@@ -263,7 +269,7 @@ class GatewayProcess:
                 return self
             assert self.process.returncode is None, f"the gateway ended with {self.process.returncode}:\n{said}"
             await asyncio.sleep(0.01)
-        raise AssertionError(f"the gateway did not start in 20 s:\n{said}")
+        raise AssertionError(f"the gateway did not start in {START_S} s:\n{said}")
 
     async def _begin(self, environment: dict[str, str], log: BinaryIO) -> Process:
         if self.command:
@@ -287,7 +293,7 @@ class GatewayProcess:
         assert self.process is not None
         if self.process.returncode is None:
             self.process.send_signal(signal.SIGTERM)
-        return await asyncio.wait_for(self.process.wait(), 30)
+        return await asyncio.wait_for(self.process.wait(), STOP_S)
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[Client]:
@@ -327,7 +333,7 @@ async def ran_apart(
     errors = log.with_suffix(".errors") if apart else log
     process = await forked(script, arguments, environment, log, errors)
     try:
-        await asyncio.wait_for(process.wait(), 30)
+        await asyncio.wait_for(process.wait(), START_S)
     finally:
         process.kill()
     return await process.wait(), log.read_text(), errors.read_text()

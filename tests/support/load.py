@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
+from time import monotonic
 from typing import Any, Protocol
 
 import aiohttp
@@ -19,6 +20,9 @@ OFFLINE = 3002
 STORAGE_UNAVAILABLE = 5002
 OVERLOADED = 5003
 NOT_CARRIED_OUT = {OFFLINE, STORAGE_UNAVAILABLE, OVERLOADED}
+
+AVAILABLE_S = 60.0
+"""A storage that is away for longer than this does not come back."""
 
 MAYBE = "may have been carried out"
 """In the note of an answer by a gateway that can't tell."""
@@ -272,11 +276,13 @@ class Crowd:
 
 async def answered(send: Callable[[], Awaitable[Answer]]) -> Answer:
     """Send a command until the storage is available; return its answer."""
-    for _ in range(200):
+    until = monotonic() + AVAILABLE_S
+    while True:
         answer = await send()
         if answer.code not in (STORAGE_UNAVAILABLE, OVERLOADED):
             return answer
-    raise AssertionError(f"200 tries in a row failed, the last with {answer.body}")
+        assert monotonic() < until, f"all tries failed, the last with {answer.body}"
+        await asyncio.sleep(0.01)
 
 
 async def log_on(nobody: Client, name: str, at_once: asyncio.Semaphore) -> Client:
