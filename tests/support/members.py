@@ -110,7 +110,7 @@ class Members:
     def living(self) -> list[Member]:
         return [member for member in self.all if member.lives]
 
-    async def settled(self, within_s: float = 20.0) -> None:
+    async def settled(self, within_s: float = 60.0) -> None:
         """Wait until each shard is served by the living node on which it belongs."""
 
         def is_settled() -> bool:
@@ -153,7 +153,7 @@ async def members(url: str, ttl_s: float = 1.0) -> AsyncIterator[Members]:
     assert found.doubles == set()
 
 
-async def until(condition: Callable[[], bool], within_s: float = 20.0) -> float:
+async def until(condition: Callable[[], bool], within_s: float = 60.0) -> float:
     """Wait until a condition holds; return how long that took, in seconds."""
     loop = asyncio.get_running_loop()
     began = loop.time()

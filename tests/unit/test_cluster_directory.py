@@ -294,7 +294,7 @@ async def test_a_shard_waits_longer_for_work_that_a_caller_waits_for(monkeypatch
     assert await node.shards_at_work() == {shard_of(key) for key in keys}
     monkeypatch.setattr(Guest, "at_work", property(lambda guest: guest.engaged and guest.key == keys[0]))
     assert await node.shards_at_work() == {shard_of(keys[0])}
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await node.drained({shard_of(keys[1])}, grace_s=0.01)
         waited_for = asyncio.create_task(node.drained({shard_of(keys[0])}, grace_s=0.01))
         await asyncio.sleep(0.1)
@@ -310,6 +310,8 @@ async def test_a_tell_to_another_node_arrives():
     key = inn.key_on(1)
     await inn.directories[1].ask("guest", key, Whereabouts())
     inn.directories[0].tell("guest", key, Bell())
+    while not inn.world.bells:
+        await asyncio.sleep(0.001)
     await asyncio.sleep(SOON_S)
     assert inn.world.bells == {("node1", key): 1}
 

@@ -50,7 +50,7 @@ class Talk:
     async def say(self, text: str, zone: int = 0) -> None:
         """Post to a zone on the node that owns the domain, as a command does that moves there."""
         said = SayInZone(DomainViewer(self.owner.id), self.zones[zone], self.owner.name, text)
-        for _ in range(100):
+        for _ in range(1_000):
             owner = self.nodes.placed.map.owner(self.id)
             try:
                 await self.nodes.by_name[owner or ""].core.directory.ask(DOMAIN, self.id, said)
@@ -108,7 +108,7 @@ class Reading:
         return True
 
     async def until(self, count: int) -> None:
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(60):
             while len(self.texts) < count:
                 await asyncio.sleep(0.01)
 
@@ -172,7 +172,7 @@ async def test_a_reader_who_is_put_out_gets_the_event_of_that_and_nothing_after_
             await talk.move(Move.BAN)
             await talk.say("after")
             await stays.until(2)
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 while not put_out.reason:
                     await asyncio.sleep(0.01)
             assert put_out.texts == ["before"]

@@ -100,7 +100,9 @@ async def test_a_unit_in_doubt_is_acted_on_where_it_was_stored(tmp_path: Path):
         posting = nodes[0].directory.prepare([Announced(Rung(1))])
         await nodes[0].core.store.commit(Unit(tuple(posting.writes)))
         posting.drop()  # as after an error whose end the store does not know
-        await asyncio.sleep(0.5)
+        while len(rung) < 2:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.2)
         assert rung == [1, 1]
 
 
@@ -162,7 +164,7 @@ async def test_a_shard_leaves_when_several_open_units_are_settled_at_once(tmp_pa
         assert not leaving.done()
         for posting in postings:
             posting.drop()
-        await asyncio.wait_for(leaving, 10)
+        await asyncio.wait_for(leaving, 30)
 
 
 async def test_a_crash_between_commit_and_push_loses_no_notice(tmp_path: Path):
@@ -180,8 +182,11 @@ async def test_a_crash_between_commit_and_push_loses_no_notice(tmp_path: Path):
         nodes[0].ownership.valid = nodes[0].ownership.beats = False
         nodes.placed.take_over("node0", "node2")
         await nodes[1].core.directory.ask(KEY, key.id, authorize)  # nothing has told it yet
+        before = nodes.placed.nodes["node1"].seen
         nodes[1].ownership.beats = True
-        await asyncio.sleep(5 * BEAT_S)
+        while (seen := nodes.placed.nodes["node1"].seen) == before:
+            await asyncio.sleep(BEAT_S)
+        assert seen > before
         with pytest.raises(InvalidCredential):
             await nodes[1].core.directory.ask(KEY, key.id, authorize)
 

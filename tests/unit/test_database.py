@@ -230,7 +230,7 @@ async def test_a_second_process_is_locked_out_until_the_first_one_dies(tmp_path:
     )
     assert holder.stdout is not None
     try:
-        assert (await asyncio.wait_for(holder.stdout.readline(), 20)).startswith(b"open")
+        assert (await asyncio.wait_for(holder.stdout.readline(), 60)).startswith(b"open")
         with pytest.raises(StoreLocked) as error:
             await SqliteStore.open(path)
         assert str(path) in str(error.value)
@@ -276,7 +276,7 @@ async def test_a_file_that_is_no_database_is_refused_and_keeps_no_process_alive(
         sys.executable, "-c", OPEN_IT, str(path), cwd=CHECKOUT, stdout=asyncio.subprocess.PIPE
     )
     try:
-        said, _ = await asyncio.wait_for(opener.communicate(), 10)
+        said, _ = await asyncio.wait_for(opener.communicate(), 60)
     except TimeoutError:
         opener.kill()
         await opener.communicate()

@@ -204,7 +204,7 @@ async def halted(*answers: Any, memories: tuple[Memory, ...] = ()) -> Reply | Se
         else:
             await asyncio.sleep(0.05)
         halt.call()
-        return await asyncio.wait_for(running, 5)
+        return await asyncio.wait_for(running, 30)
 
 
 async def test_a_halted_reply_is_what_was_said_with_its_sources():

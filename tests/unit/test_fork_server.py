@@ -35,7 +35,7 @@ async def run(folder: Path, code: str, *arguments: str, **environment: str) -> t
     process = await ForkedProcess.start(
         Start(str(script), arguments, environment, str(folder), umask=0o027, log=str(log))
     )
-    status = await asyncio.wait_for(process.wait(), 20)
+    status = await asyncio.wait_for(process.wait(), 60)
     assert process.returncode == status
     return status, log.read_text()
 
@@ -114,10 +114,10 @@ async def test_a_signal_ends_a_child_and_nothing_else(tmp_path: Path, number: si
     start = Start(str(tmp_path / "script.py"), (), {}, str(tmp_path), 0o022, str(tmp_path / "log"))
     first, second = await ForkedProcess.start(start), await ForkedProcess.start(start)
     first.send_signal(number)
-    assert await asyncio.wait_for(first.wait(), 20) == -number
+    assert await asyncio.wait_for(first.wait(), 60) == -number
     assert second.returncode is None
     second.kill()
-    assert await asyncio.wait_for(second.wait(), 20) == -signal.SIGKILL
+    assert await asyncio.wait_for(second.wait(), 60) == -signal.SIGKILL
     second.kill()  # of no effect
 
 
@@ -143,7 +143,7 @@ async def test_the_end_of_the_test_process_ends_the_fork_server_and_its_children
     )
     assert await asyncio.wait_for(parent.wait(), 60) == 0, log.read_text()
     pid = int(log.read_text())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while is_alive(pid):
             await asyncio.sleep(0.01)
 

@@ -32,7 +32,7 @@ class Server:
         self.changed.set()
 
     async def has_been_asked(self, count: int) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             while len(self.asked) < count:
                 self.changed.clear()
                 await self.changed.wait()
@@ -63,7 +63,7 @@ async def test_where_all_places_hang_they_are_given_to_others_after_a_while(serv
     lookups = Lookups(server.ask, slots=8, per_user=2, overdue_s=0.02)
     hung = [task for user in range(4) for task in hang(lookups, f"mallory-{user}", 20)]
     await server.has_been_asked(8)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         await lookups.addresses("ada", "fine")
     assert len(server.asked) == 9  # a user with the maximum of overdue look-ups gets no other
     server.released.set()

@@ -43,7 +43,7 @@ class Pair:
 
     async def answers(self) -> None:
         """Wait until requests of `one` are answered by `two`, in time for a reconnection."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while True:
                 try:
                     assert await self.one.call("two", "echo", b"?", timeout_s=1) == b"two:?"
@@ -63,7 +63,7 @@ async def pair(server: NatsServer) -> AsyncIterator[Pair]:
 
 
 async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(15):
+    async with asyncio.timeout(30):
         while not condition():
             await asyncio.sleep(0.01)
 
@@ -78,7 +78,7 @@ async def test_nodes_find_each_other_again_after_a_restart_of_the_server(server:
     assert await anext(waiting) == b"begun"
     await server.down()
     with pytest.raises(Lost, match="connection to NATS ended"):
-        await asyncio.wait_for(anext(waiting), 5)
+        await asyncio.wait_for(anext(waiting), 30)
     assert not pair.one.connected
     with pytest.raises(NotReached, match="no connection"):
         await pair.one.call("two", "echo", b"", timeout_s=60)
@@ -101,7 +101,7 @@ async def test_what_waits_for_a_node_is_lost_when_that_node_was_disconnected(pai
     pair.served.release.set()  # its last frame goes nowhere
     pair.links[1].mend()
     with pytest.raises(Lost, match="was disconnected"):
-        await asyncio.wait_for(anext(waiting), 10)
+        await asyncio.wait_for(anext(waiting), 30)
     await pair.answers()
 
 
@@ -110,14 +110,14 @@ async def test_a_link_that_hangs_is_noticed_by_pings(pair: Pair) -> None:
     assert await anext(waiting) == b"begun"
     pair.links[0].stall()
     with pytest.raises(Lost, match="connection to NATS ended"):
-        await asyncio.wait_for(anext(waiting), 15)
+        await asyncio.wait_for(anext(waiting), 30)
     pair.links[0].mend()
     await pair.answers()
 
 
 async def test_a_server_that_stands_still_loses_or_delays_but_mixes_nothing_up(server: NatsServer, pair: Pair) -> None:
     body = bytes(3 * PART_BYTES)
-    calls = [asyncio.ensure_future(pair.one.call("two", "echo", body, timeout_s=10)) for _ in range(4)]
+    calls = [asyncio.ensure_future(pair.one.call("two", "echo", body, timeout_s=30)) for _ in range(4)]
     await asyncio.sleep(0.001)
     server.signal(signal.SIGSTOP)
     await asyncio.sleep(1.0)
@@ -128,7 +128,7 @@ async def test_a_server_that_stands_still_loses_or_delays_but_mixes_nothing_up(s
 async def test_a_body_that_is_cut_in_the_middle_begins_nothing(pair: Pair) -> None:
     body = bytes(8 * PART_BYTES)
     for delay in (0.0, 0.001, 0.002, 0.004, 0.008):
-        call = asyncio.ensure_future(pair.one.call("two", "echo", body, timeout_s=10))
+        call = asyncio.ensure_future(pair.one.call("two", "echo", body, timeout_s=30))
         await asyncio.sleep(delay)
         pair.links[0].cut()
         with pytest.raises(Lost):
@@ -205,12 +205,18 @@ async def test_a_start_without_a_server_says_so() -> None:
 
 async def test_a_start_with_a_wrong_password_says_so() -> None:
     async with nats.running({"authorization": "{user: parley, password: secret}"}) as server:
-        with pytest.raises(ConnectionError, match=r"(?i)authorization"):
-            await NatsPost(server.url.replace("//", "//parley:wrong@"), connect_s=0.5).start("one")
+        said = ""
+        for connect_s in (0.5, 5, 30):  # it tries for that long, and a slow machine has no answer before
+            with pytest.raises(ConnectionError) as refused:
+                await NatsPost(server.url.replace("//", "//parley:wrong@"), connect_s=connect_s).start("one")
+            said = str(refused.value).lower()
+            if "authorization" in said:
+                break
+        assert "authorization" in said
         post = NatsPost(server.url.replace("//", "//parley:secret@"))
         Served(post, "one")
         await post.start("one")
-        assert await post.call("one", "echo", b"", timeout_s=5) == b"one:"
+        assert await post.call("one", "echo", b"", timeout_s=30) == b"one:"
         await post.close()
 
 
@@ -236,7 +242,7 @@ async def test_a_node_whose_password_was_refused_comes_back_when_it_is_right_aga
         await post.settled()
         post.publish("t", b"heard")
         await until(lambda: heard)
-        assert await post.call("one", "echo", b"", timeout_s=5) == b"one:"
+        assert await post.call("one", "echo", b"", timeout_s=30) == b"one:"
         await post.close()
     finally:
         await server.stop()

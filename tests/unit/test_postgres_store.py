@@ -107,16 +107,24 @@ async def takes_units(store: PostgresStore) -> None:
 async def test_a_server_that_may_lose_commits_is_refused(own: Cluster, url: str, setting: str, remedy: str):
     key = setting.split(maxsplit=1)[0]
     await own.execute(f"ALTER SYSTEM SET {setting}")
-    await own.execute("SELECT pg_reload_conf()")
     try:
-        await asyncio.sleep(0.3)
+        await reloaded(own, key, "off")
         with pytest.raises(StoreError, match=remedy):
             await PostgresStore.open(url)
     finally:
         await own.execute(f"ALTER SYSTEM RESET {key}")
-        await own.execute("SELECT pg_reload_conf()")
-        await asyncio.sleep(0.3)
+        await reloaded(own, key, "on")
     await (await PostgresStore.open(url)).close()
+
+
+async def reloaded(cluster: Cluster, setting: str, value: str) -> None:
+    """Have a server read its settings again, and wait until new connections have the one that is asked for."""
+    await cluster.execute("SELECT pg_reload_conf()")
+    found = ""
+    while found != value:
+        connection = await cluster.connect()
+        found = await connection.fetchval(f"SHOW {setting}")
+        await connection.close()
 
 
 async def test_a_database_of_another_encoding_is_refused(own: Cluster):
@@ -319,12 +327,20 @@ async def test_a_unit_is_refused_when_the_database_stays_away(
 
 
 async def test_the_connection_is_there_again_without_a_unit(own: Cluster, store: PostgresStore, url: str):
+    before = await writers(own)
     assert await own.kill_backends(named(url), "parley writer%") == 1
-    await asyncio.sleep(0.5)
-    started = time.monotonic()
+    while not await writers(own) - before:
+        await asyncio.sleep(0.02)
     await store.commit(count(1))
-    assert time.monotonic() - started < 0.3
     assert await counted(store) == {1}
+
+
+async def writers(cluster: Cluster) -> set[int]:
+    """Return the process ids of the writers' connections."""
+    connection = await cluster.connect()
+    found = await connection.fetch("SELECT pid FROM pg_stat_activity WHERE application_name LIKE 'parley writer%'")
+    await connection.close()
+    return {pid for (pid,) in found}
 
 
 async def test_a_unit_with_wrong_parameters_hurts_no_other(store: PostgresStore):
@@ -359,10 +375,13 @@ async def test_nothing_acknowledged_is_lost_and_nothing_refused_is_there(
     stored: set[int] = set()
     refused: set[int] = set()
     doubtful: set[int] = set()
-    until = time.monotonic() + 8
+    until, harms = time.monotonic() + 8, 0
+
+    def goes_on() -> bool:
+        return time.monotonic() < until or harms < 5 or len(stored) <= 200  # the latter on a slow machine
 
     async def work() -> None:
-        while time.monotonic() < until:
+        while goes_on():
             n = next(numbers)
             try:
                 await store.commit(count(n, many=rng.random() < 0.8))
@@ -373,16 +392,15 @@ async def test_nothing_acknowledged_is_lost_and_nothing_refused_is_there(
             else:
                 stored.add(n)
 
-    async def harm() -> int:
-        harms = 0
-        while time.monotonic() < until - 1:
+    async def harm() -> None:
+        nonlocal harms
+        while time.monotonic() < until - 1 or harms < 5:
             await asyncio.sleep(rng.random() * 0.3)
             harms += 1
             if harms % 8 == 4:
                 await own.restart(rng.choice(["fast", "immediate"]))
             else:
                 await own.kill_backends(database, "parley writer%")
-        return harms
 
     harming = asyncio.create_task(harm())
     await asyncio.gather(*(work() for _ in range(40)))
@@ -390,7 +408,8 @@ async def test_nothing_acknowledged_is_lost_and_nothing_refused_is_there(
     assert stored - found == set()
     assert refused & found == set()
     assert found <= stored | doubtful
-    assert await harming >= 5
+    await harming
+    assert harms >= 5
     assert len(stored) > 200
 
 
@@ -423,7 +442,8 @@ async def stands_still(cluster: Cluster) -> None:
     await connection.close()
 
 
-async def test_a_commit_that_was_cut_off_is_tried_again(own: Cluster, url: str):
+async def test_a_commit_that_was_cut_off_is_tried_again(own: Cluster, url: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(writer, "PATIENCE_S", 60)  # a busy machine connects slowly
     async with stalled(url, "counted") as store:
         commit = asyncio.create_task(store.commit(count(1, by=7)))
         await stands_still(own)
@@ -431,7 +451,7 @@ async def test_a_commit_that_was_cut_off_is_tried_again(own: Cluster, url: str):
         await asyncio.sleep(0.3)
         assert not commit.done()
         await own.kill_backends(named(url), "psql")
-        await asyncio.wait_for(commit, 10)
+        await asyncio.wait_for(commit, 30)
         assert await counted(store) == {1}
         await store.commit(count(2, by=7))
 
@@ -471,7 +491,10 @@ async def test_an_actor_says_that_a_commit_in_doubt_may_be_stored(
 
 
 @pytest.mark.parametrize("many", [True, False], ids=["in one message", "by COMMIT"])
-async def test_a_commit_whose_answer_was_lost_is_told_as_done_and_not_done_twice(own: Cluster, url: str, many: bool):
+async def test_a_commit_whose_answer_was_lost_is_told_as_done_and_not_done_twice(
+    own: Cluster, url: str, monkeypatch: pytest.MonkeyPatch, many: bool
+):
+    monkeypatch.setattr(writer, "PATIENCE_S", 60)  # a busy machine connects slowly
     with tempfile.TemporaryDirectory(prefix="relay-") as folder:
         async with relayed(own, named(url), Path(folder)) as (relay, by_relay):
             store = await PostgresStore.open(by_relay)
@@ -479,7 +502,7 @@ async def test_a_commit_whose_answer_was_lost_is_told_as_done_and_not_done_twice
             await store.commit(Unit((Write("CREATE TABLE counted (n bigint)", ()),)))
             for n in range(5):
                 relay.loses = True
-                await asyncio.wait_for(store.commit(count(n, by=7, many=many)), 10)
+                await asyncio.wait_for(store.commit(count(n, by=7, many=many)), 30)
             assert relay.lost == store.stats().in_doubt == 5
             assert sorted(await rows(store, "SELECT n FROM counted")) == [(n,) for n in range(5)]
             await store.close()
@@ -515,7 +538,7 @@ async def test_a_server_that_hangs_is_noticed_and_used_again_when_it_goes_on(
     monkeypatch.setattr(watching, "PROBE_S", 0.5)
     link.stall()
     reading = asyncio.ensure_future(counted(far))
-    async with asyncio.timeout(20):  # a minute without the watch
+    async with asyncio.timeout(30):  # a minute without the watch
         with pytest.raises(StoreUnavailable) as refused:
             await far.commit(count(1))
         assert far.trouble is not None
@@ -524,7 +547,7 @@ async def test_a_server_that_hangs_is_noticed_and_used_again_when_it_goes_on(
         with pytest.raises(StoreUnavailable):
             await reading
     link.mend()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         await takes_units(far)
         await far.commit(count(3))
     assert await counted(far) - ({1} if isinstance(refused.value, InDoubt) else set()) == {3}
@@ -532,7 +555,7 @@ async def test_a_server_that_hangs_is_noticed_and_used_again_when_it_goes_on(
 
 async def test_units_do_not_wait_in_an_outage_that_has_lasted(link: Link, far: PostgresStore):
     link.cut()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while far.trouble is None:
             await asyncio.sleep(0.02)
         refused: list[Exception | None] = []
@@ -557,7 +580,7 @@ async def test_a_slow_statement_is_waited_for_while_the_server_works_on_it(
         await asyncio.sleep(2)
         assert not commit.done()
     await other.close()
-    await asyncio.wait_for(commit, 10)
+    await asyncio.wait_for(commit, 30)
     await reading
     assert "counts as lost" not in caplog.text
 
@@ -566,9 +589,10 @@ async def test_a_statement_that_was_lost_on_the_way_is_sent_again(
     link: Link, far: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(writer, "PATIENCE_S", 30)
+    monkeypatch.setattr(readers, "PATIENCE_S", 30)
     assert await counted(far) == set()
     link.forget()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         await far.commit(count(1))
     assert await counted(far) == {1}
 
@@ -580,7 +604,8 @@ async def test_a_session_that_the_server_ended_while_it_was_idle_is_replaced(
     await own.kill_backends(named(url), "parley writer%")
     while (await rows(far, "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'parley writer%'"))[0][0]:
         await asyncio.sleep(0.02)
-    await asyncio.sleep(0.2)
+    for _ in range(20):  # turns of the loop, in which the link passes the message on
+        await asyncio.sleep(0.01)
     await far.commit(count(1))
     assert "cannot switch to state 15" in caplog.text
     assert await counted(far) == {1}
@@ -623,7 +648,7 @@ async def test_a_cancelled_statement_of_the_writer_costs_no_more_than_its_batch(
     mine.connection = cast("asyncpg.Connection", Cancelling(mine.connection, text))
     taken = {"counted.n": LookupError}
     units = [count(1), count(1)._replace(constraint_errors=taken), count(2)._replace(constraint_errors=taken)]
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         outcomes = await asyncio.gather(*map(store.commit, units), return_exceptions=True)
         await store.commit(count(9))
     there = [number for number, outcome in zip((1, 0, 2), outcomes, strict=True) if outcome is None]
@@ -638,7 +663,7 @@ async def test_a_batch_that_can_not_be_stored_by_one_statement_is_stored_by_seve
     mine = store._writer.session  # pyright: ignore[reportPrivateUsage]
     assert mine.connection is not None
     mine.connection = cast("asyncpg.Connection", Cancelling(mine.connection, text))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await asyncio.gather(*(store.commit(count(n)) for n in range(5)))
         await store.commit(count(5))
     assert await counted(store) == set(range(6))
@@ -725,7 +750,7 @@ async def test_a_lost_session_that_the_server_can_not_end_yet_is_no_other_gatewa
             await store.commit(count(1))
     finally:
         os.kill(pid, signal.SIGCONT)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         await takes_units(store)
         await store.commit(count(2))
     assert await counted(store) == {2}
@@ -751,7 +776,7 @@ async def test_a_gateway_that_was_replaced_stores_nothing_more(own: Cluster, url
         await first.commit(count(2))
     with pytest.raises(StoreUnavailable, match="taken over"):
         await first.commit(count(3))
-    async with asyncio.timeout(20):  # no read waits for a connection that does not come back
+    async with asyncio.timeout(30):  # no read waits for a connection that does not come back
         with pytest.raises(StoreUnavailable, match="taken over"):
             await counted(first)
     await first.close()
@@ -766,7 +791,7 @@ async def test_a_database_that_lost_acknowledged_commits_is_not_used_on(own: Clu
         await store.commit(count(n))
     await own.execute("UPDATE fences SET batch = 1", named(url))
     await own.kill_backends(named(url), "parley writer%")
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while store.trouble is None:
             await asyncio.sleep(0.02)
     with pytest.raises(StoreUnavailable, match="lost commits"):

@@ -116,7 +116,7 @@ class Bank:
 
     async def settled(self) -> None:
         """Wait until memory equals the store."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             while self.resident.reading:
                 await asyncio.sleep(0.001)
 
@@ -301,7 +301,7 @@ async def test_a_timer_drops_them(store: Store):
     bank = await (await Bank(store, residents).begin()).kept()
     await bank.load("moon", "The moon is far.")
     await bank.settled()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while len(residents):
             await asyncio.sleep(0.01)
     assert len(bank.resident) == 0

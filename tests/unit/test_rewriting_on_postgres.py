@@ -81,7 +81,7 @@ async def fill(gateway: CoreGateway) -> tuple[Client, Client]:
         (await load(user, bank, "long", f"{'A long text of many words. ' * 400}{SAID}")).ok()
         body = {"name": "paper", "content": f"{'Of paper and ink. ' * 400}{SAID}"}
         document = (await user.request("POST", "/api/documents", json=body)).body
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while document["status"] != "ready":
                 await asyncio.sleep(0.05)
                 document = (await user.request("GET", f"/api/documents/{document['id']}")).body

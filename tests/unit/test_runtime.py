@@ -529,7 +529,7 @@ async def answer_to(reference: pykka.ActorRef[Any], message: Any) -> Any:
     """Ask through pykka's reference, with a time limit."""
     future = reference.ask(message, block=False)
     assert isinstance(future, AsyncFuture)
-    async with asyncio.timeout(3):
+    async with asyncio.timeout(30):
         return await future
 
 

@@ -89,7 +89,7 @@ class Submitted:
 
     async def all(self) -> list[Outcome]:
         """Wait for all; return their outcomes in order of submission."""
-        await asyncio.wait_for(self._all.wait(), 20)
+        await asyncio.wait_for(self._all.wait(), 60)
         return [self.outcomes[number] for number in range(self._count)]
 
 
@@ -154,7 +154,7 @@ async def test_a_unit_s_caller_that_fails_on_its_outcome_takes_nothing_from_othe
 async def test_what_a_unit_s_caller_submits_on_its_outcome_is_committed_too(store: Store):
     ended: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
     store.submit(unit(note(1)), lambda _: store.submit(unit(note(2)), ended.set_result))
-    assert await asyncio.wait_for(ended, 10) is None
+    assert await asyncio.wait_for(ended, 30) is None
     assert await ids(store) == [1, 2]
 
 
