@@ -605,7 +605,7 @@ async def test_messages_that_wait_are_answered_in_the_order_in_which_they_came(
 async def until_waiting(user: Client, name: str, count: int) -> None:
     """Wait until this number of messages wait in the agent's one conversation, as the debug routes show."""
     agent_id = (await record(user, name))["id"]
-    for _ in range(500):
+    for _ in range(3_000):
         state = (await live_actor(user, "agent", agent_id)).body["state"]
         if sum(conversation["waiting"] for conversation in state["conversations"]) == count:
             return

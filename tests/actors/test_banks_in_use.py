@@ -49,7 +49,7 @@ async def in_memory(client: Client, bank: str) -> int:
 
 async def in_use(client: Client, bank: str, count: int = len(FACTS)) -> None:
     """Recall, and wait until that many memories are in memory."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await recalled(client, bank, "anything")
         while await in_memory(client, bank) != count:
             await asyncio.sleep(0.005)
@@ -117,7 +117,7 @@ async def test_a_document_that_is_loaded_again_leaves_no_part_of_the_old_one(use
     await in_use(user, bank)
     for text, parts in (("The lighthouse is white. " * 200, 3), ("The lighthouse is red. " * 100, 2)):
         answer = await user.request("POST", "/api/documents", json={"name": "lighthouse", "content": text})
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while answer.body["status"] != "ready":
                 await asyncio.sleep(0.01)
                 answer = await user.request("GET", f"/api/documents/{answer.body['id']}")

@@ -68,7 +68,7 @@ async def send(core: Core, user_id: str, *numbers: int) -> None:
 
 
 async def until(reached: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while not reached():
             await asyncio.sleep(0.005)
 
@@ -80,7 +80,7 @@ def live(core: Core) -> set[str]:
 async def passivated(core: Core, user_id: str) -> None:
     """Passivate idle actors until the dispatcher of a user has ended."""
     assert isinstance(core.directory, LocalDirectory)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while dispatcher_of_shard(user_id) in live(core):
             await core.directory.passivate_idle()
             await asyncio.sleep(0.01)
@@ -219,7 +219,7 @@ async def test_a_recovery_is_continued_by_the_dispatcher_of_its_shard(tmp_path: 
         async def left() -> list[str]:
             return await core.store.fetch(deliveries.RECOVERING)
 
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while await left() != [second]:
                 await asyncio.sleep(0.01)
         await asyncio.sleep(0.2)

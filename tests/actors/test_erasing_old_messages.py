@@ -103,7 +103,7 @@ async def test_a_model_s_reply_that_repeats_an_old_reply_is_redacted_with_it(tol
         ):
             assert history.ok().content[-1]["content"] == "[censored]"
         async with erasing(gateway):
-            await erased(told, SECRET, within_s=10)
+            await erased(told, SECRET, within_s=60)
 
 
 async def test_a_reply_that_repeats_what_is_censored_in_this_moment_is_not_stored(told: Path):
@@ -122,7 +122,7 @@ async def test_a_reply_that_repeats_what_is_censored_in_this_moment_is_not_store
             censoring = asyncio.create_task(user.command("MB_Censor", target={"bank": "bank"}, vx=DOOR))
             await disk.reached()
             gate.set()
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 while not gateway.core.store.stats().waiting:
                     await asyncio.sleep(0.01)
             disk.let_go()
@@ -197,10 +197,10 @@ async def test_what_was_said_in_a_destroyed_place_is_found_nowhere(tmp_path: Pat
         (await user.command("ZN_Post", target=zone, content=f"The door is {SECRET}.")).ok()
         for number in range(300):
             (await user.command("ZN_Post", target=zone, content=f"Jar j{number} holds jam.")).ok()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while not await indexed(gateway, SECRET):
                 await asyncio.sleep(0.01)
         (await user.command(service, **body)).ok()
         assert await sizes(gateway) == [0, 0, 0, 0]
         async with erasing(gateway):
-            await erased(tmp_path, SECRET, within_s=10)
+            await erased(tmp_path, SECRET, within_s=60)

@@ -111,7 +111,7 @@ async def test_users_of_sandbox_keys_are_removed_after_30_days_without_use_or_wh
     await clocked.restart(partial(rename, "an-imitator", "sandbox-imitator"))
     unused, used, revoked = (clocked.use(key) for key in keys)
     lovelace = await clocked.nobody.log_on("lovelace")
-    for _ in range(100):
+    for _ in range(600):
         there = [(await set_plan(lovelace, name, "free")).http for name in names]
         if there == [404, 200, 404]:
             break

@@ -60,13 +60,13 @@ async def test_a_node_splits_the_documents_of_its_own_users_and_after_a_take_ove
         own, other = await user_on(nodes, 0), await user_on(nodes, 1)
         of_other, of_own = await queued(core, other), await queued(core, own)
         task = asyncio.create_task(keep_ingesting(core))
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while await state_of(core, own, of_own) != ("ready", 1):
                 await asyncio.sleep(0.01)
         assert await state_of(core, other, of_other) == ("queued", 0)
         nodes.placed.take_over("node1", "node0")
         core.ingestion.wake()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while await state_of(core, other, of_other) != ("ready", 1):
                 await asyncio.sleep(0.01)
         task.cancel()
@@ -192,6 +192,8 @@ async def test_hourly_jobs_run_on_the_owner_of_one_shard_and_sandbox_users_are_r
         for node, stays in ((other, True), (housekeeper, False)):
             task = asyncio.create_task(keep_delivery_log(node.core))
             await asyncio.sleep(0.3)
+            while not stays and await left("events", "e"):
+                await asyncio.sleep(0.01)
             task.cancel()
             assert await left("events", "e") == stays
 
@@ -212,7 +214,7 @@ async def test_the_owner_of_one_shard_erases_what_was_censored_on_any_node(
         await asyncio.sleep(0.5)
         assert await due() == [1]
         nodes.placed.take_over("node0", "node1")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             while await due() != [0]:
                 await asyncio.sleep(0.02)
         other.cancel()

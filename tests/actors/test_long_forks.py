@@ -102,7 +102,7 @@ async def test_a_fork_that_is_censored_while_it_is_made_has_no_censored_word(tmp
             await disk.step()
         await disk.reached()
         censoring = asyncio.create_task(user.command("MB_Censor", target=BANK, vx={"name": "Door"}))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             while not gateway.core.store.stats().waiting:
                 await asyncio.sleep(0.01)
         disk.let_go()
@@ -149,13 +149,13 @@ async def test_nothing_is_left_of_a_fork_whose_source_is_erased_meanwhile(tmp_pa
             await disk.step()
         await disk.reached()
         end = asyncio.create_task(user.command("CV_Destroy", target={"conversation": conversation}))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             while not gateway.core.store.stats().waiting:
                 await asyncio.sleep(0.01)
         disk.let_go()
         (await fork).refused(3000, 404)
         (await end).ok()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(30):
             while await rows(gateway.core.store, "SELECT 1 FROM conversations"):
                 await asyncio.sleep(0.01)
         assert await rows(gateway.core.store, "SELECT 1 FROM messages") == []

@@ -67,7 +67,7 @@ class Database:
     async def take_over(self, dead: NodeRow, heir: NodeRow) -> None:
         """Let a node's lease expire, and have another one fence it."""
         await self.admin.execute("UPDATE nodes SET expires = clock_timestamp() - interval '1 s' WHERE id = $1", dead.id)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not await self.ledgers[heir.id].take_over(dead.id, {}):
                 await asyncio.sleep(0.05)
 

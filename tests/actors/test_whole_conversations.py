@@ -68,7 +68,7 @@ async def other_talk(gateway: CoreGateway) -> None:
     other = await CommandClient(gateway).register("bob")
     await other.agent("clerk")
     await talk(other, 200)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while await rows(gateway.core.store, "SELECT 1 FROM collections WHERE reached = 192") == []:
             await asyncio.sleep(0.01)
     assert await reply_to(other, "Where did parcel p7 go?") == sent(7)
@@ -350,7 +350,7 @@ async def test_long_messages_are_indexed_in_small_units(tmp_path: Path):
             filler = " ".join(f"w{number}x{word}" for word in range(2_000))
             (await user.command("AP_Chat", content=f"Parcel p{number} went to town t{number}. {filler}")).ok()
         await talk(user, 100, first=80)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while await value(store, "SELECT coalesce(max(reached), 0) FROM collections") <= 2 * 180 + 2 - 200 - 64:
                 await asyncio.sleep(0.01)
         assert await reply_to(user, QUESTION) == QUOTE

@@ -257,7 +257,7 @@ async def test_a_domain_that_is_reloaded_answers_the_chats_that_wait(scripted_us
     slow = asyncio.create_task(scripted_user.command("AP_Chat", target=target, content=f"wait:{gate} say:done"))
     await gate.reached()
     (await workspace.guest.command("AP_Destroy")).ok()
-    answer = (await asyncio.wait_for(slow, 10)).refused(5003, 503)
+    answer = (await asyncio.wait_for(slow, 30)).refused(5003, 503)
     assert "ZN_Read" in answer.note
     gate.open()
     assert [seq for seq, *_ in await said_in(scripted_user, workspace.domain)] == [1]
