@@ -204,7 +204,10 @@ async def test_top_in_a_terminal_goes_on_after_a_restart_and_ends_with_ctrl_c(tm
         shown.clear()
         await until(b"requests/s")
         process.send_signal(signal.SIGINT)
-        assert await asyncio.wait_for(process.wait(), 30) == 0
+        assert await asyncio.wait_for(process.wait(), 30) == 130
+        async with asyncio.timeout(30):
+            while b"\x1b[?1049l" not in shown:  # the main screen again
+                await asyncio.sleep(0.02)
         assert b"Traceback" not in shown
     finally:
         asyncio.get_running_loop().remove_reader(ours)

@@ -1,6 +1,7 @@
 """What `parley` shows of texts that others wrote, and what it takes where there is no input."""
 
 import asyncio
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +44,35 @@ async def test_texts_steer_no_terminal(parley: CommandLine, gateway: GatewayProc
     assert SHOWN in table.out
     assert not any("\x1b" in shown or "\x9b" in shown for shown in (chat.out, chat.err, table.out, whole.out))
     assert whole.records[0]["description"] == EVIL
+
+
+@pytest.mark.parametrize("is_error", [False, True])
+async def test_a_reader_that_has_gone_ends_it_without_a_word(
+    parley: CommandLine, gateway: GatewayProcess, unique: str, is_error: bool
+) -> None:
+    assert (await parley("login", f"{unique}-user", "--register")).status == 0
+    assert (await parley("agents", "create", f"{unique}-agent", "--description", "Finds things")).status == 0
+    ours, theirs = os.pipe()
+    os.close(ours)
+
+    async def status_and_rest(arguments: str) -> tuple[int | None, bytes]:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "parley_client", *arguments.split()),
+            env=parley.environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE if is_error else theirs,
+            stderr=theirs if is_error else asyncio.subprocess.PIPE,
+        )
+        out, err = await process.communicate()
+        return process.returncode, out if is_error else err
+
+    output = ("agents list", "agents list --json", "doctor", "webhooks listen --json", "top --help", "banks")
+    errors = ("agents lst", "banks recall no-such-bank atoms", "--url nonsense agents list", "banks censor lore atoms")
+    try:
+        for arguments in errors if is_error else output:
+            assert await status_and_rest(arguments) == (141, b""), arguments
+    finally:
+        os.close(theirs)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import termios
 from codecs import getincrementaldecoder
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,8 +18,13 @@ ANSWER_S = 30.0
 END_OF_INPUT = "\x04"
 """Ctrl-D."""
 
+CTRL_C = "\x03"
+
 WITH_A_TERMINAL = "import os, sys; os.open(os.ttyname(0), os.O_RDWR); os.execvp(sys.argv[1], sys.argv[1:])"
 """Runs a command with its input's terminal as that of its session, where programs ask for passwords."""
+
+ON_AND_OFF = (("\x1b[?25h", "\x1b[?25l"), ("\x1b[?1049l", "\x1b[?1049h"))
+"""The codes that show and hide the cursor, and those that leave and enter the other screen."""
 
 STYLES = re.compile(r"\x1b\[[\d;]*m")
 
@@ -56,10 +62,13 @@ def on_a_terminal(
 ) -> tuple[int, str]:
     """Run a program on a terminal, and type each text once the prompt before it stands at the end.
 
+    It must leave the terminal as it was.
+
     Return:
         The exit status, and all that the terminal showed, without styles.
     """
     ours, theirs = pty.openpty()
+    before = termios.tcgetattr(ours)
     process = subprocess.Popen(
         (sys.executable, "-c", WITH_A_TERMINAL, *command),
         stdin=theirs,
@@ -75,11 +84,18 @@ def on_a_terminal(
             shown = STYLES.sub("", shown + decoder.decode(piece))
             if waiting and shown.endswith(waiting[0][0]):
                 os.write(ours, waiting.pop(0)[1].encode())
+        assert is_left_sane(shown), shown
+        assert termios.tcgetattr(ours) == before
         return process.wait(ANSWER_S), shown.replace("\r\n", "\n")
     finally:
         process.kill()
         process.wait()
         os.close(ours)
+
+
+def is_left_sane(shown: str) -> bool:
+    """Whether what a terminal was sent leaves it with a cursor, and on its main screen."""
+    return all(shown.count(off) <= shown.count(on) for on, off in ON_AND_OFF)
 
 
 def _read(terminal: int) -> bytes:

@@ -1,5 +1,5 @@
 """`python -m parley_client` is `parley`."""
 
-from parley_client.cli.main import main
+from parley_client.cli.start import main
 
 main()

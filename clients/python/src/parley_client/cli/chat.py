@@ -9,10 +9,10 @@ import typer
 import parley_client
 from parley_client import EntityError
 from parley_client.cli.context import client
-from parley_client.cli.output import AsJson, ask, print_json, tell, visible
+from parley_client.cli.output import AsJson, after_ctrl_c, ask, print_json, tell, visible
 
 if TYPE_CHECKING:
-    from parley_client import Parley
+    from parley_client import ChatDelta, ChatDone, Parley
 
 NOT_FOUND = 3000
 DESCRIPTION = "Made by parley chat"
@@ -65,22 +65,35 @@ def _find_or_create(parley: "Parley", agent: str, profile: str | None, *, create
 
 
 def _say(parley: "Parley", agent: str, text: str, conversation: str | None, as_json: bool) -> None:
-    for event in parley.agents.stream_chat(text, agent=agent, conversation=conversation):
-        match event:
-            case parley_client.ChatDelta() if not as_json:
-                if event.anew:
-                    typer.echo()
-                    tell("The reply was lost with the gateway, and begins anew:")
-                typer.echo(visible(event.text), nl=False)
-            case parley_client.ChatDone() if as_json:
-                print_json(event.reply)
-            case parley_client.ChatDone():
+    stream = parley.agents.stream_chat(text, agent=agent, conversation=conversation)
+    try:
+        for event in stream:
+            _show(event, as_json)
+    except KeyboardInterrupt:
+        if not as_json and not (sys.stdout.isatty() and sys.stderr.isatty()):
+            typer.echo()
+        after_ctrl_c()
+        if stream.run is not None:
+            tell(f"Stopped; the gateway goes on with the reply, and keeps it ({stream.run}).")
+        raise
+
+
+def _show(event: "ChatDelta | ChatDone", as_json: bool) -> None:
+    match event:
+        case parley_client.ChatDelta() if not as_json:
+            if event.anew:
                 typer.echo()
-                for source in event.reply.sources:
-                    where = source.bank or source.conversation or source.profile
-                    tell(f"  [{where}: {source.name or source.id}] {source.quote}", dim=True)
-            case _:
-                pass
+                tell("The reply was lost with the gateway, and begins anew:")
+            typer.echo(visible(event.text), nl=False)
+        case parley_client.ChatDone() if as_json:
+            print_json(event.reply)
+        case parley_client.ChatDone():
+            typer.echo()
+            for source in event.reply.sources:
+                where = source.bank or source.conversation or source.profile
+                tell(f"  [{where}: {source.name or source.id}] {source.quote}", dim=True)
+        case _:
+            pass
 
 
 def _typed() -> Iterator[str]:

@@ -1,7 +1,6 @@
 """The client of a command, made of options, the environment and the profile."""
 
 import os
-import sys
 from dataclasses import dataclass
 
 import typer
@@ -9,7 +8,7 @@ import typer
 import parley_client
 from parley_client import ParleyError
 from parley_client.cli import profiles
-from parley_client.cli.output import tell
+from parley_client.cli.output import after_ctrl_c, tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,6 @@ def tell_of_loss(error: ParleyError, wait: float) -> None:
 
 def tell_of_stop(position: str | None) -> None:
     """Say on stderr, after Ctrl-C, where a stream can be taken up again."""
-    if sys.stderr.isatty():
-        tell()  # after the terminal's ^C
+    after_ctrl_c()
     if position:
         tell(f"Stopped; `--after {position}` goes on here.")

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from getpass import getpass
 from typing import Annotated
 
 import typer
@@ -14,7 +15,8 @@ from parley_client.cli.banks import banks
 from parley_client.cli.chat import chat
 from parley_client.cli.context import Settings, client, settings
 from parley_client.cli.domains import domains, zones
-from parley_client.cli.output import AsJson, print_json, show, tell
+from parley_client.cli.output import AsJson, after_ctrl_c, print_json, show, tell
+from parley_client.cli.start import INTERRUPTED, READER_GONE
 from parley_client.cli.top import top
 from parley_client.cli.webhooks import webhooks
 
@@ -103,9 +105,11 @@ def login(
 
 
 def _asked_password() -> str:
-    """Ask for the password on stderr, or read it from a pipe."""
+    """Ask for the password on the terminal, or read it from a pipe."""
     if sys.stdin.isatty():
-        return str(typer.prompt("Password", hide_input=True, err=True))
+        while not (typed := getpass("Password: ")):
+            pass
+        return typed
     given = sys.stdin.readline().rstrip("\r\n")
     if not given:
         raise typer.BadParameter("there is none; set PARLEY_PASSWORD, or give it in a pipe", param_hint="--password")
@@ -196,19 +200,38 @@ def doctor(context: typer.Context, *, as_json: AsJson = False) -> None:
         typer.echo(f"{parley.url}: Parley {health.version}, {health.status}; you are {user.name} on {user.plan}.")
 
 
-def main() -> None:
-    """Run `parley`; docs/python-client.md has its exit statuses."""
+def run() -> int:
+    """Run `parley`; return its exit status, as docs/python-client.md has them."""
     sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115 - it is None where closed
     try:
+        status = _status()
+        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison] - it is where closed
+            sys.stdout.flush()
+    except BrokenPipeError:
+        status = READER_GONE
+    if status == INTERRUPTED:
+        after_ctrl_c()
+    return status
+
+
+def _status() -> int:
+    try:
         app(prog_name="parley")
+    except SystemExit as ended:
+        if isinstance(ended.__context__, BrokenPipeError):  # typer has only 1 for it
+            raise ended.__context__ from None
+        return ended.code if isinstance(ended.code, int) else 0
     except ParleyError as error:
-        sys.exit(_told(error))
+        return _told(error)
     except UnicodeError:  # bytes of an argument or a pipe, which Python keeps as lone surrogates
         tell("The text is not valid UTF-8.")
-        sys.exit(WRONG_USAGE)
-    except OSError as error:  # a full disk, for example; a reader that has gone is typer's matter
+        return WRONG_USAGE
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # a full disk, for example
         tell(f"The output can't be written: {error.strerror or error}.")
-        sys.exit(OTHER_ERROR)
+        return OTHER_ERROR
+    return 0
 
 
 def _told(error: ParleyError) -> int:

@@ -14,7 +14,7 @@ SERVICES = 20
 
 
 def watch(stream: FigureStream, *, once: bool) -> bool:
-    """Show figures until their end or Ctrl-C, or those of one second; return whether the stream has ended."""
+    """Show figures until their end, or those of one second; return whether the stream has ended."""
     if once or not out.is_terminal:
         stream.on_loss = tell_of_loss
         for figures in stream:
@@ -30,12 +30,9 @@ def watch(stream: FigureStream, *, once: bool) -> bool:
             live.update(Group(told, *(screen(figures) for figures in shown)), refresh=True)
 
         stream.on_loss = lost
-        try:
-            for figures in stream:
-                shown[:] = [figures]
-                live.update(screen(figures), refresh=True)
-        except KeyboardInterrupt:
-            return False
+        for figures in stream:
+            shown[:] = [figures]
+            live.update(screen(figures), refresh=True)
     return True
 
 
