@@ -116,6 +116,35 @@ async def test_stop_keeps_what_was_said_so_far(scripted: Console, talker: Client
     assert [message["mark"] for message in stored] == [None, "cancelled", "cancelled"]
 
 
+async def test_a_message_that_is_stopped_on_its_way_to_the_gateway_is_stopped_there(
+    scripted: Console, talker: Client, unique: str, tmp_path: Path
+):
+    page = await scripted.window(talker, f"/console/chat/{unique}-agent")
+    await expect(page.get_by_text(f"Say something to {unique}-agent")).to_be_visible()
+    looked = asyncio.Event()
+
+    async def hold_chat(asked: Route) -> None:
+        """Hold the message until the page has looked for it in vain."""
+        body: Any = asked.request.post_data_json
+        if body["service"] == "AP_Chat":
+            await looked.wait()
+        await asked.continue_()
+        if body["service"] == "AP_History":
+            await asked.request.response()
+            looked.set()
+
+    await page.route("**/tps", hold_chat)
+    await say(page, f"wait:{tmp_path}/never")
+    await expect(page.get_by_text("Thinking")).to_be_visible()
+    await page.get_by_role("button", name="Stop").click()
+    await expect(messages(page).first).to_contain_text("stopped")
+    await expect(page.get_by_role("button", name="Stop")).to_be_hidden()
+    await expect(messages(page)).to_have_count(1)
+    stored = (await talker.command("AP_History", target={"agent": f"{unique}-agent"})).ok().content
+    assert [message["mark"] for message in stored] == ["cancelled"]
+    await page.unroute_all(behavior="wait")
+
+
 async def early_reply(scripted: Console, talker: Client, unique: str, gate: Path) -> tuple[str, Page]:
     """Begin a conversation whose reply waits at a gate after its first word; return its path and its window."""
     made = (await talker.command("CV_Create", target={"agent": f"{unique}-agent"}, vx={"name": "Shared"})).ok()

@@ -1,5 +1,5 @@
 import { command, newKey, route } from "../../lib/api.js";
-import { NOT_THERE } from "../../lib/http.js";
+import { NOT_THERE, wait } from "../../lib/http.js";
 import { useEffect, useMemo, useRef, useState } from "../../lib/preact.js";
 import { session } from "../../lib/session.js";
 import { Lane } from "./lane.js";
@@ -8,6 +8,7 @@ import { followRun } from "./run.js";
 const PAGE = 50;
 const MAX_PAGE = 200;
 const AWAY_MS = 10_000;
+const ARRIVES_MS = 300;
 const START = { messages: [], runs: [], next: null, done: false, loading: false, error: null, said: "" };
 const runOf = (message) => `run_${message.id.slice(4)}`;
 
@@ -225,12 +226,19 @@ class Talk {
   async cancel(run) {
     this.changeRun(run.key, { cancelling: true });
     try {
-      const id = run.id ?? (await this.idOf(run));
-      if (id !== null) return await route("POST", `/api/runs/${id}/cancel`);
+      for (let now = run; now !== undefined && !this.closed; now = this.atWork(run.key)) {
+        const id = now.id ?? (await this.idOf(now));
+        if (id !== null) return await route("POST", `/api/runs/${id}/cancel`);
+        await wait(ARRIVES_MS); // its message is still on the way
+      }
     } catch {
       // Stop can be tried again.
     }
     return this.changeRun(run.key, { cancelling: false });
+  }
+
+  atWork(key) {
+    return this.state.runs.find((run) => run.key === key && run.state === "working");
   }
 
   /** Find the id of a run that is silent so far: its answer has begun with no header, but its message is stored. */
