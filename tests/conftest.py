@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.gateways.gate import Gate
 from tests.support.gateway import NODES, Client, GatewayProcess
@@ -13,6 +14,10 @@ from tests.support.sharing import Two, with_a_bank
 from tests.support.stores import ON_POSTGRES
 
 _numbers = itertools.count(1)
+
+# by default an example that takes more than 200 ms fails its test, and so does slow making of examples
+settings.register_profile("any pace", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any pace")
 
 OF_THE_OTHER_STORE = "sqlite" if ON_POSTGRES else "postgres"
 

@@ -418,7 +418,7 @@ numbers = st.none() | st.integers(-(2**63), 2**63 - 1) | st.booleans()
 
 
 @given(st.lists(st.tuples(st.none() | texts, numbers), min_size=2, max_size=30))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 async def test_a_merged_run_stores_the_same_rows_as_one_by_one(
     store: Store, disk: Disk, contents: list[tuple[str | None, int | None]]
 ):
