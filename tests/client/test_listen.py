@@ -5,6 +5,7 @@ import json
 import socket
 import time
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -286,7 +287,8 @@ async def test_endpoints_and_deliveries_are_commands(parley: CommandLine, user: 
         (again,) = (await parley("webhooks", "deliveries", "retry", delivery["id"], "--json")).records
         assert again["event_id"] == delivery["event_id"]
         await receiver.got(2)
-        (recovered,) = (await parley("webhooks", "recover", made["id"], "--since", "2026-11-20", "--json")).records
+        yesterday = (datetime.now(UTC) - timedelta(days=1)).date().isoformat()
+        (recovered,) = (await parley("webhooks", "recover", made["id"], "--since", yesterday, "--json")).records
         assert recovered.keys() == {"deliveries"}
         (rotated,) = (await parley("webhooks", "endpoints", "rotate", made["id"], "--json")).records
         assert rotated["secret"] != made["secret"]
