@@ -298,7 +298,7 @@ class GatewayProcess:
     @asynccontextmanager
     async def client(self) -> AsyncIterator[Client]:
         """Open a client without a user; with other nodes, each of its requests goes through a random one."""
-        timeout = aiohttp.ClientTimeout(total=60)
+        timeout = aiohttp.ClientTimeout(sock_connect=60, sock_read=60)  # streams may take longer as a whole
         base, connector = self.base, aiohttp.TCPConnector(limit=0)
         if self.others:
             ports = [int(node.base.rpartition(":")[2]) for node in (self, *self.others)]
