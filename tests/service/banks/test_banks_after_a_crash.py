@@ -28,4 +28,4 @@ async def test_banks_and_what_may_be_done_in_them_outlive_a_crash(tmp_path: Path
                 "censored": None,
             }
             assert await recalled(user, "notes", "xylophone glockenspiel") == ["kept"]
-            await erased(gateway.data, "glockenspiel", within_s=20)
+            await erased(gateway.data, "glockenspiel", within_s=60)

@@ -255,7 +255,7 @@ async def test_censored_words_are_gone_from_the_document_and_the_files(tmp_path:
         assert await traces(data, secret)
         (await user.command("MB_Censor", target={"bank": "notes"}, vx={"name": parts[-1]["name"]})).ok()
         assert (await load(user, "notes", "Book")).code == 3002
-        await erased(data, secret, within_s=50)
+        await erased(data, secret, within_s=60)
         (await user.command("MB_Read", target={"bank": "notes"}, vx={"name": parts[0]["name"]})).ok()
 
 
@@ -283,7 +283,7 @@ async def test_censored_words_leave_a_document_that_was_sent_again(tmp_path: Pat
         assert (await user.request("GET", f"/api/documents/{again['id']}")).http == 200
         for document in waiting:
             await done(user, document.body["id"])
-        await erased(data, secret, within_s=50)
+        await erased(data, secret, within_s=60)
 
 
 async def test_a_censoring_leaves_a_waiting_document_of_its_name_or_with_its_words_undone(tmp_path: Path):

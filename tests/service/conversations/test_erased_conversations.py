@@ -59,7 +59,7 @@ async def test_erased_words_are_in_no_answer_and_in_no_file(
         assert title not in str(answer)
     assert not await read(sanic_server, "SELECT 1 FROM vocabulary WHERE term LIKE ?", f"xylo{unique}%")
     for text in (word, title):
-        await erased(sanic_server.data, text, within_s=30)
+        await erased(sanic_server.data, text, within_s=60)
     (await user.command("CV_Destroy", target={"conversation": conversation})).refused(3000, 404)
 
 
@@ -147,7 +147,7 @@ async def test_a_chat_under_way_fails_and_nothing_of_it_is_stored(
     gate.open()
     await say(user, "say:next")
     assert not await read(scripted_server, "SELECT 1 FROM messages WHERE content LIKE ?", f"%{word}%")
-    await erased(scripted_server.data, word, within_s=30)
+    await erased(scripted_server.data, word, within_s=60)
     assert await found(user, word) == []
 
 
