@@ -125,14 +125,40 @@ async def test_a_password_is_asked_for_beside_the_output(parley: CommandLine, tm
     assert json.loads(out.read_text(encoding="utf-8"))["current"] is True
 
 
-async def test_an_ended_session_is_told_of_with_the_command_that_begins_another(parley: CommandLine) -> None:
-    assert (await parley("login", "nemo", "--register")).status == 0
+@pytest.mark.parametrize(
+    ("profile", "login"), [((), "parley login USER"), (("--profile", "sea"), "parley --profile sea login USER")]
+)
+async def test_an_ended_session_is_told_of_with_the_command_that_begins_another(
+    parley: CommandLine, unique: str, profile: tuple[str, ...], login: str
+) -> None:
+    assert (await parley(*profile, "login", f"{unique}-user", "--register")).status == 0
     with SyncParley(parley.environment["PARLEY_URL"]) as client:
-        client.log_on("nemo", PASSWORD)
+        client.log_on(f"{unique}-user", PASSWORD)
         client.users.revoke("all")
-    ran = await parley("agents", "list")
+    ran = await parley(*profile, "agents", "list")
     assert (ran.status, ran.out, ran.err[:5]) == (12, "", "2001:")
-    assert "Log on with `parley login USER`" in ran.err
+    assert f"Log on with `{login}`" in ran.err
+
+
+async def test_a_key_that_wins_over_the_session_is_told_of_where_it_is_refused(
+    parley: CommandLine, unique: str
+) -> None:
+    told = "PARLEY_API_KEY was sent, which wins over the session"
+    assert (await parley("login", f"{unique}-user", "--register")).status == 0
+    (made,) = (await parley("keys", "create", "reader", "--read-only", "--json")).records
+    for key, code in ((made["key"], "2003:"), ("plk_wrong", "2001:")):
+        refused = await parley("keys", "list", PARLEY_API_KEY=key)
+        assert (refused.status, refused.err[:5], told in refused.err) == (12, code, True)
+        assert "Log on with" not in refused.err
+    again = await parley("login", f"{unique}-user", PARLEY_API_KEY=made["key"])
+    assert (again.status, "PARLEY_API_KEY is set, and wins over this session" in again.err) == (0, True)
+
+
+async def test_a_wrong_internal_secret_asks_nobody_to_log_on(parley: CommandLine, unique: str) -> None:
+    assert (await parley("login", f"{unique}-user", "--register")).status == 0
+    for arguments in (("admin", "users", "list"), ("top", "--once")):
+        ran = await parley(*arguments, PARLEY_INTERNAL_SECRET="wrong", PARLEY_API_KEY="plk_wrong")
+        assert (ran.status, ran.err) == (12, "2001: X-Internal-Secret is wrong.\n")
 
 
 @pytest.mark.parametrize(("key", "code"), [("", "2000:"), ("plk_wrong", "2001:")])

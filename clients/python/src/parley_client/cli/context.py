@@ -21,6 +21,23 @@ class Settings:
     internal_secret: str | None
 
 
+NO_CREDENTIAL = 2000
+INVALID_CREDENTIAL = 2001
+NOT_PERMITTED = 2003
+WITH_SECRET = ("admin", "top")
+"""Commands that send the internal secret, if there is one, in place of the credential."""
+
+LOG_ON = "Log on with `{}`, or set PARLEY_API_KEY, or PARLEY_INTERNAL_SECRET for admin and top."
+OTHER_KEY = "PARLEY_API_KEY was sent, which wins over the session of `parley login`; set another key, or unset it."
+
+_hints: dict[int, str] = {}
+
+
+def hint(code: int) -> str | None:
+    """Return what helps where the credential of the last client is refused with a code; None where nothing does."""
+    return _hints.get(code)
+
+
 def settings(context: typer.Context) -> Settings:
     """Return the options before the command."""
     made = context.find_object(Settings)
@@ -36,13 +53,27 @@ def client(context: typer.Context, *, makes_profile: bool = False) -> "parley_cl
     given = settings(context)
     kept = profiles.read(given.profile)
     url = given.url or os.environ.get("PARLEY_URL") or kept.url
-    key = os.environ.get("PARLEY_API_KEY") or kept.key
+    key_of_environment = os.environ.get("PARLEY_API_KEY")
+    key = key_of_environment or kept.key
     if not (url and key) and not makes_profile and given.profile not in (profiles.DEFAULT, *profiles.names("")):
         name = given.profile
         tell(f"There is no profile {name} yet; `parley --profile {name} login USER` makes it.")
+    _hints.clear()
+    if not makes_profile:
+        _hints.update(_hints_of(context, given, is_from_environment=bool(key_of_environment)))
     made = parley_client.Parley(url, key, brand=given.brand, internal_secret=given.internal_secret)
     context.call_on_close(made.close)
     return made
+
+
+def _hints_of(context: typer.Context, given: Settings, *, is_from_environment: bool) -> dict[int, str]:
+    """Return hints by code, for what this command sends: the internal secret, PARLEY_API_KEY, or the session."""
+    login = "parley login USER" if given.profile == profiles.DEFAULT else f"parley --profile {given.profile} login USER"
+    if given.internal_secret and context.command_path.split()[1] in WITH_SECRET:
+        return {}
+    if is_from_environment:
+        return {INVALID_CREDENTIAL: OTHER_KEY, NOT_PERMITTED: OTHER_KEY}
+    return {NO_CREDENTIAL: LOG_ON.format(login), INVALID_CREDENTIAL: LOG_ON.format(login)}
 
 
 def tell_of_loss(error: ParleyError, wait: float) -> None:

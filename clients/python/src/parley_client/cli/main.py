@@ -13,7 +13,7 @@ from parley_client.cli import profiles
 from parley_client.cli.admin import admin
 from parley_client.cli.banks import banks
 from parley_client.cli.chat import chat
-from parley_client.cli.context import Settings, client, settings
+from parley_client.cli.context import Settings, client, hint, settings
 from parley_client.cli.domains import domains, zones
 from parley_client.cli.output import AsJson, after_ctrl_c, print_json, show, tell
 from parley_client.cli.start import INTERRUPTED, READER_GONE
@@ -23,8 +23,6 @@ from parley_client.cli.webhooks import webhooks
 NO_CONNECTION = 3
 OTHER_ERROR = 1
 WRONG_USAGE = 2
-NO_CREDENTIAL = 2000
-LOG_ON = "Log on with `parley login USER`, or set PARLEY_API_KEY, or PARLEY_INTERNAL_SECRET for admin and top."
 RUNNING = "Is the gateway running, and is this its address (--url or PARLEY_URL)?"
 
 app = typer.Typer(help="Parley on the command line.", no_args_is_help=True, pretty_exceptions_enable=False)
@@ -98,6 +96,8 @@ def login(
     session, token = parley.users.log_on(user, secret)
     given = settings(context)
     path = profiles.write(given.profile, profiles.Profile(parley.url, token.token))
+    if os.environ.get("PARLEY_API_KEY"):
+        tell("PARLEY_API_KEY is set, and wins over this session; unset it.")
     if as_json:
         print_json(session)
     else:
@@ -245,9 +245,7 @@ def _told(error: ParleyError) -> int:
             status, said = WRONG_USAGE, str(error)
         case _:
             status, said = OTHER_ERROR, str(error)
-    # Of the codes 2001 only an ended session's note names US_LogOn, which is `parley login` here.
-    logged_off = isinstance(error, Refused) and (error.code == NO_CREDENTIAL or "US_LogOn" in error.note)
-    hints = [LOG_ON] if logged_off else []
-    for line in (said, *hints, *getattr(error, "__notes__", ())):
+    helps = hint(error.code) if isinstance(error, Refused) else None
+    for line in (said, *([helps] if helps else ()), *getattr(error, "__notes__", ())):
         tell(line)
     return status
