@@ -4,12 +4,22 @@ import asyncio
 import pickle
 import ssl
 import traceback
+from collections.abc import Callable
 
 import pytest
 
 import parley_client
 from config.version import VERSION
-from parley_client import AccessError, AsyncParley, InvalidSetting, NoConnection, Parley, ParleyError, UnexpectedAnswer
+from parley_client import (
+    AccessError,
+    AsyncParley,
+    EntityError,
+    InvalidSetting,
+    NoConnection,
+    Parley,
+    ParleyError,
+    UnexpectedAnswer,
+)
 from parley_client._settings import tls
 from parley_client.errors import refused
 from tests.support.gateway import CHECKOUT, GatewayProcess
@@ -121,6 +131,29 @@ async def test_a_stream_of_something_else_is_an_error_of_the_client(data: str) -
             with pytest.raises(UnexpectedAnswer):
                 async for _ in stream:
                     pass
+
+
+def test_an_id_is_one_segment_of_a_path_or_nothing_is_sent(gateway: GatewayProcess) -> None:
+    with Parley(gateway.base) as client:
+        key = client.keys.sandbox().key
+    calls: list[Callable[[Parley, str], object]] = [
+        lambda client, name: client.keys.revoke(name),
+        lambda client, name: client.runs.read(name),
+        lambda client, name: client.runs.cancel(name),
+        lambda client, name: client.documents.read(name),
+        lambda client, name: client.webhooks.delete(name),
+        lambda client, name: client.webhooks.disable(name),
+        lambda client, name: client.webhooks.retry(name),
+    ]
+    with Parley(gateway.base, key) as client:
+        for call in calls:
+            for name in ("../api-keys", "whe_1?hard=true", "whe_1#", "a/b", "ü"):
+                with pytest.raises(EntityError) as unknown:
+                    call(client, name)
+                assert unknown.value.code == 3000, name
+            for name in ("", ".", ".."):
+                with pytest.raises(InvalidSetting, match="a name or an id is needed"):
+                    call(client, name)
 
 
 async def test_a_client_says_who_it_is() -> None:

@@ -2,7 +2,7 @@
 
 ParleyError
 ├── NoConnection        no whole answer arrived; `may_be_done` tells whether the call may have been carried out
-├── InvalidSetting      an address or a key that can't be right; also a ValueError
+├── InvalidSetting      an address, a key or an id that can't be right; also a ValueError
 ├── UnexpectedAnswer    an answer that no gateway of this version gives
 ├── BadSignature        a delivery that the endpoint's secret did not sign, or an old one
 └── Refused             the gateway answered with an error: code, note, request_id, retry_after
@@ -38,7 +38,7 @@ class NoConnection(ParleyError):
 
 
 class InvalidSetting(ParleyError, ValueError):
-    """An address or a key that can't be right; nothing was sent."""
+    """An address, a key or an id that can't be right; nothing was sent."""
 
 
 class UnexpectedAnswer(ParleyError):

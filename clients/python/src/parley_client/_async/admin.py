@@ -2,11 +2,10 @@
 
 from datetime import datetime
 from typing import Literal
-from urllib.parse import quote
 
 from parley_client._async.figure_stream import AsyncFigureStream
 from parley_client._async.pages import AsyncPages
-from parley_client._async.requests import AsyncRoutes, query_of
+from parley_client._async.requests import AsyncRoutes, query_of, segment_of
 from parley_client._decoding import decode, encode
 from parley_client.answers import Page
 from parley_client.records import Account, OperatorsAgent, OperatorsAuditEntry, OwnUser, ResetAccount
@@ -155,8 +154,8 @@ class AsyncAdmin(AsyncRoutes):
 
 
 def _user(name: str) -> str:
-    return f"/api/admin/users/{quote(name, safe='')}"
+    return f"/api/admin/users/{segment_of(name)}"
 
 
 def _agent(name: str) -> str:
-    return f"/api/admin/agents/{quote(name, safe='')}"
+    return f"/api/admin/agents/{segment_of(name)}"

@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from parley_client._async.requests import AsyncRoutes
+from parley_client._async.requests import AsyncRoutes, segment_of
 from parley_client._async_waiting import async_sleep
 from parley_client._decoding import decode
 from parley_client.records import IngestedDocument
@@ -52,7 +52,7 @@ class AsyncDocuments(AsyncRoutes):
         Raises:
             EntityError: there is none, or a newer one has taken its place (3000).
         """
-        return decode(IngestedDocument, await self._client.request("GET", f"/api/documents/{document}"))
+        return decode(IngestedDocument, await self._client.request("GET", f"/api/documents/{segment_of(document)}"))
 
     async def wait(self, document: str, *, timeout: float = 300.0) -> IngestedDocument:
         """Wait until a document is ready or has failed; its `status` and `error` tell.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from parley_client._async.requests import AsyncRoutes
+from parley_client._async.requests import AsyncRoutes, segment_of
 from parley_client._decoding import decode
 from parley_client.records import ApiKey, NewApiKey, SandboxKey
 
@@ -58,7 +58,7 @@ class AsyncKeys(AsyncRoutes):
         Raises:
             EntityError: there is no such key, or it is revoked already (3000).
         """
-        await self._client.request("DELETE", f"/api/api-keys/{key_id}", repeatable=False)
+        await self._client.request("DELETE", f"/api/api-keys/{segment_of(key_id)}", repeatable=False)
 
     async def sandbox(self) -> SandboxKey:
         """Issue a sandbox key, with a throw-away user behind it; needs no credential.

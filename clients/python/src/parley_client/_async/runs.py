@@ -1,6 +1,6 @@
 """Runs: private chats on their way."""
 
-from parley_client._async.requests import AsyncRoutes
+from parley_client._async.requests import AsyncRoutes, segment_of
 from parley_client._decoding import decode
 from parley_client.records import Run
 
@@ -20,7 +20,7 @@ class AsyncRuns(AsyncRoutes):
         Raises:
             EntityError: there is no such run (3000).
         """
-        return decode(Run, await self._client.request("GET", f"/api/runs/{run}"))
+        return decode(Run, await self._client.request("GET", f"/api/runs/{segment_of(run)}"))
 
     async def cancel(self, run: str) -> Run:
         """Stop a run; what was said so far is stored. One that has ended stays as it is.
@@ -32,4 +32,4 @@ class AsyncRuns(AsyncRoutes):
             EntityError: there is no such run (3000).
         """
         # A repeat changes nothing more, so the route keeps no Idempotency-Key.
-        return decode(Run, await self._client.request("POST", f"/api/runs/{run}/cancel", repeatable=True))
+        return decode(Run, await self._client.request("POST", f"/api/runs/{segment_of(run)}/cancel", repeatable=True))

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from parley_client._async.event_stream import AsyncEventStream
 from parley_client._async.pages import AsyncPages
-from parley_client._async.requests import AsyncRoutes, query_of
+from parley_client._async.requests import AsyncRoutes, query_of, segment_of
 from parley_client._decoding import decode, encode
 from parley_client.answers import Page
 from parley_client.records import (
@@ -97,7 +97,7 @@ class AsyncWebhookEndpoints(AsyncRoutes):
             description=description,
             rotate_secret=rotate_secret,
         )
-        path = f"{ENDPOINTS}/{endpoint_id}"
+        path = f"{ENDPOINTS}/{segment_of(endpoint_id)}"
         return decode(
             ChangedWebhookEndpoint,
             await self._client.request("PATCH", path, body, repeatable=rotate_secret is None),
@@ -112,7 +112,7 @@ class AsyncWebhookEndpoints(AsyncRoutes):
         Raises:
             EntityError: there is no such endpoint (3000).
         """
-        return decode(WebhookEndpoint, await self._client.request("DELETE", f"{ENDPOINTS}/{endpoint_id}"))
+        return decode(WebhookEndpoint, await self._client.request("DELETE", f"{ENDPOINTS}/{segment_of(endpoint_id)}"))
 
     async def delete(self, endpoint_id: str) -> None:
         """Delete an endpoint for good.
@@ -123,7 +123,7 @@ class AsyncWebhookEndpoints(AsyncRoutes):
         Raises:
             EntityError: there is no such endpoint (3000).
         """
-        await self._client.request("DELETE", f"{ENDPOINTS}/{endpoint_id}?hard=true", repeatable=False)
+        await self._client.request("DELETE", f"{ENDPOINTS}/{segment_of(endpoint_id)}?hard=true", repeatable=False)
 
     async def recover(self, endpoint_id: str, since: datetime, *, idempotency_key: str | None = None) -> int:
         """Queue again all deliveries that failed since a time, 14 days ago at most; return their number.
@@ -135,7 +135,7 @@ class AsyncWebhookEndpoints(AsyncRoutes):
         Raises:
             EntityError: there is no such endpoint (3000).
         """
-        path = f"{ENDPOINTS}/{endpoint_id}/recover"
+        path = f"{ENDPOINTS}/{segment_of(endpoint_id)}/recover"
         body = {"since": encode(since)}
         return int((await self._client.request("POST", path, body, idempotency_key=idempotency_key))["deliveries"])
 
@@ -195,7 +195,7 @@ class AsyncWebhookEndpoints(AsyncRoutes):
         Raises:
             EntityError: there is no such delivery (3000), or its endpoint is disabled (3002).
         """
-        path = f"/api/webhooks/deliveries/{delivery_id}/retry"
+        path = f"/api/webhooks/deliveries/{segment_of(delivery_id)}/retry"
         return decode(WebhookDelivery, await self._client.request("POST", path, idempotency_key=idempotency_key))
 
     async def test(

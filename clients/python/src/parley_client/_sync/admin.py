@@ -3,12 +3,11 @@
 
 from datetime import datetime
 from typing import Literal
-from urllib.parse import quote
 
 from parley_client._decoding import decode, encode
 from parley_client._sync.figure_stream import FigureStream
 from parley_client._sync.pages import Pages
-from parley_client._sync.requests import Routes, query_of
+from parley_client._sync.requests import Routes, query_of, segment_of
 from parley_client.answers import Page
 from parley_client.records import Account, OperatorsAgent, OperatorsAuditEntry, OwnUser, ResetAccount
 
@@ -156,8 +155,8 @@ class Admin(Routes):
 
 
 def _user(name: str) -> str:
-    return f"/api/admin/users/{quote(name, safe='')}"
+    return f"/api/admin/users/{segment_of(name)}"
 
 
 def _agent(name: str) -> str:
-    return f"/api/admin/agents/{quote(name, safe='')}"
+    return f"/api/admin/agents/{segment_of(name)}"

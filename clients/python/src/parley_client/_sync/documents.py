@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from parley_client._decoding import decode
-from parley_client._sync.requests import Routes
+from parley_client._sync.requests import Routes, segment_of
 from parley_client._waiting import sleep
 from parley_client.records import IngestedDocument
 
@@ -53,7 +53,7 @@ class Documents(Routes):
         Raises:
             EntityError: there is none, or a newer one has taken its place (3000).
         """
-        return decode(IngestedDocument, self._client.request("GET", f"/api/documents/{document}"))
+        return decode(IngestedDocument, self._client.request("GET", f"/api/documents/{segment_of(document)}"))
 
     def wait(self, document: str, *, timeout: float = 300.0) -> IngestedDocument:
         """Wait until a document is ready or has failed; its `status` and `error` tell.

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from parley_client._decoding import decode
-from parley_client._sync.requests import Routes
+from parley_client._sync.requests import Routes, segment_of
 from parley_client.records import ApiKey, NewApiKey, SandboxKey
 
 
@@ -59,7 +59,7 @@ class Keys(Routes):
         Raises:
             EntityError: there is no such key, or it is revoked already (3000).
         """
-        self._client.request("DELETE", f"/api/api-keys/{key_id}", repeatable=False)
+        self._client.request("DELETE", f"/api/api-keys/{segment_of(key_id)}", repeatable=False)
 
     def sandbox(self) -> SandboxKey:
         """Issue a sandbox key, with a throw-away user behind it; needs no credential.

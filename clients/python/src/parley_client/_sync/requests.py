@@ -2,10 +2,11 @@
 """What the groups of gateway routes share."""
 
 from typing import Any, Protocol
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from parley_client._sync.event_stream import EventStream
 from parley_client._sync.figure_stream import FigureStream
+from parley_client.errors import InvalidSetting
 
 
 class Requester(Protocol):
@@ -37,6 +38,17 @@ class Routes:
 
     def __init__(self, client: Requester) -> None:
         self._client = client
+
+
+def segment_of(name: str) -> str:
+    """Return a name or an id as one segment of a path, whatever its characters are.
+
+    Raises:
+        InvalidSetting: it is empty or only dots, which would make another path.
+    """
+    if not name.strip("."):
+        raise InvalidSetting(f"a name or an id is needed, not {name!r}")
+    return quote(name, safe="")
 
 
 def query_of(**members: Any) -> str:

@@ -2,7 +2,7 @@
 """Runs: private chats on their way."""
 
 from parley_client._decoding import decode
-from parley_client._sync.requests import Routes
+from parley_client._sync.requests import Routes, segment_of
 from parley_client.records import Run
 
 
@@ -21,7 +21,7 @@ class Runs(Routes):
         Raises:
             EntityError: there is no such run (3000).
         """
-        return decode(Run, self._client.request("GET", f"/api/runs/{run}"))
+        return decode(Run, self._client.request("GET", f"/api/runs/{segment_of(run)}"))
 
     def cancel(self, run: str) -> Run:
         """Stop a run; what was said so far is stored. One that has ended stays as it is.
@@ -33,4 +33,4 @@ class Runs(Routes):
             EntityError: there is no such run (3000).
         """
         # A repeat changes nothing more, so the route keeps no Idempotency-Key.
-        return decode(Run, self._client.request("POST", f"/api/runs/{run}/cancel", repeatable=True))
+        return decode(Run, self._client.request("POST", f"/api/runs/{segment_of(run)}/cancel", repeatable=True))

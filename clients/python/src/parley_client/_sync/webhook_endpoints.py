@@ -8,7 +8,7 @@ from typing import Any, Literal
 from parley_client._decoding import decode, encode
 from parley_client._sync.event_stream import EventStream
 from parley_client._sync.pages import Pages
-from parley_client._sync.requests import Routes, query_of
+from parley_client._sync.requests import Routes, query_of, segment_of
 from parley_client.answers import Page
 from parley_client.records import (
     ChangedWebhookEndpoint,
@@ -98,7 +98,7 @@ class WebhookEndpoints(Routes):
             description=description,
             rotate_secret=rotate_secret,
         )
-        path = f"{ENDPOINTS}/{endpoint_id}"
+        path = f"{ENDPOINTS}/{segment_of(endpoint_id)}"
         return decode(
             ChangedWebhookEndpoint,
             self._client.request("PATCH", path, body, repeatable=rotate_secret is None),
@@ -113,7 +113,7 @@ class WebhookEndpoints(Routes):
         Raises:
             EntityError: there is no such endpoint (3000).
         """
-        return decode(WebhookEndpoint, self._client.request("DELETE", f"{ENDPOINTS}/{endpoint_id}"))
+        return decode(WebhookEndpoint, self._client.request("DELETE", f"{ENDPOINTS}/{segment_of(endpoint_id)}"))
 
     def delete(self, endpoint_id: str) -> None:
         """Delete an endpoint for good.
@@ -124,7 +124,7 @@ class WebhookEndpoints(Routes):
         Raises:
             EntityError: there is no such endpoint (3000).
         """
-        self._client.request("DELETE", f"{ENDPOINTS}/{endpoint_id}?hard=true", repeatable=False)
+        self._client.request("DELETE", f"{ENDPOINTS}/{segment_of(endpoint_id)}?hard=true", repeatable=False)
 
     def recover(self, endpoint_id: str, since: datetime, *, idempotency_key: str | None = None) -> int:
         """Queue again all deliveries that failed since a time, 14 days ago at most; return their number.
@@ -136,7 +136,7 @@ class WebhookEndpoints(Routes):
         Raises:
             EntityError: there is no such endpoint (3000).
         """
-        path = f"{ENDPOINTS}/{endpoint_id}/recover"
+        path = f"{ENDPOINTS}/{segment_of(endpoint_id)}/recover"
         body = {"since": encode(since)}
         return int((self._client.request("POST", path, body, idempotency_key=idempotency_key))["deliveries"])
 
@@ -196,7 +196,7 @@ class WebhookEndpoints(Routes):
         Raises:
             EntityError: there is no such delivery (3000), or its endpoint is disabled (3002).
         """
-        path = f"/api/webhooks/deliveries/{delivery_id}/retry"
+        path = f"/api/webhooks/deliveries/{segment_of(delivery_id)}/retry"
         return decode(WebhookDelivery, self._client.request("POST", path, idempotency_key=idempotency_key))
 
     def test(
