@@ -174,11 +174,20 @@ async def test_doctor_tells_of_the_gateway_where_the_credential_is_at_fault(
 async def test_a_table_in_a_pipe_has_a_line_for_each_record_however_long(parley: CommandLine) -> None:
     del parley.environment["COLUMNS"]
     assert (await parley("login", "hugo", "--register")).status == 0
-    description = "An agent with a long description, " * 8 + "and more"
+    description = "An agent with a long description, " * 8 + 7_000 * "長"  # which is two columns wide
     made = await parley("agents", "create", "valjean", "--description", description)
     header, line = made.out.splitlines()
     assert (made.status, header.split()) == (0, ["name", "state", "description"])
     assert line.split(maxsplit=2) == ["valjean", "online", description]
+
+
+async def test_a_text_of_several_lines_is_on_one_in_a_pipe(parley: CommandLine, unique: str) -> None:
+    assert (await parley("login", f"{unique}-user", "--register")).status == 0
+    created = ("agents", "create", f"{unique}-agent", "--description", "One\r\ntwo\n\nthree")
+    for made in (await parley(*created), await parley("agents", "list")):
+        header, line = made.out.splitlines()
+        assert header.split()[-1] == "description"
+        assert line.rstrip().endswith("One␊two␊␊three")
 
 
 async def test_what_is_shown_once_is_whole_in_a_pipe_and_on_a_narrow_terminal(parley: CommandLine) -> None:

@@ -253,16 +253,17 @@ async def test_what_is_wrong_is_said_with_its_exit_status(
     parley: CommandLine, gateway: GatewayProcess, unused: int, tmp_path: Path
 ) -> None:
     listen = ("webhooks", "listen")
-    unknown, place, nowhere, elsewhere, nobody, gone = await asyncio.gather(
+    unknown, place, nowhere, broken, elsewhere, nobody, gone = await asyncio.gather(
         parley(*listen, "--events", "no.such"),
         parley(*listen, "--after", "yesterday"),
         parley(*listen, "--forward-to", "ftp://127.0.0.1/hook"),
+        parley(*listen, "--forward-to", "127.0.0.1:3000]["),
         parley("--url", "nonsense", *listen),
         parley(*listen, PARLEY_API_KEY="plk_wrong"),
         parley(*listen, PARLEY_URL=f"http://127.0.0.1:{unused}"),
     )
     assert [(ran.status, ran.out) for ran in (unknown, place, nobody, gone)] == [(11, ""), (11, ""), (12, ""), (3, "")]
-    assert [(ran.status, ran.out) for ran in (nowhere, elsewhere)] == [(2, ""), (2, "")]
+    assert [(ran.status, ran.out) for ran in (nowhere, broken, elsewhere)] == 3 * [(2, "")]
     assert unknown.err.startswith("1003: ")
     assert nobody.err.startswith("2001: ")
     assert gone.err.splitlines()[-1].startswith("No connection: ")

@@ -30,7 +30,17 @@ BROKEN = "whsec_\nbroken"
 
 
 @pytest.mark.parametrize(
-    "url", ["localhost:8000", "ftp://localhost", "http://", "/demo/v1", "http://localhost:99999", "http://[localhost"]
+    "url",
+    [
+        "localhost:8000",
+        "ftp://localhost",
+        "http://",
+        "/demo/v1",
+        "http://localhost:99999",
+        "http://[localhost",
+        "http://local\nhost",
+        "http://local..host",
+    ],
 )
 def test_an_address_that_is_none_is_refused_at_once(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidSetting, match="the gateway's address must be like http"):

@@ -1,6 +1,7 @@
 """What `parley` shows of texts that others wrote, and what it takes where there is no input."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -44,6 +45,26 @@ async def test_texts_steer_no_terminal(parley: CommandLine, gateway: GatewayProc
     assert SHOWN in table.out
     assert not any("\x1b" in shown or "\x9b" in shown for shown in (chat.out, chat.err, table.out, whole.out))
     assert whole.records[0]["description"] == EVIL
+
+
+async def test_an_output_that_is_not_utf_8_has_what_it_can_take(parley: CommandLine, unique: str) -> None:
+    assert (await parley("login", f"{unique}-user", "--register")).status == 0
+    create = ("agents", "create", f"{unique}-agent", "--description", "Käse → 🧀")
+    assert (await parley(*create)).status == 0
+    latin = {"PYTHONIOENCODING": "latin-1"}
+    for arguments in (("agents", "list"), ("agents", "list", "--json")):
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "parley_client", *arguments),
+            env=parley.environment | latin,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        out, err = await process.communicate()
+        assert (process.returncode, err) == (0, b"")
+        if "--json" in arguments:
+            assert json.loads(out)["description"] == "Käse → 🧀"
+        else:
+            assert "Käse ? ?" in out.decode("latin-1")
 
 
 @pytest.mark.parametrize("is_error", [False, True])

@@ -24,16 +24,21 @@ def url_of(given: str | None) -> str:
     url = (given or os.environ.get("PARLEY_URL") or URL).strip().rstrip("/")
     if "@" in url:
         raise InvalidSetting("the gateway's address must not hold a user or password; log on, or set an API key")
-    if not _is_web_address(url):
+    if not is_web_address(url):
         raise InvalidSetting(f"the gateway's address must be like {URL}, not {url}")
     return url
 
 
-def _is_web_address(url: str) -> bool:
+def is_web_address(url: str) -> bool:
+    """Whether a URL is one of a web server."""
     try:
         parts = urlsplit(url)
+        httpx2.URL(url).raw_host.decode().encode("idna")
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port beyond 65535, brackets that hold no address
+    except (
+        ValueError,
+        httpx2.InvalidURL,
+    ):  # a port beyond 65535, brackets without an address, an empty label of a name
         return False
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import httpx2
 
 from parley_client import InvalidSetting, SignedEvent
+from parley_client._settings import is_web_address
 from parley_client.webhooks import signed_anew, signed_at
 
 ANSWER_S = 15.0
@@ -26,11 +27,7 @@ def url_of(given: str) -> str:
         InvalidSetting: it is none.
     """
     url = given if "://" in given else f"http://{given}"
-    try:
-        made = httpx2.URL(url)
-    except httpx2.InvalidURL:
-        made = httpx2.URL()
-    if made.scheme not in ("http", "https") or not made.host:
+    if not is_web_address(url):
         raise InvalidSetting(f"the receiver's URL must be like http://127.0.0.1:3000/webhooks, not {given}")
     return url
 

@@ -15,7 +15,7 @@ from parley_client.cli.banks import banks
 from parley_client.cli.chat import chat
 from parley_client.cli.context import Settings, client, hint, settings
 from parley_client.cli.domains import domains, zones
-from parley_client.cli.output import AsJson, after_ctrl_c, print_json, show, tell
+from parley_client.cli.output import AsJson, after_ctrl_c, print_json, replace_unknown_signs, show, tell
 from parley_client.cli.start import INTERRUPTED, READER_GONE
 from parley_client.cli.top import top
 from parley_client.cli.webhooks import webhooks
@@ -203,6 +203,7 @@ def doctor(context: typer.Context, *, as_json: AsJson = False) -> None:
 def run() -> int:
     """Run `parley`; return its exit status, as docs/python-client.md has them."""
     sys.stdin = sys.stdin or open(os.devnull, encoding="utf-8")  # noqa: SIM115 - it is None where closed
+    replace_unknown_signs()
     try:
         status = _status()
         if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison] - it is where closed

@@ -1,8 +1,9 @@
 """What commands print: tables for people, JSON lines for programs."""
 
+import codecs
 import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
@@ -67,7 +68,19 @@ def show_whole(record: Any, *, as_json: bool) -> None:
 
 def print_json(value: Any) -> None:
     """Print a record, or anything of JSON, on a line."""
-    typer.echo(json.dumps(encode(value), ensure_ascii=False).translate(_CONTROLS_OF_JSON))
+    typer.echo(json.dumps(encode(value), ensure_ascii=not _takes_all_signs()).translate(_CONTROLS_OF_JSON))
+
+
+def replace_unknown_signs() -> None:
+    """Print a question mark where the encoding of stdout has no such sign, in place of an error."""
+    reconfigure: Callable[..., None] | None = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None and not _takes_all_signs():
+        reconfigure(errors="replace")
+
+
+def _takes_all_signs() -> bool:
+    encoding: str | None = getattr(sys.stdout, "encoding", None)
+    return encoding is None or codecs.lookup(encoding).name.startswith("utf")
 
 
 def confirm(question: str, *, yes: bool) -> None:

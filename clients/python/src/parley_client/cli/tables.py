@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Column, Table
+from rich.table import Table
 from rich.text import Text
 
 from parley_client._decoding import encode
@@ -22,33 +22,43 @@ NARROWEST = 10
 
 out = Console(highlight=False, soft_wrap=True)
 
-unbounded = Console(highlight=False, soft_wrap=True, width=10_000, height=25)
+unbounded = Console(highlight=False, soft_wrap=True, width=1_000_000, height=25)
 """For pipes, and for terminals that are too narrow for a table, which they wrap."""
+
+LINE_END = {ord("\n"): "\N{SYMBOL FOR LINE FEED}"}
+"""Keeps a record on its line where there are no columns to see."""
 
 
 def print_table(records: Iterable[Any], columns: tuple[str, ...]) -> None:
     """Print these members of records, a record on a line."""
+    rows = [[visible(_cell(getattr(record, column))) for column in columns] for record in records]
+    widths = [_least_width(column, texts) for column, *texts in zip(columns, *rows, strict=True)]
+    console = out if out.is_terminal and sum(widths) + GAP * (len(widths) - 1) <= out.width else unbounded
     table = Table(box=None, pad_edge=False)
     for column in columns:
         table.add_column(column, overflow="fold", no_wrap=column in WHOLE)
-    for record in records:
-        table.add_row(*(Text(visible(_cell(getattr(record, column)))) for column in columns))
-    fits = sum(_least_width(column) + GAP for column in table.columns) - GAP <= out.width
-    (out if out.is_terminal and fits else unbounded).print(table)
+    for row in rows:
+        table.add_row(*(_text(text, console) for text in row))
+    console.print(table)
 
 
 def print_members(record: Any) -> None:
     """Print all members of one record, each on a line."""
+    console = out if out.is_terminal else unbounded
     table = Table.grid(padding=(0, 2))
     members: dict[str, Any] = encode(record)
     for member, value in members.items():
-        table.add_row(member, Text(visible(_cell(value))))
-    (out if out.is_terminal else unbounded).print(table)
+        table.add_row(member, _text(visible(_cell(value)), console))
+    console.print(table)
 
 
-def _least_width(column: Column) -> int:
-    widest = max(cell_len(str(text)) for text in (column.header, *column.cells))
-    return widest if column.no_wrap else min(widest, NARROWEST)
+def _text(text: str, console: Console) -> Text:
+    return Text(text.translate(LINE_END) if console is unbounded else text)
+
+
+def _least_width(column: str, texts: list[str]) -> int:
+    widest = max(cell_len(text) for text in (column, *texts))
+    return widest if column in WHOLE else min(widest, NARROWEST)
 
 
 def _cell(value: Any) -> str:
