@@ -17,6 +17,7 @@ from parley_client.cli.main import app
 from tests.support.client_world import PASSWORD
 from tests.support.command_line import CommandLine
 from tests.support.gateway import INTERNAL_SECRET, GatewayProcess
+from tests.support.receiver import raw_server
 from tests.support.terminal import END_OF_INPUT, on_a_terminal
 
 
@@ -159,6 +160,37 @@ async def test_a_wrong_internal_secret_asks_nobody_to_log_on(parley: CommandLine
     for arguments in (("admin", "users", "list"), ("top", "--once")):
         ran = await parley(*arguments, PARLEY_INTERNAL_SECRET="wrong", PARLEY_API_KEY="plk_wrong")
         assert (ran.status, ran.err) == (12, "2001: X-Internal-Secret is wrong.\n")
+
+
+async def test_another_address_and_another_brand_are_told_of(parley: CommandLine) -> None:
+    async def not_found(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nGone")
+        await writer.drain()
+
+    async with raw_server(not_found) as port:
+        elsewhere = await parley("--url", f"http://127.0.0.1:{port}", "doctor")
+    told = f"http://127.0.0.1:{port}/api/health: HTTP 404 came without a status of Parley's"
+    assert (elsewhere.status, elsewhere.out, told in elsewhere.err) == (1, "", True)
+    brand = await parley("--brand", "Acme", "agents", "list")
+    assert (brand.status, brand.err[:5], brand.err.splitlines()[1][:25]) == (11, "1006:", "Check --url and --brand; ")
+
+
+async def test_an_endless_pipe_is_refused(parley: CommandLine, unique: str) -> None:
+    assert (await parley("login", f"{unique}-user", "--register")).status == 0
+    for command, end in (
+        (f"chat {unique}-agent --create", (11, "1003: Invalid value of content")),
+        (f"login {unique}-user", (11, "1003: Invalid value of vx.secret")),
+        (f"banks censor {unique}-bank atoms", (1, "Erase the text of 'atoms'")),
+    ):
+        process = await asyncio.create_subprocess_exec(
+            *("sh", "-c", f"tr '\\0' x < /dev/zero | {sys.executable} -m parley_client {command}"),
+            env=parley.environment | {"PARLEY_PASSWORD": ""},
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        _, err = await process.communicate()
+        assert (process.returncode, err.decode()[: len(end[1])]) == end
 
 
 @pytest.mark.parametrize(("key", "code"), [("", "2000:"), ("plk_wrong", "2001:")])

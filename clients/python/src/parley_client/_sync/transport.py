@@ -76,10 +76,13 @@ class Transport:
         except ValueError:
             body = None if response.is_success else {}
             if response.is_success:
-                raise UnexpectedAnswer("the answer is no JSON: is this a gateway's address?") from None
+                raise UnexpectedAnswer(f"{response.url}: the answer is no JSON: is this a gateway's address?") from None
         if response.is_success:
             return body
-        raise Passing(refusal(response.status_code, response.headers, body), response)
+        error = refusal(response.status_code, response.headers, body)
+        if isinstance(error, UnexpectedAnswer):
+            error = UnexpectedAnswer(f"{response.url}: {error}")
+        raise Passing(error, response)
 
     def pause(
         self,

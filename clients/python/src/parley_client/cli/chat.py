@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from parley_client import ChatDelta, ChatDone, Parley
 
 NOT_FOUND = 3000
+LONGEST_TEXT = 32_000
 DESCRIPTION = "Made by parley chat"
 
 
@@ -36,7 +37,7 @@ def chat(
 ) -> None:
     """Chat with an agent; the reply is shown while it is written, then its sources."""
     if text is None and not sys.stdin.isatty():
-        text = sys.stdin.read()
+        text = sys.stdin.read(LONGEST_TEXT + 1)  # what is longer is refused, so an endless pipe is, too
     if text is not None and not text.strip():
         raise typer.BadParameter("there is nothing to say; give a text, or one in a pipe", param_hint="TEXT")
     parley = client(context)

@@ -21,6 +21,7 @@ class Settings:
     internal_secret: str | None
 
 
+NO_ROUTE = 1006
 NO_CREDENTIAL = 2000
 INVALID_CREDENTIAL = 2001
 NOT_PERMITTED = 2003
@@ -28,14 +29,15 @@ WITH_SECRET = ("admin", "top")
 """Commands that send the internal secret, if there is one, in place of the credential."""
 
 LOG_ON = "Log on with `{}`, or set PARLEY_API_KEY, or PARLEY_INTERNAL_SECRET for admin and top."
+OTHER_ROUTES = "Check --url and --brand; as for admin and top, the gateway may have no INTERNAL_SECRET."
 OTHER_KEY = "PARLEY_API_KEY was sent, which wins over the session of `parley login`; set another key, or unset it."
 
 _hints: dict[int, str] = {}
 
 
 def hint(code: int) -> str | None:
-    """Return what helps where the credential of the last client is refused with a code; None where nothing does."""
-    return _hints.get(code)
+    """Return what helps where the gateway refuses with a code what the last client sent; None where nothing does."""
+    return OTHER_ROUTES if code == NO_ROUTE else _hints.get(code)
 
 
 def settings(context: typer.Context) -> Settings:

@@ -15,7 +15,7 @@ from parley_client.cli.banks import banks
 from parley_client.cli.chat import chat
 from parley_client.cli.context import Settings, client, hint, settings
 from parley_client.cli.domains import domains, zones
-from parley_client.cli.output import AsJson, after_ctrl_c, print_json, replace_unknown_signs, show, tell
+from parley_client.cli.output import LONGEST_LINE, AsJson, after_ctrl_c, print_json, replace_unknown_signs, show, tell
 from parley_client.cli.start import INTERRUPTED, READER_GONE
 from parley_client.cli.top import top
 from parley_client.cli.webhooks import webhooks
@@ -59,7 +59,10 @@ def options(
     profile: Annotated[
         str, typer.Option(envvar="PARLEY_PROFILE", help="The profile to use.", autocompletion=profiles.names)
     ] = profiles.DEFAULT,
-    url: Annotated[str | None, typer.Option(help="The gateway's address; else PARLEY_URL, else the profile's.")] = None,
+    url: Annotated[
+        str | None,
+        typer.Option(help="The gateway's address; else PARLEY_URL, the profile's, or http://127.0.0.1:8000."),
+    ] = None,
     brand: Annotated[str, typer.Option(help="The gateway's brand, a segment of its paths.")] = "Svc",
     internal_secret: Annotated[
         str | None,
@@ -110,7 +113,7 @@ def _asked_password() -> str:
         while not (typed := getpass("Password: ")):
             pass
         return typed
-    given = sys.stdin.readline().rstrip("\r\n")
+    given = sys.stdin.readline(LONGEST_LINE).rstrip("\r\n")
     if not given:
         raise typer.BadParameter("there is none; set PARLEY_PASSWORD, or give it in a pipe", param_hint="--password")
     return given

@@ -12,6 +12,8 @@ from parley_client._decoding import encode
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one record a line.")]
 
+LONGEST_LINE = 1_000
+"""Characters that are read of an answer or a password; no right one is as long."""
 
 _CONTROLS = {
     **{code: chr(0x2400 + code) for code in range(0x20)},  # their pictures in Unicode
@@ -93,5 +95,5 @@ def confirm(question: str, *, yes: bool) -> None:
 def ask(question: str, *, default: bool) -> bool:
     """Ask on stderr, and return whether the answer is yes; an empty line is the default, the end of the input no."""
     typer.echo(f"{question} {'[Y/n]' if default else '[y/N]'} ", err=True, nl=False)
-    answer = sys.stdin.readline()
+    answer = sys.stdin.readline(LONGEST_LINE)
     return answer.strip().lower() in ("y", "yes") or (default and answer == "\n")
