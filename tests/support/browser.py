@@ -19,6 +19,9 @@ CHROMIUM_FLAGS = [
 ]
 
 
+START_MS = 90_000
+"""Milliseconds in which Chromium starts, also on a slow machine."""
+
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 """The first one found is used; the first has no windows around its pages, which takes a third less time."""
 
@@ -33,7 +36,7 @@ async def chromium() -> AsyncIterator[Browser]:
             pytest.fail(missing)
         pytest.skip(missing)
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=program, args=CHROMIUM_FLAGS)
+        browser = await playwright.chromium.launch(executable_path=program, args=CHROMIUM_FLAGS, timeout=START_MS)
         yield browser
         await browser.close()
 
