@@ -176,6 +176,25 @@ async def test_another_address_and_another_brand_are_told_of(parley: CommandLine
     assert (brand.status, brand.err[:5], brand.err.splitlines()[1][:25]) == (11, "1006:", "Check --url and --brand; ")
 
 
+@pytest.mark.parametrize(
+    ("hangs", "said"), [pytest.param(True, "timed out", marks=pytest.mark.soak), (False, "disconnected")]
+)
+async def test_doctor_asks_once(parley: CommandLine, hangs: bool, said: str) -> None:
+    asked: list[bytes] = []
+
+    async def no_answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        if hangs:
+            await reader.read()
+        writer.close()
+
+    async with raw_server(no_answer) as port:
+        ran = await parley("--url", f"http://127.0.0.1:{port}", "doctor")
+    assert (ran.status, ran.out, ran.err.partition(":")[0]) == (3, "", "No connection")
+    assert said in ran.err
+    assert len(asked) == 1
+
+
 async def test_an_endless_pipe_is_refused(parley: CommandLine, unique: str) -> None:
     assert (await parley("login", f"{unique}-user", "--register")).status == 0
     for command, end in (

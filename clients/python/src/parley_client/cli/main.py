@@ -189,8 +189,8 @@ def revoke_key(
 
 @app.command()
 def doctor(context: typer.Context, *, as_json: AsJson = False) -> None:
-    """Check the address, the gateway and the credential."""
-    parley = client(context)
+    """Check the address, the gateway and the credential, once; a gateway that hangs is told of after ten seconds."""
+    parley = client(context).with_options(timeout=10, tries=1)
     health = parley.gateway.health()
     try:
         user = parley.users.read()
