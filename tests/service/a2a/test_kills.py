@@ -27,7 +27,7 @@ async def test_a_kill_loses_no_task_and_a_repeat_doubles_none(binding: str, tmp_
                 await gate.reached()
                 async with asyncio.timeout(30):
                     while (await talker.sdk.list_tasks(pb.ListTasksRequest())).total_size < 2:  # until it is stored
-                        await asyncio.sleep(0.01)
+                        await asyncio.sleep(0.05)
                 await gateway.kill()
                 with suppress(A2AClientError):
                     await cut_off

@@ -74,7 +74,7 @@ async def under_way(talker: Talker) -> pb.Task:
             found = (await talker.sdk.list_tasks(pb.ListTasksRequest(status=pb.TASK_STATE_WORKING))).tasks
             if found:
                 return found[0]
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.05)
 
 
 async def test_a_stream_has_the_task_its_pieces_and_its_end(talker: Talker):
@@ -119,7 +119,7 @@ async def test_a_client_may_return_at_once_and_read_the_task_later(asker: Talker
     gate.open()
     async with asyncio.timeout(30):
         while (await asker.task(task.id)).status.state == pb.TASK_STATE_WORKING:
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.05)
     assert (await asker.task(task.id)).artifacts[0].parts[0].text == "Done"
 
 

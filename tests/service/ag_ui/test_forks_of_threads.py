@@ -98,7 +98,7 @@ async def test_runs_at_once_with_one_message_fork_as_those_one_after_another(
     message = user_says(content := f"say:One wait:{gate} say:Two")
     runs = [asyncio.create_task(run(user, agent, run_input(message, thread="t"))) for _ in range(8)]
     while len(await conversations(user, agent)) < 8:  # though none has ended
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
     gate.open()
     found = [(await one).headers["X-Conversation-Id"] for one in runs]
     assert len(set(found)) == 8

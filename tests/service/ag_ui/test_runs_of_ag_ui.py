@@ -286,7 +286,7 @@ async def test_a_run_cancelled_before_a_word_is_no_failure_and_so_replayed(
     waiting = [asyncio.create_task(run(user, scripted_agent, sent)) for _ in range(2)]
     await gate.reached()
     while not (begun := (await user.command("CV_List")).ok().profile):  # the engine does not wait for the commit
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
     (said,) = await history(user, begun[0]["id"])
     cancelled = await user.request("POST", f"/api/runs/{said['id'].replace('msg_', 'run_')}/cancel")
     assert cancelled.body["state"] == "cancelled"

@@ -39,7 +39,7 @@ async def done(user: Client, document_id: str) -> dict[str, Any]:
             assert answer.http == 200, answer.body
             if answer.body["status"] in ("ready", "failed"):
                 return answer.body
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.05)
 
 
 @pytest.fixture

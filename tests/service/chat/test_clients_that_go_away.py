@@ -28,7 +28,7 @@ async def test_a_chat_whose_client_went_away_is_stored_whole(scripted_user: Clie
     gate.open()
     async with asyncio.timeout(30):
         while len(said := (await scripted_user.command("AP_History")).ok().content) < 2:
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.1)
     assert said[1]["content"] == "done"
     logged = (await scripted_user.request("GET", "/api/audit?service=AP_Chat")).body
     if plan == "scale":

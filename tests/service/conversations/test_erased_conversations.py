@@ -159,7 +159,7 @@ def name_of(door: Door) -> str:
 async def test_what_is_erased_during_its_first_chat_does_not_come_back(
     scripted_user: Client, scripted_server: GatewayProcess, name: str, unique: str, gate: Gate, door: Door
 ):
-    user, word = scripted_user, f"quartz{unique}"
+    user, word = await on_plan(scripted_user, "enterprise"), f"quartz{unique}"
     await user.agent(name)
     chat = asyncio.ensure_future(door.say(user, name, Saying(f"say:{word} wait:{gate} say:{word}")))
     await gate.reached()

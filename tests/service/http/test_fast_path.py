@@ -134,6 +134,7 @@ async def test_a_client_that_pipelines_without_end_is_read_no_further(scripted_u
 
 
 async def test_a_client_that_goes_away_leaves_its_chat_to_be_finished(scripted_user: Client, gate: Gate):
+    await on_plan(scripted_user, "enterprise")
     await scripted_user.agent(f"{scripted_user.name}-agent")
     async with connected(scripted_user.base) as (_, writer):
         writer.write(post_of(scripted_user, service="AP_Chat", content=f"wait:{gate}"))

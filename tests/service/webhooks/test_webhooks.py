@@ -73,7 +73,7 @@ async def listed(client: Client, query: str = "") -> list[dict[str, Any]]:
 async def until(found: Callable[[], Any]) -> Any:
     async with asyncio.timeout(30):
         while not (value := await found()):
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.05)
         return value
 
 
