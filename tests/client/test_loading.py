@@ -14,6 +14,7 @@ from tests.support.client_world import PASSWORD
 from tests.support.command_line import CommandLine
 from tests.support.flaky_proxy import flaky
 from tests.support.gateway import GatewayProcess
+from tests.support.terminal import on_a_terminal
 
 
 @pytest.fixture
@@ -117,6 +118,22 @@ async def test_a_file_that_can_t_be_loaded_is_named_with_the_reason_and_the_othe
     table = await parley(*load)
     assert (table.status, [line.split()[1] for line in table.out.splitlines()]) == (1, ["name", "a.md", "z.md"])
     assert table.err == ran.err
+
+
+async def test_what_is_said_of_a_file_stands_on_a_line_above_the_bar_and_steers_no_terminal(
+    parley: CommandLine, notes: Path, load: tuple[str, ...]
+) -> None:
+    (notes / "a\x1b[31m\nb.md").write_bytes(b"\xff")
+    (notes / "empty.md").touch()
+    (notes / "moon\nlight.md").write_text("The Moon shines.")
+    command = (sys.executable, "-m", "parley_client", *load)
+    environment = parley.environment | {"TERM": "xterm"}
+    status, shown = await asyncio.to_thread(on_a_terminal, command, [], environment)
+    assert status == 1
+    assert "\x1b[2Ka␛[31m␊b.md was not loaded: it is not UTF-8 text.\n" in shown
+    assert "\x1b[2Kempty.md is empty, and was left out.\n" in shown
+    assert " ━━━" in shown.partition("empty.md is empty")[2]
+    assert shown.endswith("\nLoaded: 1 of 3 files; not loaded: 1; empty: 1.\n")
 
 
 async def test_what_its_user_may_not_read_is_named(parley: CommandLine, notes: Path, load: tuple[str, ...]) -> None:

@@ -2,10 +2,7 @@
 
 import os
 import stat
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +10,7 @@ import typer
 
 from parley_client import AccessError, EntityError, LimitError, NoConnection, ParleyError, RequestError
 from parley_client.cli.context import client
-from parley_client.cli.output import AsJson, after_ctrl_c, print_json, show, tell
+from parley_client.cli.output import AsJson, after_ctrl_c, print_json, show, tell, visible, visible_line
 
 if TYPE_CHECKING:
     from parley_client import Parley
@@ -44,17 +41,19 @@ def load(
     parley = client(context)
     files, unread = _found(folder)
     for path, reason in unread:
-        tell(f"{path} was not read: {reason}.")
+        tell(f"{visible_line(str(path))} was not read: {reason}.")
     if not files:
         tell(f"{folder} has no Markdown files ({', '.join(SUFFIXES)}).")
     memories: list[Memory] = []
     tally = _Tally(len(files), folders=len(unread))
     try:
-        with _bar(len(files), as_json=as_json) as at:
+        bar = _Bar(len(files), as_json=as_json)
+        with bar.progress:
             for number, file in enumerate(files):
-                name = tally.at = file.relative_to(folder).as_posix()
-                at(number, name)
-                made = _tried(parley, bank, agent, name, file, partial(at, number), tally)
+                name = file.relative_to(folder).as_posix()
+                tally.at = visible_line(name)
+                bar.at(number, tally.at)
+                made = _tried(parley, bank, agent, name, file, bar, tally)
                 tally.at = None
                 memories += made
                 if as_json:
@@ -124,27 +123,28 @@ def _found(folder: Path) -> tuple[list[Path], list[tuple[Path, str]]]:
 
 
 def _tried(
-    parley: "Parley", bank: str, agent: str, name: str, file: Path, doing: Callable[[str], None], tally: _Tally
+    parley: "Parley", bank: str, agent: str, name: str, file: Path, bar: "_Bar", tally: _Tally
 ) -> "tuple[Memory, ...]":
     """Load a file; return the memories that it has become, or say why there are none.
 
     Raises:
         ParleyError: the next file would fare no better.
     """
+    shown = visible_line(name)
     try:
         text = _text_of(name, file)
         if text.strip():
-            made = _loaded(parley, bank, agent, name, text, doing)
+            made = _loaded(parley, bank, agent, name, text, bar)
             tally.loaded += 1
             return made
         tally.empty += 1
-        tell(f"{name} is empty, and was left out.")
+        bar.tell(f"{shown} is empty, and was left out.")
     except _CantBeLoaded as reason:
         tally.refused += 1
-        tell(f"{name} was not loaded: {reason}.")
+        bar.tell(f"{shown} was not loaded: {reason}.")
     except RequestError as error:  # about the text or the name; all other refusals are about the bank or the caller
         tally.refused += 1
-        tell(f"{name} was not loaded: {error.code}: {error.note}")
+        bar.tell(f"{shown} was not loaded: {error.code}: {error.note}")
     return ()
 
 
@@ -171,39 +171,62 @@ def _text_of(name: str, file: Path) -> str:
     return text
 
 
-def _loaded(
-    parley: "Parley", bank: str, agent: str, name: str, text: str, doing: Callable[[str], None]
-) -> "tuple[Memory, ...]":
+def _loaded(parley: "Parley", bank: str, agent: str, name: str, text: str, bar: "_Bar") -> "tuple[Memory, ...]":
     """Load a text; return the memories that it has become."""
     if len(text) <= LONGEST_MEMORY:
         return (parley.banks.load(bank, name, content=text, agent=agent)[1],)
-    doing(f"{name} is being split")
+    bar.doing(f"{visible_line(name)} is being split")
     try:
         document = parley.documents.wait(parley.documents.create(name, text, media_type="text/markdown").id)
     except TimeoutError as error:
         raise _CantBeLoaded(str(error)) from None
     if document.status == "failed":
         raise _CantBeLoaded(f"its document failed: {document.error}")
-    doing(f"{name}, {document.parts} parts")
+    bar.doing(f"{visible_line(name)}, {document.parts} parts")
     from parley_client.records import Memory  # noqa: PLC0415
 
     answer = parley.send("MB_Load", {"target": {"bank": bank, "agent": agent}, "vx": {"name": name}})
     return answer.items(Memory)
 
 
-@contextmanager
-def _bar(total: int, *, as_json: bool) -> Generator[Callable[[int, str], None]]:
-    """Show a progress bar on stderr, if that is a terminal; yield a function that tells it what is done and next."""
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
+class _Bar:
+    """A progress bar on stderr, if that is a terminal, and lines above it."""
 
-    err = Console(stderr=True, highlight=False, soft_wrap=True)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    disabled = as_json or not err.is_terminal
-    with Progress(*columns, console=err, transient=True, disable=disabled, redirect_stdout=False) as progress:
-        task = progress.add_task("", total=total)
+    def __init__(self, total: int, *, as_json: bool) -> None:
+        from rich.console import Console  # noqa: PLC0415
+        from rich.progress import (  # noqa: PLC0415
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
 
-        def at(done: int, doing: str) -> None:
-            progress.update(task, completed=done, description=doing)
+        err = Console(stderr=True, highlight=False, soft_wrap=True)
+        text = TextColumn("{task.description}", markup=False)
+        self.is_shown = err.is_terminal and not as_json
+        self.progress = Progress(
+            *(text, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()),
+            console=err,
+            transient=True,
+            disable=not self.is_shown,
+            redirect_stdout=False,
+        )
+        self._task = self.progress.add_task("", total=total)
+        self._done = 0
 
-        yield at
+    def at(self, done: int, doing: str) -> None:
+        """Show how many files are done, and the next."""
+        self._done = done
+        self.doing(doing)
+
+    def doing(self, what: str) -> None:
+        """Show what is being done."""
+        self.progress.update(self._task, completed=self._done, description=what)
+
+    def tell(self, text: str) -> None:
+        """Print a line on stderr."""
+        if self.is_shown:
+            self.progress.console.print(visible(text), markup=False)  # it moves the bar down
+        else:
+            tell(text)

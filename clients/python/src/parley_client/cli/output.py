@@ -31,6 +31,11 @@ def visible(text: str) -> str:
     return text.translate(_CONTROLS)
 
 
+def visible_line(text: str) -> str:
+    """Return a text in the same way, with signs for its line ends, too."""
+    return visible(text).replace("\n", "\N{SYMBOL FOR LINE FEED}")
+
+
 def tell(text: str = "", *, dim: bool = False) -> None:
     """Print a line on stderr."""
     typer.secho(visible(text), err=True, dim=dim or None)

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from parley_client._decoding import encode
-from parley_client.cli.output import visible
+from parley_client.cli.output import visible, visible_line
 
 WHOLE = frozenset({"id", "endpoint_id", "event_id", "key", "secret"})
 """Columns to copy from, which are never broken or cut."""
@@ -25,13 +25,10 @@ out = Console(highlight=False, soft_wrap=True)
 unbounded = Console(highlight=False, soft_wrap=True, width=1_000_000, height=25)
 """For pipes, and for terminals that are too narrow for a table, which they wrap."""
 
-LINE_END = {ord("\n"): "\N{SYMBOL FOR LINE FEED}"}
-"""Keeps a record on its line where there are no columns to see."""
-
 
 def print_table(records: Iterable[Any], columns: tuple[str, ...]) -> None:
     """Print these members of records, a record on a line."""
-    rows = [[visible(_cell(getattr(record, column))) for column in columns] for record in records]
+    rows = [[_cell(getattr(record, column)) for column in columns] for record in records]
     widths = [_least_width(column, texts) for column, *texts in zip(columns, *rows, strict=True)]
     console = out if out.is_terminal and sum(widths) + GAP * (len(widths) - 1) <= out.width else unbounded
     table = Table(box=None, pad_edge=False)
@@ -48,12 +45,13 @@ def print_members(record: Any) -> None:
     table = Table.grid(padding=(0, 2))
     members: dict[str, Any] = encode(record)
     for member, value in members.items():
-        table.add_row(member, _text(visible(_cell(value)), console))
+        table.add_row(member, _text(_cell(value), console))
     console.print(table)
 
 
 def _text(text: str, console: Console) -> Text:
-    return Text(text.translate(LINE_END) if console is unbounded else text)
+    # without columns to see, a record is kept on its line
+    return Text(visible_line(text) if console is unbounded else visible(text))
 
 
 def _least_width(column: str, texts: list[str]) -> int:
