@@ -1,4 +1,4 @@
-"""The scripted gateway with time-outs of TEST_TIMEOUT_S (a second) for arriving requests and idle connections.
+"""The scripted gateway with time-outs of TEST_TIMEOUT_S seconds for arriving requests and idle connections.
 
 Its streams are silent for a tenth of a second at most.
 """
@@ -13,7 +13,7 @@ from tests.gateways.scripted import scripted
 
 
 def impatient(options: HttpOptions) -> HttpOptions:
-    seconds = int(os.environ.get("TEST_TIMEOUT_S", "1"))
+    seconds = int(os.environ["TEST_TIMEOUT_S"])
     return replace(options, request_timeout_s=seconds, keep_alive_timeout_s=seconds)
 
 

@@ -33,9 +33,10 @@ PIECES = (
 
 @pytest.fixture(scope="module")
 async def caller(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Client]:
-    """A user without limits, so that answers show no quota, of a gateway that waits a second for the rest of one."""
+    """A user without limits, so that answers show no quota, of a gateway that soon gives up waiting for a request."""
     data = tmp_path_factory.mktemp("both") / "data"
-    async with running(data, script=ENGINES / "impatient.py") as gateway, gateway.client() as client:
+    impatient = running(data, script=ENGINES / "impatient.py", TEST_TIMEOUT_S="4")  # more than slow machines halt
+    async with impatient as gateway, gateway.client() as client:
         user = await client.register("both-ways")
         await on_plan(user, "enterprise")
         yield user
