@@ -58,7 +58,7 @@ def descendants(pid: int) -> set[int]:
 
 
 async def until_none_is_left(pids: set[int]) -> None:
-    for _ in range(400):
+    for _ in range(1_200):
         left = pids & parents().keys()
         if not left:
             return

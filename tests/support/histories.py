@@ -34,7 +34,7 @@ ENDED = 2001
 LIMIT_REACHED = 4000
 PAUSE_S = 0.03
 """Between two requests of a client, so that the clients leave the machine to the nodes."""
-WITHIN_S = 40.0
+WITHIN_S = 90.0
 """The time in which everything is answered, delivered and read once a fault is over."""
 
 GoesOn = Callable[[], bool]
