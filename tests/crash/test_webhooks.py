@@ -25,7 +25,7 @@ AT_ONCE = 8
 SETTINGS: dict[str, Any] = {
     "PARLEY_WEBHOOKS_ALLOW_INSECURE": "true",
     "PARLEY_WEBHOOKS_RETRY_DELAYS_S": ",".join(["0.1"] * 60),
-    "PARLEY_WEBHOOKS_TIMEOUT_S": "2",
+    "PARLEY_WEBHOOKS_TIMEOUT_S": "6",  # a receiver on a slow machine answers late, too
     "PARLEY_DEFAULT_PLAN": "enterprise",
     "PARLEY_LOG_LEVEL": "warning",
 }
