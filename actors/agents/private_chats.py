@@ -320,7 +320,7 @@ class PrivateChats:
         """Fail the chats that are not answered yet, because of the agent's silence or of this actor's end."""
         ended = "The agent ended before it answered; look at AP_History, then try again."
         error = Overloaded(ended) if silence is None else silence
-        for conversation in self._conversations:
+        for conversation in list(self._conversations):  # a failed chat that is not kept drops its conversation
             for chat in conversation.under_way():
                 chat.answer.fail(error)
 

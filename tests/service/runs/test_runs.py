@@ -271,6 +271,21 @@ async def test_a_run_of_an_agent_that_is_destroyed_meanwhile_fails(scripted_user
     assert (await run_of(scripted_user, chat.run))["state"] == "failed"
 
 
+async def test_every_chat_of_an_agent_that_is_destroyed_is_answered(scripted_user: Client, name: str, gate: Gate):
+    await scripted_user.agent(name)
+    text = f"wait:{gate} say:two"
+    sent = {"model": f"{name}:once", "messages": [{"role": "user", "content": text}]}
+    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+        unkept = tasks.create_task(scripted_user.request("POST", "/v1/chat/completions", json=sent))
+        await gate.reached()
+        async with chatting(scripted_user, f"say:one {text}") as chat:
+            await chat.next()
+            (await scripted_user.command("AP_Destroy", target={"agent": name})).ok()
+            assert (await chat.rest())[-1].data["internal_code"] == 3000
+    assert (unkept.result().http, unkept.result().body["error"]["code"]) == (404, "not_found")
+    gate.open()
+
+
 async def test_a_run_is_gone_with_its_conversation(scripted_user: Client, name: str):
     await scripted_user.agent(name)
     answer = (await scripted_user.command("AP_Chat", content="say:one")).ok()
