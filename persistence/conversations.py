@@ -179,17 +179,17 @@ def default_of(agent_id: str, user_id: str) -> Query[ConversationRow]:
     )
 
 
-def opened_with(user_id: str, agent_id: str, opening: str, scope: str, last_seq: int) -> Query[ConversationRow]:
-    """List the conversations that may have this beginning and have so many messages, the latest first.
+def opened_with(user_id: str, agent_id: str, opening: str, scope: str, least: int, most: int) -> Query[ConversationRow]:
+    """List the conversations that may have this beginning and have from `least` to `most` messages, the latest first.
 
     Those without a digest of their beginning, or with a beginning that is not wholly stored, are among them.
     """
     return Query(
         f"{SELECT} WHERE conversations.user_id = ?1 AND conversations.agent_id = ?2 AND conversations.scope = ?4"
         " AND (conversations.opening = ?3 OR conversations.cut > 0 OR conversations.opening IS NULL)"
-        f" AND {LAST_SEQ} + conversations.cut = ?5 AND conversations.copying IS NULL"
+        f" AND {LAST_SEQ} + conversations.cut BETWEEN ?5 AND ?6 AND conversations.copying IS NULL"
         " ORDER BY conversations.id DESC",
-        (user_id, agent_id, opening, scope, last_seq),
+        (user_id, agent_id, opening, scope, least, most),
         row_of,
     )
 

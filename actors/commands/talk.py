@@ -65,6 +65,7 @@ class Saying(NamedTuple):
         earlier: the client's history before this message; a new conversation imports its newest messages.
         earlier_names: digests of the client's own ids of those messages, empty for one without; or none at all.
         matches: whether to go on with the conversation whose whole text equals `earlier`.
+        silent: the number of the agent's turns that `earlier` leaves out, because they were calls without a text.
         scope: the end user of the client; only conversations of the same one match.
         once: whether to answer without a conversation, storing no text.
         key: the key by which the client may ask for the run again, for `key_ms`.
@@ -79,6 +80,7 @@ class Saying(NamedTuple):
     earlier: tuple[Earlier, ...] = ()
     earlier_names: tuple[str, ...] = ()
     matches: bool = False
+    silent: int = 0
     scope: str = ""
     once: bool = False
     key: RunKey | None = None
@@ -263,14 +265,14 @@ def _new_place(saying: Saying) -> ChatPlace:
 
 async def _matching(call: Call, agent_id: str, saying: Saying) -> ConversationRow | None:
     """Find the latest conversation whose whole text equals the client's history."""
-    earlier, store = saying.earlier, call.core.store
-    opening = _opening(earlier[:1])
-    candidates = conversations.opened_with(call.user.user_id, agent_id, opening, _scope(saying), len(earlier))
-    for row in await store.fetch(candidates):
+    earlier, store, user_id = saying.earlier, call.core.store, call.user.user_id
+    opening, least, most = _opening(earlier[:1]), len(earlier), len(earlier) + saying.silent
+    for row in await store.fetch(conversations.opened_with(user_id, agent_id, opening, _scope(saying), least, most)):
         if row.cut and row.opening != _opening(earlier[: row.cut + 1]):
             continue
-        messages = await store.fetch(conversations.page_before(row.number, _NEWEST, len(earlier)))
-        if _compared((one.role, one.content) for one in reversed(messages)) == _compared(earlier[row.cut :]):
+        messages = await store.fetch(conversations.page_before(row.number, _NEWEST, most))
+        texts = [(one.role, one.content) for one in reversed(messages) if one.content.strip()]
+        if _compared(texts) == _compared(earlier[row.cut :]):
             return row
     return None
 

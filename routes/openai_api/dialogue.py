@@ -12,6 +12,8 @@ _LEFT_OUT = ("tool", "function")
 _LEFT_OUT_ITEMS = ("_call", "_output", "reasoning")
 """How the types of items end that belong to calls of tools."""
 _REFERENCE = "item_reference"
+CALL = "fc_"
+"""How the ids of calls of functions begin, which are left out as the calls themselves are."""
 
 _TEXT_PARTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
 """The types of parts with a text, and the member that has it."""
@@ -26,12 +28,16 @@ class Reference(NamedTuple):
 
 
 class Dialogue(NamedTuple):
-    """The messages of a request: `said` is the last one, the user's; `earlier` those of user and assistant before."""
+    """The messages of a request: `said` is the last one, the user's; `earlier` those of user and assistant before.
+
+    Up to `silent` more of the assistant's had no text, but calls of functions.
+    """
 
     said: str
     earlier: tuple[Earlier, ...] = ()
     instructions: tuple[str, ...] = ()
     references: tuple[Reference, ...] = ()
+    silent: int = 0
 
 
 def chat_dialogue(body: Members) -> Dialogue:
@@ -99,11 +105,14 @@ def _dialogue(param: str, sent: list[Any]) -> Dialogue:
     instructions: list[str] = []
     earlier: list[Earlier] = []
     references: list[Reference] = []
+    silent = 0
     for message in messages[:-1]:
         if param == "input" and message.text("type") == _REFERENCE:
             references.append(Reference(message.required_text("id"), len(earlier), message.path("id")))
+            silent += references[-1].id.startswith(CALL)
             continue
         if not _is_message(message):
+            silent += message.text("type") == "function_call"
             continue
         role = message.required_text("role")
         if role in _LEFT_OUT:
@@ -114,11 +123,14 @@ def _dialogue(param: str, sent: list[Any]) -> Dialogue:
         elif role in ("user", "assistant"):
             if text.strip():
                 earlier.append(Earlier("user" if role == "user" else "agent", text))
+            else:
+                silent += role == "assistant"
         else:
             path = message.path("role")
             raise BadRequest(f"Invalid value of {path}: send system, developer, user, assistant or tool.", path)
     said = _said(_text_of(messages[-1]), messages[-1].path("content"))
-    return Dialogue(said, tuple(earlier), tuple([text for text in instructions if text.strip()]), tuple(references))
+    instructing = tuple([text for text in instructions if text.strip()])
+    return Dialogue(said, tuple(earlier), instructing, tuple(references), silent)
 
 
 def _require_the_users(last: Members, param: str) -> None:

@@ -4,11 +4,9 @@ from actors.calls.call import Call
 from actors.conversations.ids import answered_by
 from actors.conversations.place import Earlier
 from persistence import conversations
+from routes.openai_api.dialogue import CALL
 from routes.openai_api.refusals import TOO_LONG, BadRequest, no_such_item
 from routes.openai_api.request import Asked
-
-_CALL = "fc_"
-"""How the ids of calls of functions begin, which are left out as the calls themselves are."""
 
 MAX_REFERENCES = 1_000
 MAX_REFERENCED = 1_000_000
@@ -23,7 +21,7 @@ async def with_referenced(call: Call, asked: Asked) -> Asked:
         BadRequest: they are too many, or too long.
         NotPermitted: the caller's API key is not for that agent.
     """
-    wanted = [reference for reference in asked.references if not reference.id.startswith(_CALL)]
+    wanted = [reference for reference in asked.references if not reference.id.startswith(CALL)]
     if not wanted:
         return asked
     if len(wanted) > MAX_REFERENCES:

@@ -64,6 +64,7 @@ class Asked(NamedTuple):
     include_usage: bool = False
     echoed: Mapping[str, Any] = {}
     references: tuple[Reference, ...] = ()
+    silent: int = 0
 
 
 def read_chat(sent: Mapping[str, Any], header: str | None) -> Asked:
@@ -92,6 +93,7 @@ def read_chat(sent: Mapping[str, Any], header: str | None) -> Asked:
         conversation=named,
         conversation_param=param,
         echoed={"metadata": metadata},
+        silent=dialogue.silent,
     )
     return asked if _FEW.issuperset(sent) else _with_options(asked, body)
 
@@ -158,6 +160,7 @@ def read_response(sent: Mapping[str, Any], header: str | None) -> Asked:
         stream=stream,
         echoed=_echoed(body, metadata),
         references=dialogue.references,
+        silent=dialogue.silent,
     )
 
 

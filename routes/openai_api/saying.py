@@ -35,6 +35,7 @@ def saying_of(request: RouteCall) -> Saying:
         client_id=None if stored else named,
         earlier=asked.earlier,
         matches=named is None and not asked.once,
+        silent=asked.silent,
         scope=asked.scope,
         once=asked.once,
         key=known and known.key,

@@ -24,7 +24,7 @@ async def plan_of(folder: Path, query: Query[Any]) -> list[str]:
 @pytest.mark.parametrize(
     "query",
     [
-        conversations.opened_with("usr_1", "agt_1", "digest", "", 2),
+        conversations.opened_with("usr_1", "agt_1", "digest", "", 2, 2),
         own_conversations.messages_between("agt_1", "usr_1"),
         own_conversations.listed("usr_1", ["agt_1"], 0, None, 10),
     ],

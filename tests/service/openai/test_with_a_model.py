@@ -162,6 +162,34 @@ async def test_a_call_without_a_text_is_an_answer_without_one(
     assert request.said == [("user", text), ("user", result)]  # many model servers refuse an empty message
 
 
+async def test_a_history_with_a_call_without_a_text_goes_on_in_its_conversation(
+    openai: AsyncOpenAI, agent: str, provider: Provider, user: Client, unique: str
+):
+    text, result, end = f"{unique} silent", f"{unique} It is far.", f"{unique} Thanks."
+    provider.on(text, *[calls(("look_up", "{}"), ("look_up", "{}")) for _ in range(2)])
+    provider.on(result, says("I see."), says("I see."))
+    provider.on(end, says("Bye."), says("Bye."))
+    called = await openai.chat.completions.create(model=agent, messages=said(text), tools=[TOOL])
+    message: Any = called.choices[0].message
+    made = [{"role": "tool", "tool_call_id": call.id, "content": "Far."} for call in message.tool_calls]
+    history: Any = [*said(text), message, *made, *said(result)]
+    answered = await openai.chat.completions.create(model=agent, messages=history, tools=[TOOL])
+    history = [*history, answered.choices[0].message, *said(end)]
+    ended = await openai.chat.completions.create(model=agent, messages=history, tools=[TOOL])
+    assert called.metadata == answered.metadata == ended.metadata
+    response = await openai.responses.create(model=agent, input=text, tools=[FLAT])
+    items: Any = [*said(text), *[item.model_dump(exclude_none=True) for item in response.output]]
+    items += [{"type": "function_call_output", "call_id": item.call_id, "output": "Far."} for item in response.output]  # pyright: ignore[reportAttributeAccessIssue]
+    following = await openai.responses.create(model=agent, input=[*items, *said(result)])
+    assert following.conversation == response.conversation
+    named: Any = [{"type": "item_reference", "id": item.id} for item in (*response.output, *following.output)]
+    items = [*said(text), *named[:-1], *said(result), named[-1], *said(end)]
+    last = await openai.responses.create(model=agent, input=items)
+    assert last.conversation == response.conversation
+    assert response.conversation is not None
+    assert len(await messages_of(user, response.conversation.id)) == 6
+
+
 @pytest.mark.parametrize("text", ["Wait.", ""])
 async def test_a_response_that_is_read_again_has_its_calls_and_its_usage(
     openai: AsyncOpenAI, agent: str, provider: Provider, unique: str, text: str
