@@ -1,9 +1,12 @@
 """aiohttp sessions that connect only to addresses allowed by the egress policy (actors/egress/outbound.py)."""
 
+import asyncio
 import socket
+from functools import partial
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.client_proto import ResponseHandler
 
 from actors.egress.outbound import Outbound, looked_up_for
 
@@ -37,6 +40,22 @@ class _PolicyResolver(AbstractResolver):
         """Do nothing; look-ups under way end by themselves."""
 
 
+class _HeadFirst(ResponseHandler):
+    """Parses an answer's head before its body, so that the status stands even if the body is malformed.
+
+    aiohttp drops a head that comes in one piece with bytes that break HTTP, such as the body of a 204.
+    """
+
+    def data_received(self, data: bytes) -> None:
+        head, blank_line, body = data.partition(b"\r\n\r\n")
+        if blank_line and body:
+            super().data_received(head + blank_line)
+            if self.exception() is None:
+                super().data_received(body)
+        else:
+            super().data_received(data)
+
+
 def open_session(outbound: Outbound, *, timeout_s: float) -> aiohttp.ClientSession:
     """Open a guarded session without proxies, cookies and decompression; callers turn redirects off.
 
@@ -49,6 +68,10 @@ def open_session(outbound: Outbound, *, timeout_s: float) -> aiohttp.ClientSessi
         use_dns_cache=False,  # its cache would let users wait for each other; `Lookups` caches
         keepalive_timeout=KEEP_ALIVE_S,
         socket_factory=outbound.open_socket,
+    )
+    # No public option names the class of connections.
+    connector._factory = partial[ResponseHandler](  # pyright: ignore[reportPrivateUsage]
+        _HeadFirst, loop=asyncio.get_running_loop()
     )
     return aiohttp.ClientSession(
         connector=connector,

@@ -224,6 +224,34 @@ async def test_an_endless_body_after_success_is_a_success_and_costs_its_connecti
         assert len(attempt.response or "") == 1024
 
 
+MALFORMED_BODIES = [
+    b"\r\n",
+    b"Content-Length: 6\r\n\r\nthanks",
+    b"Content-Length: 2\r\n\r\nthanks",
+    b"Content-Length: 100\r\n\r\nthanks",
+    b"Transfer-Encoding: chunked\r\n\r\nno size\r\nthanks\r\n",
+]
+
+
+@pytest.mark.parametrize("rest", MALFORMED_BODIES)
+@pytest.mark.parametrize(
+    ("code", "state", "error"), [(204, "succeeded", None), (200, "succeeded", None), (500, "retrying", "http_status")]
+)
+async def test_the_status_decides_even_if_a_malformed_body_comes_with_it(
+    tmp_path: Path, rest: bytes, code: int, state: str, error: str | None
+):
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1_000_000)
+        writer.write(b"HTTP/1.1 %d X\r\n" % code + rest)
+        await writer.drain()
+
+    async with raw_server(serve) as port, bench(tmp_path) as core:
+        await core.endpoint(f"http://127.0.0.1:{port}/hook")
+        await core.test_event()
+        row, attempt = await core.attempted()
+        assert (row.state, attempt.status, attempt.error) == (state, code, error)
+
+
 async def test_a_refused_connection_is_a_failure(tmp_path: Path):
     async with raw_server(hang) as port:
         pass
