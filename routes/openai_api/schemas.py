@@ -1,6 +1,6 @@
 """OpenAPI schemas of OpenAI's API, as far as agents fill it; its clients know the rest."""
 
-from routes.openapi.schemas import Schema, array, nullable, number, record, ref, text
+from routes.openapi.schemas import Schema, array, ident, nullable, number, record, ref, text
 
 _OBJECT: Schema = {"type": "object"}
 
@@ -62,7 +62,7 @@ RESPONSE = record(
     status=text(enum=["in_progress", "completed", "incomplete", "failed", "cancelled"]),
     model=text(),
     output=array({"type": "object", "description": "A message of the agent, or a call of the client's function."}),
-    conversation=nullable(_titled("ResponseConversation", id=text(pattern="^cnv_[0-9a-f]{18}$"))),
+    conversation=nullable(_titled("ResponseConversation", id=ident("cnv"))),
     store={"type": "boolean"},
     error=nullable(_OBJECT),
     usage=nullable(_titled("ResponseUsage", input_tokens=number(), output_tokens=number(), total_tokens=number())),
