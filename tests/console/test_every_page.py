@@ -35,6 +35,7 @@ async def fill(auditor: Client, unique: str) -> list[str]:
     ]
 
 
+@pytest.mark.timeout(300)  # some 20 pages, each looked at by axe
 @pytest.mark.parametrize(
     "context",
     [
