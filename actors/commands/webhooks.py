@@ -148,7 +148,7 @@ async def send_test(call: Call, event_type: str, data: dict[str, Any], answer: C
     """Emit an event with the caller's data."""
     if event_type not in EVENT_TYPES:
         raise _unknown_type()
-    check_size(data)
+    check_size(event_type, data)
     return await call.carry_out(WEBHOOKS, call.user.user_id, SendTest(event_type, data), answer)
 
 

@@ -16,15 +16,13 @@ from actors.runtime.mailbox import Tell
 from actors.runtime.notices import Told
 from actors.webhooks.event_types import pattern_of
 from actors.webhooks.messages import DISPATCHER, Woken, one_dispatcher
+from actors.webhooks.signing import body_of
 from persistence import deliveries, events
 from persistence.events import EventRow
 from persistence.store import Write
 
 MAX_EVENT_BYTES = 262_144
 """The largest size of a delivery's body, in bytes."""
-
-ENVELOPE_BYTES = 256
-"""The largest size of the envelope around `data`: id, type, time and their names."""
 
 
 class Outbox:
@@ -60,11 +58,12 @@ class Outbox:
         return Told(DISPATCHER, self._dispatcher_of(user_id), message)
 
 
-def check_size(data: dict[str, Any]) -> None:
-    """Refuse a user's data for an event if the body would be too long.
+def check_size(kind: str, data: dict[str, Any]) -> None:
+    """Refuse a user's data for an event of this type if the body would be too long.
 
     Raises:
         InvalidField: the body would be too long.
     """
-    if len(orjson.dumps(data)) > MAX_EVENT_BYTES - ENVELOPE_BYTES:
+    # Every event id has the length of a UUID and every time the same length, so these stand for those to come.
+    if len(body_of(str(uuid.UUID(int=0)), kind, 0, "")) + len(orjson.dumps(data)) > MAX_EVENT_BYTES:
         raise InvalidField("Invalid value of data: an event's body has up to 256 KiB; send less.")

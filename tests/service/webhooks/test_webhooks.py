@@ -560,14 +560,19 @@ async def test_a_test_of_an_unknown_type_or_with_too_much_data_is_refused(owner:
     assert "256 KiB" in answer.refused(1003, 400).note
 
 
-async def test_the_largest_event_arrives_whole(owner: Client):
+async def test_the_largest_event_arrives_whole_and_one_byte_more_is_refused(owner: Client):
     async with receiving() as receiver:
         made = await endpoint(owner, receiver.url, "webhook.test")
-        await send_test(owner, data={"text": "x" * 261_000})
-        (received,) = await receiver.got(1)
-        assert received.event["data"] == {"text": "x" * 261_000}
-        assert len(received.body) <= 262_144
-        standardwebhooks.Webhook(made["secret"]).verify(received.body, dict(received.headers))
+        await send_test(owner, data={"text": ""})
+        (empty,) = await receiver.got(1)
+        room = 262_144 - len(empty.body)
+        more = {"event_type": "webhook.test", "data": {"text": "x" * (room + 1)}}
+        (await owner.request("POST", TEST, json=more)).refused(1003, 400)
+        await send_test(owner, data={"text": "x" * room})
+        _, largest = await receiver.got(2)
+        assert largest.event["data"] == {"text": "x" * room}
+        assert len(largest.body) == 262_144
+        standardwebhooks.Webhook(made["secret"]).verify(largest.body, dict(largest.headers))
 
 
 async def test_an_event_without_endpoints_is_stored_and_goes_to_nobody(owner: Client):
