@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import standardwebhooks
 import stripe
+from aiohttp import web
 
 from actors.webhooks.signing import Keys, Secret, Signer, body_of, new_secret
 from parley_client import AsyncParley, SignedEvent, StreamSecret
@@ -114,6 +115,19 @@ async def test_each_event_is_forwarded_as_a_delivery_has_it(parley: CommandLine,
         await emitted(user, range(2, 3))
         await listening.printed("  -> 404 Not Found in ")
     assert len(receiver.received) == 3  # a receiver that answers is not asked again
+
+
+async def test_a_receiver_s_cookies_are_not_sent_back(parley: CommandLine, user: AsyncParley) -> None:
+    async def with_a_cookie(_: Received) -> web.Response:
+        return web.Response(headers={"Set-Cookie": "seen=1"})
+
+    async with (
+        receiving(with_a_cookie) as receiver,
+        parley.going("webhooks", "listen", "--forward-to", receiver.url) as listening,
+    ):
+        await listening.said("  whsec_")
+        await emitted(user, range(2))
+        assert ["Cookie" in got.headers for got in await receiver.got(2)] == [False, False]
 
 
 @pytest.mark.parametrize(("age_s", "is_anew"), [(0, False), (3_600, True)])

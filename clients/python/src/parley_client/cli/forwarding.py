@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 
 import httpx2
 
@@ -55,7 +56,7 @@ class Forwarded:
 
 
 class Forwarder:
-    """Posts events to one receiver, directly: redirects are not followed, and proxies not used, as the gateway does.
+    """Posts events to one receiver, directly: no redirects, proxies or cookies, as the gateway does.
 
     Args:
         url: the receiver's URL.
@@ -66,7 +67,8 @@ class Forwarder:
     def __init__(self, url: str, on_pause: Callable[[str, float], None], *, verify: bool = True) -> None:
         self.url = url
         self._on_pause = on_pause
-        self._http = httpx2.Client(timeout=ANSWER_S, trust_env=False, verify=verify)
+        no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
+        self._http = httpx2.Client(timeout=ANSWER_S, trust_env=False, verify=verify, cookies=no_cookies)
         self._is_away = False
 
     def close(self) -> None:
