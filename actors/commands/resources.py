@@ -15,7 +15,7 @@ from actors.conversations.stored import from_row
 from actors.domains.messages import DomainView, no_member
 from actors.engines.message import Utterance
 from actors.errors import NotFound
-from actors.library.messages import no_such_skill
+from actors.library.messages import no_such_skill, no_such_skill_file
 from actors.sessions.scopes import GATEWAY_ROUTE, listed_ids
 from persistence import banks, domains, memories, skills, zones
 from persistence.banks import BankRow
@@ -219,9 +219,10 @@ async def read_skill_file(call: Call, name: str, path: str) -> bytes:
         NotFound: there is none.
     """
     _require(call, GATEWAY_ROUTE)
-    found = await call.core.store.fetch(skills.file_of(call.user.user_id, name, path))
+    fetch, user_id = call.core.store.fetch, call.user.user_id
+    found = await fetch(skills.file_of(user_id, name, path))
     if not found:
-        raise no_such_skill()
+        raise no_such_skill_file() if await fetch(skills.body_of(user_id, name)) else no_such_skill()
     return found[0]
 
 

@@ -45,6 +45,11 @@ def no_such_skill() -> NotFound:
     return NotFound("You have no skill of this name; list yours with GET /api/skills.")
 
 
+def no_such_skill_file() -> NotFound:
+    """Make the error for a file that a skill does not have."""
+    return NotFound("The skill has no such file; its prompt has its instructions, and lists its files.")
+
+
 def too_many_skills() -> StateConflict:
     """Make the error for a user with the largest number of skills."""
     return StateConflict(f"You have {MAX_SKILLS} skills, the limit for each user; remove one first.")

@@ -360,6 +360,9 @@ async def test_skills_are_prompts_with_their_files_as_resources(user: Client, mo
         assert guide == "parley://skill/meeting-notes/references%2Fstyle%20guide.md"
         assert await text_of(client, guide) == "Be brief: öü"
         assert await text_of(client, "parley://skill/meeting-notes/references/style%20guide.md") == "Be brief: öü"
+        for path in ("SKILL.md", "references"):
+            with pytest.raises(MCPError, match="no such file"):
+                await client.read_resource(f"parley://skill/meeting-notes/{path}")
         (content,) = (await client.read_resource(blob)).contents
         assert content.model_dump()["blob"] == "/wD+"
         for name, arguments in (("nothing", None), ("meeting-notes", {"task": "now"})):
