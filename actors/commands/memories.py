@@ -1,5 +1,6 @@
 """The memories of banks: loading, reading, recall, removal."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import islice
 
@@ -35,6 +36,9 @@ from persistence.store import StoreUnavailable
 RECALL_LIMIT = 5
 """The number of memories that MB_Recall returns without page.limit."""
 
+NAME_CHARS = 200
+"""The largest length of a memory's name."""
+
 _TRIES = 8
 
 
@@ -55,6 +59,7 @@ async def load(call: Call) -> Answer:
         else:
             raise NotFound("There is no text to load: send it as content or vx.description, or ingest a document.")
         names = part_names(name, texts)
+        _require_short(names)
         terms = await sliced(all_memory_terms(zip(names, texts, strict=True)))
         before = tuple(await call.core.store.fetch(memories.replaced_by(view.row.id, name, names)))
         message = LoadMemory(viewer, agent.id, agent.owner_id, agent.name, name, texts, terms, before, document_id)
@@ -64,6 +69,20 @@ async def load(call: Call) -> Answer:
             if attempt == _TRIES - 1:
                 raise
     raise AssertionError("the last try answers or raises")
+
+
+def _require_short(names: Sequence[str]) -> None:
+    """Refuse a document whose parts could not be named in any command.
+
+    Raises:
+        InvalidField: the name of its last part is too long.
+    """
+    if len(names[-1]) > NAME_CHARS:
+        room = NAME_CHARS - len(f"/{len(names)}")
+        raise InvalidField(
+            f"Invalid value of vx.name: this document has {len(names)} parts, named `name/1`, `name/2` ..., and a name"
+            f" has up to {NAME_CHARS} characters; send the document again under a name of up to {room}."
+        )
 
 
 def _loaded(loaded: Loaded) -> Answer:

@@ -171,6 +171,16 @@ async def test_the_document_s_name_means_all_of_its_parts(user: Client, bank: st
     assert await names(user, bank) == ["Book/other"]
 
 
+async def test_the_names_of_parts_have_up_to_200_characters_too(user: Client, bank: str):
+    text = "\n\n".join(f"Paragraph {number}. " + "More of it. " * 100 for number in range(3))
+    for length in (198, 199):
+        assert (await hand_in(user, "n" * length, text))["parts"] == 3
+    (await load(user, bank, "n" * 198)).ok()
+    answer = await load(user, bank, "n" * 199)
+    assert answer.refused(1003, 400).note.endswith("under a name of up to 198.")
+    assert await names(user, bank) == [f"{'n' * 198}/{number}" for number in (1, 2, 3)]
+
+
 async def test_a_document_s_parts_are_read_page_by_page(user: Client, bank: str):
     record = await hand_in(user, "Book", LONG)
     (await load(user, bank, "Book")).ok()
