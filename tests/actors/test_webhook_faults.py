@@ -4,8 +4,8 @@ import asyncio
 import base64
 import socket
 import struct
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -252,15 +252,22 @@ async def test_the_status_decides_even_if_a_malformed_body_comes_with_it(
         assert (row.state, attempt.status, attempt.error) == (state, code, error)
 
 
+@contextmanager
+def refusing() -> Iterator[int]:
+    """Hold a port on which nobody listens, so that no other server of the tests is given it."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
+
+
 async def test_a_refused_connection_is_a_failure(tmp_path: Path):
-    async with raw_server(hang) as port:
-        pass
-    async with bench(tmp_path) as core:
-        await core.endpoint(f"http://127.0.0.1:{port}/hook")
-        await core.test_event()
-        row, attempt = await core.attempted()
-        assert (row.state, attempt.error, attempt.status) == ("retrying", "connection_refused", None)
-        assert next_due(row, attempt) == about(5)
+    with refusing() as port:
+        async with bench(tmp_path) as core:
+            await core.endpoint(f"http://127.0.0.1:{port}/hook")
+            await core.test_event()
+            row, attempt = await core.attempted()
+            assert (row.state, attempt.error, attempt.status) == ("retrying", "connection_refused", None)
+            assert next_due(row, attempt) == about(5)
 
 
 async def test_a_name_that_does_not_resolve_is_a_failure(tmp_path: Path):
@@ -508,18 +515,17 @@ async def test_at_most_sixteen_attempts_of_an_endpoint_are_in_flight(tmp_path: P
 
 async def test_a_receiver_that_hangs_and_one_that_refuses_hold_up_nobody(tmp_path: Path):
     """The two have three times more deliveries than the healthy one, which gets all its own before their time-outs."""
-    async with raw_server(hang) as refusing:
-        pass
-    async with raw_server(hang) as hanging, receiving() as healthy, bench(tmp_path, timeout_s=3600) as core:
-        await core.endpoint(f"http://127.0.0.1:{hanging}/hook", "webhook.test", "quota.*")
-        await core.endpoint(f"http://127.0.0.1:{refusing}/hook", "webhook.test", "quota.*")
-        for number in range(100):
-            await core.ask(SendTest("quota.threshold.reached", {"n": number}))
-        await core.endpoint(healthy.url)
-        for number in range(50):
-            await core.ask(SendTest("webhook.test", {"n": number}))
-        assert len(await healthy.got(50)) == 50
-        assert len(await core.listed("succeeded")) <= 50
+    with refusing() as refused:
+        async with raw_server(hang) as hanging, receiving() as healthy, bench(tmp_path, timeout_s=3600) as core:
+            await core.endpoint(f"http://127.0.0.1:{hanging}/hook", "webhook.test", "quota.*")
+            await core.endpoint(f"http://127.0.0.1:{refused}/hook", "webhook.test", "quota.*")
+            for number in range(100):
+                await core.ask(SendTest("quota.threshold.reached", {"n": number}))
+            await core.endpoint(healthy.url)
+            for number in range(50):
+                await core.ask(SendTest("webhook.test", {"n": number}))
+            assert len(await healthy.got(50)) == 50
+            assert len(await core.listed("succeeded")) <= 50
 
 
 async def test_pending_deliveries_of_a_disabled_endpoint_are_cancelled_and_enabling_does_not_bring_them_back(

@@ -181,6 +181,7 @@ async def test_a_writer_that_hangs_within_its_transaction_does_not_hold_up_a_tak
         await writer.close()
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("examples", [4, pytest.param(40, marks=[pytest.mark.soak, pytest.mark.timeout(900)])])
 def test_each_shard_has_one_owner_at_most_whoever_joins_leaves_or_dies(
     tmp_path_factory: pytest.TempPathFactory, examples: int
@@ -198,7 +199,7 @@ def test_each_shard_has_one_owner_at_most_whoever_joins_leaves_or_dies(
 
     async def run(steps: list[tuple[str, int, float]]) -> None:
         url = await database_for(tmp_path_factory.mktemp("steps") / "parley.db")
-        async with members(url, TTL_S) as cluster:
+        async with members(url, 2 * TTL_S) as cluster:  # a busy machine pauses for longer than the short one
             for _ in range(2):
                 await cluster.join()
             for step, which, pause_s in steps:
@@ -206,7 +207,7 @@ def test_each_shard_has_one_owner_at_most_whoever_joins_leaves_or_dies(
                 await asyncio.sleep(pause_s)
             if not cluster.living:
                 await cluster.join()
-            await cluster.settled(30)
+            await cluster.settled()
 
     holds()
 
