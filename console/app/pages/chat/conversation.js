@@ -142,7 +142,7 @@ class Talk {
   /** Read anew all that is shown, because something in it was censored, or more may have been said. */
   async refresh() {
     const { messages, done } = this.state;
-    if (messages.length === 0 && !done) return; // the first answer is yet to come; without it all would be read
+    if (messages.length === 0 && !done) return this.older(); // from no first message on, all would be read
     this.change({ said: "" });
     const first = messages[0]?.seq ?? 0;
     const read = [];
@@ -168,7 +168,8 @@ class Talk {
   }
 
   send(content) {
-    const entry = { key: newKey(), id: null, content, text: "", state: "working", error: null };
+    const after = this.state.messages.at(-1)?.seq ?? 0;
+    const entry = { key: newKey(), id: null, content, after, text: "", state: "working", error: null };
     this.change({ runs: [...this.state.runs, entry] });
     this.follow(entry);
   }
@@ -226,10 +227,12 @@ class Talk {
   async cancel(run) {
     this.changeRun(run.key, { cancelling: true });
     try {
+      let pause = ARRIVES_MS;
       for (let now = run; now !== undefined && !this.closed; now = this.atWork(run.key)) {
         const id = now.id ?? (await this.idOf(now));
         if (id !== null) return await route("POST", `/api/runs/${id}/cancel`);
-        await wait(ARRIVES_MS); // its message is still on the way
+        await wait(pause); // its message is still on the way, or waits for others
+        pause *= 2; // each look is a request of the user's day
       }
     } catch {
       // Stop can be tried again.
@@ -247,7 +250,8 @@ class Talk {
     const others = new Set(this.state.runs.map(({ id }) => id));
     const answered = new Set(content.filter(({ role }) => role === "agent").map(({ seq }) => seq - 1));
     const waiting = content.filter((message) => message.role === "user" && message.mark === null && !answered.has(message.seq));
-    const own = waiting.findLast((message) => message.content === run.content && !others.has(runOf(message)));
+    const isOwn = (message) => message.seq > run.after && message.content === run.content && !others.has(runOf(message));
+    const own = waiting.findLast(isOwn);
     return own ? runOf(own) : null;
   }
 
