@@ -85,6 +85,26 @@ async def test_a_folder_is_loaded_with_a_progress_bar_on_a_terminal_and_without_
     assert [line.split()[1] for line in out.decode().splitlines()[1:]] == names
 
 
+async def test_a_file_whose_memory_is_censored_is_named_and_the_others_are_loaded(
+    parley: CommandLine, user: AsyncParley, notes: Path, load: tuple[str, ...], unique: str
+) -> None:
+    (notes / "a.md").write_text("Iron rusts.")
+    assert (await parley(*load)).status == 0
+    await user.banks.censor(f"{unique}-bank", name="a.md")
+    (notes / "b.md").write_text("Tin cries.")
+    ran = await parley(*load, "--json")
+    assert (ran.status, [memory["name"] for memory in ran.records]) == (1, ["b.md"])
+    assert ran.err.splitlines()[0].startswith("a.md was not loaded: 3002: ")
+
+
+async def test_a_wrong_brand_ends_the_loading(parley: CommandLine, notes: Path, load: tuple[str, ...]) -> None:
+    (notes / "a.md").write_text("Iron rusts.")
+    ran = await parley("--brand", "Other", *load)
+    assert (ran.status, ran.out) == (11, "")
+    assert "1006:" in ran.err
+    assert "Check --url and --brand" in ran.err
+
+
 async def test_a_file_that_can_t_be_loaded_is_named_with_the_reason_and_the_others_are_loaded(
     parley: CommandLine, user: AsyncParley, notes: Path, load: tuple[str, ...], unique: str
 ) -> None:

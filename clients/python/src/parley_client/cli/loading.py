@@ -25,6 +25,9 @@ LONGEST_MEMORY = 32_000
 LONGEST_DOCUMENT = 500_000
 """Characters of a document; of a longer file no more is read."""
 
+_OF_A_FILE = (1000, 1002, 1003, 1004, 3002)
+"""Codes of refusals of a text or a name, such as that of a censored memory; others are about the bank or the caller."""
+
 
 def load(
     context: typer.Context,
@@ -142,7 +145,9 @@ def _tried(
     except _CantBeLoaded as reason:
         tally.refused += 1
         bar.tell(f"{shown} was not loaded: {reason}.")
-    except RequestError as error:  # about the text or the name; all other refusals are about the bank or the caller
+    except (RequestError, EntityError) as error:
+        if error.code not in _OF_A_FILE:
+            raise
         tally.refused += 1
         bar.tell(f"{shown} was not loaded: {error.code}: {error.note}")
     return ()
