@@ -32,7 +32,7 @@ async def with_referenced(call: Call, asked: Asked) -> Asked:
         call.require_in_scope("agents", agent_id)
         texts[id] = text
     earlier: list[Earlier] = []
-    taken = chars = 0
+    taken = chars = silent = 0
     for id, before, param in wanted:
         if id not in texts:
             raise no_such_item(id, param)
@@ -40,9 +40,12 @@ async def with_referenced(call: Call, asked: Asked) -> Asked:
         if chars > MAX_REFERENCED:
             raise _too_much(f"messages of {MAX_REFERENCED:,} characters")
         earlier += asked.earlier[taken:before]
-        earlier.append(Earlier("agent", texts[id]))
+        if texts[id].strip():
+            earlier.append(Earlier("agent", texts[id]))
+        else:
+            silent += 1
         taken = before
-    return asked._replace(earlier=(*earlier, *asked.earlier[taken:]))
+    return asked._replace(earlier=(*earlier, *asked.earlier[taken:]), silent=asked.silent + silent)
 
 
 def _too_much(allowed: str) -> BadRequest:
