@@ -41,9 +41,9 @@ class _PolicyResolver(AbstractResolver):
 
 
 class _HeadFirst(ResponseHandler):
-    """Parses an answer's head before its body, so that the status stands even if the body is malformed.
+    """Parses a head before the body that comes in one piece with it, so its status stands if the body breaks HTTP.
 
-    aiohttp drops a head that comes in one piece with bytes that break HTTP, such as the body of a 204.
+    aiohttp alone drops such a head, for example that of a 204 with a body.
     """
 
     def data_received(self, data: bytes) -> None:

@@ -44,7 +44,7 @@ def segment_of(name: str) -> str:
     """Return a name or an id as one segment of a path, whatever its characters are.
 
     Raises:
-        InvalidSetting: it is empty or only dots, which would make another path.
+        InvalidSetting: it is empty or only dots; these would make another path.
     """
     if not name.strip("."):
         raise InvalidSetting(f"a name or an id is needed, not {name!r}")

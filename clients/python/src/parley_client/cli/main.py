@@ -224,7 +224,7 @@ def _status() -> int:
     except SystemExit as ended:
         if isinstance(ended.__context__, BrokenPipeError):  # typer has only 1 for it
             raise ended.__context__ from None
-        return ended.code if isinstance(ended.code, int) else 0
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
     except ParleyError as error:
         return _told(error)
     except UnicodeError:  # bytes of an argument or a pipe, which Python keeps as lone surrogates

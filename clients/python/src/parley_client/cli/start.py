@@ -53,7 +53,7 @@ class _CtrlC:
     """Raises KeyboardInterrupt, where Ctrl-C comes.
 
     Python runs a handler between two of its instructions. A system call that begins just after the signal is not
-    interrupted and may wait for long, so another thread sends the signal again until the handler has run.
+    interrupted and may wait for long, so another thread sends the first signal again until the handler has run.
     """
 
     def __init__(self) -> None:
