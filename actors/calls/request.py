@@ -29,8 +29,12 @@ def _blank_is_missing(value: Any) -> Any:
 Access = Literal["public", "domain", "bank", "agent"]
 Permission = Literal["none", "read", "write", "admin"]
 BlankIsMissing = _Blank = BeforeValidator(_blank_is_missing)
-Reference = Annotated[Annotated[str, StringConstraints(max_length=200, pattern=_NO_NUL)] | None, _Blank]
-RequiredReference = Annotated[Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=_NO_NUL)], _Blank]
+REFERENCE_CHARS = 200
+"""The largest length of a name or an id."""
+Reference = Annotated[Annotated[str, StringConstraints(max_length=REFERENCE_CHARS, pattern=_NO_NUL)] | None, _Blank]
+RequiredReference = Annotated[
+    Annotated[str, StringConstraints(min_length=1, max_length=REFERENCE_CHARS, pattern=_NO_NUL)], _Blank
+]
 Text = Annotated[Annotated[str, StringConstraints(max_length=8_000, pattern=_NO_NUL)] | None, _Blank]
 Content = Annotated[Annotated[str, StringConstraints(max_length=32_000, pattern=_NO_NUL)] | None, _Blank]
 RequiredSecret = Annotated[Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=_NO_NUL)], _Blank]

@@ -22,6 +22,7 @@ from actors.banks.records import bank_record, memory_record, recalled_record
 from actors.calls.bank_targets import recall_in_target_bank, target_agent_of, target_bank
 from actors.calls.call import Answer, Call
 from actors.calls.paging import cursor, next_cursor, page_limit
+from actors.calls.request import REFERENCE_CHARS
 from actors.calls.targets import own_target_agent
 from actors.commands.command import BANK_MEMBERS, PAGE, Command, ToolDescription
 from actors.commands.documents import ingested
@@ -35,9 +36,6 @@ from persistence.store import StoreUnavailable
 
 RECALL_LIMIT = 5
 """The number of memories that MB_Recall returns without page.limit."""
-
-NAME_CHARS = 200
-"""The largest length of a memory's name."""
 
 _TRIES = 8
 
@@ -77,11 +75,11 @@ def _require_short(names: Sequence[str]) -> None:
     Raises:
         InvalidField: the name of its last part is too long.
     """
-    if len(names[-1]) > NAME_CHARS:
-        room = NAME_CHARS - len(f"/{len(names)}")
+    if len(names[-1]) > REFERENCE_CHARS:
+        room = REFERENCE_CHARS - len(f"/{len(names)}")
         raise InvalidField(
             f"Invalid value of vx.name: this document has {len(names)} parts, named `name/1`, `name/2` ..., and a name"
-            f" has up to {NAME_CHARS} characters; send the document again under a name of up to {room}."
+            f" has up to {REFERENCE_CHARS} characters; send the document again under a name of up to {room}."
         )
 
 
