@@ -166,8 +166,8 @@ async def test_a_beat_renews_a_lease_and_shows_nodes_and_owners(joins: Joins):
     assert beat.epochs == (2,) * 12 + (1,) * 244
     assert [(node.id, node.seen) for node in beat.nodes] == [(a.id, 0), (b.id, 7)]
     assert 0.5 * TTL_S * 1000 < beat.nodes[1].expires_in_ms <= TTL_S * 1000
-    while abs(beat.clock_offset_ms) >= 500:  # a busy machine pauses between two looks at its clock
-        beat = await second.beat(7)
+    offsets = [abs((await second.beat(7)).clock_offset_ms) for _ in range(10)]
+    assert min(offsets) < 500  # a busy machine pauses between two looks at its clock
     assert beat.up_ms > 0
 
 
