@@ -112,7 +112,8 @@ class Talk {
     const run = isKnown() ? null : await route("GET", `/api/runs/${id}`).catch(() => null);
     if (this.closed || run === null || isKnown()) return;
     if (run.state !== "working") return this.catchUp(last); // it has ended since its conversation was read
-    const entry = { key: newKey(), id, content: last.content, text: "", state: "working", error: null, found: true };
+    const after = last.seq - 1;
+    const entry = { key: newKey(), id, content: last.content, after, text: "", state: "working", error: null, found: true };
     this.change({ runs: [...this.state.runs, entry] });
     this.follow(entry);
   }
