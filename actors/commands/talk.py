@@ -254,12 +254,9 @@ async def _place_of(call: Call, agent_id: str, saying: Saying) -> ChatPlace:
 
 def _new_place(saying: Saying) -> ChatPlace:
     earlier = saying.earlier
-    if earlier:
-        cut = max(len(earlier) - IMPORTED, 0)
-        opening = _opening(earlier[: cut + 1])
-        begins = Beginning(earlier[cut:], opening, cut, _scope(saying), saying.earlier_names[cut:])
-    else:
-        begins = Beginning((), key_digest("user", _plain(saying.content)), 0, _scope(saying))
+    cut = max(len(earlier) - IMPORTED, 0)
+    opening = _opening(earlier[: cut + 1] or (Earlier("user", saying.content),))
+    begins = Beginning(earlier[cut:], opening, cut, _scope(saying), saying.earlier_names[cut:])
     return ChatPlace(new_number(), begins=begins, binds=saying.client_id)
 
 
@@ -282,8 +279,7 @@ def _compared(messages: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _plain(text: str) -> str:
-    text = text.strip()
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
+    return unicodedata.normalize("NFC", text.strip())
 
 
 def _opening(messages: Sequence[Earlier]) -> str:

@@ -155,8 +155,6 @@ class Conversation:
         assert begins is not None
         new = cls(user_id, agent.id, place.number, loaded=True, kept=place.kept, begins=begins)
         new.number_as(place.number)
-        if not begins.earlier:
-            return new
         new.imported = tuple(
             [
                 new_message(agent.id, role, user_name if role == "user" else agent.name, text, seq, at)._replace(

@@ -27,8 +27,6 @@ ONCE = ":once"
 _FEW = frozenset(("model", "messages", "metadata", "store"))
 """The members of a chat completion's request that has no options."""
 
-_NO_OPTIONS = EngineOptions()
-
 
 class Asked(NamedTuple):
     """A checked request.
@@ -89,7 +87,7 @@ def read_chat(sent: Mapping[str, Any], header: str | None) -> Asked:
         once,
         dialogue.said,
         dialogue.earlier,
-        EngineOptions(dialogue.instructions) if dialogue.instructions else _NO_OPTIONS,
+        EngineOptions(dialogue.instructions),
         conversation=named,
         conversation_param=param,
         echoed={"metadata": metadata},

@@ -66,7 +66,7 @@ def answered_by(talked: Talked, asked: Asked) -> Answered:
     outcome = talked.outcome or Reply(reply.content)
     usage = outcome.usage
     if usage is None:
-        earlier = [text for _, text in asked.earlier] if asked.earlier else ()
+        earlier = [text for _, text in asked.earlier]
         usage = estimated_usage((*asked.options.instructions, *earlier, asked.said), reply.content)
     cancelled = reply.mark == "cancelled"
     return Answered(heading, reply.content, reply.at, usage, reply.sources, outcome.calls, outcome.finish, cancelled)
