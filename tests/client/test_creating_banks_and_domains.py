@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from parley_client import AsyncParley
-from tests.support.client_world import PASSWORD
+from tests.support.client_world import registered
 from tests.support.command_line import CommandLine
 from tests.support.gateway import GatewayProcess
 
@@ -14,10 +13,7 @@ from tests.support.gateway import GatewayProcess
 @pytest.fixture
 async def parley(gateway: GatewayProcess, tmp_path: Path, unique: str) -> CommandLine:
     """The command line of a user with an agent."""
-    async with AsyncParley(gateway.base) as client:
-        await client.users.create(f"{unique}-user", PASSWORD)
-        await client.log_on(f"{unique}-user", PASSWORD)
-        await client.agents.create(f"{unique}-agent", "Finds things")
+    await (await registered(gateway.base, f"{unique}-user", f"{unique}-agent")).close()
     command_line = CommandLine(tmp_path, gateway.base)
     assert (await command_line("login", f"{unique}-user")).status == 0
     return command_line

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from parley_client import AsyncParley
-from tests.support.client_world import PASSWORD
+from tests.support.client_world import PASSWORD, registered
 from tests.support.command_line import CommandLine
 from tests.support.flaky_proxy import flaky
 from tests.support.gateway import GatewayProcess
@@ -35,10 +35,7 @@ sys.meta_path.insert(0, Interrupts())
 @pytest.fixture
 async def parley(gateway: GatewayProcess, tmp_path: Path, unique: str) -> CommandLine:
     """The command line of a user with an agent and a bank."""
-    async with AsyncParley(gateway.base) as client:
-        await client.users.create(f"{unique}-user", PASSWORD)
-        await client.log_on(f"{unique}-user", PASSWORD)
-        await client.agents.create(f"{unique}-agent", "Finds things")
+    async with await registered(gateway.base, f"{unique}-user", f"{unique}-agent") as client:
         await client.banks.create(f"{unique}-bank", agent=f"{unique}-agent")
     command_line = CommandLine(tmp_path, gateway.base)
     assert (await command_line("login", f"{unique}-user")).status == 0

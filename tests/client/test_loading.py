@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from parley_client import AsyncParley
-from tests.support.client_world import PASSWORD
+from tests.support.client_world import registered
 from tests.support.command_line import CommandLine
 from tests.support.flaky_proxy import flaky
 from tests.support.gateway import GatewayProcess
@@ -20,10 +20,7 @@ from tests.support.terminal import on_a_terminal
 @pytest.fixture
 async def user(gateway: GatewayProcess, unique: str) -> AsyncIterator[AsyncParley]:
     """A user with an agent and a bank."""
-    async with AsyncParley(gateway.base) as client:
-        await client.users.create(f"{unique}-user", PASSWORD)
-        await client.log_on(f"{unique}-user", PASSWORD)
-        await client.agents.create(f"{unique}-agent", "Finds things")
+    async with await registered(gateway.base, f"{unique}-user", f"{unique}-agent") as client:
         await client.banks.create(f"{unique}-bank", agent=f"{unique}-agent")
         yield client
 

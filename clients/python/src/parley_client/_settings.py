@@ -35,10 +35,7 @@ def is_web_address(url: str) -> bool:
         parts = urlsplit(url)
         httpx2.URL(url).raw_host.decode().encode("idna")
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except (
-        ValueError,
-        httpx2.InvalidURL,
-    ):  # a port beyond 65535, brackets without an address, an empty label of a name
+    except (ValueError, httpx2.InvalidURL):  # such as a port beyond 65535, or an empty label of a name
         return False
 
 
