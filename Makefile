@@ -121,7 +121,7 @@ environments: python-environments programs ## Set up all that the tests need
 python-environments: $(DEV) $(SCHEMATHESIS)
 
 .PHONY: programs
-programs: browser postgres nats
+programs: browser postgres nats haproxy
 
 .PHONY: test
 test: environments ## Run every test but the soak tests, in five processes (ARGS="-n 0" for one; STORE=postgres; CLUSTER=3)
@@ -199,6 +199,20 @@ nats:
 			apt-get install -qq -y --no-install-recommends nats-server; } >/dev/null || \
 			echo "nats-server could not be installed: the tests will say so" >&2; \
 		[ ! -d /run/systemd/system ] || { rm -f "$$unit"; systemctl disable --quiet nats-server || true; }; \
+	fi
+
+# Tests start an HAProxy of their own (tests/support/haproxy.py); the package's service is neither started nor enabled.
+.PHONY: haproxy
+haproxy:
+	@if ! command -v haproxy >/dev/null && [ ! -x /usr/sbin/haproxy ] && \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "Installing Debian's haproxy for the tests"; \
+		unit=/etc/systemd/system/haproxy.service; \
+		[ ! -d /run/systemd/system ] || ln -s /dev/null "$$unit"; \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive \
+			apt-get install -qq -y --no-install-recommends haproxy; } >/dev/null || \
+			echo "haproxy could not be installed: the tests will say so" >&2; \
+		[ ! -d /run/systemd/system ] || { rm -f "$$unit"; systemctl disable --quiet haproxy || true; }; \
 	fi
 
 .PHONY: a2a-kit

@@ -3,7 +3,8 @@
 The clusters of 1, 2 and 3 nodes run for the whole time, each with a database of its own in one PostgreSQL and a NATS
 server of its own; they are loaded in turn. Each is measured under the load of one node, spread evenly over its nodes,
 and under a load that grows with it: as many users and connections for each node as one node has. Every user sends
-through every node, so of n nodes only one request in n arrives at its home. The hop is measured in the cluster of two:
+through every node, so of n nodes only one request in n arrives at its home. Then the load that grows goes through
+HAProxy with the configuration of deploy/, which sends each user to its home. The hop is measured in the cluster of two:
 the same users through the node that is their home, and through the other one.
 """
 
@@ -25,6 +26,7 @@ from bench.http import CONNECTIONS, PLAN, QUESTION, SESSIONS, Load, Run, write_c
 from bench.private_postgres import private_postgres, stored_in
 from bench.report import BenchError, say, table, verdict
 from bench.servers import Server, cpu_s_of_tree, gateway
+from tests.support.haproxy import NoHaproxy, in_front_of
 from tests.support.nats import NatsServer, NoNats
 from tests.support.postgres import Cluster as Postgres
 
@@ -45,6 +47,7 @@ class Cpu(NamedTuple):
     nodes: float
     postgres: float
     nats: float
+    proxy: float
 
     @property
     def total(self) -> float:
@@ -54,9 +57,10 @@ class Cpu(NamedTuple):
 
 @dataclass(slots=True)
 class Nodes:
-    """The nodes of one cluster, their NATS server, the PostgreSQL of all clusters, and the users' tokens."""
+    """The nodes of one cluster, HAProxy, their NATS server, the PostgreSQL of all clusters, and the users' tokens."""
 
     nodes: list[Server]
+    proxy: Server
     nats: NatsServer
     postgres: Postgres
     folder: Path
@@ -65,7 +69,8 @@ class Nodes:
     def cpu(self) -> Cpu:
         """Return the processor time so far, in s."""
         nats = Server("", self.nats.pid).cpu_s()
-        return Cpu(sum(node.cpu_s() for node in self.nodes), cpu_s_of_tree(self.postgres.pid), nats)
+        nodes = sum(node.cpu_s() for node in self.nodes)
+        return Cpu(nodes, cpu_s_of_tree(self.postgres.pid), nats, self.proxy.cpu_s())
 
     def load(self, node: Server, tokens: list[str], name: str, connections: int) -> Load:
         """Return chats of users through one node."""
@@ -87,7 +92,7 @@ def measure(seconds: float, rounds: int) -> None:
     """Run the benchmark and print its figures.
 
     Raises:
-        BenchError: wrk, PostgreSQL or NATS is missing, a request was refused, or a connection failed.
+        BenchError: wrk, PostgreSQL, NATS or HAProxy is missing, a request was refused, or a connection failed.
     """
     if shutil.which("wrk") is None:
         raise BenchError("`wrk` is not installed; on Debian: apt-get install wrk")
@@ -120,7 +125,11 @@ def _running(postgres: Postgres, folder: Path, size: int) -> Generator[Nodes]:
             ]
             asyncio.run(_wait_for_even_shards(postgres, f"bench{size}", size))
             tokens = asyncio.run(_set_up(nodes[0].base, SESSIONS * size))
-            yield Nodes(nodes, nats, postgres, own, tokens)
+            try:
+                proxy = stack.enter_context(in_front_of({f"n{at}": node.base for at, node in enumerate(nodes)}))
+            except NoHaproxy as missing:
+                raise BenchError(str(missing)) from None
+            yield Nodes(nodes, Server(proxy.base, proxy.pid), nats, postgres, own, tokens)
     finally:
         asyncio.run(nats.stop())
 
@@ -169,18 +178,22 @@ class Row(NamedTuple):
     """Of each node."""
     users: int
     """Of all nodes."""
+    proxied: bool = False
+    """Whether HAProxy sends the users to their homes."""
 
     @property
     def title(self) -> str:
         """The row's name."""
-        return f"{self.size} {'node' if self.size == 1 else 'nodes'}, {self.connections} connections each"
+        title = f"{self.size} {'node' if self.size == 1 else 'nodes'}, {self.connections} connections each"
+        return f"{title}, HAProxy" if self.proxied else title
 
 
-ONE = Row(1, CONNECTIONS, SESSIONS)
+ONE, ONE_PROXIED = Row(1, CONNECTIONS, SESSIONS), Row(1, CONNECTIONS, SESSIONS, proxied=True)
 ROWS = (
     ONE,
     *(Row(size, CONNECTIONS // size, SESSIONS) for size in SIZES[1:]),
     *(Row(size, CONNECTIONS, SESSIONS * size) for size in SIZES[1:]),
+    *(Row(size, CONNECTIONS, SESSIONS * size, proxied=True) for size in SIZES),
 )
 
 
@@ -197,8 +210,9 @@ def _measure_sizes(clusters: dict[int, Nodes], seconds: float, rounds: int) -> N
             )
     cells: list[list[str]] = []
     for row in ROWS:
+        base = measured[ONE_PROXIED if row.proxied else ONE]
         ratio = statistics.median(
-            some.cpu.total / one.cpu.total for some, one in zip(measured[row][1:], measured[ONE][1:], strict=True)
+            some.cpu.total / one.cpu.total for some, one in zip(measured[row][1:], base[1:], strict=True)
         )
         cells.append(
             [
@@ -211,7 +225,7 @@ def _measure_sizes(clusters: dict[int, Nodes], seconds: float, rounds: int) -> N
         )
     table(
         f"Nodes: AP_Chat of one question, medians of {rounds} rounds",
-        ["", "requests/s", "nodes µs", "PostgreSQL µs", "NATS µs", "all µs", "of one", ""],
+        ["", "requests/s", "nodes µs", "PostgreSQL µs", "NATS µs", "HAProxy µs", "all µs", "of one", ""],
         cells,
     )
 
@@ -220,6 +234,8 @@ def _loads(cluster: Nodes, row: Row) -> list[Load]:
     """Return the loads of a cluster's nodes, which begin with other users each."""
     share = row.users // row.size
     tokens = cluster.tokens[: row.users]
+    if row.proxied:
+        return [cluster.load(cluster.proxy, tokens, "proxied", row.connections * row.size)]
     return [
         cluster.load(
             node, tokens[number * share :] + tokens[: number * share], f"{number}-of-{row.users}", row.connections
@@ -259,7 +275,10 @@ def _measure_hop(cluster: Nodes, seconds: float, rounds: int) -> None:
             )
     table(
         f"Hop: AP_Chat of one question in a cluster of {OF_HOP}, medians of {rounds} rounds",
-        ["", "requests/s", "p50 ms", "nodes µs", "PostgreSQL µs", "NATS µs", "all µs", "more than through its home"],
+        [
+            *("", "requests/s", "p50 ms", "nodes µs", "PostgreSQL µs", "NATS µs", "HAProxy µs", "all µs"),
+            "more than through its home",
+        ],
         rows,
     )
 

@@ -48,25 +48,28 @@ class BusPassage:
         Returns an answer of another node with 0 if it is a success, else with 1.
         """
         if home is not None:
-            return await self._passed_on(request, call, command, _run_of(request, call, command, home))
+            named = {} if command.public else self._forwarding.naming(home)  # a public one's home is an address's
+            return await self._passed_on(request, call, command, _run_of(request, call, command, home), named)
         try:
             return await here(request, call, command, body)
         except Elsewhere as change:
             run = self._forwarding.moved_on(_run_of(request, call, command, change.key), Admitted.of(call))
-        return await self._passed_on(request, call, command, run)
+        return await self._passed_on(request, call, command, run, {})
 
-    async def _passed_on(self, request: BusRequest, call: Call, command: Command, run: Run) -> tuple[int, HttpAnswer]:
+    async def _passed_on(
+        self, request: BusRequest, call: Call, command: Command, run: Run, named: dict[str, str]
+    ) -> tuple[int, HttpAnswer]:
         def hear(piece: Opening | Delta) -> None:
             if isinstance(piece, Delta):
                 if call.progress is not None:
                     call.progress(piece.text)
             elif request.opening is not None:
-                request.opening.update(piece.headers)
+                request.opening.update(piece.headers | named)
 
         keyed = request.header("idempotency-key") is not None and not command.public
         answered = await self._forwarding.carry_out(call, run, safe=keyed or not command.mutates, hear=hear)
         body, *rest = (b"".join(answered.pieces),) if run.events else answered.pieces
-        return int(answered.status != 200), HttpAnswer(body, answered.status, answered.headers, rest=rest)
+        return int(answered.status != 200), HttpAnswer(body, answered.status, answered.headers | named, rest=rest)
 
 
 def _run_of(request: BusRequest, call: Call, command: Command, key: str) -> Run:

@@ -10,7 +10,7 @@ from actors.addresses import home_of
 from actors.calls.call import Call
 from actors.errors import Overloaded
 from actors.runtime.cluster.map_changes import MapChanges
-from actors.runtime.cluster.places import Places
+from actors.runtime.cluster.places import Places, name_of
 from actors.runtime.cluster.post import Handler, Lost, NotReached, Post
 from actors.runtime.cluster.wire import raise_error
 from actors.sessions.credentials import Credentials
@@ -31,6 +31,9 @@ from routes.forwarding.run import (
 )
 
 SUBJECT = "run"
+
+NODE = "X-Parley-Node"
+"""Header of answers that came over another node: the name of the user's home, for load balancers."""
 
 NOT_REACHED_S = 4.0
 """Seconds for which a request that did not begin is sent again: a dead node's shards have an owner before that."""
@@ -89,6 +92,11 @@ class Forwarding:
 
     def _unless_mine(self, key: str) -> str | None:
         return None if self._places.is_mine(key) else key
+
+    def naming(self, home: str) -> dict[str, str]:
+        """Return the header by which a load balancer learns where a user is at home; empty while nobody knows."""
+        owner = self._places.owner(home)
+        return {} if owner is None else {NODE: name_of(owner)}
 
     async def admit(self, call: Call, home: str, credential: str | None) -> None:
         """Have the home of a request admit it; its count is stored.

@@ -64,8 +64,3 @@ async def of_one(cluster: Clustered, node: str, name: str, asked: Asked) -> Any:
 
 async def _asked(cluster: Clustered, node: str, name: str, asked: Asked) -> Any:
     return orjson.loads(await cluster.post.call(node, SUBJECT, orjson.dumps((name, asked)), timeout_s=ANSWER_S))
-
-
-def name_of(node: str) -> str:
-    """Return the name in the id of a node, which is the name and random digits."""
-    return node.rpartition("-")[0]

@@ -5,8 +5,8 @@ from typing import Any
 
 from actors.core import Core
 from actors.errors import NotFound
-from actors.runtime.cluster.places import Clustered
-from routes.gateway.all_nodes import Asked, name_of, of_all
+from actors.runtime.cluster.places import Clustered, name_of
+from routes.gateway.all_nodes import Asked, of_all
 from routes.gateway.route import Route, RouteCall, RouteReply
 from routes.openapi.schemas import array, flag, nullable, number, record, text
 

@@ -10,8 +10,9 @@ from typing import Any
 import orjson
 
 from actors.core import Core
+from actors.runtime.cluster.places import name_of
 from actors.wire import iso
-from routes.gateway.all_nodes import Asked, name_of, of_all
+from routes.gateway.all_nodes import Asked, of_all
 from routes.gateway.figures import FULLEST, Sample, figures, sample
 from routes.http.loop_lag import LoopLag
 from routes.http.metrics import RequestMetrics

@@ -56,25 +56,30 @@ class GatewayPassage:
         except Elsewhere as change:
             key = change.key
         run = await _run_of(arrival, route, params, call, key)
+        named: dict[str, str] = {}
         if call.caller is not None:
             run = self._forwarding.moved_on(run, Admitted.of(call))
-        passing_on = self._passed_on(run, route, call, arrival.stream)
+        elif route.entrance != "open":  # the home of an open route's request is an address's
+            named = self._forwarding.naming(key)
+        passing_on = self._passed_on(run, route, call, arrival.stream, named)
         if arrival.stream is not None:
             return await arrival.stream.carry(passing_on, self._work)
         return await (self._work.shielded(passing_on) if route.mutates else passing_on)
 
-    async def _passed_on(self, run: Run, route: Route, call: Call, stream: AnswerStream | None) -> Served:
+    async def _passed_on(
+        self, run: Run, route: Route, call: Call, stream: AnswerStream | None, named: dict[str, str]
+    ) -> Served:
         def hear(piece: Opening | Delta) -> None:
             assert stream is not None
             if isinstance(piece, Delta):
                 stream.send(piece.text.encode())
             else:
-                stream.open(piece.headers)
+                stream.open(piece.headers | named)
 
         safe = not route.mutates or route.repeatable or _has_key(run, route)
         answered = await self._forwarding.carry_out(call, run, safe=safe, hear=hear)
         media_type = answered.headers.pop("content-type", JSON)
-        return 0, HttpAnswer(b"".join(answered.pieces), answered.status, answered.headers, media_type)
+        return 0, HttpAnswer(b"".join(answered.pieces), answered.status, answered.headers | named, media_type)
 
 
 def _has_key(run: Run, route: Route) -> bool:

@@ -120,6 +120,7 @@ class PlacedOwnership:
         self.map = placed.map
         self.nodes = placed.nodes
         self.valid = True
+        self.draining = False
         self.beats = True
         """Whether this node reads notices now."""
         self.leaving = HandOvers(monotonic)

@@ -101,3 +101,8 @@ class Clustered(Protocol):
     def ownership(self) -> Places:
         """The map of the nodes."""
         ...
+
+
+def name_of(node: str) -> str:
+    """Return the name in the id of a node, which is the name and random digits."""
+    return node.rsplit("-", 1)[0]
