@@ -52,6 +52,7 @@ class Window:
     __slots__ = (
         "_a_turn",
         "_archived",
+        "_archived_numbers",
         "_capacity",
         "_from_seq",
         "_index",
@@ -80,6 +81,7 @@ class Window:
         self._utterances = [] if keeps_left else list(utterances)[-capacity:]  # those that left come first
         self._oldest = 0  # the index's number of the first utterance; those of archived ones are smaller
         self._archived: dict[int, Utterance] = {}  # those that state something, by their numbers in the index
+        self._archived_numbers: list[int] = []  # the same, oldest first
         self._from_seq = 0  # the `oldest_seq`, once an utterance is gone
         self._index: Index | None = None
         self._indexed = 0  # all utterances with smaller numbers are in the index
@@ -183,6 +185,7 @@ class Window:
                 self._repeating.pop(number, None)
                 if terms:
                     self._archived[number] = utterance
+                    self._archived_numbers.append(number)
                     self.archived_weight += _weight(utterance)
             yield
 
@@ -196,6 +199,7 @@ class Window:
             count -= 1
             weight -= _weight(utterance)
             dropped.append(number)
+        del self._archived_numbers[: len(dropped)]
         for number in dropped:
             self._from_seq = max(self._from_seq, self._archived.pop(number).seq + 1)
             self._remove(number)
@@ -315,15 +319,22 @@ class Window:
         index, seq = self._index, utterance.seq
         if index is None:
             return None
-        later: list[tuple[int, Utterance]] = []
-        if seq < self.leaving_seq:
-            later += [(number, one) for number, one in self._archived.items() if seq < one.seq <= seq + _MAX_BETWEEN]
-        first = bisect_right(self._utterances, seq, key=_seq)
-        later += enumerate(self._utterances[first : first + _MAX_BETWEEN], self._oldest + first)
-        for number, one in later:
+        for number, one in self._after(seq):
+            if one.seq > seq + _MAX_BETWEEN:
+                return None
             if one.role == "user" and number in index:
-                return one if one.seq <= seq + _MAX_BETWEEN else None
+                return one
         return None
+
+    def _after(self, seq: int) -> Iterator[tuple[int, Utterance]]:
+        """Yield the next few utterances in memory after a seq, each with its number in the index."""
+        archived, numbers = self._archived, self._archived_numbers
+        if seq < self.leaving_seq:
+            first = bisect_right(numbers, seq, key=lambda number: archived[number].seq)
+            for number in numbers[first : first + _MAX_BETWEEN]:
+                yield number, archived[number]
+        first = bisect_right(self._utterances, seq, key=_seq)
+        yield from enumerate(self._utterances[first : first + _MAX_BETWEEN], self._oldest + first)
 
     def compact(self) -> None:
         """Drop the index, which takes most of an idle window's memory; the next search rebuilds it."""

@@ -243,3 +243,26 @@ def test_an_empty_window_has_no_seqs():
 def test_long_utterances_leave_in_small_batches():
     window = Window((said(seq, "word " * 2_000) for seq in range(1, 12)), 1, keeps_left=True)
     assert [len(whole(window.leaving(64, chars))) for chars in (1, 10_000, 10_001, 1_000_000)] == [1, 1, 2, 10]
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 9), st.sampled_from(["Tea is in locker 4.", "Where is it?", "source"]))),
+    st.integers(0, 40),
+    st.integers(0, 20),
+)
+def test_the_next_statement_is_the_users_next_one_that_is_in_memory(
+    steps: list[tuple[int, str]], archived: int, kept: int
+):
+    window, seq = Window(capacity=3, keeps_left=True), 0
+    utterances: list[Utterance] = []
+    for step, text in steps:  # a zone's messages have gaps between their numbers
+        seq += step
+        sources = (Source("conversation", "scout", "msg_1", "Tea"),) if text == "source" else ()
+        utterances.append(said(seq, text, *sources))
+        window.append(utterances[-1])
+    archive(window, archived, keep=kept)
+    whole(window.indexing())
+    stated = [one for one in states(utterances) if one.role == "user" and one.seq >= window.oldest_seq]
+    for utterance in utterances:
+        later = [one for one in stated if utterance.seq < one.seq <= utterance.seq + 16]
+        assert window.next_statement(utterance) == (later[0] if later else None)
