@@ -78,6 +78,16 @@ def test_the_proxy_asks_every_gateway_for_its_health(gateways: dict[str, Any]):
     assert re.findall(r"^    retry-on (.+)$", text, re.MULTILINE) == ["conn-failure"], "a command may not be sent twice"
 
 
+def test_the_proxy_knows_every_gateway_by_the_name_of_its_node(gateways: dict[str, Any]):
+    text = (DEPLOY / "haproxy.cfg").read_text()
+    learned = re.findall(r"sc-set-gpt0\(0\) int\((\d)\) if { res\.hdr\(x-parley-node\) (\S+) }", text)
+    used = re.findall(r"use-server (\S+) if { sc0_get_gpt0\(homes\) (\d) }", text)
+    names = {service["environment"]["PARLEY_NODE_NAME"] for service in gateways.values()}
+    assert {name for _, name in learned} == names
+    assert [(name, number) for number, name in learned] == used
+    assert len(dict(learned)) == len(names)
+
+
 def test_the_image_has_every_part_of_the_gateway_and_is_run_by_nobody_special():
     text = (DEPLOY / "Containerfile").read_text()
     copied = {name for line in re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.MULTILINE) for name in line.split()}
