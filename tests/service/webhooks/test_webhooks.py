@@ -360,6 +360,7 @@ async def test_an_endpoint_is_made_listed_changed_disabled_and_deleted(user: Cli
         ({"url": "https://example.com/", "events": ["*"]}, "events[0]"),
         ({"url": "https://example.com/", "events": ["webhook.test", "quota.threshold.*"]}, "events[1]"),
         ({"url": "https://example.com/", "events": "quota.*"}, "events"),
+        ({"url": "https://example.com/", "events": ["quota.*", None]}, "events.1: it must be a text"),
         ({"url": "https://example.com/", "active": "yes"}, "active"),
         ({"url": 5}, "url"),
         ({"url": "http://example.com/"}, "url"),
