@@ -739,6 +739,8 @@ WEBHOOKS = (
     call(endpoints.set_failing_since, 2, "https://b/2", 84),
     call(endpoints.forget_failures, "usr_1"),
     call(endpoints.of_user, "usr_1"),
+    call(endpoints.number_of, "usr_1", "whe_1"),
+    call(endpoints.number_of, "usr_9", "whe_1"),
     call(endpoints.numbered, [1, 3, 9]),
     *(
         call(events.insert, EventRow(f"evt_{n}", user, kind, {"é": OTHER_SIDE * long}, 400 + n))
@@ -812,6 +814,7 @@ WEBHOOKS = (
     call(endpoints.delete, 1, 441),
     call(endpoints.delete, 1, 441),
     call(endpoints.delete, 3, 442),
+    call(endpoints.number_of, "usr_1", "whe_1"),
     call(endpoints.drop_deleted),
     call(endpoints.of_user, "usr_1"),
 )
